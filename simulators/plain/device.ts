@@ -1,6 +1,6 @@
 /**
  * The Device API: the specification in executable form, section by section, with Node's standard library alone. Parts
- * that the specification does not show are marked "not shown", and are as simple as possible.
+ * marked "not shown" are absent from the specification, and as simple as possible.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
@@ -13,15 +13,15 @@ import { parseArgs } from 'node:util';
 
 const { values: options } = parseArgs({
   options: {
-    /** Path of the unix socket, or of the discovery file for loopback: one of the two (section 5). */
+    /** Path of a unix socket (section 5); `discovery` is the file for loopback instead. */
     socket: { type: 'string' },
     discovery: { type: 'string' },
     /** Folder of the event log, the state and the config files. */
     dir: { type: 'string', default: '.' },
     heartbeat: { type: 'string', default: '30' },
-    /** Most events that the log keeps; not shown. */
+    /** Maximum number of events in the log; the specification sets none. */
     retain: { type: 'string', default: '1000' },
-    /** Address of Muster's control API, by which a test drives the device. */
+    /** Address of Muster's control API, through which tests drive the device. */
     control: { type: 'string' },
   },
 });
@@ -69,7 +69,7 @@ interface Event {
   data: object;
 }
 
-// Section 2.4: payload of `deployment.deployed`. Not shown: that of `deployment.removed`, which has the same fields.
+// Section 2.4: payload of `deployment.deployed`. Not shown: the payload of `deployment.removed`, with the same fields.
 
 type EventType = 'deployment.deployed' | 'deployment.removed';
 
@@ -81,7 +81,7 @@ const payloadOf = ({ id, release_id, status, activity_status, error_status, targ
 
 // Section 6.2, rule 5: events are stored as JSONL, and the log is compacted to bound disk use.
 
-/** Replaces a file as a whole: a crash leaves the old one or the new one. */
+/** A crash leaves the whole old file or the whole new file. */
 function writeFile(file: string, text: string, mode = 0o644): void {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const next = `${file}.new`;
@@ -93,7 +93,7 @@ const readFile = (file: string): string => (fs.existsSync(file) ? fs.readFileSyn
 
 const lineOf = (event: Event): string => `${JSON.stringify(event)}\n`;
 
-/** Event in a line; undefined for a line cut off by a crash, whose event nobody has seen. */
+/** Returns undefined for a line that a crash cut off; no client has seen its event. */
 function eventIn(line: string): Event | undefined {
   try {
     const event = JSON.parse(line) as Event;
@@ -103,7 +103,7 @@ function eventIn(line: string): Event | undefined {
   }
 }
 
-/** Emits `change` with every stored event. */
+/** Emits `change` after storing events. */
 class EventLog extends EventEmitter {
   events: Event[];
   #file: number;
@@ -128,18 +128,18 @@ class EventLog extends EventEmitter {
     return this.events.at(-1)?.id ?? 0;
   }
 
-  /** Replays exclusive of the cursor (rule 2). */
+  /** Replay excludes the event of the cursor (section 6.2, rule 2). */
   after(cursor: number): Event[] {
     const first = this.events.findIndex(({ id }) => id > cursor);
     return first === -1 ? [] : this.events.slice(first);
   }
 
-  /** Whether events after the cursor are gone (section 7). */
+  /** True if events after the cursor are gone (section 7). */
   isExpired(cursor: number): boolean {
     return cursor < this.earliest - 1;
   }
 
-  /** Stores events before sending them, because delivery is at least once (rule 1). */
+  /** Delivery is at least once (section 6.2, rule 1), so the log stores events before streams send them. */
   append(type: EventType, payloads: readonly object[]): void {
     const next = this.latest + 1;
     const occurred_at = now();
@@ -151,7 +151,7 @@ class EventLog extends EventEmitter {
     this.emit('change');
   }
 
-  /** Keeps the newest events, at least one, so that ids go on after a restart. */
+  /** Keeps at least one event, so that ids continue after a restart. */
   compact(keep: number): void {
     this.events = this.events.slice(-Math.max(1, keep));
     writeFile(EVENTS, this.events.map(lineOf).join(''));
@@ -160,7 +160,8 @@ class EventLog extends EventEmitter {
   }
 }
 
-// Section 3: states and transitions. Not shown: these follow from the meaning of the states (section 2.2).
+// Section 3: states and transitions. Not shown: the transitions, which follow from the meaning of the states (section
+// 2.2).
 
 interface Wanted {
   description?: string;
@@ -171,7 +172,7 @@ interface Wanted {
   config_instances?: { filepath: string; content: string }[];
 }
 
-/** State that outlives a restart. */
+/** State that survives a restart. */
 interface State {
   device_id: string;
   deployment?: Deployment;
@@ -184,14 +185,13 @@ const state = JSON.parse(readFile(STATE) || JSON.stringify({ device_id: newId('d
 const saveState = (): void => writeFile(STATE, JSON.stringify(state));
 saveState();
 
-/** Path of a config file, inside the folder. */
+/** Refuses a path outside the folder of config files. */
 function pathOf(filepath: string): string {
   const file = path.join(ROOT, filepath);
   if (!file.startsWith(ROOT + path.sep)) throw new Refusal(422, `${filepath} is outside of the folder`);
   return file;
 }
 
-/** Puts the instances of a `deployed` deployment on the device, in place of those before. */
 function replaceFiles(instances: readonly { filepath: string; content: string }[]): void {
   const files = instances.map(({ filepath }) => pathOf(filepath));
   for (const [n, { content }] of instances.entries()) writeFile(files[n] as string, content);
@@ -199,7 +199,7 @@ function replaceFiles(instances: readonly { filepath: string; content: string }[
   state.files = files;
 }
 
-/** Archives a `failed` deployment, whose files stay off the device. */
+/** The device archives a `failed` deployment without placing its files. */
 function deploy(wanted: Wanted): Deployment {
   const error_status = wanted.error_status ?? 'none';
   const activity_status = error_status === 'failed' ? 'archived' : (wanted.activity_status ?? 'deployed');
@@ -219,7 +219,7 @@ function deploy(wanted: Wanted): Deployment {
   replaceFiles(isDeployed ? (wanted.config_instances ?? []) : []);
   state.deployment = deployment;
   saveState();
-  // Emits the event after the config instances are written (section 6.3).
+  // The device sends the event after it has written the config files (section 6.3).
   if (isDeployed) log.append('deployment.deployed', [{ ...payloadOf(deployment), deployed_at: now() }]);
   return deployment;
 }
@@ -255,13 +255,13 @@ const deviceApi: Answer = async (request, response) => {
   await serves(request, response, searchParams);
 };
 
-/** Not shown: the answer without a current deployment. */
+/** Not shown: the response without a current deployment. */
 function sendCurrent(_request: http.IncomingMessage, response: http.ServerResponse): void {
   if (state.deployment === undefined) throw new Refusal(404, 'nothing is deployed');
   send(response, 200, state.deployment);
 }
 
-/** Prefers `after` to `Last-Event-ID`. Not shown: live events alone without either. */
+/** `after` overrides `Last-Event-ID`. Not shown: a request without a cursor gets live events only. */
 function cursorOf(request: http.IncomingMessage, query: URLSearchParams): number {
   const given = query.get('after') ?? request.headers['last-event-id'];
   if (given === undefined) return log.latest;
@@ -269,7 +269,7 @@ function cursorOf(request: http.IncomingMessage, query: URLSearchParams): number
   return Number(given);
 }
 
-/** Sends retained events after the cursor, then live ones (sections 4.1 and 6). */
+/** Sends retained events after the cursor, then live events (sections 4.1 and 6). */
 async function stream(
   request: http.IncomingMessage,
   response: http.ServerResponse,
@@ -281,10 +281,10 @@ async function stream(
   const closed = new AbortController();
   response.on('close', () => closed.abort());
   response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' }).flushHeaders();
-  // Section 6.2, rule 3.
+  // Section 6.2, rule 3: heartbeats.
   const heartbeat = setInterval(() => response.write(': heartbeat\n\n'), HEARTBEAT_SECONDS * 1000);
   try {
-    // Cuts off a slow reader that compaction has overtaken, whose next request gets 410.
+    // Cuts off a reader that compaction has overtaken; its next request gets a 410 response.
     while (!log.isExpired(cursor)) {
       const events = log.after(cursor);
       for (const event of events) {
@@ -300,7 +300,7 @@ async function stream(
   }
 }
 
-// Section 5: authentication. The permissions of a unix socket decide, without a token.
+// Section 5: authentication. File permissions protect a unix socket, so only loopback needs a token.
 
 const token = options.discovery === undefined ? undefined : randomBytes(32).toString('base64url');
 
@@ -342,7 +342,7 @@ const serverFor = (answer: Answer): http.Server =>
     }
   });
 
-/** Removes the socket of an earlier server. */
+/** Removes the socket file of an earlier server. */
 async function listen(socket: string, answer: Answer): Promise<void> {
   fs.rmSync(socket, { force: true });
   await once(serverFor(answer).listen(socket), 'listening');
@@ -355,13 +355,13 @@ if (options.discovery === undefined) {
   const server = serverFor(deviceApi).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  // Lets in whoever can read the token.
+  // Whoever can read the token has access, so only the owner may read the file.
   writeFile(options.discovery, JSON.stringify({ port, token }), 0o600);
 }
 
-// Muster's control API, by which a test drives the device: fixtures/control.md.
+// Muster's control API, through which tests drive the device: fixtures/control.md.
 
-/** Publishes removals in batches, so that streams send each before compaction removes it. */
+/** Publishes in batches, so that streams send events before compaction removes them. */
 async function publish(count: number): Promise<object> {
   const first_id = log.latest + 1;
   const gone = {

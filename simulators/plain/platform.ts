@@ -1,7 +1,6 @@
 /**
- * The Platform API in its newest version, and as clients of the two before see it: the specification in executable
- * form, section by section, with Node's standard library alone. Parts that the specification does not show are marked
- * "not shown", and are as simple as possible. The data is made up, and lives as long as the process.
+ * The Platform API in its newest version, and as clients of two older versions see it: the specification in executable
+ * form. Parts marked "not shown" are absent from the specification, and as simple as possible; the data is invented.
  */
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
@@ -12,9 +11,9 @@ import { parseArgs } from 'node:util';
 const { values: options } = parseArgs({
   options: {
     port: { type: 'string', default: '0' },
-    /** KEY=SCOPE,SCOPE. Not shown: issuing keys (section 5). */
+    /** `KEY=SCOPE,SCOPE`. Not shown: how a service issues keys (section 5). */
     key: { type: 'string', multiple: true, default: ['dev=devices:read'] },
-    /** Number of made-up devices. */
+    /** Number of invented devices. */
     devices: { type: 'string', default: '25' },
   },
 });
@@ -96,7 +95,7 @@ async function ping(device: Device, body: unknown): Promise<{ code: string; roun
   const begun = process.hrtime.bigint();
   const { timeout_nanos } = fields(body, { timeout_nanos: integerUpTo(LIMITS.timeout_nanos.maximum) });
   const answers = device.status === 'online';
-  // Waits the whole time for an offline device, which does not answer.
+  // An offline device does not answer, so the ping waits for its whole timeout.
   if (!answers) await sleep(timeout_nanos / NANOS_PER_MS);
   // Not shown: codes other than `success`.
   return { code: answers ? 'success' : 'timeout', round_trip_nanos: Number(process.hrtime.bigint() - begun) };
@@ -114,7 +113,7 @@ function list(items: readonly Resource[], { query, version }: Call) {
     offset,
     has_more: offset + limit < items.length,
     data: items.slice(offset, offset + limit).map((item) => shown(item, version, expand)),
-    // Counts on request alone, because counting is costly (section 8, rule 4).
+    // Counting is costly, so the platform counts only on request (section 8, rule 4).
     ...(expand.includes('total_count') && { total_count: items.length }),
   };
 }
@@ -122,7 +121,8 @@ function list(items: readonly Resource[], { query, version }: Call) {
 /** Accepts `expand=a,b` and `expand=a&expand=b`. */
 const expansions = (query: URLSearchParams): string[] => query.getAll('expand').flatMap((text) => text.split(','));
 
-// Section 3: states and transitions. Not shown: these follow from the meaning of the states (section 2.2).
+// Section 3: states and transitions. Not shown: the transitions, which follow from the meaning of the states (section
+// 2.2).
 
 const now = (): string => new Date().toISOString();
 
@@ -134,7 +134,7 @@ function move(deployment: Deployment, activity: Activity): void {
   if (activity === 'archived') deployment.archived_at = now();
 }
 
-/** Queues the instances until the device is online, and archives the deployment that they replace. */
+/** A deployment stays queued until its device is online; the replaced deployment is archived. */
 function deploy(deployment: Deployment): Deployment {
   if (deployment.activity_status !== 'staged') throw new Refusal(409, `${deployment.id} is not staged`);
   const device = found(store.devices, deployment.device_id);
@@ -146,7 +146,7 @@ function deploy(deployment: Deployment): Deployment {
   return deployment;
 }
 
-/** Keeps a deployment for history, off the device. */
+/** The platform keeps an archived deployment for history. */
 function archive(deployment: Deployment): Deployment {
   if (deployment.activity_status === 'archived') throw new Refusal(409, `${deployment.id} is archived already`);
   deployment.target_status = 'archived';
@@ -163,7 +163,6 @@ const currentOf = (device: string): Deployment | undefined =>
 // Section 4.2: endpoints. Not shown: paths and bodies, except for ping, lists, and the names of the version history.
 
 interface Call {
-  /** Ids in the path, in order. */
   ids: readonly string[];
   query: URLSearchParams;
   body: unknown;
@@ -260,7 +259,7 @@ function rename(item: Device | Group, { body }: Call): Device | Group {
   return item;
 }
 
-/** Derives a default path, and never takes that of the schema before (section 9, rule 1). */
+/** The default path follows from the slug, never from the previous schema (section 9, rule 1). */
 function createConfigSchema({ body, version }: Call): ConfigSchema {
   const common = { config_type_ref: reference, language: text, format: text, documents: listOf(anything) };
   const given =
@@ -301,7 +300,7 @@ function createDeployment({ body }: Call): Deployment {
   const release = found(store.releases, given.release_id);
   for (const id of given.config_instance_ids ?? []) found(store.config_instances, id);
   const target = targetOf(device.id);
-  // Refuses `null`, which asserts that the device has no current target (section 9, rule 3).
+  // `null` asserts that the device has no current target (section 9, rule 3).
   if (given.parent_id === null && target !== undefined) throw new Refusal(409, `the target is ${target.id}`);
   if (typeof given.parent_id === 'string') found(store.deployments, given.parent_id);
   const made = added(store.deployments, newDeployment(device, release, given.description, target?.id ?? null));
@@ -348,7 +347,7 @@ function found<R extends Resource>(items: readonly R[], id: string): R {
 type Reader<T> = (value: unknown) => T;
 type Read<R> = { [K in keyof R]: R[K] extends Reader<infer T> ? T : never };
 
-/** Refuses unknown fields, of which a client expects an effect. */
+/** Refuses unknown fields, because a client expects their effect. */
 function fields<R extends Record<string, Reader<unknown>>>(body: unknown, readers: R): Read<R> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Refusal(400, 'not a JSON object');
   const unknown = Object.keys(body).filter((field) => !Object.hasOwn(readers, field));
@@ -405,7 +404,7 @@ const integerUpTo =
 
 const reference = (value: unknown) => fields(value, { id: text });
 
-/** Slot, of which the specification shows the path alone. */
+/** The specification shows only the path of a slot. */
 const slot = (value: unknown): Slot => {
   const given = value as Slot | null;
   text(given?.filepath);
@@ -420,17 +419,17 @@ const LIMITS = {
   timeout_nanos: { maximum: 10_000_000_000 },
 } as const;
 
-/** Nearest valid value to one out of range, and the default for any but an integer. */
+/** A number outside the range becomes the nearest valid value; a text without an integer becomes the default. */
 function clamped(given: string | null, { otherwise, minimum, maximum }: (typeof LIMITS)['limit' | 'offset']): number {
   if (given === null || !/^[+-]?\d+$/.test(given)) return otherwise;
   return Math.min(maximum, Math.max(minimum, Number(given)));
 }
 
-// Section 9: versions, oldest first, and the shape of items for clients of each.
+// Section 9: versions, oldest first, and the shape of items for each version.
 
 const VERSIONS: readonly Version[] = [TETONS, RAINIER, EVERGLADES];
 
-/** Not shown: a request without the header. */
+/** Not shown: a request without the header gets the newest version. */
 function versionOf(header: string | string[] | undefined): Version {
   if (header === undefined) return EVERGLADES;
   const version = VERSIONS.find((each) => each === header);
@@ -447,7 +446,7 @@ function shown(item: Resource, version: Version, expand: readonly string[] = [])
   return item;
 }
 
-/** Since everglades: groups, and the status `archived`. Since rainier: two expansions. */
+/** Before everglades: no groups, and no status `archived`; before rainier: no expansions. */
 function shownDevice(device: Device, version: Version, expand: readonly string[]): object {
   const { group_id, ...rest } = device;
   const older = { ...rest, status: device.status === 'archived' ? 'offline' : device.status };
@@ -464,7 +463,7 @@ function shownDevice(device: Device, version: Version, expand: readonly string[]
   };
 }
 
-/** Since everglades: timestamps, and a `parent_id` that may be null. Since rainier: the status `removing`. */
+/** Before everglades: no timestamps, and no `parent_id`; before rainier: no status `removing`. */
 function shownDeployment(deployment: Deployment, version: Version): object {
   if (version === EVERGLADES) return deployment;
   const { parent_id, queued_at, deployed_at, archived_at, ...older } = deployment;
@@ -472,20 +471,20 @@ function shownDeployment(deployment: Deployment, version: Version): object {
   return { ...older, activity_status: 'deployed', status: merged('deployed', older.error_status) };
 }
 
-/** Since everglades: `instance_slots[].filepath` instead of `instance_filepath`. */
+/** Before everglades, a schema has one `instance_filepath` instead of slots. */
 function shownSchema(schema: ConfigSchema, version: Version): object {
   if (version === EVERGLADES) return schema;
   const { instance_slots, ...rest } = schema;
   return { ...rest, instance_filepath: instance_slots[0]?.filepath };
 }
 
-/** Since rainier: the format `yaml`. Not shown: other formats. */
+/** Since rainier, a format can be `yaml`. Not shown: further formats. */
 const formatIn =
   (version: Version): Reader<string> =>
   (value) =>
     oneOf(value, isIn(RAINIER, version) ? ['json', 'yaml'] : ['json']);
 
-/** Keeps the slug, immutable since everglades (section 9, rule 2). */
+/** Since everglades, a client cannot change the slug (section 9, rule 2). */
 function changeConfigType(type: ConfigType, { body, version }: Call): ConfigType {
   const renamed = { name: optional(name) };
   const changes =
@@ -497,7 +496,7 @@ function changeConfigType(type: ConfigType, { body, version }: Call): ConfigType
   return type;
 }
 
-/** Since everglades: a tree of device groups. */
+/** Since everglades, groups form a tree. */
 function createGroup({ body }: Call): Group {
   const { parent_id, ...given } = fields(body, { name, parent_id: optional(nullable(text)) });
   if (typeof parent_id === 'string') found(store.groups, parent_id);
@@ -514,15 +513,12 @@ function moveGroup(group: Group, { body }: Call): Group {
 
 const HOUR_MS = 3_600_000;
 
-/** Since rainier: tokens in place of the activation-token endpoint. Not shown: their use. */
+/** Since rainier, provisioning tokens replace activation tokens. Not shown: the use of tokens. */
 function createProvisioningToken(): object {
   return { token: randomBytes(24).toString('base64url'), expires_at: new Date(Date.now() + HOUR_MS).toISOString() };
 }
 
-// The data.
-
 let made = 0;
-/** Makes an id of prefix and number. */
 function record<K extends string>(object: K, prefix: string, created_at = now()) {
   made += 1;
   return { object, id: `${prefix}_${made}`, created_at };
@@ -593,7 +589,7 @@ const at = (minute: number): string => new Date(START + minute * 60_000).toISOSt
 const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
 const nth = <T>(items: readonly T[], index: number): T => items[index % items.length] as T;
 
-/** Gives every list more than one page, or a way to it, and every status a device. */
+/** Most lists have several pages, and each status has a device. */
 function seeded(count: number) {
   const groups = many(3, (n) => newGroup(`hall ${n}`, null, at(n)));
   const config_types = many(4, (n) => newConfigType({ name: `Type ${n}`, slug: `type-${n}` }, at(n)));
@@ -669,7 +665,7 @@ function decoded(segment: string): string {
   }
 }
 
-/** JSON in UTF-8; undefined for an empty body. */
+/** Parses JSON in UTF-8; an empty body is undefined. */
 async function bodyOf(request: http.IncomingMessage): Promise<unknown> {
   const bytes = Buffer.concat(await request.toArray());
   if (bytes.length === 0) return undefined;
