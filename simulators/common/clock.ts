@@ -1,4 +1,4 @@
-/** Clock of the simulators; tests and clock-skew faults inject another. */
+/** Clock of the simulators; tests and clock-skew faults inject a different clock. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -6,7 +6,7 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** Steady clock for waits: milliseconds since an arbitrary moment, whatever happens to the wall clock. */
+/** Milliseconds since an arbitrary moment, unaffected by changes of the wall clock. */
 export const steadyClock: Clock = { now: () => performance.now() };
 
 /** ISO 8601 with milliseconds, UTC. */

@@ -1,4 +1,4 @@
-/** What a web page, another user of the machine or a careless script may send to a control API on a TCP port. */
+/** Requests of web pages, different users and careless scripts to a control API on a TCP port. */
 import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The status of the answer to these header lines, sent as they are. */
+/** Sends the header lines unchanged; resolves with the status of the response. */
 function statusOf(lines: readonly string[], body = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

@@ -1,13 +1,12 @@
 /**
- * Access to a control API on a TCP port, for programs with its token, because every user of the machine and every web
- * page in a browser there can reach a loopback port. A unix socket needs no token: its mode restricts access.
+ * Guards a control API on a TCP port by a token, because web pages and all users of the machine can reach a loopback
+ * port.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { NEW_FILE, readInputText, SECRET_MODE } from '../../harness/common/user-files.ts';
 
-/** `headers`: of the answer. */
 export interface ControlRefusal {
   status: 400 | 401 | 403 | 415;
   code: string;
@@ -19,7 +18,7 @@ export const newControlToken = (): string => randomBytes(32).toString('base64url
 
 const TOKEN = /^[\w.~+/=-]{16,512}$/;
 
-/** Token in a user's file; creates a missing file, for its owner alone. Throws Error with the reason. */
+/** Creates a missing file that only its owner can read. Throws Error for an invalid token. */
 export function controlTokenIn(file: string): string {
   const token = made(file) ?? readInputText(file).trim();
   if (!TOKEN.test(token)) throw new Error(`${file} holds no token: 16 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -`);
@@ -43,15 +42,15 @@ function made(file: string): string | undefined {
   }
 }
 
-/** Refusal of a request before its body is read; undefined to serve it. */
+/** Decides before the body is read; undefined lets the request pass. */
 export function controlRefusal(request: IncomingMessage, token: string): ControlRefusal | undefined {
   return foreign(request) ?? unauthorized(request, token) ?? untyped(request);
 }
 
-/** Host names by which programs reach a loopback port; a web page may point a name of its own to it. */
+/** A web page may point a host name to the loopback port, so only these names pass. */
 const HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** Refuses a request that a web page may have sent, directly or by a host name of its own. */
+/** Refuses a request of a web page, sent directly or through the page's host name. */
 export function foreign({ headers, headersDistinct }: IncomingMessage): ControlRefusal | undefined {
   if ((headersDistinct['host']?.length ?? 0) !== 1)
     return { status: 400, code: 'invalid_request', message: 'a request has one Host header' };
@@ -81,7 +80,7 @@ function unauthorized({ headers }: IncomingMessage, token: string): ControlRefus
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** Requires JSON, because a web form can send a body of other types. */
+/** A web form cannot send JSON, so only JSON bodies pass. */
 function untyped({ headers }: IncomingMessage): ControlRefusal | undefined {
   const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
   const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();

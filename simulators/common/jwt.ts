@@ -1,6 +1,6 @@
 /**
- * JSON Web Tokens of the agent protocol: HS256 and RS512, compact form. Uses node:crypto, because common libraries
- * refuse RSA keys below 2048 bits, and larger keys for ten thousand simulated robots take too long to generate.
+ * JSON Web Tokens of the agent protocol, on node:crypto: common libraries refuse RSA keys below 2048 bits, and longer
+ * keys for ten thousand robots take too long to generate.
  */
 import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { jsonIn } from './malformed.ts';
 
 export type JsonObject = Record<string, unknown>;
 
-/** Well-formed token, untrusted until a `verified` function has confirmed it. */
+/** Well-formed token, not trusted until a `verified` function accepts the signature. */
 export interface Jwt {
   header: JsonObject;
   claims: JsonObject;
@@ -20,7 +20,7 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 const signingInput = (header: JsonObject, claims: JsonObject) =>
   Buffer.from(`${encode({ typ: 'JWT', ...header })}.${encode(claims)}`);
 
-/** Token in `text`; undefined for any but a compact JWS of two JSON objects without critical extensions. */
+/** Returns undefined unless `text` is a compact JWS of two JSON objects without critical extensions. */
 export function parseJwt(text: string): Jwt | undefined {
   const [, head = '', payload = '', signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(text) ?? [];
   const header = parseObject(head);
@@ -47,7 +47,7 @@ export function verifiedHs256({ header, signed, signature }: Jwt, secret: Buffer
 
 const signLater = promisify(sign) as (algorithm: string, data: Buffer, key: KeyObject) => Promise<Buffer>;
 
-/** Signs a compact token. `kid`: name of the key. */
+/** `kid`: name of the key. */
 export async function signRs512(claims: JsonObject, key: KeyObject, kid: string): Promise<string> {
   const input = signingInput({ alg: 'RS512', kid }, claims);
   return `${input}.${(await signLater('sha512', input, key)).toString('base64url')}`;

@@ -1,4 +1,4 @@
-/** Bytes of a client that are no HTTP/1 request, no path or no JSON. */
+/** Handling of requests that are not HTTP/1, and of paths or bodies that cannot be decoded. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -7,14 +7,11 @@ export interface Exchange {
   response: ServerResponse;
 }
 
-/**
- * Whether an answer is the last on its connection, because it says so or came before the whole request. A further
- * answer would match no request.
- */
+/** True if the response is the last on its connection; a further response matches no request. */
 export const isLastWord = ({ request, response }: Exchange): boolean =>
   response.writableEnded && (!response.shouldKeepAlive || !request.complete);
 
-/** Excludes a line without a version, which Node takes for HTTP/0.9, and whose further bytes belong to no request. */
+/** Node takes a request line without a version for HTTP/0.9; its further bytes belong to no request. */
 export const isHttp1 = ({ httpVersionMajor }: Pick<IncomingMessage, 'httpVersionMajor'>): boolean =>
   httpVersionMajor === 1;
 
@@ -30,7 +27,7 @@ export const statusOf = (error: Error): string =>
 export const lastAnswer = (status: string): string =>
   `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
 
-/** Decodes a part of a path; keeps an invalid encoding, which matches no resource. */
+/** Keeps an invalid encoding, which matches no resource. */
 export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -39,7 +36,7 @@ export function percentDecoded(text: string): string {
   }
 }
 
-/** Value of JSON; undefined for any other text. */
+/** Undefined for a text that is not JSON. */
 export function jsonIn(text: string | Buffer): unknown {
   try {
     return JSON.parse(String(text));

@@ -15,9 +15,7 @@ import {
 
 const answerShape = shape('Answer', Type.Object({ ok: Type.Boolean() }));
 
-/**
- * A server that handles its n-th request with the n-th handler, and any later one with the last; a retry never waits.
- */
+/** Serves each request with the next handler, later requests with the last; a retry never waits. */
 async function setUp(handlers: ((request: IncomingMessage, response: ServerResponse) => void)[], retries = true) {
   const requests: string[] = [];
   let waits = 0;
@@ -46,7 +44,6 @@ async function setUp(handlers: ((request: IncomingMessage, response: ServerRespo
   const get = () => http.json({ method: 'GET', path: '/x', headers: {}, signal: abort.signal }, answerShape);
   return {
     requests,
-    /** Resolves with the next request. */
     received: () => once(received, 'request'),
     waits: () => waits,
     crowded: () => crowded,

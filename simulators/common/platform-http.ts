@@ -8,7 +8,7 @@ import { jsonIn } from './malformed.ts';
 export interface SenderRequest {
   method: ApiRequest['method'];
   path: string;
-  /** Headers that stay as they are, so that their encoding can be cached. */
+  /** Callers must not change the headers, because the sender may cache their encoding. */
   headers: Readonly<Record<string, string>>;
   body: string | null;
 }
@@ -17,22 +17,21 @@ interface Abortable {
   abort(reason: Error): void;
 }
 
-/** Takes the answer to one request, by the method names of undici. */
+/** Receives the response to one request; undici defines the method names. */
 export interface AnswerHandler {
-  /** Called when a connection takes the request. */
   onRequestStart(request: Abortable): void;
-  /** Called for an interim answer (1xx) too. */
+  /** Also runs for interim responses (1xx). */
   onResponseStart(request: Abortable, status: number, headers: Answer['headers']): void;
   onResponseData(request: Abortable, piece: Buffer): void;
   onResponseEnd(): void;
-  /** Called instead of `onResponseEnd`. */
+  /** Runs instead of `onResponseEnd`. */
   onResponseError(request: Abortable | undefined, error: Error): void;
 }
 
 export interface Sender {
-  /** `patient`: lets one of many simultaneous requests wait. */
+  /** `patient`: one of many simultaneous requests, which may wait for a connection. */
   send(request: SenderRequest, handler: AnswerHandler, patient?: boolean): void;
-  /** Cuts every connection, and fails its request. */
+  /** Cuts every connection; pending requests fail. */
   destroy(): Promise<void>;
 }
 
@@ -44,12 +43,12 @@ export interface Answer {
 
 export interface ExchangeOptions extends SenderRequest {
   signal?: AbortSignal | undefined;
-  /** Called when the socket takes the first byte of the request, if ever. */
+  /** Runs when the socket takes the first byte of the request, if ever. */
   onSent?: (() => void) | undefined;
   patient?: boolean | undefined;
 }
 
-/** Resolves with the whole answer. Rejects with undici's error, or with the signal's reason. */
+/** Rejects with undici's error, or with the reason of the signal. */
 export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answer> {
   const { signal, onSent, patient, ...request } = options;
   return new Promise((resolve, reject) => {
@@ -89,10 +88,10 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
   });
 }
 
-/** Silence that fails a request, milliseconds. */
+/** Milliseconds of silence after which a request fails. */
 const TIMEOUT_MS = 30_000;
 
-/** Code of an error whose body names none. */
+/** Code of an error whose body has no code. */
 const UNKNOWN = 'unknown';
 
 export class ApiError extends Error {
@@ -100,7 +99,7 @@ export class ApiError extends Error {
   readonly status: number;
   /** `error.code` of the answer, or `unknown`. */
   readonly code: string;
-  /** Delay that the platform asks for, milliseconds. */
+  /** Milliseconds that the platform asks the client to wait. */
   readonly retryAfterMs: number | undefined;
   constructor(status: number, code: string, message: string, retryAfterMs?: number) {
     super(`HTTP ${status}${code === UNKNOWN ? '' : ` ${code}`}: ${message}`);
@@ -108,11 +107,10 @@ export class ApiError extends Error {
     this.code = code;
     this.retryAfterMs = retryAfterMs;
   }
-  /** The platform does not know the client, or denies it access. */
   get unauthorized(): boolean {
     return this.status === 401 || this.status === 403;
   }
-  /** The request itself is wrong, so that no retry can succeed. */
+  /** No retry can succeed, because the request itself is wrong. */
   get refused(): boolean {
     return this.status >= 400 && this.status < 500 && !this.unauthorized && ![408, 425, 429].includes(this.status);
   }
@@ -123,7 +121,7 @@ export class NetworkError extends Error {
   override name = 'NetworkError';
 }
 
-/** Success with an unexpected body. */
+/** Successful response with an unexpected body. */
 export class ProtocolError extends Error {
   override name = 'ProtocolError';
 }
@@ -131,7 +129,7 @@ export class ProtocolError extends Error {
 export const isTemporary = (error: unknown): boolean =>
   error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
 
-/** Message of a network error, or of its first cause: an error for a host with several addresses has none. */
+/** Message of the error, or of its first cause; a host with several addresses gives an error without a message. */
 export function networkErrorMessage(error: Error): string {
   if (error.message !== '') return error.message;
   const [first]: unknown[] = error instanceof AggregateError ? error.errors : [];
@@ -142,32 +140,31 @@ export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path and query below the base URL. */
   path: string;
-  /** Headers, or a function that makes them for each attempt, because some are valid once. */
+  /** A function creates headers for each attempt, because some tokens are valid once. */
   headers: Record<string, string> | (() => Promise<Record<string, string>>);
   body?: object;
   signal?: AbortSignal;
-  /** Called when the socket takes the first byte of an attempt. */
+  /** Runs when the socket takes the first byte of an attempt. */
   onSent?: (() => void) | undefined;
   /** True for one of many simultaneous requests, which may wait for a connection. */
   patient?: boolean | undefined;
 }
 
 export interface PlatformHttpOptions {
-  /** Base URL of the platform, with its path. */
   baseUrl: URL;
   /** Certificate authority of the platform, PEM. */
   ca?: string | Buffer | undefined;
-  /** Most connections, for which further requests wait. Default 32. */
+  /** Maximum number of connections, default 32; further requests wait. */
   connections?: number | undefined;
-  /** Reports a request that waits for a connection. */
+  /** Runs when a request waits for a connection. */
   onCrowded?: (() => void) | undefined;
-  /** Sends the requests instead of a pool. */
+  /** Replaces the default pool of connections. */
   sender?: Sender;
-  /** Takes each request, its whole answer, and its milliseconds. Must not throw. */
+  /** Receives each request, its whole response, and its milliseconds. Must not throw. */
   onAnswer?:
     | ((request: Omit<SenderRequest, 'body'> & { body: string | undefined }, answer: Answer, ms: number) => void)
     | undefined;
-  /** Waits before a retry after a network error, up to three times. Default: no retry. */
+  /** Runs before each retry after a network error, up to three times. Default: no retry. */
   beforeRetry?: (signal: AbortSignal | undefined, error: NetworkError) => Promise<void>;
 }
 
@@ -191,7 +188,7 @@ export class PlatformHttp {
     this.#beforeRetry = beforeRetry;
   }
 
-  /** JSON body of a successful answer. Rejects with ProtocolError for another shape. */
+  /** Rejects with ProtocolError for a body of a different shape. */
   async json<T>(
     request: ApiRequest,
     shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
@@ -217,7 +214,7 @@ export class PlatformHttp {
     }
   }
 
-  /** Cuts every connection, and rejects its request. */
+  /** Cuts every connection; pending requests reject. */
   close(): Promise<void> {
     return this.#sender.destroy();
   }
@@ -258,7 +255,7 @@ export class PlatformHttp {
 
 function pooled(origin: string, { connections, ca }: Pick<PlatformHttpOptions, 'connections' | 'ca'>): Sender {
   const timeouts = { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
-  // One request a connection, so that waiting requests are counted.
+  // The pool sends one request per connection, so that PlatformHttp can count waiting requests.
   const pool = new Pool(origin, {
     connections: connections ?? null,
     allowH2: false,
@@ -271,7 +268,7 @@ function pooled(origin: string, { connections, ca }: Pick<PlatformHttpOptions, '
   };
 }
 
-/** Quotes a body of unknown form, because none is specified. `request`: method and path, for the message. */
+/** Quotes the body, because the specification defines no form of errors. `request`: method and path. */
 function apiError(request: string, status: number, bytes: Uint8Array, retryAfter: number | undefined): ApiError {
   const text = Buffer.from(bytes).toString();
   const { error } = (jsonIn(text) ?? {}) as { error?: { code?: unknown; message?: unknown } | null };

@@ -1,4 +1,4 @@
-/** Seeded random numbers (SplitMix32), a stream for each name, so that no consumer changes another's numbers. */
+/** Seeded random numbers (SplitMix32), with a separate stream for each consumer. */
 import { createHash } from 'node:crypto';
 
 export interface Random {
@@ -10,7 +10,7 @@ export interface Random {
   chance(probability: number): boolean;
   /** `length` characters of [a-z0-9]. */
   text(length: number): string;
-  /** Independent stream, determined by seed and name whatever the earlier draws. */
+  /** Separate stream that depends only on seed and name, not on earlier draws. */
   fork(name: string | number): Random;
 }
 

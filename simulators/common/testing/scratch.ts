@@ -1,4 +1,4 @@
-/** A temporary directory for one test. For tests only. */
+/** Temporary directories, waits and simulated crashes for tests. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,34 +7,29 @@ import fc from 'fast-check';
 import { vi } from 'vitest';
 import type { Random } from '../random.ts';
 
-/** Removed with everything in it when it is disposed of. */
+/** Disposal removes the directory with its content. */
 export interface Scratch extends Disposable {
   readonly path: string;
 }
 
-/** Makes a temporary directory, in `parent` where one is given. */
 export function scratch(parent = tmpdir()): Scratch {
   const path = mkdtempSync(join(parent, 'muster-test-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Waits until `holds` does not throw. The timeout only ends what hangs: a busy machine may need most of it. */
+/** Waits until `holds` throws no error; the timeout only ends a test that hangs. */
 export function eventually<T>(holds: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(holds, { timeout: 60_000, interval: 5 });
 }
 
-/**
- * Any code point, lone surrogates included, as the unit of `fc.string`. The built-in unit `binary` needs seconds of
- * every test process to set up.
- */
+/** Any code point, including lone surrogates; fast-check's unit `binary` takes seconds to set up. */
 export const anyCharacter = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
 
-// What a crash leaves of a folder, from the steps that changed it: after a kill everything that was done, after a power
-// loss only what was synced, with any of the rest dropped, torn or there.
+// Simulated crashes: a kill keeps all changes; a power loss keeps synced changes, and a random part of the rest.
 
 export type Change = { kind: 'write'; at: number; bytes: Buffer } | { kind: 'truncate'; length: number };
 
-/** `file` is a number of the file's own, whatever its name is. */
+/** `file`: number that stays with a file when its name changes. */
 export type Step =
   | { kind: 'change'; file: number; change: Change; synced: boolean }
   | { kind: 'sync'; file: number }
@@ -43,13 +38,13 @@ export type Step =
   | { kind: 'remove'; name: string }
   | { kind: 'sync folder' };
 
-/** A power loss: what reaches the disk of what was not synced, and whether the last step was still under way. */
+/** `lottery` decides which unsynced changes survive; `underWay`: the last step was incomplete. */
 export interface PowerLoss {
   lottery: Random;
   underWay: boolean;
 }
 
-/** Writes to `folder` what the first `count` steps have left, after a kill or a power loss. */
+/** Writes the state after the first `count` steps, and a kill or power loss, to `folder`. */
 export function leave(steps: readonly Step[], count: number, folder: string, loss?: PowerLoss): void {
   const lottery = loss?.lottery;
   const files: FileState[] = [];
@@ -68,7 +63,7 @@ export function leave(steps: readonly Step[], count: number, folder: string, los
       pending = [];
     } else pending.push(step);
   }
-  // A journal keeps the order of names: some of the last changes are missing.
+  // A journal keeps the order of name changes, so only the last changes can be lost.
   const kept = lottery ? lottery.integer(0, pending.length) : pending.length;
   for (const [name, file] of renamed(names, pending.slice(0, kept))) {
     const found = state(file);
@@ -77,7 +72,7 @@ export function leave(steps: readonly Step[], count: number, folder: string, los
   }
 }
 
-/** The bytes of a file, changed in place: a database is written thousands of times. */
+/** Bytes of a file; changes apply in place, because a database is written thousands of times. */
 class Image {
   #room = Buffer.alloc(0);
   #length = 0;
@@ -96,7 +91,7 @@ class Image {
     bytes.copy(this.#room, at);
   }
 
-  /** What a file gains without being written is zeros. */
+  /** A file that grows without a write gains zeros. */
   #resize(length: number): void {
     if (length > this.#room.length) {
       const grown = Buffer.alloc(Math.max(length, 2 * this.#room.length));
@@ -113,7 +108,7 @@ interface FileState {
   pending: Change[];
 }
 
-/** A synchronous write brings itself and the size of the file to the disk, and no other data. */
+/** A synchronous write brings only itself and the file's size to the disk. */
 function changed(file: FileState, change: Change, synced: boolean): void {
   if (!synced) {
     file.pending.push(change);
@@ -124,7 +119,7 @@ function changed(file: FileState, change: Change, synced: boolean): void {
   file.pending = file.pending.slice(cut + 1);
 }
 
-/** Each waiting change reaches the disk, whole or in part, or does not. */
+/** Each waiting change reaches the disk, in full or in part, or is lost. */
 function settle(file: FileState, reaches: () => boolean, lottery?: Random): void {
   for (const change of file.pending) {
     if (!reaches()) continue;
