@@ -19,7 +19,6 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Sends the header lines unchanged; resolves with the status of the response. */
 function statusOf(lines: readonly string[], body = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

@@ -31,7 +31,6 @@ export interface AnswerHandler {
 export interface Sender {
   /** `patient`: one of many simultaneous requests, which may wait for a connection. */
   send(request: SenderRequest, handler: AnswerHandler, patient?: boolean): void;
-  /** Cuts every connection; pending requests fail. */
   destroy(): Promise<void>;
 }
 
@@ -91,7 +90,6 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
 /** Milliseconds of silence after which a request fails. */
 const TIMEOUT_MS = 30_000;
 
-/** Code of an error whose body has no code. */
 const UNKNOWN = 'unknown';
 
 export class ApiError extends Error {
@@ -214,7 +212,6 @@ export class PlatformHttp {
     }
   }
 
-  /** Cuts every connection; pending requests reject. */
   close(): Promise<void> {
     return this.#sender.destroy();
   }

@@ -35,7 +35,6 @@ export async function loadSections<B>(folder: 'device' | 'platform' | 'system' |
   return { defects, variants };
 }
 
-/** Accepts sources and compiled files, but no type declarations. */
 const isSection = (name: string): boolean => /\.[jt]s$/.test(name) && !/(^index|\.d|\.test)\.[jt]s$/.test(name);
 
 /** Throws Error with both files for a name declared twice. */

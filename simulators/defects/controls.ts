@@ -86,8 +86,6 @@ function deploymentOf(id: string, wanted: ControlDeployment): Deployment {
   };
 }
 
-// Unwilling controls hinder a suite although the device is correct.
-
 /** Calls except `GET /`, which every unwilling control answers. */
 const CALLS = ['deploy', 'remove', 'publish', 'compact', 'stop', 'start'] as const;
 type Call = (typeof CALLS)[number];

@@ -19,7 +19,6 @@ import { platformDefect, platformDefects, platformVariants, systemDefects } from
 
 const root = new URL('../../', import.meta.url);
 
-/** Finds a requirement by its id or by the id of a check. */
 const requirements = new Map<string, string>(
   [deviceSuite, platformSuite, systemSuite, clientSuite].flatMap(({ checks }) =>
     (checks as readonly { id: string; requirement: { id: string } }[]).flatMap(({ id, requirement }) => [
@@ -104,7 +103,6 @@ describe('every change', () => {
   const clientStream = clientReference.stream();
   const client = { ...clientReference, stream: () => clientStream };
 
-  /** Lists each change with its known decisions, and all decisions before and after the change. */
   const changesOf = <B>(
     all: readonly Variant<B>[],
     reference: B,

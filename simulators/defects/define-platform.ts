@@ -17,7 +17,6 @@ export const resources = (kind: ResourceKind, change: (resource: Resource) => Re
   });
 };
 
-/** Changes the bodies of one operation's responses, including errors. */
 export const answers = (operation: string, change: (body: Resource, status: number) => unknown) => {
   return ({ answer }: PlatformBehaviour): Required<Pick<PlatformBehaviour, 'answer'>> => ({
     answer: (asked, given) => {

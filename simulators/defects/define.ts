@@ -4,7 +4,6 @@
 export interface Variant<B> {
   readonly name: string;
   readonly side: 'device' | 'platform' | 'client' | 'agent';
-  /** Difference from the reference in one sentence. */
   readonly summary: string;
   /** A simulator can have only one variant of the same alternative. */
   readonly alternative?: string;

@@ -89,7 +89,6 @@ const answering = (status: number, body = ''): http.Server =>
 
 const PIECE_BYTES = 65_536;
 
-/** Sends `head`, then repeats `piece` as fast as the client reads. */
 const flooding = (head: string, piece: string) => (): net.Server => {
   const bytes = Buffer.from(piece.repeat(Math.ceil(PIECE_BYTES / piece.length)));
   return net.createServer((socket) => {
@@ -123,7 +122,6 @@ function large(): http.Server {
 
 const DRIP_MS = 1000;
 
-/** Sends `head`, then one byte of `piece` per second, without end. */
 const dripping = (head: string, piece: string) => (): net.Server =>
   net.createServer((socket) => {
     let sent = 0;

@@ -7,7 +7,6 @@ import { referenceBehaviour } from '../platform/reference.ts';
 import { named } from './catalogue.ts';
 import { combined, type Variant } from './define.ts';
 
-/** Names from the lists `defects` and `variants`. */
 export interface Planted {
   /** Names of deviations from the specification. */
   defect?: string | readonly string[];

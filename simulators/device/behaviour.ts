@@ -69,7 +69,6 @@ export interface HttpBehaviour {
   /** The device sends a string as plain text, and undefined as an empty body. */
   errorBody(refusal: Refusal): unknown;
   resource(value: unknown): unknown;
-  /** Body of `GET /deployments/current`. */
   deploymentBody(deployment: Deployment): unknown;
   readonly jsonType: string;
   readonly headers: Readonly<Record<string, string>>;

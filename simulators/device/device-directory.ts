@@ -40,7 +40,6 @@ export function lockDirectory(directory: string, name = 'lock') {
     release: (): void => {
       if (held.delete(owner) && ownerOf(path) === owner) unlinkSync(path);
     },
-    /** Leaves the link on the disk, as after a crash of the owner. */
     abandon: (): void => void held.delete(owner),
   };
 }

@@ -48,7 +48,6 @@ test('a reader that begins at any step of a compaction gets every event after it
     for (const cursor of [0, 100, 199, 200, 201, 600, 999, 1_000]) {
       const client = new Client(log, cursor);
       client.read();
-      // The second client starts to read only after the compaction.
       clients.push(client, new Client(log, cursor));
     }
   } while (await slow.letGo());

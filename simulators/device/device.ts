@@ -31,7 +31,6 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   readonly #env: Environment;
   #identity: Identity | undefined;
   #agent: Agent | undefined;
-  /** Resolves when the kernel has completed the writes of a killed agent. */
   #pendingWrites: Promise<void> | undefined;
   #startingAgent: Agent | undefined;
   #control: ControlServer | undefined;

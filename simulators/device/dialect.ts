@@ -97,7 +97,6 @@ function resolveFromZero(cursor: number | 'none', retained: Retained): number | 
   return cursor < earliest ? 'expired' : resolveCursor(cursor, retained);
 }
 
-/** Sorts members by name, and writes times with an offset. */
 function inRustStyle<T>(value: T): T {
   if (typeof value === 'string') return value.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z$/, '$1+00:00') as T;
   if (typeof value !== 'object' || value === null) return value;

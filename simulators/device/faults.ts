@@ -98,7 +98,6 @@ export class CrashFault extends Error {
   override name = 'CrashFault';
 }
 
-/** `crash` ends the agent like SIGKILL. */
 export function withFaults(env: Environment, faults: readonly Fault[], random: Random, crash: () => void): Environment {
   return faults.reduce((inner, fault) => apply(inner, fault, random.fork(fault.kind), crash), env);
 }

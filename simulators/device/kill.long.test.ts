@@ -61,7 +61,6 @@ function watched(after: () => void): DiskIo {
   return Object.fromEntries(operations) as DiskIo;
 }
 
-/** Runs all kinds of changes at once, and ignores their failures. */
 async function busy({ events, deployments }: Agent): Promise<void> {
   const publish = (count: number) => events.append(fillerEvents(0, count, systemClock));
   const files = (name: string) => [

@@ -138,7 +138,6 @@ export function optionOf(error: unknown): string | undefined {
   return error instanceof StartError ? error.option : undefined;
 }
 
-/** Returns errors that explain themselves unchanged. */
 export function startErrorOf(option: string, error: unknown): Error {
   if (error instanceof DirectoryInUseError || error instanceof StartError || error instanceof TypeError) return error;
   const {

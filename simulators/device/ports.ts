@@ -54,6 +54,5 @@ export interface Uplink extends AsyncDisposable {
   stop(): Promise<void>;
   /** Stops like a killed process, without MQTT's DISCONNECT. Default: `stop`. */
   abandon?(): Promise<void>;
-  /** Starts a sync, or joins the running sync. */
   sync(): Promise<SyncResult>;
 }

@@ -19,7 +19,6 @@ const TWO = ['1', '2'];
 const SEAM = ['1001', '1002', '1003', '1004'];
 const LOST = ['1001', '1002', 'gap', '1003', '1004'];
 
-/** Ids and gaps that the reference client prints in each short situation. */
 const EXPECTED: Record<string, readonly string[]> = {
   crlf: THREE,
   cr: THREE,

@@ -38,7 +38,6 @@ export interface SeenLog {
 export interface Seen {
   events: SeenEvent[];
   frames: SeenFrame[];
-  /** Open listeners by number; undefined if none has changed. */
   listeners?: Record<string, SeenListener>;
   log?: SeenLog;
   current?: Deployment | null;

@@ -37,7 +37,6 @@ export interface Serving {
 
 export interface Listener {
   close(): void;
-  /** Stops listening like a crash, and leaves the files. */
   abandon(): void;
 }
 

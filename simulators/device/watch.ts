@@ -22,7 +22,6 @@ function framesIn(bytes: Buffer): Pick<SeenFrame, 'id' | 'type' | 'text'>[] {
   });
 }
 
-/** Decodes HTTP chunks; returns an unchunked body unchanged. */
 function body(bytes: Buffer): string {
   let text = '';
   for (let at = 0; at < bytes.length; ) {

@@ -55,7 +55,6 @@ type Activity = 'drifted' | 'staged' | 'queued' | 'deployed' | 'removing' | 'arc
 type Failure = 'failed' | 'retrying';
 type Target = 'staged' | 'deployed' | 'archived';
 
-/** `status` is the error if there is one, else the activity. */
 const merged = (activity: Activity, error: 'none' | Failure): Activity | Failure =>
   error === 'none' ? activity : error;
 
@@ -103,7 +102,6 @@ function eventIn(line: string): Event | undefined {
   }
 }
 
-/** Emits `change` after storing events. */
 class EventLog extends EventEmitter {
   events: Event[];
   #file: number;
@@ -172,7 +170,6 @@ interface Wanted {
   config_instances?: { filepath: string; content: string }[];
 }
 
-/** State that survives a restart. */
 interface State {
   device_id: string;
   deployment?: Deployment;

@@ -13,7 +13,6 @@ const { values: options } = parseArgs({
     port: { type: 'string', default: '0' },
     /** `KEY=SCOPE,SCOPE`. Not shown: how a service issues keys (section 5). */
     key: { type: 'string', multiple: true, default: ['dev=devices:read'] },
-    /** Number of invented devices. */
     devices: { type: 'string', default: '25' },
   },
 });
@@ -83,7 +82,6 @@ type Activity = 'drifted' | 'staged' | 'queued' | 'deployed' | 'removing' | 'arc
 type Failure = 'failed' | 'retrying';
 type Target = 'staged' | 'deployed' | 'archived';
 
-/** `status` is the error if there is one, else the activity. */
 const merged = (activity: Activity, error: 'none' | Failure): Activity | Failure =>
   error === 'none' ? activity : error;
 
@@ -146,7 +144,6 @@ function deploy(deployment: Deployment): Deployment {
   return deployment;
 }
 
-/** The platform keeps an archived deployment for history. */
 function archive(deployment: Deployment): Deployment {
   if (deployment.activity_status === 'archived') throw new Refusal(409, `${deployment.id} is archived already`);
   deployment.target_status = 'archived';
@@ -446,7 +443,7 @@ function shown(item: Resource, version: Version, expand: readonly string[] = [])
   return item;
 }
 
-/** Before everglades: no groups, and no status `archived`; before rainier: no expansions. */
+/** Clients before the version everglades see no groups and no status `archived`; before rainier, no expansions. */
 function shownDevice(device: Device, version: Version, expand: readonly string[]): object {
   const { group_id, ...rest } = device;
   const older = { ...rest, status: device.status === 'archived' ? 'offline' : device.status };
@@ -463,7 +460,7 @@ function shownDevice(device: Device, version: Version, expand: readonly string[]
   };
 }
 
-/** Before everglades: no timestamps, and no `parent_id`; before rainier: no status `removing`. */
+/** Clients before the version everglades see no timestamps and no `parent_id`; before rainier, no status `removing`. */
 function shownDeployment(deployment: Deployment, version: Version): object {
   if (version === EVERGLADES) return deployment;
   const { parent_id, queued_at, deployed_at, archived_at, ...older } = deployment;
@@ -471,20 +468,20 @@ function shownDeployment(deployment: Deployment, version: Version): object {
   return { ...older, activity_status: 'deployed', status: merged('deployed', older.error_status) };
 }
 
-/** Before everglades, a schema has one `instance_filepath` instead of slots. */
+/** Clients before the version everglades see one `instance_filepath` instead of slots. */
 function shownSchema(schema: ConfigSchema, version: Version): object {
   if (version === EVERGLADES) return schema;
   const { instance_slots, ...rest } = schema;
   return { ...rest, instance_filepath: instance_slots[0]?.filepath };
 }
 
-/** Since rainier, a format can be `yaml`. Not shown: further formats. */
+/** Since the version rainier, a format can be `yaml`. Not shown: further formats. */
 const formatIn =
   (version: Version): Reader<string> =>
   (value) =>
     oneOf(value, isIn(RAINIER, version) ? ['json', 'yaml'] : ['json']);
 
-/** Since everglades, a client cannot change the slug (section 9, rule 2). */
+/** Since the version everglades, a client cannot change the slug (section 9, rule 2). */
 function changeConfigType(type: ConfigType, { body, version }: Call): ConfigType {
   const renamed = { name: optional(name) };
   const changes =
@@ -496,7 +493,7 @@ function changeConfigType(type: ConfigType, { body, version }: Call): ConfigType
   return type;
 }
 
-/** Since everglades, groups form a tree. */
+/** Since the version everglades, groups form a tree. */
 function createGroup({ body }: Call): Group {
   const { parent_id, ...given } = fields(body, { name, parent_id: optional(nullable(text)) });
   if (typeof parent_id === 'string') found(store.groups, parent_id);
@@ -513,7 +510,7 @@ function moveGroup(group: Group, { body }: Call): Group {
 
 const HOUR_MS = 3_600_000;
 
-/** Since rainier, provisioning tokens replace activation tokens. Not shown: the use of tokens. */
+/** Since the version rainier, provisioning tokens replace activation tokens. Not shown: the use of tokens. */
 function createProvisioningToken(): object {
   return { token: randomBytes(24).toString('base64url'), expires_at: new Date(Date.now() + HOUR_MS).toISOString() };
 }

@@ -7,7 +7,6 @@ import fc from 'fast-check';
 import { vi } from 'vitest';
 import type { Random } from '../random.ts';
 
-/** Disposal removes the directory with its content. */
 export interface Scratch extends Disposable {
   readonly path: string;
 }

@@ -139,7 +139,6 @@ const MEMBERS = ['object', 'id', 'name', 'status'];
 /** Limit of a page requested only for its `total_count`. */
 const PROBE = 1;
 
-/** After the first page, requests several pages at once. */
 const ahead =
   (count: number) =>
   (got: Page): PageAsked[] =>

@@ -8,7 +8,6 @@ import { type DeviceChanges, defect, variant } from '../define-device.ts';
 const WRITTEN_FIRST = ['device.events.written-first'];
 const DEPLOYED_ONLY = ['device.events.deployed-only'];
 
-/** Publishes `deployment.deployed` for each change of state that `match` accepts. */
 const announcesWhen = (match: (change: DeploymentChange, events: readonly EventDraft[]) => boolean): DeviceChanges => ({
   deployments: {
     announce: (events, change) =>

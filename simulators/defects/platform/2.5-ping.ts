@@ -8,7 +8,6 @@ const LIMIT = ['platform.ping.limit'];
 /** Nanoseconds of a day; Node's timers overflow after 24 days. */
 const A_DAY_NANOS = 86_400_000_000_000;
 
-/** Changes the response to a ping that the device has not answered. */
 const unanswered =
   (answer: Answer): PlatformChange =>
   ({ pingAnswer }) => ({

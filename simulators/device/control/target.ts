@@ -13,7 +13,6 @@ import { AgentDownError, CompactionError, EventLogError } from '../log/io.ts';
 import { DeployError } from '../ports.ts';
 import { UnknownDeploymentError } from '../state/deployments.ts';
 
-/** Refusal of a control request; `status` is the HTTP status. */
 export class ControlError extends Error {
   override name = 'ControlError';
   readonly status: number;

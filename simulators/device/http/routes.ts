@@ -17,7 +17,6 @@ export interface ServedAgent {
   readonly deployments: Deployments;
   readonly stream: Stream;
   device(): object;
-  /** Resolves with the body of `POST /device/sync`. */
   sync(): Promise<object>;
 }
 
@@ -54,7 +53,6 @@ function send(response: ServerResponse, status: number, text: string, headers: R
   response.end(bytes);
 }
 
-/** Answers `GET /events` (specification sections 4.1 and 6). */
 function serveEvents(exchange: Exchange, query: URLSearchParams): void {
   const { agent, request, response } = exchange;
   const { stream: rules } = agent.behaviour;

@@ -14,7 +14,6 @@ export interface RequestHandler {
 interface Connection {
   handler: RequestHandler;
   entrance: Entrance;
-  /** Bytes that the device may still send on the connection. */
   carries: 'answers' | 'stream' | 'nothing';
   latest?: Exchange;
 }
@@ -43,7 +42,7 @@ export function takeOver(request: http.IncomingMessage, response: http.ServerRes
   if (response.socket !== null && !hasBody) Object.assign(request, { upgrade: true });
 }
 
-/** Discards later bytes of the client; the client's end of sending ends the stream. */
+/** Discards later bytes of the client, and ends the stream when the client ends its side. */
 function letGo(socket: Socket): void {
   connections.get(socket)?.latest?.response.detachSocket(socket);
   connections.delete(socket);

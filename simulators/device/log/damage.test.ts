@@ -10,7 +10,6 @@ import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
 const textsIn = (log: EventLog): Map<number, string> =>
   new Map(Array.from(storedAfter(log, disk, 0), ({ id, json }) => [id, json]));
 
-/** Creates a log of `count` events, ended in order or by a kill. */
 async function written(directory: string, count: number, { kill = false, size = 30 } = {}) {
   const { log } = open(directory, { durable: true });
   await log.append(drafts(count, size));

@@ -30,12 +30,10 @@ const NAMED = 10;
 /** Bytes inspected before other work gets its turn. */
 const PORTION_BYTES = 1_048_576;
 
-/** Makes one change at a time, and stores all waiting appends with one write. */
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #file: LogFile;
   #damage: { generation: Generation; met: Set<number> } | undefined;
-  /** Damage found when the log was opened, as text for people. */
   readonly repairs: string[] = [];
   #next = 0;
   #appends: Pending[] = [];
@@ -77,7 +75,6 @@ export class EventLog {
     return earliest === undefined ? 0 : Math.floor((latest - earliest - givenUp(gaps, earliest)) / this.#step) + 1;
   }
 
-  /** Reports each damaged line once, however many readers meet the line. */
   noteDamage(offset: number, bytes: number): void {
     const { generation } = this;
     if (this.#damage?.generation !== generation) this.#damage = { generation, met: new Set() };
@@ -149,7 +146,6 @@ export class EventLog {
     return compaction.promise;
   }
 
-  /** Stores pending events, and records the exact highest id. */
   async close(): Promise<void> {
     if (this.#state === 'open') this.#state = 'closing';
     await this.#working;
@@ -165,7 +161,6 @@ export class EventLog {
     }
   }
 
-  /** Ends like a crash: drops events that are not on the disk. */
   abandon(): void {
     if (this.#state === 'down') return;
     this.#state = 'down';

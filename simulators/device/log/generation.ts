@@ -30,7 +30,6 @@ export class SparseIndex {
     this.#offsets.push(offset);
   }
 
-  /** Offset at or before the first event above `id`. */
   offsetBefore(id: number): number {
     let low = 0;
     let high = this.#ids.length;
@@ -42,7 +41,6 @@ export class SparseIndex {
     return this.#offsets[low - 1] ?? 0;
   }
 
-  /** Adds the entries of `older` after offset `cut`, where the new file begins. */
   takeOver(older: SparseIndex, cut: number): void {
     older.#offsets.forEach((offset, at) => {
       if (offset > cut) this.note(older.#ids[at] ?? 0, offset - cut);
@@ -71,7 +69,7 @@ export function lowestOf(ids: number, latest: number, gaps: readonly Gap[]): num
   return from;
 }
 
-/** Gaps from `earliest` on; a gap that ends beyond `latest` has an unknown beginning. */
+/** Omits gaps before `earliest`, and a gap that ends beyond `latest`, whose beginning is unknown. */
 export function gapsWithin(gaps: readonly Gap[], earliest: number, latest = Number.POSITIVE_INFINITY): readonly Gap[] {
   const within = gaps.filter(({ after, through }) => after >= earliest && through < latest);
   return within.length > 0 ? within : NO_GAPS;

@@ -10,7 +10,7 @@ export interface Mark {
   highest: number;
   /** Highest assigned id when the mark was written. */
   from: number;
-  /** True after a clean stop, when `highest` is exact; false for a reserved block. */
+  /** True if `highest` is exact, after a clean stop; false if `highest` ends a reserved block. */
   clean: boolean;
   /** True if events reach the disk before any client. */
   durable: boolean;
@@ -68,7 +68,6 @@ function readLast(directory: string): number {
   return digits !== undefined && isId(Number(digits)) ? Number(digits) : 0;
 }
 
-/** Only a durable log records its last id. */
 export async function beginLast(io: DiskIo, directory: string, id: number, durable: boolean): Promise<void> {
   if (durable) await replaceFile(io, directory, LAST_FILE, lastText(id), false);
   else io.remove(`${directory}/${LAST_FILE}`);

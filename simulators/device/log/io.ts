@@ -13,7 +13,6 @@ export interface DiskIo {
   close(fd: number): void;
   size(fd: number): number;
   read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
-  /** Asynchronous `read`, for much data. */
   load(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>;
   /** Writes the whole `buffer`; an error may leave a part in the file. */
   write(fd: number, buffer: Uint8Array, position: number): void;
@@ -25,9 +24,7 @@ export interface DiskIo {
   link(target: string, path: string): void;
   /** Removes a file, link or directory tree; ignores a missing path. */
   remove(path: string): void;
-  /** Resolves once the file's data is on the disk. */
   sync(fd: number): Promise<void>;
-  /** Resolves once the directory's entries are on the disk. */
   syncDirectory(path: string): Promise<void>;
 }
 
@@ -89,7 +86,6 @@ const UNWRITABLE = new Set(['EROFS', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT']);
 
 export const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
 
-/** True for a full disk, a read-only disk, or missing permission. */
 export const isUnwritable = (error: unknown): boolean => UNWRITABLE.has(errorCode(error) ?? '');
 
 /** A check of existence is cheaper than an error for each new robot. */

@@ -42,7 +42,6 @@ function seal(json: string): string {
   return `${json.slice(0, -1)}${SUM}${sum}"}`;
 }
 
-/** Returns undefined for a missing or wrong checksum. */
 export function unseal(line: string): string | undefined {
   const at = line.length - SEAL_BYTES;
   const [, sum] = SEAL.exec(line.slice(at)) ?? [];

@@ -93,7 +93,6 @@ function sweep(moment: number, atMost: number): void {
 
 export const LOG_FILE = 'events.jsonl';
 
-/** Options of one run of an agent, for all parts that store data. */
 export interface Incarnation {
   directory: string;
   io: DiskIo;
@@ -235,7 +234,7 @@ export class LogFile {
     this.#fd = undefined;
   }
 
-  /** A failure costs only evidence of later losses, so a notice is enough. */
+  /** Records the last stored id; a failure only weakens the detection of later losses. */
   #noteLast(id: number): void {
     const { io, directory, onNotice } = this.#options;
     try {
@@ -295,7 +294,6 @@ export class LogFile {
     return fd;
   }
 
-  /** Starts a new file after a user has removed the old file with its events. */
   #begin(): void {
     this.#unsynced = true;
     const { bytes, latest } = this.generation;

@@ -14,7 +14,6 @@ export interface Scan {
   to: number;
   after: number;
   window?: number;
-  /** Runs for each line that holds no event. */
   onDamage?(offset: number, bytes: number): void;
   /** Runs for a duplicate event, or an event with a damaged id. */
   onDisorder?(offset: number, bytes: number): void;

@@ -43,7 +43,6 @@ async function alone(settings: ProcessSettings, log: pino.Logger, stopped: Promi
   return { ready: await readyOf(device, stopped), close: () => device[Symbol.asyncDispose]() };
 }
 
-/** A signal before the agent serves leaves `ready` undefined. */
 async function supervised(settings: ProcessSettings, outside: Outside, log: pino.Logger, stopped: Promise<unknown>) {
   const { control, uiPort, deviations = [] } = outside;
   let page: DeviceConsole | undefined;

@@ -4,7 +4,6 @@ import { poll } from '../../../harness/common/waiting.ts';
 import { scratch } from '../testing/robot.ts';
 import { SupervisedDevice } from './supervisor.ts';
 
-/** Child processes that still run; Linux lists them by thread. */
 const children = (): string[] =>
   readdirSync('/proc/self/task').flatMap((task) =>
     readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean),

@@ -101,7 +101,6 @@ export class ConfigFiles {
     }
   }
 
-  /** Turns a directory that a user put at the root into a set. */
   #adopt(): void {
     const found = lstatSync(this.root, { throwIfNoEntry: false });
     if (!found || found.isSymbolicLink()) return;

@@ -153,13 +153,11 @@ export function markArchived(record: DeploymentRecord, now: string): void {
   record.archived_at = now;
 }
 
-/** Deployments of one run of the agent; callers make one change at a time. */
 export class DeploymentBook {
   readonly #options: Incarnation & { log: EventLog };
   readonly state: StoredState;
   #unsaved = false;
 
-  /** `state`: saved by the agent's previous run; undefined for a new robot. */
   constructor(options: Incarnation & { log: EventLog }, state: StoredState | undefined) {
     this.#options = options;
     this.state = state ?? emptyState();
@@ -197,7 +195,6 @@ export class DeploymentBook {
     return this.state.releases.find(({ git_commit }) => git_commit?.id === id)?.git_commit ?? undefined;
   }
 
-  /** Adds events, which `save` stores and `publish` appends to the log. */
   announce(due: readonly EventDraft[], change: DeploymentChange): void {
     const events = this.#options.behaviour.deployments.announce(due, change);
     if (events.length === 0) return;
@@ -221,7 +218,6 @@ export class DeploymentBook {
     this.state.unpublished = undefined;
   }
 
-  /** Publishes announced events that a crash kept from the log. */
   async publishMissing(): Promise<void> {
     const { unpublished } = this.state;
     if (!unpublished) return;

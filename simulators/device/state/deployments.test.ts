@@ -164,7 +164,6 @@ describe('after a restart', () => {
       created_at: '2026-01-01T00:00:00Z',
       git_commit: commit,
     } as const;
-    // A platform sends more fields than a device shows.
     const more = { updated_at: '2026-01-01T00:00:00Z' };
     on.device.port.remember({ ...release, ...more, git_commit: { ...commit, ...more } });
     const { deployment } = await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);

@@ -42,13 +42,11 @@ export class UnknownDeploymentError extends Error {
 
 export class Deployments implements DeploymentPort {
   readonly #options: DeploymentsOptions;
-  /** Timers by deployment id, for the next retry or the removal of a failed deployment. */
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #book: DeploymentBook;
   readonly #retried = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** `state`: saved by the agent's previous run; undefined for a new robot. */
   constructor(options: DeploymentsOptions, state: StoredState | undefined) {
     this.#options = options;
     this.#book = new DeploymentBook(options, state);
@@ -72,7 +70,7 @@ export class Deployments implements DeploymentPort {
     return record && this.#book.view(record);
   }
 
-  /** The deployment last driven, else the deployment on the device. */
+  /** Deployment driven last, else the deployment on the device. */
   current(): Deployment | undefined {
     if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
     const { current } = this.#book.state;
@@ -168,7 +166,6 @@ export class Deployments implements DeploymentPort {
     return this.#book.gitCommit(id);
   }
 
-  /** Cancels retries and timers; resolves when no change is running. */
   async close(): Promise<void> {
     this.abandon();
     await this.#turn;
@@ -234,7 +231,6 @@ export class Deployments implements DeploymentPort {
     return { deployment: this.#book.view(record), replaced: replaced.map((old) => this.#book.view(old)) };
   }
 
-  /** Archives a deployment and removes its files; publishes the removal of an active deployment, or always. */
   async #archive(record: DeploymentRecord, always: boolean): Promise<void> {
     const { clock, files } = this.#options;
     const wasActive = isActive(record);

@@ -34,7 +34,6 @@ function rawClient(path: string) {
     socket,
     text: '',
     closed: new Promise<void>((resolve) => socket.once('close', () => resolve())),
-    /** Resolves when `part` has arrived or the connection is closed. */
     until: async (part: string): Promise<void> => {
       const arrived = Promise.withResolvers<void>();
       const look = () => {

@@ -39,7 +39,6 @@ export class FanOut {
     return this.#all.size;
   }
 
-  /** Returns the view that all subscribers with this filter and framing share. */
   view(filter: TypeFilter, chunked: boolean): View {
     const known = this.#views.get(keyOf(filter, chunked));
     return known ?? { filter, chunked, subscribers: 0, batch: undefined, bytes: NOTHING };
@@ -69,7 +68,6 @@ export class FanOut {
     if (view.subscribers === 0 && this.#views.get(key) === view) this.#views.delete(key);
   }
 
-  /** Delivers a batch in the tick in which its events become readable. */
   publish(events: readonly StoredEvent[]): void {
     if (this.#all.size === 0) return;
     const latest = events.at(-1)?.id ?? 0;

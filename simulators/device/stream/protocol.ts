@@ -15,7 +15,6 @@ export function parseCursor(text: string): number | undefined {
 }
 
 export interface CursorRequest {
-  /** Values of the query parameter `after`, which a client may repeat. */
   after: readonly string[];
   lastEventId: string | undefined;
 }

@@ -140,7 +140,7 @@ function slice(): void {
 
 function run(until: number): void {
   try {
-    // A turn may queue itself again; the loop reaches such turns while time permits.
+    // A turn that queues itself again runs in the same loop, while time permits.
     for (const turn of waiting) {
       waiting.delete(turn);
       turn();

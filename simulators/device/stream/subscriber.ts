@@ -97,7 +97,6 @@ export class Subscriber implements StreamSubscriber {
     return this.#socket.writableLength;
   }
 
-  /** Sends a heartbeat, except into a full buffer. */
   beat(): void {
     if (this.#closed) return;
     const { behaviour, log } = this.#stream;

@@ -6,7 +6,6 @@ import { EventStream, scratch } from './robot.ts';
 export interface KillLoop {
   kills: number;
   seen: number;
-  /** Highest id that a publisher received in a response. */
   acknowledged: number;
   latest: number;
   problems: string[];
@@ -15,7 +14,6 @@ export interface KillLoop {
 const SUBSCRIBERS = 3;
 const PUBLISHERS = 4;
 const RETAIN = 3_000;
-/** Maximum number of publishers' responses before a kill. */
 const LARGEST_ROUND = 60;
 
 export async function killLoop({ rounds, seed }: { rounds: number; seed: number | string }): Promise<KillLoop> {
@@ -86,7 +84,6 @@ async function compare(
   return problems;
 }
 
-/** Opens a live stream if the cursor `id` is expired. */
 async function open(socket: string, id: number): Promise<EventStream> {
   return await EventStream.open(socket, `?after=${id}`).catch(() => EventStream.open(socket));
 }

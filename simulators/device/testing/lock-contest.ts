@@ -20,7 +20,6 @@ export async function contest(size: { processes: number; rounds: number; killEve
       mkdirSync(dir);
       if (round % size.killEvery === 0) await leaveLock(dir);
       else symlinkSync(DEAD, `${dir}/lock`);
-      // A lock of a process that died during its takeover.
       if (round % 2 === 1) symlinkSync(DEAD_TAKER, `${dir}/lock.${DEAD}`);
       const answers = await Promise.all(processes.map((taker) => ask(taker, { take: dir })));
       const winner = processes[answers.indexOf('got it')];

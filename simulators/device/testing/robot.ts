@@ -7,7 +7,6 @@ import type { EventEnvelope } from '../../../harness/contract/device-api.ts';
 import { scratch } from '../../common/testing/scratch.ts';
 import { type DeviceOptions, simulateDevice } from '../index.ts';
 
-/** Refusal of a stream with an HTTP status. */
 export class Refused extends Error {
   readonly status: number;
   constructor(status: number) {
@@ -25,7 +24,6 @@ export interface Received {
   envelope: EventEnvelope;
 }
 
-/** Open event stream; `events` and `comments` grow while data arrives. */
 export class EventStream {
   readonly events: Received[] = [];
   readonly comments: string[] = [];
@@ -94,7 +92,6 @@ export class EventStream {
     }
   }
 
-  /** Stops reading, so that the agent's buffers fill up. */
   stall(): void {
     this.#response.pause();
     this.#response.socket.pause();
@@ -116,13 +113,11 @@ export interface Answer {
   status: number;
   headers: http.IncomingHttpHeaders;
   text: string;
-  /** Parsed body; undefined for a body that is not JSON. */
   json: unknown;
 }
 
 export type Robot = Awaited<ReturnType<typeof robot>>;
 
-/** Starts a device; disposal ends the device and its streams. */
 export async function robot(options: Partial<DeviceOptions> = {}) {
   const home = scratch();
   const dir = `${home.path}/robot`;

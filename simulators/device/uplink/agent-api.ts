@@ -26,7 +26,7 @@ export interface AgentHabits extends SyncHabits {
   answersPingsAfterMs?: number;
   /** Milliseconds between polls of deployments, in place of requests to sync. */
   pollsEveryMs?: number;
-  /** Never subscribes again after a lost connection. */
+  /** True: subscribes only once, and not again after a lost connection. */
   subscribesOnce?: boolean;
   /** False: syncs after connecting only, never on request. */
   heedsRequests?: boolean;

@@ -121,7 +121,6 @@ describe('the agent uplink stops', () => {
     await robot.uplink.start();
     await robot.uplink.stop();
     for (let turns = 0; turns < 200; turns += 2) {
-      // Every second run provisions the device again.
       if (turns % 4 === 0) await rm(join(robot.directory, 'identity', 'device.json'));
       const run = robot.anotherRun();
       const starting = run.start().catch((error: Error) => error);

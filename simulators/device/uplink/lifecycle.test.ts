@@ -9,7 +9,6 @@ import { failureDelay, pause, reconnectDelay, transientDelay } from './time.ts';
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 0, 1);
 
-/** Scheduler of syncs that end when the test says. */
 function setUp() {
   const time = new ManualTime(START);
   const abort = new AbortController();
@@ -25,7 +24,6 @@ function setUp() {
     onSynced: () => events.push('synced'),
     onSyncFailed: (error) => events.push(`failed: ${error.message}`),
   });
-  /** Ends the latest run; resolves when the scheduler rests or runs again. */
   const end = async (error?: Error) => {
     const run = runs.at(-1);
     const count = runs.length;

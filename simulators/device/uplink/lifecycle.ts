@@ -214,7 +214,6 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   onSynced(): void {}
   abstract onSyncFailed(error: Error): void;
 
-  /** Retries until the platform answers; `onFailure` runs before each retry. */
   protected async enrol(onFailure: (error: Error) => void): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {

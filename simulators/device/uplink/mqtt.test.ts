@@ -97,7 +97,6 @@ describe('an MQTT connection', () => {
       if (welcome !== undefined) socket.end(generate(welcome));
       return undefined;
     });
-    // 200 ms is long after the connection is gone.
     await expect(client(broker).open(200)).rejects.toThrow('closed the connection');
     expect(broker.received).toHaveLength(1);
   });

@@ -149,7 +149,6 @@ export interface MqttEndpoint {
 export interface MqttListener {
   /** `payload` is valid during the call only. `retained`: the message is older than the subscription. */
   onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void;
-  /** Runs once, when the broker or the client ends an open connection. */
   onClose(connection: MqttConnection, reason: Error): void;
 }
 
@@ -164,7 +163,6 @@ export class MqttConnection implements WheelMember {
   #rest: Buffer | undefined;
   #messageId = 0;
   #awaitingPong = false;
-  /** Packet that the handshake waits for: CONNACK, then SUBACK. */
   #step: { command: 'connack' | 'suback'; resolve(packet: Packet): void; reject(error: Error): void } | undefined;
   #failure: Error | undefined;
 

@@ -18,7 +18,7 @@ interface Behaviour {
   devices: object[];
   expandsContent: boolean;
   status: number;
-  /** Lists of such a platform support `limit` and `offset` only, and items have few fields. */
+  /** Lists of a plain platform support `limit` and `offset` only, and items have few fields. */
   plain?: 'ignores filters' | 'refuses filters' | undefined;
   target: 'deployed' | 'staged';
 }
@@ -40,7 +40,6 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
       content: { format: 'json', data: Buffer.from(platform.content(ROBOT.id, instance).data).toString() },
     });
     const shown = (instance: string) => ({ object: 'config_instance', id: instance });
-    // The list has an order different from the request.
     return listOf(
       ids
         .toSorted()
@@ -54,7 +53,6 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
     const items = collection === 'devices' ? behaviour.devices : plainDeployments();
     return { ...listOf(items.slice(offset, offset + limit)), has_more: offset + limit < items.length };
   };
-  /** Two deployments of the robot follow 230 deployments of different robots. */
   const plainDeployments = (): object[] => {
     const record = (id: string, device_id: string, minute: number) => {
       return { id, device_id, target_status: behaviour.target, created_at: `2026-09-01T08:0${minute}:00Z` };
@@ -148,7 +146,6 @@ describe('the polling uplink', () => {
         ...Array.from({ length: 2 + refused }, () => 'GET /beta/devices'),
         ...Array.from({ length: 3 + refused }, () => 'GET /beta/deployments'),
       ]);
-      // The uplink remembers which list refuses filters.
       const before = robot.requests.length;
       robot.time.advance(5_000);
       await eventually(() => expect(robot.requests).toHaveLength(before + 3));
@@ -215,9 +212,6 @@ describe('the polling uplink', () => {
   });
 });
 
-// The following tests use Muster's platform over real sockets, with limited keys.
-
-/** Scopes that the documentation of the uplink requires. */
 const NEEDED = ['deployments:read', 'config_instances:read', 'devices:read', 'devices:write'];
 const LIMITED = 'key-of-the-robots';
 

@@ -89,7 +89,6 @@ export interface PollingHub extends Shared {
   readonly intervalMs: number;
   readonly deviceOf: NonNullable<PollingUplinkOptions['deviceOf']>;
   readonly takesStaged: boolean;
-  /** Lists that the platform refuses to filter; robots read all pages. */
   readonly unfiltered: Set<'devices' | 'deployments'>;
 }
 
@@ -116,7 +115,6 @@ export class PollingApi implements DeploymentSource {
     this.#io = io;
   }
 
-  /** Takes the device from the options, the disk, or a device of the same name; otherwise creates a device. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     this.deviceId ??= this.#hub.deviceOf(name) ?? (await loadDevice(this.#directory))?.device_id;
     if (this.deviceId !== undefined) return;
@@ -141,7 +139,6 @@ export class PollingApi implements DeploymentSource {
     });
   }
 
-  /** Reads all pages, with a filter unless the platform refuses filters. */
   async #pages<T>(
     list: 'devices' | 'deployments',
     filter: string,
@@ -186,7 +183,6 @@ export class PollingApi implements DeploymentSource {
   }
 }
 
-/** A missing field gets the value of a new deployment. */
 function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
   const given: Partial<Record<keyof AgentDeployment, unknown>> = listed;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');

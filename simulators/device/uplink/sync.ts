@@ -11,7 +11,6 @@ import { failureDelay, pause, systemTime, type Time, transientDelay } from './ti
 export interface DeploymentSource {
   list(signal: AbortSignal): Promise<AgentDeployment[]>;
   contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]>;
-  /** Undefined for a platform that takes no reports. */
   report?(id: string, report: DeploymentReport, signal: AbortSignal): Promise<void>;
 }
 
@@ -22,7 +21,6 @@ interface BackOff {
   contents?: Uint8Array[];
 }
 
-/** Keeps failed deployments and unsent reports from sync to sync. */
 export class Syncer {
   readonly #port: DeploymentPort;
   readonly #source: DeploymentSource;
@@ -179,7 +177,6 @@ export interface CommonOptions {
   ca?: string | Buffer;
   /** Maximum number of HTTP connections to the platform, shared by all robots, default 32. */
   connections?: number;
-  /** Additional headers of every request. */
   headers?: Readonly<Record<string, string>>;
   time?: Time;
   random?: Random;

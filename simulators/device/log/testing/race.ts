@@ -9,7 +9,6 @@ import type { EventLog } from '../event-log.ts';
 import { type DiskIo, disk } from '../io.ts';
 import { drafts, open } from './recorded-disk.ts';
 
-/** Disk whose operations wait for `letGo` while `held` is true. */
 export class HeldDisk {
   readonly #waiting: (() => void)[] = [];
   held = true;
@@ -45,7 +44,6 @@ export class HeldDisk {
   }
 }
 
-/** Reads the log after a cursor, like a client of `GET /events`. */
 export class Client {
   readonly cursor: number;
   readonly ids: number[] = [];
@@ -60,7 +58,6 @@ export class Client {
     this.#reader = after === 'expired' ? undefined : new LogReader(log, disk, after);
   }
 
-  /** Reads one portion; false if none was left. */
   read(): boolean {
     const portion = this.cutOff ? [] : (this.#reader?.read() ?? []);
     if (portion === 'overtaken') this.cutOff = true;
@@ -74,7 +71,6 @@ export class Client {
   }
 }
 
-/** Opens a durable log; any notice fails the test. */
 export function openQuietly(directory: string, io: DiskIo, retain: number): EventLog {
   const onNotice = (notice: string): never => {
     throw new Error(notice);
@@ -98,7 +94,6 @@ const step = fc.oneof(
 
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
-/** In any order of steps, a client gets every event or learns of a loss. */
 export function raceProperty() {
   const run = async (steps: readonly Step[]): Promise<void> => {
     using home = scratch();
@@ -126,7 +121,6 @@ export function raceProperty() {
   return fc.asyncProperty(steps, run);
 }
 
-/** Returns the number of clients that were served during compactions. */
 export async function connectDuringCompaction(durability: 'os' | 'sync', rounds: number): Promise<number> {
   await using on = await robot({ durability, retain: 1_500 });
   let { last_id: last } = await on.device.publish(1_500);

@@ -32,7 +32,6 @@ export function diskWith(hooks: Hooks): DiskIo {
   return { ...disk, ...Object.fromEntries(hooked) };
 }
 
-/** Records each change of a real folder, and waits for no sync of the real disk. */
 export class RecordedDisk {
   readonly steps: Step[] = [];
   /** Runs once for each changing operation; undefined lets the operation succeed. */
@@ -146,7 +145,6 @@ export function open(directory: string, options: Partial<EventLogOptions> = {}) 
   return { log, stored, notices };
 }
 
-/** Writes `events` events, ends the log, and returns the path of its file. */
 export async function leftLog(
   directory: string,
   events: number,

@@ -136,19 +136,16 @@ export const KEY_BITS = 1024;
 
 type HostOptions = Parameters<typeof agentHost>[0];
 
-/** Starts the agent side of a platform; the test starts the uplink. */
 export async function testRobot(options: { host?: HostOptions; uplink?: Partial<AgentUplinkOptions> } = {}) {
   const time = new ManualTime(Date.now());
   const home = scratch();
   const directory = home.path;
-  /** Method and path of each request, without the query. */
   const requests: string[] = [];
   const host = await agentHost({ clock: time, minKeyBits: KEY_BITS, ...options.host }, (method, path) =>
     requests.push(`${method} ${path}`),
   );
   const device = new MemoryDevice();
   const runs: Uplink[] = [];
-  /** Creates a further run of the robot; earlier runs continue. */
   const anotherRun = (more: Partial<AgentUplinkOptions> = {}) => {
     const uplink = createUplink({
       kind: 'agent',
@@ -203,7 +200,6 @@ export async function testRobot(options: { host?: HostOptions; uplink?: Partial<
 
 type Operation = 'list' | 'contents' | 'report';
 
-/** The test sets `state.trouble` to make an operation fail. */
 export function syncSetup() {
   const time = new ManualTime();
   const platform = new MemoryPlatform(time);
@@ -250,7 +246,6 @@ export function syncSetup() {
 
 export type ScriptedBroker = Awaited<ReturnType<typeof scriptedBroker>>;
 
-/** Accepts every CONNECT and SUBSCRIBE. */
 export function welcoming(packet: Packet): Packet | undefined {
   if (packet.cmd === 'connect') return { cmd: 'connack', returnCode: 0, sessionPresent: false };
   if (packet.cmd === 'subscribe') return { cmd: 'suback', messageId: packet.messageId ?? 0, granted: [1, 1] };
