@@ -35,7 +35,6 @@ const CHANGING = [
   'remove',
 ];
 
-/** Disk that calls `after` once an operation that may change something has begun. */
 function watched(after: () => void): DiskIo {
   const quick: DiskIo = {
     ...disk,

@@ -124,7 +124,6 @@ export class StartError extends Error {
   }
 }
 
-/** Turns an error of `use` into StartError, except KilledError. */
 export async function asStartError<T>(option: string, use: Promise<T>): Promise<T> {
   try {
     return await use;

@@ -19,7 +19,6 @@ export class DeployError extends Error {
 }
 
 export interface DeploymentPort {
-  /** Deployments with files on the device (activity `deployed` or `removing`). */
   active(): Deployment[];
   get(id: string): Deployment | undefined;
   /**

@@ -11,7 +11,6 @@ export class Wheel {
   readonly #tickMs: number;
   readonly #slots: Set<WheelMember>[];
   #position = 0;
-  /** Milliseconds of the steady clock at which the current slot was due. */
   #reachedAt = 0;
   #members = 0;
   #timer: Timer | undefined;
@@ -23,7 +22,6 @@ export class Wheel {
     this.#slots = Array.from({ length: slots }, () => new Set());
   }
 
-  /** Calls `beat` once per turn. Returns the slot, for `delete`. */
   add(member: WheelMember): number {
     const slot = this.#position;
     this.#slots[slot]?.add(member);

@@ -37,7 +37,6 @@ export type AgentCall = keyof AgentCalls;
 /** Each call of a target resolves once clients can see its effect. */
 export abstract class ControlTarget {
   abstract info(): ControlInfo;
-  /** Resolves once the agent serves, at once for a running agent. */
   abstract start(): Promise<void>;
   abstract stop(signal?: StopSignal): Promise<void>;
   /** Rejects with ControlError (`agent_down`) while the agent is down. */

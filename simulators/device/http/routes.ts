@@ -102,7 +102,6 @@ interface Route {
   handle(exchange: Exchange, query: URLSearchParams, id: string): void | Promise<void>;
 }
 
-/** An undefined result of `read` causes a 404 response. */
 const json = (path: RegExp, resource: string, read: (agent: ServedAgent, id: string) => unknown): Route => ({
   method: 'GET',
   path,

@@ -86,7 +86,6 @@ export class EventLog {
     this.#options.onNotice(`${this.path}: ${notice}`);
   }
 
-  /** Reads the log in portions, between which other work runs. */
   async inspect(): Promise<ControlLog> {
     const { generation, path, earliest, latest, repairs } = this;
     const { io } = this.#options;

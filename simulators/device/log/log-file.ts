@@ -25,7 +25,6 @@ export interface Cut {
   offset: number;
 }
 
-/** First event with id `from` or higher; otherwise the end of the log. */
 export function cutAt({ io, fd, generation }: OpenLog, from: number): Cut {
   let cut: Cut = { id: undefined, offset: generation.bytes };
   const start = generation.index.offsetBefore(from - 1);

@@ -50,7 +50,6 @@ export class DeviceConsole implements AsyncDisposable {
     feed.set(defined({ listeners, log, current }));
   };
 
-  /** Adds a restarted agent's new events to the known events, unless the agent has lost its log. */
   #takeOver(events: readonly SeenEvent[]): void {
     const known = this.#feed.document.events.at(-1)?.id ?? 0;
     const fresh = events.filter(({ id }) => id > known);

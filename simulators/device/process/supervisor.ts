@@ -28,7 +28,6 @@ export interface StopOptions {
   patienceMs?: number;
   log?: Pick<Logger, 'error'>;
   onSeen?(seen: Seen): void;
-  /** Runs when the agent begins to serve, and when its process has ended. */
   onChange?(): void;
 }
 

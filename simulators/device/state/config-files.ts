@@ -8,7 +8,6 @@ import { type ConfigFile, DeployError } from '../ports.ts';
 const SETS = 'sets';
 
 export class ConfigFiles {
-  /** Symbolic link to the current set, which applications read through. */
   readonly root: string;
   readonly #directory: string;
   readonly #io: DiskIo;

@@ -142,7 +142,6 @@ export function recordOf(
   };
 }
 
-/** True while the deployment's config files are on the device. */
 export const isActive = ({ deployed_at, archived_at }: DeploymentRecord): boolean => {
   return deployed_at !== undefined && archived_at === undefined;
 };

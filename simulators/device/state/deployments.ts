@@ -52,7 +52,6 @@ export class Deployments implements DeploymentPort {
     this.#book = new DeploymentBook(options, state);
   }
 
-  /** Completes or undoes a change that the last stop interrupted. */
   settle(): Promise<void> {
     return this.#exclusively(async () => {
       await this.#options.files.restore(this.#book.state.set);
@@ -128,8 +127,8 @@ export class Deployments implements DeploymentPort {
   }
 
   /**
-   * Makes a new deployment current; rejected files make it `retrying`, impossible files `failed`. Rejects with
-   * EventLogError.
+   * Makes a new deployment current: `retrying` if the disk rejects its files, `failed` if a path is impossible. Rejects
+   * with EventLogError.
    */
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {

@@ -15,7 +15,6 @@ export interface View {
 export interface StreamSubscriber extends LiveSubscriber {
   readonly view: View;
   readonly session: Session | undefined;
-  /** `latest`: id of the last event in `bytes`. */
   deliver(bytes: Buffer, latest: number): void;
   checkLag(): void;
   end(): void;
@@ -27,7 +26,6 @@ const NOTHING = Buffer.alloc(0);
 export class FanOut {
   readonly #behaviour: StreamBehaviour;
   readonly #all = new Set<StreamSubscriber>();
-  /** Streams that have read every stored event. */
   readonly #live = new Set<StreamSubscriber>();
   readonly #views = new Map<string, View>();
 

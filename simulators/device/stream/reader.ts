@@ -14,7 +14,6 @@ export class LogReader {
   #generation: Generation;
   #fd: number | undefined;
   #offset: number;
-  /** Id of the last event read, initially the cursor. */
   position: number;
 
   constructor(log: EventLog, io: DiskIo, after: number) {
@@ -110,7 +109,6 @@ let scheduled = false;
 let connected = false;
 let ended = 0;
 
-/** Queues `turn` to run once; a queued turn keeps its place. */
 export function takeTurn(turn: () => void): void {
   waiting.add(turn);
   if (scheduled) return;

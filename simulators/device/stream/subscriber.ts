@@ -43,7 +43,6 @@ export interface Stream {
   fanOut: FanOut;
   onNotice(notice: string, error?: unknown): void;
   onOpen?(socket: Socket, opened: Opened): void;
-  /** Writes to a socket, perhaps with a fault; false for a full buffer. */
   write(socket: Socket, bytes: Buffer): boolean;
 }
 

@@ -61,7 +61,6 @@ export async function killLoop({ rounds, seed }: { rounds: number; seed: number 
   return { kills: rounds, seen: seen.size, acknowledged, latest, problems };
 }
 
-/** Reports each retained event that clients saw and the log changed or lost, and each gap in the ids. */
 async function compare(
   socket: string,
   seen: Map<number, string>,

@@ -31,7 +31,6 @@ export interface AgentHabits extends SyncHabits {
   /** False: syncs after connecting only, never on request. */
   heedsRequests?: boolean;
   answersPings?: boolean;
-  /** Changes the report to the platform; undefined sends no report. */
   reports?(report: DeploymentReport): DeploymentReport | undefined;
 }
 
@@ -168,7 +167,6 @@ export class AgentApi implements DeploymentSource {
     }
   }
 
-  /** Resolves with a valid device token; concurrent calls share one request. */
   async token(signal: AbortSignal): Promise<string> {
     if (this.#hub.time.elapsed() < this.#useUntil) return this.#token;
     this.#minting ??= this.#mint(signal).finally(() => {
@@ -207,7 +205,6 @@ export class AgentApi implements DeploymentSource {
     return this.#request(method, path, await this.token(signal), signal);
   }
 
-  /** Repeats a request with a new token if the platform refuses the old token. */
   async #send<T>(
     method: ApiRequest['method'],
     path: string,

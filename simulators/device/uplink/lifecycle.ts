@@ -37,7 +37,7 @@ export class Scheduler {
   #running: Promise<SyncResult> | undefined;
   #again = false;
   #timer: Timer | undefined;
-  /** Consecutive failures: without a network, and for any different reason. */
+  /** Consecutive failed syncs for lack of a network; `#failures` counts the remaining failures. */
   #unreachable = 0;
   #failures = 0;
   /** Milliseconds of the steady clock; 0 without a cool-down. */
@@ -53,7 +53,6 @@ export class Scheduler {
     this.#pollMs = pollMs;
   }
 
-  /** Syncs now, or joins the running sync; a cool-down after a failure prevents a sync. */
   sync(): Promise<SyncResult> {
     if (this.#running) return this.#running;
     if (this.#signal.aborted) return Promise.resolve(STOPPING);

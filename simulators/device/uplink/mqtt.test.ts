@@ -182,7 +182,7 @@ const packet = fc.oneof(
   fc.constant<Packet>({ cmd: 'pingresp' }),
 );
 
-/** The parser may reuse a packet, so tests copy the fields that they compare. */
+/** A packet is valid only during the call, so the test copies the compared fields. */
 const essence = (packet: Packet) =>
   packet.cmd === 'publish' ? [packet.topic, packet.payload.toString(), packet.retain] : [packet.cmd];
 

@@ -48,7 +48,6 @@ const namedDevices = shape(
     data: Type.Array(Type.Object({ id: Type.String(), name: Type.Optional(Type.Unknown()) })),
   }),
 );
-/** A platform may omit every field that is not listed. */
 const listedDeployment = Type.Object({
   id: Type.String(),
   device_id: Type.String(),
@@ -160,7 +159,6 @@ export class PollingApi implements DeploymentSource {
     return await all('');
   }
 
-  /** Platforms may expand contents in the list; the uplink downloads missing contents. */
   async contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]> {
     const held = new Map<string, Uint8Array>();
     for (let start = 0; start < instances.length; start += PAGE) {
@@ -228,7 +226,6 @@ export class PollingUplink extends UplinkLifecycle {
     return this.scheduler.sync();
   }
 
-  /** Resolves after the first sync, even if the sync fails. */
   protected async open(): Promise<void> {
     await this.enrol((error) => this.onSyncFailed(error));
     await this.sync();

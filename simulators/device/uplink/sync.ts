@@ -145,7 +145,6 @@ export class Syncer {
     if (!this.#unreported?.has(id)) this.#report(id, report);
   }
 
-  /** Sends each report again with every sync, until the platform accepts or refuses it. */
   async #flush(signal: AbortSignal): Promise<void> {
     let failure: unknown;
     for (const [id, report] of this.#unreported ?? []) {
@@ -180,9 +179,7 @@ export interface CommonOptions {
   headers?: Readonly<Record<string, string>>;
   time?: Time;
   random?: Random;
-  /** Runs after a network error, before the retry of the request. */
   onRetry?: (error: NetworkError) => void;
-  /** Runs when a request waits because all connections are busy. */
   onCrowded?: () => void;
   onAnswer?: PlatformHttpOptions['onAnswer'];
   log?: UplinkLogger;

@@ -19,7 +19,6 @@ export const systemTime: Time = {
   cancel: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
 };
 
-/** Undefined for 0, which means never. */
 export const moment = (milliseconds: number): string | undefined =>
   milliseconds > 0 ? new Date(milliseconds).toISOString() : undefined;
 

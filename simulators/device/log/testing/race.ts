@@ -26,7 +26,6 @@ export class HeldDisk {
     },
   };
 
-  /** Ends the oldest waiting operation; false if none waited. */
   async letGo(): Promise<boolean> {
     const [oldest] = this.#waiting.splice(0, 1);
     oldest?.();

@@ -34,7 +34,6 @@ export function diskWith(hooks: Hooks): DiskIo {
 
 export class RecordedDisk {
   readonly steps: Step[] = [];
-  /** Runs once for each changing operation; undefined lets the operation succeed. */
   fails: () => Failure | undefined = () => undefined;
   readonly io: DiskIo;
   readonly #folder: string;

@@ -79,7 +79,6 @@ export class MemoryDevice implements DeploymentPort {
   /** Texts `deployed <id>` and `removed <id>`, in the order of the event stream. */
   readonly events: string[] = [];
   readonly releases: AgentRelease[] = [];
-  /** Runs before each deployment; an error makes the deployment fail. */
   beforeDeploy: (wanted: AgentDeployment) => Promise<void> | DeployError | undefined = () => undefined;
   readonly #deployments = new Map<string, Deployment>();
   readonly #filesOf = new Map<string, ConfigFile[]>();
@@ -162,7 +161,6 @@ export async function testRobot(options: { host?: HostOptions; uplink?: Partial<
   };
   const uplink = anotherRun();
   const id = () => runs.findLast(({ deviceId }) => deviceId !== undefined)?.deviceId ?? '';
-  /** Resolves once the device has begun to deploy; `finish` lets the deployment end. */
   const beginDeployment = async () => {
     const [begun, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     device.beforeDeploy = (wanted) => {
@@ -252,7 +250,6 @@ export function welcoming(packet: Packet): Packet | undefined {
   return undefined;
 }
 
-/** MQTT broker on a free port; `answer` returns the packet or bytes to send. */
 export async function scriptedBroker(answer: (packet: Packet, socket: Socket) => Packet | Buffer | undefined) {
   const received: Packet[] = [];
   const sockets = new Set<Socket>();
