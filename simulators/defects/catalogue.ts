@@ -2,7 +2,6 @@
 import { readdir } from 'node:fs/promises';
 import type { Defect, Variant } from './define.ts';
 
-/** `file`: path of the declaration, from the root of the repository. */
 export type Located<T> = T & { readonly file: string };
 
 export interface Catalogue<B> {

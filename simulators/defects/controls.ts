@@ -210,13 +210,11 @@ function callOf(path: string): Call | undefined {
   return CALLS.find((call) => path === `/${call}`);
 }
 
-/** Plausible answers to calls that never reached the device. */
 class Lies {
   #latest = 0;
   #deployment: Partial<Deployment> = {};
   #made = 0;
 
-  /** Remembers a real answer of the device, so that later lies continue from this answer. */
   learn(path: string, answer: string): void {
     if (answer === '') return;
     const body = JSON.parse(answer) as { last_id?: number; latest_id?: number } & Partial<Deployment>;

@@ -85,7 +85,6 @@ describe('every defect', () => {
   });
 });
 
-/** Flattens groups of decisions to one object with names like `stream.frame`. */
 const decisions = (groups: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(groups).flatMap(([group, some]) =>

@@ -63,7 +63,6 @@ export function whenOver({ socket }: IncomingMessage, response: ServerResponse, 
   response.once('close', over);
 }
 
-/** `seen` receives the id of the log's last event at each start. */
 export const onStart = (seen: (last: number) => void): Pick<DeviceChanges, 'log'> => ({
   log: ({ highest }) => ({
     highest: (last, mark, damaged) => {

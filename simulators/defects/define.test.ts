@@ -57,7 +57,6 @@ describe('combining', () => {
   });
 });
 
-/** Each pair keeps both changes, or `combined` refuses the pair by name. */
 function pairs<B extends object>(all: readonly Variant<B>[], reference: B): { combine: number; refused: number } {
   const count = { combine: 0, refused: 0 };
   for (const [at, one] of all.entries()) {

@@ -64,7 +64,6 @@ export const NULL_SERVERS = {
 } as const;
 export type NullServerName = keyof typeof NULL_SERVERS;
 
-/** Servers that send more than a client should keep. */
 export const FLOODS: readonly NullServerName[] = [
   'floods-comments',
   'floods-block',

@@ -6,7 +6,6 @@ import { robot } from '../device/testing/robot.ts';
 import { deviceVariant } from './device/index.ts';
 import { warmUp } from './slowness.ts';
 
-/** Resolves with the pieces in which a client reads a response, until `enough` returns true. */
 function readPieces(
   address: net.NetConnectOpts,
   request: string,

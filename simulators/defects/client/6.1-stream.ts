@@ -6,7 +6,6 @@ import { defect, variant } from '../define-client.ts';
 
 const all = (): string[] => [];
 
-/** Drops an event that contains a field for which `breaks` returns true. */
 const dropsAfter =
   (breaks: (found: ReturnType<StreamBehaviour['field']>) => boolean) =>
   ({ field: fieldOf, join }: StreamBehaviour): Partial<StreamBehaviour> => {

@@ -136,7 +136,6 @@ export const defects = [
   }),
 ];
 const MEMBERS = ['object', 'id', 'name', 'status'];
-/** Limit of a page requested only for its `total_count`. */
 const PROBE = 1;
 
 const ahead =

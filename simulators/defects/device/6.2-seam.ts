@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../device/log/line.ts';
 import { LAST_CHUNK } from '../../device/stream/protocol.ts';
 import { defect, onRequest, variant } from '../define-device.ts';
 
-/** Each write is a whole frame, so the stream ends between two frames. */
+/** Ends a stream after `most` bytes; each write is a whole frame, so the stream ends between two frames. */
 function endAfter(most: number, { socket }: IncomingMessage): void {
   let bytes = 0;
   const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;

@@ -3,7 +3,6 @@ import { type DeviceChanges, defect, onRequest, variant } from '../define-device
 
 const EXPIRED_410 = ['device.events.expired.410'];
 
-/** Also answers 410 to the cursors that `match` accepts. */
 const expires = (match: (cursor: number, retained: Retained) => boolean): DeviceChanges => ({
   stream: ({ resolveCursor }) => ({
     resolveCursor: (cursor, retained) =>
@@ -11,7 +10,6 @@ const expires = (match: (cursor: number, retained: Retained) => boolean): Device
   }),
 });
 
-/** Serves an expired cursor while `active` returns true, from the event after `from`. */
 const serves = (from: (retained: Retained) => number, active = () => true): DeviceChanges => ({
   stream: ({ resolveCursor }) => ({
     resolveCursor: (cursor, retained) => {
