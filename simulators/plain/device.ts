@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
     /** Folder of the event log, the state and the config files. */
     dir: { type: 'string', default: '.' },
     heartbeat: { type: 'string', default: '30' },
-    /** Maximum number of events in the log; the specification sets none. */
+    /** Maximum number of events in the log; not shown. */
     retain: { type: 'string', default: '1000' },
     /** Address of Muster's control API, through which tests drive the device. */
     control: { type: 'string' },
@@ -339,7 +339,6 @@ const serverFor = (answer: Answer): http.Server =>
     }
   });
 
-/** Removes the socket file of an earlier server. */
 async function listen(socket: string, answer: Answer): Promise<void> {
   fs.rmSync(socket, { force: true });
   await once(serverFor(answer).listen(socket), 'listening');

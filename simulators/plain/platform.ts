@@ -662,7 +662,6 @@ function decoded(segment: string): string {
   }
 }
 
-/** Parses JSON in UTF-8; an empty body is undefined. */
 async function bodyOf(request: http.IncomingMessage): Promise<unknown> {
   const bytes = Buffer.concat(await request.toArray());
   if (bytes.length === 0) return undefined;
