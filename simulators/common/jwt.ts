@@ -47,7 +47,6 @@ export function verifiedHs256({ header, signed, signature }: Jwt, secret: Buffer
 
 const signLater = promisify(sign) as (algorithm: string, data: Buffer, key: KeyObject) => Promise<Buffer>;
 
-/** `kid`: name of the key. */
 export async function signRs512(claims: JsonObject, key: KeyObject, kid: string): Promise<string> {
   const input = signingInput({ alg: 'RS512', kid }, claims);
   return `${input}.${(await signLater('sha512', input, key)).toString('base64url')}`;

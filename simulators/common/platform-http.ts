@@ -136,13 +136,11 @@ export function networkErrorMessage(error: Error): string {
 
 export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Path and query below the base URL. */
   path: string;
   /** A function creates headers for each attempt, because some tokens are valid once. */
   headers: Record<string, string> | (() => Promise<Record<string, string>>);
   body?: object;
   signal?: AbortSignal;
-  /** Runs when the socket takes the first byte of an attempt. */
   onSent?: (() => void) | undefined;
   /** True for one of many simultaneous requests, which may wait for a connection. */
   patient?: boolean | undefined;
