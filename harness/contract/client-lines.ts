@@ -4,7 +4,7 @@ import { CLIENT_JOBS, CLIENT_PLACES, type ClientJob, JOB_TABLE } from './client.
 import { objectShape, shape } from './shape.ts';
 import { Type } from './type.ts';
 
-/** Printed by a client for MUSTER_JOB=describe. */
+/** A client prints this line if MUSTER_JOB is `describe`. */
 export const clientDescription = objectShape('ClientDescription', {
   jobs: Type.Array(Type.String(), { description: `Jobs that it knows, among ${CLIENT_JOBS.join(', ')}` }),
   reaches: Type.Optional(
@@ -55,7 +55,7 @@ const LINES = {
 export type ClientLine = { [K in LineKind]: Static<(typeof LINES)[K]> }[LineKind];
 const kinds = new Set<LineKind>([...CLIENT_JOBS.flatMap((job): readonly LineKind[] => JOB_TABLE[job].lines), 'error']);
 
-/** Lines of a different shape appear in findings, and are not judged. */
+/** Muster does not judge lines of a different shape, but shows them in findings. */
 export const clientLine = shape(
   'ClientLine',
   Type.Unsafe<ClientLine>(Type.Union([...kinds].map((kind) => LINES[kind]))),

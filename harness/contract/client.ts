@@ -45,16 +45,16 @@ export const DEPLOYMENT: Deployment = {
 };
 
 interface Job {
-  /** End of a sentence that begins with `the client`. */
+  /** Completes the sentence `the client ...`. */
   readonly means: string;
   readonly api: 'device' | 'platform';
   readonly given: ClientValues;
-  /** `{device}` stands for the value of the variable `device`. */
+  /** In `path` and `body`, `{device}` stands for the value of the variable `device`. */
   readonly request: {
     readonly method: 'GET' | 'POST';
     readonly path: string;
     readonly body?: Readonly<Record<string, string>>;
-    /** The specification names no path, so a client may use any path. */
+    /** A client may use any path, because the specification names none. */
     readonly isPathOpen?: true;
     /** Never repeated, because a request without an answer may have been carried out. */
     readonly isOnce?: true;
@@ -62,7 +62,7 @@ interface Job {
   readonly answer: object | undefined;
   readonly lines: readonly string[];
   readonly claim: { readonly saw: string; readonly [member: string]: unknown };
-  /** Id of the simplest check, on which the other checks of the job rest. */
+  /** Id of the simplest check, on which the job's other checks depend. */
   readonly plainest: string;
 }
 

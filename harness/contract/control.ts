@@ -52,7 +52,7 @@ export interface ControlLog {
   skipped_lines: number;
   skipped_bytes: number;
   skipped: { offset: number; bytes: number }[];
-  /** Ids left out after a crash, because clients may have seen these ids. */
+  /** Ranges of ids that the log skipped after a crash, because clients may have seen these ids. */
   unused_ids: { after: number; through: number }[];
   repairs: string[];
 }

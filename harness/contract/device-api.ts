@@ -30,10 +30,10 @@ export const deploymentFields = {
 export const deployment = objectShape('Deployment', deploymentFields);
 export type Deployment = Static<typeof deployment.schema>;
 
-/** `{resource}.{action}` (section 6.1). */
+/** Form `{resource}.{action}` of an event type (specification section 6.1). */
 export const EVENT_TYPE_FORM = '^[^.\\s]+\\.[^.\\s]+$';
 
-/** JSON in the `data` field of a frame (section 2.3). */
+/** JSON in the `data` field of a frame of the event stream (specification section 2.3). */
 export const eventEnvelope = objectShape('Event', {
   object: Type.Literal('event'),
   id: Type.Integer({ description: 'Equals the SSE id; monotonically increasing' }),

@@ -29,7 +29,7 @@ export type DeploymentTargetStatus = (typeof DEPLOYMENT_TARGET_STATUSES)[number]
 export const DEPLOYMENT_STATUSES = [...DEPLOYMENT_ACTIVITY_STATUSES, 'failed', 'retrying'] as const;
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
 
-/** Event types that the specification names (section 6.3); an API version may have more. */
+/** Event types in section 6.3 of the specification; an API version may have more. */
 export const EVENT_TYPES = ['deployment.deployed', 'deployment.removed'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 export const isEventType = guardOf(EVENT_TYPES);

@@ -26,7 +26,7 @@ export const pingResponse = objectShape('PingResponse', {
 });
 export type PingResponse = Static<typeof pingResponse.schema>;
 
-/** Error body of published implementations; the specification shows none (section 7). */
+/** Error body of published implementations; the specification shows none in its section 7. */
 export const errorBody = objectShape('Error', {
   error: Type.Object({
     code: Type.String(),

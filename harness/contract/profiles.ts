@@ -6,11 +6,11 @@ import type { Capability } from './capabilities.ts';
 
 export interface Profile {
   readonly name: string;
-  /** End of a sentence that begins with `holds the target to`. */
+  /** Completes the sentence `holds the target to ...`. */
   readonly about: string;
   /** Capabilities that a target needs for a complete verdict. */
   readonly has: readonly Capability[];
-  /** Adds the SHOULDs that protect secrets and servers. */
+  /** True if the profile adds the SHOULD requirements that protect secrets and servers. */
   readonly protects?: true;
 }
 
@@ -57,7 +57,7 @@ export const PROFILE_NAMES: readonly string[] = [
   ),
 ];
 
-/** Largest profile within these capabilities, else the profile that lacks the fewest. */
+/** Largest profile whose capabilities are all given, otherwise the profile with the fewest missing capabilities. */
 export function largestProfile(api: Target, capabilities: ReadonlySet<Capability>): Profile {
   const lacks = ({ has }: Profile): number => has.filter((each) => !capabilities.has(each)).length;
   const within = PROFILES[api].findLast((profile) => lacks(profile) === 0);
@@ -68,6 +68,6 @@ export function largestProfile(api: Target, capabilities: ReadonlySet<Capability
 export const isWithin = (api: Target, { has }: Profile, needs: readonly Capability[]): boolean =>
   needs.every((need) => has.includes(need) || isCondition(api, need));
 
-/** True for a capability in no profile: a way to reach a target, or an optional offer. */
+/** True for a capability that no profile needs: a way to reach a target, or an optional feature. */
 export const isCondition = (api: Target, capability: Capability): boolean =>
   !PROFILES[api].some(({ has }) => has.includes(capability));

@@ -24,7 +24,7 @@ const TITLES: Record<string, string> = {
 
 export const isSection = (section: string): boolean => Object.hasOwn(TITLES, section);
 
-/** Falls back to the nearest parent section; empty if the specification has none. */
+/** Heading of the section or of its nearest parent section; empty if the specification has neither. */
 export function sectionTitle(section: string): string {
   for (let at = section; at !== ''; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {
     const title = TITLES[at];

@@ -6,7 +6,7 @@
 export interface Sentence {
   readonly section: string;
   readonly text: string;
-  /** Ids of deciding requirements whose clause quotes a different sentence. */
+  /** Ids of requirements that decide the sentence although their clause quotes a different sentence. */
   readonly by?: readonly string[];
   readonly open?: string;
 }
@@ -208,10 +208,10 @@ interface Citing {
 }
 
 const BETWEEN = / … | \| /;
-/** Minimum length of a quoted part, characters; a shorter part, such as a number, matches by accident. */
+/** Minimum number of characters of a quoted part; a shorter part, such as a number, could match by accident. */
 const LEAST_CHARACTERS = 12;
 
-/** Cache, because every sentence is compared with every clause. */
+/** Caches the parts of each text, because every sentence is compared with every clause. */
 const PARTS = new Map<string, readonly string[]>();
 
 function parts(text: string): readonly string[] {

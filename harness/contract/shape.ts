@@ -28,7 +28,7 @@ declare const process: {
 };
 const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);
 
-/** Loads the compiler of validators in 100 ms; call early in a process that measures time. */
+/** Loads the compiler of validators, which takes 100 ms; call this early in a process that measures time. */
 export function loadCompiler(): typeof import('typebox/schema') {
   const { Format } = require('typebox/format') as typeof import('typebox/format');
   Format.Set('date-time', isIso8601);
@@ -106,7 +106,7 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
 const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
 const TIME = String.raw`([01]\d|2[0-4]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?`;
 const OFFSET = String.raw`(Z|[+-]\d{2}(:?[0-5]\d)?)?`;
-/** ISO 8601 date with time (section 2): seconds, fraction and offset are optional, unlike in RFC 3339. */
+/** ISO 8601 date with time (specification section 2); unlike in RFC 3339, seconds and offset are optional. */
 const ISO_8601 = new RegExp(`^${DATE}T${TIME}${OFFSET}$`, 'i');
 
 /** Accepts leap seconds and 24:00; refuses days that the month lacks. */

@@ -147,7 +147,7 @@ export const TORN = {
   },
 } as const satisfies Record<string, TornFrame>;
 
-/** `pieces` are sent one by one; `hold` leaves the connection open. */
+/** The server sends `pieces` one by one; `hold` leaves the connection open. */
 export interface ScriptedStream {
   pieces: readonly (string | Buffer)[];
   last: 'cut' | 'end' | 'hold';

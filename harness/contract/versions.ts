@@ -3,7 +3,7 @@ import { guardOf } from './enums.ts';
 
 export const DEVICE_API_PREFIX = '/v0.2';
 
-/** Versions of the Platform API (section 9), oldest first; `end-of-life` versions are no longer supported. */
+/** Versions of the Platform API, oldest first; `end-of-life` versions are no longer supported. */
 export const API_VERSIONS = [
   { id: '2025-10-21.zion', status: 'end-of-life' },
   { id: '2026-03-09.tetons', status: 'supported' },

@@ -30,12 +30,12 @@ export type ReportFacts = Pick<
 
 export type TestedSide = Pick<MutationReport, 'side' | 'api'>;
 
-/** The prefix of names in a baseline tells the side, because defects of both sides share names. */
+/** Names in a baseline begin with the side, because defects of both sides share names. */
 const prefixOf = ({ side, api }: TestedSide): string => (side === 'client' ? `mutate-${api}` : `mutate-system-${api}`);
 
 export interface BaselineUse {
   readonly baseline: Baseline;
-  /** YYYY-MM-DD */
+  /** Date in the form YYYY-MM-DD. */
   readonly today: string;
   readonly names: readonly string[];
 }
@@ -137,7 +137,7 @@ export function reportOf(
 type Verdict = Pick<MutationReport, 'exit_code' | 'meaning'>;
 const verdict = (exit_code: number, meaning: string): Verdict => ({ exit_code, meaning });
 
-/** Missed defects outrank undecided subjects. */
+/** A missed defect decides the exit code even if other subjects are undecided. */
 function verdictOn(
   report: Omit<MutationReport, 'exit_code' | 'meaning'>,
   kind: ReportFacts['kind'],

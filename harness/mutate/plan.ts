@@ -62,7 +62,7 @@ const interleaved = (lists: readonly Subject[][]): Subject[] =>
     .toSorted((a, b) => a.place - b.place)
     .map(({ subject }) => subject);
 
-/** Draws at most `count` subjects of each kind, spread over the sections. `next`: random numbers from 0 to 1. */
+/** Draws at most `count` subjects of each kind, spread over the sections; `next` returns random numbers from 0 to 1. */
 export function sampleOf(subjects: readonly Subject[], count: number, next: () => number): Subject[] {
   const chosen = new Set(byKind(subjects).flatMap((kind) => inTurn(shuffled(kind, next)).slice(0, count)));
   return subjects.filter((subject) => chosen.has(subject));

@@ -6,12 +6,12 @@ import { inSectionOrder } from './plan.ts';
 import type { Server, Subject, SubjectSource } from './subject.ts';
 import { type Ended, runTests } from './tests.ts';
 
-/** Least time limit of the tests; a slow first run raises the limit. */
+/** Minimum time limit for a run of the tests, in milliseconds; a slow first run raises the limit. */
 const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_THE_FIRST = 5;
-/** Variants get more time, because a slow variant is still correct. */
+/** Minimum time limit on a variant, in milliseconds: higher, because a slow variant is still correct. */
 const LEAST_ON_VARIANT_MS = 60_000;
-/** Servers between two runs on the faithful server, which reveal flaky tests early. */
+/** Number of subjects after which the tests run on the faithful server again, to reveal flaky tests early. */
 const GUARD_EVERY = 25;
 
 export interface MutateOptions {
@@ -19,7 +19,7 @@ export interface MutateOptions {
   readonly setup?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly jobs: number;
-  /** Milliseconds for one run of the tests; undefined: derived from the first run. */
+  /** Milliseconds for one run of the tests; if undefined, derived from the first run. */
   readonly testTimeoutMs: number | undefined;
   readonly firstTimeoutMs: number;
   readonly signal: AbortSignal;
@@ -46,11 +46,11 @@ export interface MutationResults {
   readonly first: Ended;
   readonly subjects: readonly MutationSubject[];
   readonly testTimeoutMs: number | undefined;
-  /** Why the results are void: the faithful server failed the tests later, or did not start. */
+  /** Why the results are void: the tests later failed on the faithful server, or the server did not start. */
   readonly flaky: string | undefined;
 }
 
-/** On abort, resolves with partial results; rejects if the first run is not over. */
+/** On abort, resolves with the results so far, or rejects if the first run is not over. */
 export async function runMutation(world: SubjectSource, options: MutateOptions): Promise<MutationResults> {
   const { listener } = options;
   const { first, taken } = await firstRun(world, options);
@@ -107,7 +107,7 @@ async function runOnSubjects(
       const how = await flakyOnFaithful(world, options);
       flaky ??= how;
     });
-    // Tests that now fail on the faithful server may have killed defects by chance.
+    // If the tests now fail on the faithful server, they may have killed defects by chance.
     flaky ??= await flakyOnFaithful(world, options);
   });
   return flaky;
@@ -146,7 +146,7 @@ async function flakyOnFaithful(world: SubjectSource, { signal, listener, run }: 
     faithful = await world.faithful(signal);
   } catch (error) {
     if (signal.aborted && error === signal.reason) throw error;
-    // Returned instead of thrown, so that the results so far are reported.
+    // Returns the error instead of throwing, so that Muster reports the results so far.
     return `the faithful server could not be started again: ${messageOf(error)}`;
   }
   await using server = faithful;

@@ -55,7 +55,7 @@ export async function runTests(server: Server, { setup, line, env, timeoutMs, si
   throw new Error('no tests to run');
 }
 
-/** `how` is undefined if the time limit came first. */
+/** `how` is undefined if the line exceeds the time limit. */
 async function runLine(
   line: string,
   env: Readonly<Record<string, string | undefined>>,

@@ -4,7 +4,7 @@ import process from 'node:process';
 import yargs, { type InferredOptionTypes, type Options } from 'yargs';
 import { EXIT } from '../common/usage.ts';
 
-/** Rejects numbers below `least`: a tool with 0 runs does nothing and reports success. */
+/** Rejects numbers below `least`, because a tool with 0 runs would do nothing and report success. */
 export const count = <D extends number | undefined>(describe: string, otherwise: D, least = 1) => ({
   type: 'number' as const,
   requiresArg: true,
@@ -44,8 +44,8 @@ export function knownOf<N extends string>(given: readonly string[], known: reado
 }
 
 /**
- * `loose`: accepted words without an option, which `_` contains. `--help` ends the process, a usage error with exit
- * code 64.
+ * `loose`: words that the tool accepts without an option; the result holds them in `_`. `--help` ends the process, a
+ * usage error ends it with exit code 64.
  */
 export function toolOptions<O extends Record<string, Options>>(
   usage: string,

@@ -8,7 +8,7 @@ import { body, fieldsIn, type Operation, operationsOn, resource } from './operat
 export const INSTANCE_FORMATS = ['json', 'yaml', 'jsonc', 'xml', 'text'] as const;
 export type InstanceFormat = (typeof INSTANCE_FORMATS)[number];
 
-/** `yaml` since rainier (specification section 9), `xml` and `text` since everglades. */
+/** `yaml` exists since rainier (specification section 9), `xml` and `text` since everglades. */
 export function instanceFormats(version: SupportedVersion): readonly InstanceFormat[] {
   if (atLeast(version, 'everglades')) return INSTANCE_FORMATS;
   return atLeast(version, 'rainier') ? ['json', 'yaml', 'jsonc'] : ['json'];

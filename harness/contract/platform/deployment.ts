@@ -12,7 +12,7 @@ import { Type } from '../type.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { body, fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
 
-/** `removing` exists since rainier (section 9). */
+/** `removing` exists since the API version rainier (specification section 9). */
 export function activityStatuses(version: SupportedVersion): readonly string[] {
   return atLeast(version, 'rainier')
     ? DEPLOYMENT_ACTIVITY_STATUSES
@@ -75,7 +75,7 @@ export interface CreateDeployment {
   release_id: string;
   device_id: string;
   config_instance_ids: string[];
-  /** Current target deployment that the caller expects: `null` for none, omitted for no claim (section 9, rule 3). */
+  /** Deployment that the caller expects to be the current target: `null` for none, omitted for no expectation. */
   parent_id?: string | null;
 }
 
@@ -83,7 +83,7 @@ const on = operationsOn(deploymentResource, 'Deployments');
 const act = (scope: string) => ({ method: 'POST', scopes: [scope], kind: 'deployment' }) as const;
 export const deploymentOperations: Operation[] = [
   on.list('listDeployments', 'List deployments'),
-  // Also needs the scope `deployments:stage` or `deployments:deploy`, depending on `target_status`.
+  // The caller's key also needs `deployments:stage` or `deployments:deploy`, depending on `target_status`.
   on.create('createDeployment', 'Stage or deploy a new deployment', createBody),
   on.get('getDeployment', 'Get a deployment'),
   on.below('deployDeployment', 'deploy', 'Deploy a staged deployment', act('deployments:deploy')),

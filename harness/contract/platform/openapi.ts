@@ -137,7 +137,7 @@ const inQuery = (name: string, schema: Json | TSchema, description?: string): Js
   schema,
 });
 
-/** A value out of range is clamped (section 8), so any integer is valid. */
+/** Accepts any integer, because a server clamps values out of range (specification section 8). */
 function pagingParameters(): Json[] {
   const { limitDefault, limitMinimum, limitMaximum, offsetDefault } = LIST_LIMITS;
   const clamped = `Page size, clamped to ${limitMinimum} to ${limitMaximum}`;

@@ -17,7 +17,7 @@ export const RESOURCE_KINDS = [
 ] as const;
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
-/** Versions from `since` to `last`, both inclusive; default: from the oldest, without end. */
+/** Versions from `since` to `last`, both inclusive; by default from the oldest to the newest. */
 export interface Span {
   since?: SupportedCodename;
   last?: SupportedCodename;
@@ -60,7 +60,7 @@ export interface Operation extends Span {
   scopes: readonly string[];
   kind?: ResourceKind;
   list?: boolean;
-  /** List below a single resource: paged, without filters and orders. */
+  /** True for a list below a single resource, which has pages but no filters and orders. */
   sub?: boolean;
   query?: Record<string, TSchema>;
   body?(version: SupportedVersion): TObject;
@@ -108,7 +108,7 @@ export function operationsOn({ kind, collection }: Resource, tag: string, span: 
 
 export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
 
-/** Refuses unknown fields, so that a typing error is not taken for an omission. */
+/** Refuses unknown fields, so that a client notices a misspelt optional field. */
 export const body = exact;
 
 export const fieldsIn = <P extends TProperties>(

@@ -61,7 +61,7 @@ const clients = {
   socket: async (_robot: number, port: number): Promise<unknown> => {
     const socket = connect({ host: '127.0.0.1', port, noDelay: true });
     socket.on('data', (bytes) => {
-      // Answers pings only: an acknowledgement is shorter, but may share a packet with a ping.
+      // A packet shorter than a ping contains only an acknowledgement, which needs no answer.
       if (bytes.length >= PING_BYTES) socket.write(message);
     });
     return await once(socket, 'connect');
@@ -94,7 +94,7 @@ const tasks = {
     const server = createServer((socket) => {
       socket.setNoDelay(true).on('error', () => {});
       socket.on('data', () => {
-        // A real broker acknowledges each pong, which has QoS 1.
+        // A real broker acknowledges each pong, because pongs have QoS 1.
         socket.write(acknowledgement);
         waiting.get(socket)?.();
       });

@@ -94,7 +94,7 @@ async function connected(path: string): Promise<Task<typeof tasks>> {
   return task;
 }
 
-/** Sends `EVENTS` frames of `bytes` bytes to each client; returns frames a second until clients have read 99 %. */
+/** Sends `EVENTS` frames of `bytes` bytes to each client; returns the frames per second up to 99 % of all bytes. */
 async function framesPerSecond(
   clients: Task<typeof tasks>,
   bytes: number,
@@ -109,7 +109,7 @@ async function framesPerSecond(
   return (EVENTS * SUBSCRIBERS * 0.99 * 1_000) / (performance.now() - started);
 }
 
-/** Throws on a notice, which a robot only logs. */
+/** Opens a log that throws on a notice; a robot would only write the notice to its own log. */
 const eventLog = (directory: string, retain: number): EventLog =>
   openLog(directory, {
     retain,
@@ -129,7 +129,7 @@ const textOf = (events: readonly StoredEvent[]): string => events.map(({ json })
 const APPENDING_ROBOTS = 32;
 const BATCH = 10;
 const APPENDS = 30;
-/** Short rounds alternate, so that other work of the disk slows both measures alike. */
+/** Number of short rounds, which alternate so that other work of the disk slows both measures alike. */
 const APPEND_ROUNDS = 15;
 
 async function appending(): Promise<Figure> {

@@ -23,7 +23,7 @@ interface FleetRun {
   meanwhile?(fleet: Running): Promise<void>;
 }
 
-/** Rejects with the standard error if the command wrote no result. */
+/** Rejects with the command's error output if the command wrote no result. */
 export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
   const { scenario, meanwhile, ...more } = run;
   using home = scratch();
@@ -50,11 +50,11 @@ export function partsOf({ costs }: FleetResult, taken: (part: CostPart) => numbe
   return `${parts.map(([name, part]) => `${name} ${taken(part).toFixed(0)}`).join(', ')} ${unit}`;
 }
 
-/** The limit of open files, less 2,500 for the warm-up, bounds the robots. */
+/** Number of robots: at most the limit of open files, less 2,500 for the warm-up. */
 const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
 const UNCONNECTED = 'name: bench\nuplink: none\nsubscribers: 0\n';
 const RAMP = 'phases:\n  - { do: ramp, over: 0s }\n';
-/** Bytes of disk for a robot in the fleet's folder. */
+/** Bytes of disk that a robot needs in the fleet's folder. */
 export const ROBOT_BYTES = 64 * KIB;
 const WARM_UP = 100;
 
@@ -63,7 +63,7 @@ interface RobotKind {
   head: string;
   platform?: string;
   perSecond: number;
-  /** KiB per robot: `whole` divides all memory by the robots, `marginal` is the cost of one more robot. */
+  /** KiB per robot: `whole` is all memory divided by the number of robots, `marginal` the cost of one more robot. */
   goals: { whole: number; marginal: number };
 }
 

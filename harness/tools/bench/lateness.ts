@@ -10,7 +10,7 @@ const RATES = [1000, 5000, 10_000, 20_000];
 const WARM_UP_S = 2;
 const MEASURED_S = 6;
 const STALL_MS = 500;
-/** Tolerated difference from the server's measurement: the larger of a share and milliseconds. */
+/** Maximum difference from the server's measurement: the larger of a share of it and a number of milliseconds. */
 const TOLERANCE = { share: 0.1, ms: 2 };
 
 interface Seen {
@@ -19,7 +19,7 @@ interface Seen {
   wire: number[];
 }
 
-/** Requests a second, few enough that each request waits for its own timer. */
+/** Requests per second: so few that each request waits for its own timer. */
 const AT_REST = 100;
 
 export async function benchLateness(): Promise<Figure[]> {
@@ -141,7 +141,7 @@ const server = createServer({ noDelay: true }, (socket) => {
 const tasks = {
   listen: (at: number | undefined): Promise<number> => {
     stallAt = at;
-    // A backlog above Node's 511, so that no connection is refused during a stall.
+    // The backlog exceeds Node's default of 511, so that the system refuses no connection during a stall.
     const where = { port: 0, host: '127.0.0.1', backlog: 16_384 };
     return new Promise((resolve) => server.listen(where, () => resolve((server.address() as AddressInfo).port)));
   },

@@ -17,9 +17,9 @@ const SECONDS = 10;
 const ROUNDS = 3;
 /** Milliseconds of lateness that count as on time. */
 const IN_TIME_MS = 10;
-/** Tolerated share of missing or surplus requests: tools end the load at slightly different moments. */
+/** Maximum share of missing or surplus requests, because tools end the load at slightly different moments. */
 const NEARLY_ALL = 0.0001;
-/** Seconds at the start, whose lateness does not count. */
+/** Seconds at the start in which lateness does not count. */
 const WARM_UP_S = 2;
 
 interface Outcome {

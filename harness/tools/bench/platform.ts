@@ -55,7 +55,7 @@ export async function benchPlatform(): Promise<Figure[]> {
   /** Takes the best round, since other work only slows rounds; the first round compiles code, so it does not count. */
   const best = (name: keyof typeof requests): number => Math.max(...(taken[name]?.slice(1) ?? []));
   const rss = (await platform.call('memory')) / 1e6;
-  /** Microseconds per request, as a multiple of the first page. */
+  /** Cost of a request in microseconds, as a multiple of a request for the first page. */
   const cost = (what: string, name: keyof typeof requests, times: number): Figure =>
     timesFloor(`platform: ${what} against the first`, 1e6 / best(name), 1e6 / best('first'), times, 'µs');
   return [
@@ -72,7 +72,7 @@ export async function benchPlatform(): Promise<Figure[]> {
 function scattered(): number[] {
   const offsets: number[] = [];
   for (let offset = 0; offset + 10 <= DEVICES; offset += 10) offsets.push(offset);
-  // The prime 7,919 visits every offset once, and neighbours never in sequence.
+  // Steps of the prime 7,919 visit every offset once, and never two neighbours in sequence.
   return offsets.map((_, index) => offsets[(index * 7919) % offsets.length] ?? 0);
 }
 
@@ -98,7 +98,7 @@ function bytesOf({ path, headers = {} }: Request): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}\r\n`);
 }
 
-/** Raw sockets, because the client must cost less processor time than the server under measurement. */
+/** Opens a raw socket, because the client must cost less processor time than the server under measurement. */
 async function openLane(port: number) {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   await once(socket, 'connect');

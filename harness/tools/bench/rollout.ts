@@ -40,10 +40,10 @@ export async function benchRollout(): Promise<Figure[]> {
   ];
 }
 
-/** Robots per process; each needs four descriptors. */
+/** Number of robots per process; each robot needs four descriptors. */
 const ROBOTS_OF_A_PROCESS = 3000;
 
-/** Seconds of the same work with bare sockets: one process as the platform, several as robots. */
+/** Seconds that bare sockets need for the same work, with one process as the platform and several as robots. */
 async function bareSeconds(): Promise<number> {
   using place = scratch(baseDirFor(ROBOTS * ROBOT_BYTES));
   await using stack = new AsyncDisposableStack();

@@ -12,7 +12,7 @@ import { benchRollout } from './rollout.ts';
 import { benchStart } from './start.ts';
 import { benchWatch } from './watch.ts';
 
-/** A summary that begins with * marks a bench of minutes or much memory, which runs only by name. */
+/** A `*` at the start of a summary marks a bench that takes minutes or much memory, and runs only by name. */
 const BENCHES: Record<string, [run: () => Promise<Figure[]>, summary: string]> = {
   device: [benchDevice, 'appends, opening a log, delivery to 1,000 subscribers'],
   platform: [benchPlatform, 'pages of a list of a million devices'],

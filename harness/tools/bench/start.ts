@@ -11,7 +11,7 @@ import { cpuSeconds, cpuSecondsOfEnded, startMuster, treeOf } from '../measure/p
 import { untilOnline } from './fleet.ts';
 
 const ROUNDS = 5;
-/** Seconds of processor time. */
+/** Maximum number of seconds of processor time that a command may need to start. */
 const GOALS = { device: 0.4, check: 0.5, fleet: 0.9 };
 const SUITE = import.meta.resolve('../../../suites/device/index.ts');
 const LOAD = `require('node:module').enableCompileCache();import(${JSON.stringify(SUITE)})`;

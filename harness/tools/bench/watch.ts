@@ -108,7 +108,7 @@ async function requestsPerSecond(port: number): Promise<number> {
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
 }
 
-/** Milliseconds that `muster watch` adds to the 99th percentile. */
+/** Milliseconds that `muster watch` adds to the 99th percentile of latency. */
 async function latency(): Promise<Figure> {
   await using server = new Task<typeof tasks>(import.meta.url);
   const origin = await server.call('serve');

@@ -30,7 +30,7 @@ const inputs: fc.Arbitrary<AnswersInput> = fc.record({
   method: fc.constantFrom('GET', 'GET', 'HEAD'),
 });
 
-/** Milliseconds; longer than any wait, because the server always closes the connection. */
+/** Milliseconds to wait for an answer; never reached, because the server always closes the connection. */
 const TIMEOUT_MS = 20_000;
 
 function open(): Promise<Subject<AnswersInput>> {
@@ -72,7 +72,7 @@ async function attack(http: HttpClient, bytes: Buffer, method: string): Promise<
   return splitWrong(bytes, method);
 }
 
-/** Parsers read unprintable bytes, such as a lone carriage return, differently (RFC 9112, section 2.2). */
+/** True if parsers agree on the head: it has no bytes such as a lone carriage return (RFC 9112, section 2.2). */
 const hasPlainHead = (bytes: Buffer): boolean => {
   const [head = ''] = bytes.toString('latin1').split('\r\n\r\n');
   return head.split('\r\n').every((line) => /^[ -~]*$/.test(line));

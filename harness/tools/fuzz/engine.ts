@@ -8,8 +8,8 @@ import fc, { type Arbitrary } from 'fast-check';
 
 export interface Subject<T> extends AsyncDisposable {
   /**
-   * Resolves with the failure in words that every run repeats, or undefined; an error counts as a failure. Must end for
-   * any input.
+   * Resolves with a description of the failure that is the same in every run, or with undefined; an error also counts
+   * as a failure. Must end for any input.
    */
   attack(input: T): Promise<string | undefined> | string | undefined;
   /** True if the subject survives a failure; otherwise a fresh subject replaces it. */
@@ -38,7 +38,7 @@ export interface Find {
   input: unknown;
 }
 
-/** Holds a folder of finds per fuzzer; a test repeats all finds. */
+/** Folder with a subfolder of finds per fuzzer; a test repeats all finds. */
 export const FIXTURES = fileURLToPath(new URL('../../../fixtures/fuzz', import.meta.url));
 
 export function writeFind({ fuzzer, wrong, input }: Find, folder: string): string {
@@ -75,7 +75,7 @@ export interface SessionResult {
   repeated: number;
 }
 
-/** Inputs per run of fast-check, which makes values larger towards the end of a run. */
+/** Number of inputs per run of fast-check, which makes inputs larger towards the end of a run. */
 const RUN = 500;
 const SHRINK_MS = 30_000;
 

@@ -21,7 +21,7 @@ import { fuzzer } from './engine.ts';
 import { againstServers, type ServerName, type Servers } from './servers.ts';
 
 const CRLF = '\r\n';
-/** Text in a body that no server may take for a request. */
+/** Request inside a body, which no server may take for a request of its own. */
 const SMUGGLED = `GET /smuggled HTTP/1.1${CRLF}Host: x${CRLF}${CRLF}`;
 
 const size = fc.constantFrom(...wordsOfRows('5¦0¦3¦05¦+5¦-5¦ 5 ¦5,5¦5, 6¦0x5¦5e0¦99999999999999999999¦¦a¦5\u0000¦٥'));
@@ -194,7 +194,7 @@ export function plainRequests(text: string): string[] {
   }
 }
 
-/** Node's parser keeps a length in 64 bits. */
+/** Limit of lengths, because Node's parser keeps a length in 64 bits. */
 const MOST_LENGTH = 2n ** 64n - 1n;
 
 function firstOf(text: string): { method: string; rest: string | undefined } | undefined {
@@ -214,7 +214,7 @@ function firstOf(text: string): { method: string; rest: string | undefined } | u
   const after = text.slice(end + 4);
   if (codings.length > 0) {
     if (lengths.length > 0) return undefined;
-    // Chunked coding delimits a body only if applied once and last (RFC 9112, sections 6.1 and 6.3).
+    // Chunked coding delimits a body only if it is applied once and last (RFC 9112, sections 6.1 and 6.3).
     const applied = codings
       .join(',')
       .toLowerCase()
@@ -250,7 +250,7 @@ interface HttpInput {
   cuts: number[];
 }
 
-/** Placeholder in requests for the server's credentials. */
+/** Placeholder for the server's credentials in requests. */
 const CREDENTIALS = '@credentials';
 const TARGETS: Readonly<Record<ServerName, readonly string[]>> = {
   device: ['/v0.2/health', '/v0.2/device', '/v0.2/deployments/current', '/v0.2/device/sync'],
@@ -272,7 +272,7 @@ const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...names).chain((server)
   }),
 );
 
-/** Milliseconds; longer than any server waits before it closes the connection. */
+/** Milliseconds to wait for a server; every server closes the connection sooner. */
 const LONGEST_MS = 40_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
@@ -307,7 +307,7 @@ function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string)
   const answers: RawResponse[] = [];
   for (let rest = bytes; rest.length > 0; ) {
     const found = parseResponse(rest, methods[answers.length] ?? 'GET', true);
-    // TCP may drop the end of an answer when a server closes with unread bytes.
+    // If a server closes a connection with unread bytes, TCP may drop the end of its answer.
     if (found === undefined) break;
     if (found === 'malformed') return `${server} answers with a wrong framing`;
     rest = rest.subarray(found.length);

@@ -92,7 +92,7 @@ export const jsonText: fc.Arbitrary<string> = fc.oneof(
   },
 );
 
-/** `@kind` in path, query and body stands for the newest id of that kind. */
+/** `@kind` in path, query and body stands for the id of the newest resource of that kind. */
 export interface Call {
   server: ServerName;
   method: string;

@@ -144,7 +144,7 @@ async function startServers(): Promise<Servers> {
   };
 }
 
-/** Attacks between restarts of the servers, whose state grows. */
+/** Number of attacks after which the servers restart, because their state grows. */
 const FRESH_AFTER = 5_000;
 
 export async function againstServers<T>(

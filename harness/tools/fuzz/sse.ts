@@ -90,7 +90,7 @@ const dispatchedBy = (frames: readonly SseFrame[]): Dispatched[] =>
     .filter(({ dispatched }) => dispatched)
     .map(({ lastEventId, event, data = '' }) => ({ id: lastEventId, event: event || 'message', data }));
 
-/** The `eventsource` parser ends a line at a carriage return only after the next byte, so a line feed follows. */
+/** Appends a line feed, because the `eventsource` parser ends a line at a carriage return only after the next byte. */
 function theirs(chunks: readonly Buffer[]): Dispatched[] {
   const events: Dispatched[] = [];
   let id = '';

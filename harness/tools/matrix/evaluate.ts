@@ -37,7 +37,7 @@ export interface RunConditions {
   whole?: boolean;
   pairs?: boolean;
   fast?: boolean;
-  /** Longest time of a run, milliseconds; needs an otherwise idle machine. */
+  /** Maximum number of milliseconds of a run; needs an otherwise idle machine. */
   mostMs?: number;
 }
 
@@ -121,7 +121,7 @@ const isLeftOut = (checks: readonly CheckResult[], broken: string): boolean => {
 
 const wasLeftOut = ({ reason }: CheckResult): boolean => reason?.startsWith('not run: ') === true;
 
-/** A blocked check counts, if the failed check belongs to a requirement that the defect breaks. */
+/** Also counts a blocked check, if the failed check that blocks it belongs to a requirement that the defect breaks. */
 function isCaught({ breaks = [] }: Subject, checks: readonly CheckResult[], broken: string): boolean {
   const breaksIt = (id: string): boolean =>
     checks.some((check) => check.id === id && breaks.some((each) => concerns(check, each)));
@@ -208,7 +208,7 @@ function rateProblems(subject: Subject, { checks }: Report): Problem[] {
   return [{ what, todo: `let it come so, or correct \`rate\`${inFile(subject)}` }];
 }
 
-/** The target is correct, so no check may be red, and a check must be blocked for the expected reason. */
+/** The target is correct, so no check may be red, and some check must be blocked for the expected reason. */
 function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {
   const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
   const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));
@@ -240,7 +240,7 @@ const notAsDeclared = ({ declarations }: Report): Problem[] =>
 const concerns = ({ id, requirement_id }: CheckResult, broken: string): boolean =>
   requirement_id === broken || id === broken || id.startsWith(`${broken}.`);
 
-/** Checks that no defect turns red, so nothing proves that they can fail. */
+/** Ids of checks that no defect turns red; nothing proves that these checks can fail. */
 export function neverRed(verdicts: readonly Verdict[], ids: readonly string[]): string[] {
   const red = new Set(verdicts.filter(({ subject }) => subject.kind === 'defect').flatMap((verdict) => verdict.red));
   return ids.filter((id) => !red.has(id));

@@ -13,15 +13,15 @@ const OR = ' / ';
 /** `MUST` and `SHOULD` are findings, named by the level of the requirement. */
 type State = 'MUST' | 'SHOULD' | 'pass' | 'not applicable' | 'undecided' | 'blocked' | 'as due' | 'not asked';
 
-/** `narrowed`: a defect that meets only the checks of the requirements it breaks. */
+/** `narrowed` is a defect on which only the checks of its broken requirements run. */
 type Kind = SubjectKind | 'narrowed';
 
-/** Unusual outcomes of a subject by check id, and the id of the leading finding as `first`. */
+/** Outcomes of a subject that differ from the usual one, by check id; `first` is the id of the leading finding. */
 type Row = Readonly<Record<string, string>>;
 
 type Cost = readonly [requests: number, seconds: number];
 
-/** Keys of the records are subjects, e.g. `device defect frame-without-event`. */
+/** The keys of `subjects` and `costs` name subjects, e.g. `device defect frame-without-event`. */
 export interface Golden {
   checks: readonly string[];
   subjects: Record<string, Row>;
@@ -31,7 +31,7 @@ export interface Golden {
 /** Outcomes from best to worst: a defect should turn checks red, a correct target should not. */
 const FOUND: readonly State[] = ['MUST', 'SHOULD', 'pass', 'not applicable', 'undecided', 'blocked', 'not asked'];
 const CORRECT: readonly State[] = ['pass', 'not applicable', 'undecided', 'blocked', 'SHOULD', 'MUST'];
-/** Outcomes that depend on the speed of the machine, so a change among them is no loss. */
+/** Outcomes that vary with the speed of the machine; a change from one to another is no loss. */
 const GREEN: readonly string[] = ['pass', 'not applicable', 'undecided'];
 const RANKS: Record<Kind, readonly State[]> = {
   reference: CORRECT,
@@ -84,7 +84,7 @@ export function rowOf(kind: Kind, runs: readonly (readonly CheckResult[])[]): Ro
   };
 }
 
-/** A red check counts no requests, so the exchanges of its finding stand for the number. */
+/** Number of a check's requests; a red check does not report it, so the exchanges of the finding are counted. */
 const requestsOf = ({ saw, exchanges = [] }: CheckResult): number =>
   saw?.['requests'] ?? exchanges.reduce((sum, { times = 1 }) => sum + times, 0);
 
@@ -163,7 +163,7 @@ function changesOf(subject: string, old: Row, row: Row, checks: ReadonlySet<stri
   const changeOf = (id: string): Change | undefined => {
     const was = old[id] ?? usual;
     const is = row[id] ?? (checks.has(id) ? usual : 'not asked');
-    // A check that one of the runs left out counts as changed only if red on a defect.
+    // If one run left out a check, its outcome counts as changed only if the other run is red on a defect.
     const isOpen = (state: string, other: string) =>
       state === 'not asked' && !(RANKS[kind] === FOUND && /MUST|SHOULD/.test(other));
     if (was === is || isOpen(was, is) || isOpen(is, was)) return undefined;

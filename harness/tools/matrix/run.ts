@@ -30,7 +30,7 @@ import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './su
 import { closingTable, type Part, placeOf, problemsOf, subjectsIn } from './table.ts';
 
 const DAY_MS = 86_400_000;
-/** Longest run on a broken target, as a multiple of the reference's. */
+/** Maximum duration of a run on a broken target, as a multiple of the duration on the reference. */
 const MOST_TIMES = 1.6;
 const ALL = allSubjects();
 const flag = (describe: string) => ({ type: 'boolean' as const, default: false, describe });

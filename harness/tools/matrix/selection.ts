@@ -8,8 +8,8 @@ import { evaluateSubject, type RunConditions, type Verdict } from './evaluate.ts
 import type { Subject } from './subjects.ts';
 
 /**
- * A sample keeps a share of each family. References and variants have no family, so a sample keeps all: false findings
- * are the worst bugs.
+ * Name of the subject's family, of which a sample keeps a share. References and variants have no family, so a sample
+ * keeps all of them: false findings are the worst bugs.
  */
 const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
   if (kind === 'reference' || kind === 'variant') return undefined;
@@ -39,10 +39,10 @@ export function sampleOf(subjects: readonly Subject[], share: number, next: () =
 // A bundle is one run with several variants. If the run is red, halves of the bundle run until the guilty variant is
 // known.
 
-/** Variants per bundle: in larger bundles, variants hide each other; smaller bundles take more runs. */
+/** Maximum number of variants per bundle: in larger bundles, variants hide each other. */
 const MOST_TOGETHER = 6;
 
-/** Each seed combines other variants. `next` returns random numbers from 0 to 1. */
+/** Combines different variants with each seed; `next` returns random numbers from 0 to 1. */
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {
   const drawn = subjects
     .map((subject) => ({ subject, order: next() }))

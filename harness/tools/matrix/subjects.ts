@@ -60,7 +60,7 @@ export interface Subject {
   /** Runs each check even if a check that it depends on failed; then no SHOULD may pass on a null server. */
   alone?: boolean;
   slow?: boolean;
-  /** Changes of a defect or variant, and a run that accepts further changes. */
+  /** Changes that make the defect or variant, and a function that runs the suite on a target with given changes. */
   together?: { changes: Changes; run: RunWith };
   /** Variants of a bundle, or both defects of a pair. */
   members?: readonly Subject[];
@@ -70,12 +70,12 @@ export interface Subject {
 type RunWith = (changes: Changes, choice: RunChoice) => Promise<Report>;
 /** Milliseconds to wait for a null server, which never sends what a check expects. */
 const NULL_PATIENCE_MS = 1000;
-/** Milliseconds to wait if every check runs: none gets what it expects from a null server. */
+/** Milliseconds to wait for a null server if every check runs, because every check waits in vain. */
 const ALONE_PATIENCE_MS = 200;
 /** Milliseconds to wait for a defect: short, because each attempt to shrink waits for missing data. */
 const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   device: 4000,
-  /** The suite waits four times as long for an effect, which many defects suppress. */
+  /** The system suite waits four times as long for an effect, and many defects suppress effects. */
   system: 3000,
   /** The client shares this process, so a busy machine delays the client as well. */
   client: 3000,
@@ -101,7 +101,7 @@ const RUN_WITH: Record<Api, RunWith> = {
     ),
 };
 
-/** Transport of a defect or variant that shows on one alone; undefined if it shows on every transport. */
+/** Only transport on which the defect or variant shows; undefined if it shows on every transport. */
 function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): Changes['transport'] {
   const isOf = (part: string): boolean => breaks.some((id) => id.startsWith(`device.${part}.`));
   if (name === 'unauthorized-is-403' || isOf('loopback')) return 'loopback';
@@ -178,7 +178,7 @@ const NOTHING = /^$/;
 const lackedBut = ({ source }: RegExp): RegExp =>
   new RegExp(`\\.retained$|slow-reader(\\.complete)?$|^device\\.deployment\\.shape$|${source}`);
 
-/** Patterns of inapplicable checks: of the absent transport, or dependent on history or machine. */
+/** Patterns of checks that may not apply: they need the absent transport, or depend on the history or the machine. */
 const LACKED_ON_ROBOTS = {
   'unix socket': lackedBut(/^device\.(loopback\.|socket\.permissions$|.*after-wins\.zero$)/),
   loopback: lackedBut(/^device\.(socket\.|loopback\.only$|.*after-wins\.zero$)/),
@@ -202,7 +202,7 @@ async function runDeviceNull(name: NullServerName, willing: boolean, choice: Run
   return await runDeviceSuite({ ...place, control: control.address }, choice);
 }
 
-/** Milliseconds; enough if a slow control delays some checks, too few if it delays every check. */
+/** Milliseconds for a run: enough if a slow control API delays some checks, too few if it delays every check. */
 const UNWILLING_MS = 150_000;
 
 async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Promise<Report> {
@@ -282,8 +282,8 @@ async function runPlatformNull(name: NullServerName, choice: RunChoice): Promise
 }
 
 /**
- * A server of empty lists may be an empty platform, so checks of lists may pass; any fast answer keeps the limit of a
- * ping.
+ * A server of empty lists may be an empty platform, so checks of lists may pass; any fast answer meets the time limit
+ * of a ping.
  */
 const NOT_OF_LISTS =
   /auth|walk|has-more|ping\.(?!limit$)|deployment|group|slug|provisioning|clamp.(high|low|offset|huge)/;

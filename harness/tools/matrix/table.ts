@@ -47,7 +47,7 @@ function hidingShares({ api, verdicts }: Part): string[] {
   );
 }
 
-/** Tolerates one pair, because a few pairs prove nothing about the share. */
+/** Tolerates one pair that hides a defect, because a few pairs prove nothing about the share. */
 function hidingProblems({ api, verdicts }: Part): TableProblem[] {
   const pairs = verdicts.filter(({ hidden }) => hidden !== undefined);
   const hiding = pairs.filter(({ hidden = [] }) => hidden.length > 0);
@@ -73,7 +73,7 @@ const headlineShares = (parts: readonly Part[]): string[] =>
     return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
   });
 
-/** A run of the whole suite proves no check, because failed checks block most other checks. */
+/** Runs of whole suites cannot show unproven checks, because failed checks block most other checks. */
 const unproven = ({ verdicts, checks = [] }: Part): string[] =>
   verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
 

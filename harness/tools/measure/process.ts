@@ -128,11 +128,11 @@ export const childrenOf = (pid: number): number[] =>
 
 export const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid)];
 
-/** Bytes; each process counts its proportion of shared memory (PSS). */
+/** Bytes of memory of the processes, each with its proportional share of shared memory (PSS). */
 export const pssBytes = (pids: readonly number[]): number =>
   pids.reduce((sum, pid) => sum + (memoryOf(textOf(`/proc/${pid}/smaps_rollup`), 'Pss') ?? 0), 0);
 
-/** Returns bytes. `file`: text of a file in /proc, in which values are in kB. */
+/** Returns the value `name` in bytes. `file`: text of a file in /proc, in which values are in kB. */
 export function memoryOf(file: string, name: string): number | undefined {
   const [, value] = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(file) ?? [];
   return value === undefined ? undefined : Number(value) * 1024;

@@ -21,7 +21,7 @@ export function ownFigures(): { heap: number; timers: number; resources: number 
   return { heap: process.memoryUsage().heapUsed, timers, resources: resources.length };
 }
 
-/** Bytes in the heap and in buffers outside after a full garbage collection. */
+/** Bytes that the heap and buffers outside the heap hold after a full garbage collection. */
 function retainedBytes(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
@@ -30,7 +30,7 @@ function retainedBytes(): number {
 }
 
 const EVERY_MS = Number(process.env['MUSTER_SOAK_EVERY'] ?? 4_000);
-/** Samples per garbage collection, which stops the process for 30 ms. */
+/** Number of samples between garbage collections, each of which stops the process for 30 ms. */
 const COLLECT_EVERY = 10;
 const folder = process.env['MUSTER_SOAK'];
 if (folder !== undefined) {
@@ -70,7 +70,7 @@ export type Sample = readonly [seconds: number, value: number];
 export interface Noise {
   least: number;
   share: number;
-  /** Tolerates a single step, as of memory that a process keeps. */
+  /** Tolerates a single step, e.g. when a process allocates memory once and keeps it. */
   steps?: boolean;
 }
 

@@ -80,10 +80,7 @@ const shortened = (code: string): string => (code.length > SHOWN ? `${code.slice
 export const mutantText = ({ file, line, mutator, was, now }: Mutant): string =>
   `${file}:${line} ${mutator}: ${shortened(was)} → ${shortened(now)}`;
 
-/**
- * Mutants that match all patterns, and that no test can detect, for the reason in `why`. Patterns match code, since
- * line numbers change.
- */
+/** Mutants that no test can detect, for the reason in `why`. The patterns match code, since line numbers change. */
 export interface Equivalent {
   file: string;
   why: string;

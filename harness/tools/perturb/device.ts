@@ -91,7 +91,7 @@ export class DeviceChanges extends Changes {
     }
     if (stream.statusCode !== 200) return this.whole(stream);
     if (made !== exchange || (isIn && kind === 'media')) this.trace('a');
-    // The specification determines no answer to a cursor after the newest event.
+    // Spares cursors after the newest event, because the specification determines no answer to them.
     if (isIn && kind === 'refused' && (value !== '410' || Number(query.get('after') ?? last) <= this.#newest)) {
       stream.destroy();
       return this.refusal();

@@ -16,7 +16,7 @@ interface Draw {
 }
 
 const PING = 'POST /devices/{device_id}/ping';
-/** Members of a list (section 2.6). */
+/** Members of a list (specification section 2.6). */
 const ENVELOPE = ['object', 'limit', 'offset', 'has_more', 'data', 'total_count'];
 const WRITTEN = /^(name|slug|parent_id|(activity_|target_)?status|(queued|deployed|archived)_at)$/;
 const USUAL = ['dropped', 'null', 'retyped'] as const;
@@ -54,8 +54,8 @@ export function platformChange(draw: Draw): Drawn | undefined {
 }
 
 /**
- * True if the specification leaves the answer to a key without scopes open; only pings and the agreement of reads are
- * specified.
+ * True if the specification leaves open how to answer a key without scopes; it specifies only pings, and that reads
+ * agree with each other.
  */
 function isFreeForLimited({ kind, cell: { key, operation = '', form }, path: [first = ''] = [] }: Drawn): boolean {
   if (key !== 'limited' || kind === 'let-through') return false;
@@ -94,7 +94,7 @@ function memberChange(draw: Draw): Drawn | undefined {
     ({ path: [first = ''] }) => !Object.hasOwn(expansions, first) || (cell.form ?? 'expanded') === 'expanded',
   );
   const { path, type } = chance.pick(leaves);
-  // Sections 2 and 2.6 promise `object` and `id` for every resource.
+  // Every resource has `object` and `id` (specification sections 2 and 2.6), so a client needs no other answer.
   if (!['object', 'id'].includes(nameOf(path)) && !isShownElsewhere(survey, cell, path)) return undefined;
   const kind = chance.pick(KINDS_BY_TYPE[type].filter((each) => each !== 'foreign' || path.at(-1) !== 'object'));
   return { kind, cell, path, item: isList(operation) ? chance.pick(ITEMS) : undefined };
@@ -118,7 +118,7 @@ function isShownElsewhere(survey: Survey, cell: Cell, path: readonly string[]): 
   );
 }
 
-/** Section 2.5 defines the answer to a ping. */
+/** Changes a member of the answer to a ping (specification section 2.5). */
 function pingChange(draw: Draw): Drawn {
   const name = draw.chance.pick(['code', 'round_trip_nanos'] as const);
   const kinds: readonly Kind[] = name === 'code' ? [...USUAL, 'altered'] : USUAL;

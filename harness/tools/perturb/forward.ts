@@ -20,7 +20,7 @@ export interface Answer {
   reason: string;
   headers: string[];
   body: Buffer;
-  /** `Content-Length` of the server; an answer to HEAD has no body. */
+  /** `Content-Length` that the server sent, because an answer to HEAD has no body to measure. */
   length?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export function headerOf(raw: readonly string[], name: string): string | undefin
   return index === -1 ? undefined : raw[index + 1];
 }
 
-/** Undefined removes the header. */
+/** An undefined `value` removes the header. */
 export function withHeader(raw: readonly string[], name: string, value: string | undefined): string[] {
   const others = raw.filter((_, n) => raw[n - (n % 2)]?.toLowerCase() !== name);
   return value === undefined ? others : [...others, name, value];
@@ -70,7 +70,7 @@ export function jsonOf({ headers, body }: Answer): unknown {
   }
 }
 
-/** Receives `v` for each exchange in the cell, and `a` for each change. */
+/** Called with `v` for each exchange in the cell, and with `a` for each change. */
 export type Trace = (letter: 'v' | 'a') => void;
 
 export abstract class Changes {

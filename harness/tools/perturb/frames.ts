@@ -59,7 +59,7 @@ function writtenBlock({ kind }: Perturbation, block: string): string {
   return lines.flatMap((line) => (line.startsWith('data: ') ? (data ?? line) : line)).join('\n');
 }
 
-/** Milliseconds without an event that end a replay. */
+/** Milliseconds without an event after which a replay counts as over. */
 const QUIET_MS = 50;
 
 export class Frames {

@@ -84,6 +84,6 @@ function outcomeOf(
   return { outcome, found: findings.map(({ id }) => id), why };
 }
 
-/** Fault of the suite: a finding without a change, or about a legal change. */
+/** True for a fault of the suite: a finding without a change, or about a legal change. */
 export const isFalse = ({ perturbation, outcome }: Tried): boolean =>
   outcome === 'false red' || (outcome === 'red' && isOpen(perturbation.kind));

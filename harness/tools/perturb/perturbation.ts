@@ -23,7 +23,7 @@ export interface Cell {
   stream?: number | undefined;
   /** `replay`: events from before the request for the stream. */
   phase?: 'replay' | 'live' | undefined;
-  /** Number of the event in its phase, from 1; or the last of a replay. */
+  /** Position of the event in its phase, from 1; `last` is the last event of a replay. */
   place?: number | 'last' | undefined;
   type?: string | undefined;
 }

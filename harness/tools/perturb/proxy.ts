@@ -18,7 +18,7 @@ import { type Keys, PlatformChanges } from './platform.ts';
 
 export interface Plan {
   perturbation: Perturbation;
-  /** Shell line without the paths of a device; the server must print a line of JSON once ready. */
+  /** Shell line that starts the server, without the paths of a device; the server prints a line of JSON once ready. */
   server: string;
   folder: string;
   keys: Keys;
@@ -45,7 +45,7 @@ function write(kind: Kind | undefined, response: http.ServerResponse, bytes: Buf
 function send(kind: Kind | undefined, response: http.ServerResponse, answer: Answer): void {
   const { status, reason, headers, body, length } = answer;
   const own = headersFor(kind, headers);
-  // An answer to HEAD has no body, but the length of the answer to GET.
+  // An answer to HEAD has no body, but states the length of the answer to GET.
   const bytes = body.length === 0 ? (length ?? '0') : String(body.length);
   if (kind !== 'split' && status !== 204 && status !== 304) own.push('Content-Length', bytes);
   if (kind === 'closed') own.push('Connection', 'close');
@@ -103,7 +103,7 @@ async function listen(at: string | ListenOptions, respond: Responder): Promise<h
   return server;
 }
 
-/** This process ends when the server ends. */
+/** Starts the server, and ends this process when the server ends. */
 async function started(line: string): Promise<Record<string, unknown>> {
   const child = spawn('/bin/sh', ['-c', `exec ${line}`], { stdio: ['ignore', 'pipe', 'inherit'] });
   child.once('exit', (code) => process.exit(code ?? 1));

@@ -22,7 +22,7 @@ export interface Server {
 
 const ALL = '(devices|groups|config_types|config_schemas|config_instances|releases|deployments)';
 const ON_ONE = 'groups/{group_id}/move|deployments/{deployment_id}/(deploy|archive)';
-/** Writes whose bodies section 9 shows; a server may define other bodies. */
+/** Writes whose bodies the specification shows (section 9); a server may choose the bodies of other writes. */
 const NAMED = /^(POST \/groups|PATCH \/groups\/\{\w+\})$/;
 const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|config_types)/{\\w+})$`);
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };

@@ -52,7 +52,7 @@ interface LogHistory {
   disk: RecordedDisk;
   delivered: Delivered[];
   written: Map<number, Set<string>>;
-  /** First id that each compaction keeps, with the step of the disk at its start. */
+  /** First id that each compaction keeps, with the step of the disk at which the compaction starts. */
   cuts: { step: number; from: number }[];
 }
 

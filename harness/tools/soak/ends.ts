@@ -13,9 +13,9 @@ import { pollWithin } from '../../common/waiting.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
 const AT_ONCE = 2;
-/** Milliseconds; only a command that hangs takes so long. */
+/** Milliseconds to wait for a command to end; only a command that hangs takes so long. */
 const PATIENCE_MS = 180_000;
-/** Latest moment of the signal, in seconds after the start. */
+/** Maximum number of seconds between the start of a command and the signal. */
 const LATEST_SECONDS = 12;
 
 /** `terminal`: closes the command's output and sends SIGHUP, as a lost SSH connection does. */
@@ -65,7 +65,7 @@ const CODES: Readonly<Record<Way, readonly (number | null)[]>> = {
   terminal: [129],
 };
 
-/** Linux only: finds processes by their environment. */
+/** Runs only on Linux, because it finds processes by their environment. */
 export const ends = {
   about: 'all commands, ended at any moment, by every signal and with their terminal',
   run: async (words: readonly string[], say: (line: string) => void): Promise<readonly string[]> => {
@@ -131,7 +131,7 @@ const within = (end: Promise<unknown>): Promise<unknown> =>
 function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, underWay: boolean): string[] {
   const { exitCode, signalCode } = child;
   const sent = way === 'terminal' ? 'SIGHUP' : way;
-  // Before a command handles signals, the signal itself ends the process.
+  // Until a command handles signals, a signal ends the process directly.
   const isDue = CODES[way].includes(exitCode) || signalCode === sent;
   // A server exits with 0 after a signal, and a command may have finished by itself.
   const mayBeDone = !underWay || [0, 1, 2].includes(exitCode ?? -1);

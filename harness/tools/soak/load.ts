@@ -109,10 +109,10 @@ export class Tally {
   }
 }
 
-/** Waits up to 60 s, because the machine is busy. */
+/** Client that waits up to 60 s for an answer, because the machine is busy. */
 export const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });
 
-/** A new recorder per request, because a recorder keeps all exchanges in memory. */
+/** Client with a new recorder, for a single request, because a recorder keeps all exchanges in memory. */
 export const fresh = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
 
 export const keepPublishing = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>

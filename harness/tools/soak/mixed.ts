@@ -72,7 +72,7 @@ function workOn(tally: Tally, at: (name: string) => string, called: Server, chec
   ];
 }
 
-/** The calls add no records, so that only a leak grows. */
+/** Repeats calls that add no records, so that growth of memory shows a leak. */
 function keepCalling(tally: Tally, http: HttpClient): Promise<void> {
   const expect = async (wanted: readonly number[], method: string, path: string, body?: object): Promise<unknown> => {
     const answer = await fresh(http).request({ method, path, ...defined({ body }) });

@@ -29,12 +29,12 @@ interface StormOptions {
   say(line: string): void;
 }
 
-/** Per second: robots to start, and deployments to post. */
+/** Number of robots to start, and of deployments to post, per second. */
 const RATE = { ramp: 200, rollout: 200 };
-/** Share of a roll-out to post before the platform stops. */
+/** Share of the deployments of a roll-out to post before the platform stops. */
 const POSTED = 0.3;
 const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
-/** Milliseconds: longest time without progress, and time between reports of progress. */
+/** Maximum number of milliseconds without progress, and milliseconds between reports of progress. */
 const STANDSTILL_MS = 180_000;
 const TELL_MS = 15_000;
 
@@ -90,8 +90,8 @@ async function reconnectStorms(options: StormOptions): Promise<string[]> {
 }
 
 /**
- * Waits until `what` reaches `goal`; false if the fleet may end and has ended. Only a standstill fails, because a slow
- * machine needs time.
+ * Waits until `what` reaches `goal`; false if the fleet may end and has ended. Fails only on a standstill, because a
+ * slow machine needs time.
  */
 function reacher({ say }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;

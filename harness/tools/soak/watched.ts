@@ -16,7 +16,7 @@ A device that restarts, breaks connections off and keeps few events, with client
 cursor has expired, and read slowly; and a platform that answers 429 and 503, with clients that page and ping. All of \
 it goes through muster watch. Any finding fails the run, and so does memory of a watch that grows.`;
 
-/** Few events, so that the cursor of a sleeping client expires. */
+/** Number of events that the device keeps: so few that the cursor of a sleeping client expires. */
 const RETAIN = '300';
 const SLEEP_MS = 25_000;
 /** Milliseconds between reads; events arrive twice as fast. */
@@ -104,7 +104,7 @@ async function follower(tally: Tally, values: ClientValues): Promise<void> {
   if (!tally.signal.aborted) tally.problems.push(`follow ended with ${code} before its time`);
 }
 
-/** Falls behind until the device ends the stream, then continues after the last event. */
+/** Reads so slowly that the device ends the stream, then continues after the last event. */
 function slowReader(tally: Tally, socketPath: string): Promise<void> {
   let last: string | undefined;
   return tally.repeat('slow reader', async () => {

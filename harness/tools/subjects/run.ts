@@ -31,7 +31,7 @@ import {
 } from './simulators.ts';
 
 export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
-  /** Milliseconds that a check waits. */
+  /** Milliseconds that a check waits for what it expects. */
   patienceMs?: number;
   seed?: number;
   runs?: number;
@@ -87,7 +87,7 @@ export async function runSystemSuite(
   return await runOn(systemSuite, { ...target, unreachable: undefined }, common.redactor, choice);
 }
 
-/** High, because checks of a client mostly wait. */
+/** Number of client checks at the same time: high, because these checks mostly wait. */
 const CLIENT_CHECKS_AT_ONCE = 40;
 
 export async function runClientSuite(

@@ -30,7 +30,7 @@ export const KEY_HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION
 export const KEY_BITS = 1024;
 const SEED = 11;
 const DEVICES = 24;
-/** Milliseconds; checks wait for heartbeats, but a busy machine must keep the interval. */
+/** Milliseconds between heartbeats: short, because checks wait for one, yet long enough for a busy machine. */
 const HEARTBEAT_MS = 2000;
 /** Number of past events, some removed by compaction, for checks without control of the device. */
 const PAST_EVENTS = 30;
