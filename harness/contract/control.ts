@@ -48,7 +48,7 @@ export interface ControlLog {
   events: number;
   earliest_id: number;
   latest_id: number;
-  /** Lines of the log that hold no event, so no subscriber receives them. */
+  /** Number of lines of the log that hold no event; no subscriber receives these lines. */
   skipped_lines: number;
   skipped_bytes: number;
   skipped: { offset: number; bytes: number }[];

@@ -20,7 +20,7 @@ export interface Subject {
   start(signal: AbortSignal): Promise<Server>;
 }
 
-/** Something outside Muster prevents the start of a faithful server; the message says what. */
+/** Thrown if something outside Muster prevents the start of a faithful server; the message says what. */
 export class CannotStart extends Error {
   override name = 'CannotStart';
 }
@@ -28,6 +28,6 @@ export class CannotStart extends Error {
 export interface SubjectSource {
   readonly subjects: readonly Subject[];
   readonly secrets?: readonly string[];
-  /** `taken`: decisions that the server has made so far. Rejects with CannotStart, or with the signal's reason. */
+  /** Starts a faithful server, whose `taken` holds its decisions so far. Rejects with CannotStart or the signal's reason. */
   faithful(signal: AbortSignal): Promise<Server & { readonly taken: ReadonlySet<string> }>;
 }

@@ -5,7 +5,7 @@ import { readableDuration } from '../common/durations.ts';
 import { ProcessGroup } from '../targets/launch/process.ts';
 import type { Server } from './subject.ts';
 
-/** Milliseconds for tests to end after SIGTERM. */
+/** Milliseconds that tests have to end after SIGTERM. */
 const GRACE_MS = 2000;
 const KEPT_CHARACTERS = 8000;
 const LAST_LINES = 30;
@@ -24,7 +24,7 @@ export interface Ended {
   readonly how: string;
   readonly durationMs: number;
   readonly wrote: string;
-  /** True if a process in its own session still runs and holds the output open. */
+  /** True if a process that started its own session still runs and holds the output open. */
   readonly leftBehind: boolean;
 }
 

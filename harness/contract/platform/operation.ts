@@ -56,7 +56,7 @@ export interface Operation extends Span {
   path: string;
   summary: string;
   tag: string;
-  /** Scopes that a key needs; empty if every key is accepted. */
+  /** Scopes that a key needs; empty if the platform accepts every key. */
   scopes: readonly string[];
   kind?: ResourceKind;
   list?: boolean;
@@ -65,7 +65,7 @@ export interface Operation extends Span {
   query?: Record<string, TSchema>;
   body?(version: SupportedVersion): TObject;
   bodyOptional?: boolean;
-  /** Answer that is neither a resource nor a list; `binary` means raw bytes. */
+  /** Shape of an answer that is neither a resource nor a list; `binary` means raw bytes. */
   answer?: { name: string; schema: TSchema } | 'binary';
 }
 

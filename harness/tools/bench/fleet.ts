@@ -117,7 +117,7 @@ async function bytesOf(kind: 'listen' | 'connect', count: number): Promise<numbe
   return (pssBytes([task.pid]) - before) / count;
 }
 
-/** Milliseconds for memory to settle after the ramp. */
+/** Milliseconds to wait after the ramp, until memory is steady. */
 const SETTLE_MS = 10_000;
 
 async function weighRobots(kind: RobotKind, floor: number): Promise<Figure[]> {

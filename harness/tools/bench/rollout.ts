@@ -60,7 +60,7 @@ async function bareSeconds(): Promise<number> {
   return (performance.now() - began) / 1000;
 }
 
-/** About as many bytes as the messages and events of a real fleet. */
+/** Messages and events have about as many bytes as those of a real fleet. */
 const MESSAGE = Buffer.alloc(150, 'x');
 const EVENT = Buffer.alloc(500, 'x');
 /** Requests per robot in a roll-out, with the bytes of body and answer in a real fleet. */

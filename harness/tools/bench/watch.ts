@@ -140,7 +140,7 @@ async function slowest(origin: number, port: number): Promise<{ direct: number; 
   return { direct: median(taken.direct), through: median(taken.through) };
 }
 
-/** Milliseconds of direct latency above which a difference of 1 ms is noise. */
+/** Milliseconds of direct latency above which an added millisecond is lost in noise. */
 const STEADY_MS = 3;
 
 const tasks = {

@@ -64,7 +64,7 @@ export interface SessionOptions {
   seed: number;
   ms: number;
   finds?: number;
-  /** Descriptor of a file that keeps the current input, in case the process hangs or dies. */
+  /** Descriptor of a file that holds the current input, in case the input hangs or kills the process. */
   inputFd?: number;
   onAttack?(tried: number): void;
   onFind(find: { wrong: string; input: unknown }): void;

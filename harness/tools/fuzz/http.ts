@@ -180,8 +180,8 @@ export const answerText: fc.Arbitrary<string> = fc
   .map(([first, headers, end, content]) => whole(first, headers, end, content));
 
 /**
- * Methods of the valid requests before the first invalid request, by a strict reading of RFC 9112. The body of the last
- * request may be incomplete, since a server may answer after the head.
+ * Methods of the requests before the first request that is invalid by RFC 9112. The body of the last request may be
+ * incomplete, since a server may answer after the head.
  */
 export function plainRequests(text: string): string[] {
   const methods: string[] = [];

@@ -20,7 +20,7 @@ interface FuzzResult {
   finds: (Find & { file: string })[];
 }
 
-/** Milliseconds of silence after which a process counts as blocked; longer than any attack. */
+/** Milliseconds of silence after which a process counts as blocked; no attack takes so long. */
 const SILENCE_MS = 240_000;
 
 const NAMES = FUZZERS.map(({ name }) => name);

@@ -10,7 +10,7 @@ import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { PROBE, startMuster } from '../measure/process.ts';
 import type { Subject } from './engine.ts';
 
-/** Milliseconds for a server to stop before it is killed. */
+/** Milliseconds that a server has to stop before SIGKILL ends it. */
 const END_MS = 10_000;
 export const API_KEY = 'key_fuzz_0123456789abcdefghij';
 

@@ -10,7 +10,7 @@ const SEEDS = [11, 23];
 const NONE = 'none';
 const OR = ' / ';
 
-/** `MUST` and `SHOULD` are findings, named by the level of the requirement. */
+/** `MUST` and `SHOULD` are findings about requirements of that level. */
 type State = 'MUST' | 'SHOULD' | 'pass' | 'not applicable' | 'undecided' | 'blocked' | 'as due' | 'not asked';
 
 /** `narrowed` is a defect on which only the checks of its broken requirements run. */
@@ -28,7 +28,7 @@ export interface Golden {
   costs: Record<string, Cost>;
 }
 
-/** Outcomes from best to worst: a defect should turn checks red, a correct target should not. */
+/** `FOUND` orders the outcomes on a defect from best to worst, `CORRECT` the outcomes on a correct target. */
 const FOUND: readonly State[] = ['MUST', 'SHOULD', 'pass', 'not applicable', 'undecided', 'blocked', 'not asked'];
 const CORRECT: readonly State[] = ['pass', 'not applicable', 'undecided', 'blocked', 'SHOULD', 'MUST'];
 /** Outcomes that vary with the speed of the machine; a change from one to another is no loss. */
@@ -53,7 +53,7 @@ const usualOf = (kind: Kind): State => USUAL[kind] ?? 'pass';
 function stateOf(kind: Kind, { outcome, level, reason = '' }: CheckResult): State {
   const words = { fail: 'MUST', warn: 'SHOULD', not_applicable: 'not applicable' } as const;
   const state = outcome in words ? words[outcome as keyof typeof words] : (outcome as State);
-  // `not run:` marks a check that an option left out, `needs` a check of an absent capability.
+  // A reason begins with `not run:` if an option left out the check, with `needs` if the target lacks a capability.
   const isLeftOut = state === 'not applicable' && /^(not run: |needs )/.test(reason);
   return RANKS[kind].includes(state) && !isLeftOut && level !== 'INFO' ? state : usualOf(kind);
 }

@@ -36,8 +36,7 @@ export function sampleOf(subjects: readonly Subject[], share: number, next: () =
   return subjects.filter((subject) => chosen.has(subject));
 }
 
-// A bundle is one run with several variants. If the run is red, halves of the bundle run until the guilty variant is
-// known.
+// A bundle is one run with several variants. If the run is red, halves of the bundle run to find the guilty variant.
 
 /** Maximum number of variants per bundle: in larger bundles, variants hide each other. */
 const MOST_TOGETHER = 6;

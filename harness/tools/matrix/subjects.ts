@@ -46,18 +46,18 @@ export interface Subject {
   /** Requirements that a defect breaks; a check of each must turn red. */
   breaks?: readonly string[];
   tells?: RegExp;
-  /** Expected words about how often the defect shows, e.g. `2 of 3`. */
+  /** Expected rate in words at which a check shows the defect, e.g. `2 of 3`. */
   rate?: RegExp;
   beside?: readonly string[];
   /** Marks a rare defect, which the whole suite may miss. */
   seldom?: true;
   file?: string;
   reason?: RegExp;
-  /** Ids of checks that a reference may report as not applicable; default: all. */
+  /** Ids of checks that a reference may report as not applicable; if absent, all checks. */
   notApplicable?: RegExp;
-  /** Ids of checks that must not pass on a null server; default: all. */
+  /** Ids of checks that must not pass on a null server; if absent, all checks. */
   proves?: RegExp;
-  /** Runs each check even if a check that it depends on failed; then no SHOULD may pass on a null server. */
+  /** Runs each check even if a check that it depends on failed; no SHOULD may then pass on a null server. */
   alone?: boolean;
   slow?: boolean;
   /** Changes that make the defect or variant, and a function that runs the suite on a target with given changes. */
@@ -215,7 +215,7 @@ async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Pro
   return await runDeviceSuite({ ...place, control }, { ...choice, ...patient, fast: true });
 }
 
-/** An endless event stream correctly answers a request for a stream, so checks that only open streams may pass. */
+/** Checks that must not pass on an endless event stream, which correctly answers only requests for a stream. */
 const NOT_OF_STREAMS = /^device\.(?!socket\.permissions$|events\.content-type\.any$)/;
 
 const deviceSubjects = (): Subject[] => [

@@ -142,9 +142,9 @@ export const cpuSeconds = (pids: readonly number[]): number => pids.reduce((sum,
 
 export const cpuSecondsOfEnded = (): number => secondsAt('self', OF_CHILDREN);
 
-/** Ticks per second of the times in /proc. */
+/** Number of clock ticks per second, the unit of times in /proc. */
 const TICKS = 100;
-/** Index of user time in /proc/PID/stat, counted after the name; system time follows. */
+/** Index of the user time among the fields after the name in /proc/PID/stat; the system time follows. */
 const OWN = 11;
 const OF_CHILDREN = 13;
 

@@ -84,7 +84,7 @@ export interface Slope {
 }
 
 const BLOCKS = 20;
-/** Share of the samples to ignore while caches fill and code is compiled. */
+/** Share of the samples at the start to ignore, while caches fill and Node compiles code. */
 const WARM_UP = 1 / 3;
 const FEWEST = 8;
 const Z_95 = 1.96;

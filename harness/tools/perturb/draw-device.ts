@@ -65,7 +65,7 @@ function requestChange(chance: Random): Drawn {
     case 'cursor-inclusive':
       return { kind, cell: { ...cell, typed, cursor: sometimes(chance, 0.4, WITH_CURSOR) } };
     case 'let-through':
-      // No cursor can expire on the first streams, so the cell has no stream number.
+      // The cell has no stream number, because no cursor can have expired when the first streams open.
       return { kind, cell: { operation: 'GET /events', cursor: sometimes(chance, 0.6, WITH_CURSOR) } };
     default: {
       const value = kind === 'refused' ? chance.pick(['410', '500', '404']) : undefined;
@@ -91,7 +91,7 @@ function eventChange(chance: Random): Drawn {
   const places: readonly (number | 'last')[] = phase === 'replay' ? [1, 2, 'last', 'last'] : [1, 2, 3];
   const cell: Cell = {
     ...stream,
-    // Without a cursor, a stream need not replay anything.
+    // Allows the cursor `none` only for live events, because a stream without a cursor need not replay any.
     cursor: phase === 'live' || cursor !== 'none' ? cursor : undefined,
     phase,
     place: sometimes(chance, 0.4, places),

@@ -9,7 +9,7 @@ export type Upstream = { socketPath: string } | { host: string; port: number };
 export interface Exchange {
   method: string;
   url: string;
-  /** Alternating names and values. */
+  /** Names and values of headers, in turn. */
   headers: string[];
   body: Buffer;
   connection: 'new' | 'kept';

@@ -2,7 +2,7 @@
 import type { Api } from '../../../fixtures/servers/languages.ts';
 import type { Random } from '../../../simulators/common/random.ts';
 
-/** Kind of query: none, `limit` or `offset`, `expand=total_count`, another expansion, or a filter. */
+/** Kind of query, in this order: none, `limit` or `offset`, `expand=total_count`, another expansion, a filter. */
 export type Form = 'plain' | 'paged' | 'counted' | 'expanded' | 'filtered';
 
 /** Class of exchanges; an absent field matches every exchange. */
@@ -17,7 +17,7 @@ export interface Cell {
   connection?: 'new' | 'kept' | undefined;
   restarted?: boolean | undefined;
   activity?: string | undefined;
-  /** Part of the request for a stream that states the cursor. */
+  /** Where the request for a stream states the cursor. */
   cursor?: 'none' | 'query' | 'header' | 'both' | undefined;
   typed?: boolean | undefined;
   stream?: number | undefined;
@@ -130,7 +130,7 @@ export function kindsOf(...subjects: readonly Subject[]): Kind[] {
 export const descriptionOf = (kind: Kind): string =>
   (KINDS[subjectOf(kind)] as Readonly<Record<string, string>>)[kind] ?? '';
 
-/** True for legal kinds, which break no promise of the specification. */
+/** True if the kind of change is legal, because it breaks no promise of the specification. */
 export const isOpen = (kind: Kind): boolean => ['json', 'bytes', 'stream'].includes(subjectOf(kind));
 
 export const sometimes = <T>(chance: Random, probability: number, values: readonly T[]): T | undefined =>

@@ -13,7 +13,7 @@ import { type Failure, open, RecordedDisk } from '../../../simulators/device/log
 import { LogReader } from '../../../simulators/device/stream/reader.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
-/** Folder in memory, for speed: a computed crash needs no real disk. */
+/** Folder in memory, because a simulated crash needs no real disk. */
 const MEMORY = '/dev/shm';
 
 export const crash = {
@@ -80,7 +80,7 @@ export async function crashMatrix(
       inject(kind);
       const folder = join(dir, `point${done}`);
       mkdirSync(folder);
-      // The last step may be incomplete, unless a client already received the event.
+      // The last step may be incomplete, unless a client already received the event that the step writes.
       const underWay = !history.delivered.some(({ step }) => step === after);
       leave(steps, after, folder, lottery && { lottery, underWay });
       const problems = await judgeCrash(history, after, lottery !== undefined, folder);
@@ -203,7 +203,7 @@ async function judgeCrash(history: LogHistory, steps: number, powerLoss: boolean
   const here = new Set(found.map(([id]) => id));
   const missing = mayLose ? [] : [...known.keys()].filter((id) => id >= floor && !here.has(id));
   if (missing.length > 0) problems.push(`events ${missing.join(', ')} were delivered and are lost`);
-  // Without durability, a power loss may leave an empty log, whose ids begin again.
+  // A log that is not durable may be empty after a power loss, and then begins again with the first id.
   const isNew = mayLose && log.latest === 0;
   const { first, last } = await log.append([
     { type: 'deployment.removed', data: {} },

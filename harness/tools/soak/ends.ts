@@ -133,7 +133,7 @@ function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, u
   const sent = way === 'terminal' ? 'SIGHUP' : way;
   // Until a command handles signals, a signal ends the process directly.
   const isDue = CODES[way].includes(exitCode) || signalCode === sent;
-  // A server exits with 0 after a signal, and a command may have finished by itself.
+  // Accepts code 0 of a server after a signal, and the codes of a command that finished by itself.
   const mayBeDone = !underWay || [0, 1, 2].includes(exitCode ?? -1);
   const isTrace = /\n {4}at |node:internal/.test(stdout + stderr);
   return [

@@ -72,7 +72,7 @@ export const underLoad =
     ];
   };
 
-/** `slow` collects timeouts, which a busy machine can explain. */
+/** Counts what happens under load; `slow` collects timeouts, which a busy machine can explain. */
 export class Tally {
   readonly done = new Map<string, number>();
   readonly problems: string[] = [];

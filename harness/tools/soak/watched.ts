@@ -19,7 +19,7 @@ it goes through muster watch. Any finding fails the run, and so does memory of a
 /** Number of events that the device keeps: so few that the cursor of a sleeping client expires. */
 const RETAIN = '300';
 const SLEEP_MS = 25_000;
-/** Milliseconds between reads; events arrive twice as fast. */
+/** Milliseconds between reads; events arrive twice as often. */
 const SLOW_MS = 200;
 const BETWEEN_CALLS_MS = 500;
 

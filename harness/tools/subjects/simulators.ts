@@ -26,7 +26,7 @@ import { TcpProxy } from '../../targets/control/controlled-agent.ts';
 const KEY = 'key_full_0123456789abcdefghij';
 const LIMITED_KEY = 'key_limited_0123456789abcdef';
 export const KEY_HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
-/** Bits of a robot's key; small, because large keys take long to generate. */
+/** Number of bits of a robot's key: small, because large keys take long to generate. */
 export const KEY_BITS = 1024;
 const SEED = 11;
 const DEVICES = 24;
@@ -106,14 +106,14 @@ export async function startRobot(
     await device.publish(past);
     await device.compact();
     await device.deploy();
-    // A status with an error, so that checks see how the device merges statuses.
+    // Deploys with an error status, so that checks see how the device merges both statuses.
     await device.deploy({ activity_status: 'queued', error_status: 'retrying' });
   }
   const all = starting.move();
   return { device, place: { ...device.address, control }, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** Rejects if the device does not enrol. `directory`: folder of the device's files. */
+/** Rejects if the device does not enrol. `directory` is the folder of the device's files. */
 export async function enrolDevice(
   directory: string,
   { mqtt, ...uplink }: Omit<AgentUplinkOptions, 'kind' | 'mqtt'> & { mqtt: string | undefined },
