@@ -28,6 +28,6 @@ export class CannotStart extends Error {
 export interface SubjectSource {
   readonly subjects: readonly Subject[];
   readonly secrets?: readonly string[];
-  /** Starts a faithful server, whose `taken` holds its decisions so far. Rejects with CannotStart or the signal's reason. */
+  /** Starts a faithful server; `taken` holds its decisions so far. Rejects with CannotStart or the signal's reason. */
   faithful(signal: AbortSignal): Promise<Server & { readonly taken: ReadonlySet<string> }>;
 }
