@@ -5,7 +5,7 @@ const KINDS = ['product', 'checks', 'tests'] as const;
 type Kind = (typeof KINDS)[number];
 type Size = Record<Kind, { lines: number; files: number }>;
 
-/** Seconds; commits within four hours of the newest commit count as one change. */
+/** Seconds before the newest commit in which earlier commits count as part of the same change. */
 const CHANGE_SECONDS = 4 * 3600;
 
 const git = (...words: string[]): string =>

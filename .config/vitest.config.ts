@@ -50,7 +50,7 @@ const long = (name: string, files: string) => ({
 export default defineConfig(({ mode }) => ({
   root: ROOT,
   test: {
-    // Milliseconds; ends tests that hang.
+    // Milliseconds after which a test counts as hanging.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     pool: 'forks',

@@ -1,4 +1,4 @@
-/** Runs `check platform` behind a cache: a delay of a second is no finding, an answer that stays old is a finding. */
+/** Runs `check platform` behind a cache, and expects a finding only if an answer stays old. */
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';

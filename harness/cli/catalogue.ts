@@ -72,7 +72,10 @@ interface Watched extends WatchedRule {
 export const watchOf = ({ api, option }: WatchedRule): string =>
   `muster watch ${api}${option === undefined ? '' : ` --${option}`}`;
 
-/** Requirements of the set of `date` (default: newest), by section. Throws UsageError if a suite lacks the set. */
+/**
+ * Requirements in the set of `date` (default: newest set), sorted by section. Throws UsageError if a suite lacks the
+ * set.
+ */
 export function catalogue(suites: readonly Suite<never>[], date?: string, watched: readonly Watched[] = []): Catalogue {
   const byId = new Map<string, CataloguedRequirement>();
   const dates: string[] = [];

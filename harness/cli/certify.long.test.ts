@@ -12,7 +12,7 @@ import { MAIN, muster, printed, refusal, typed, useFolder } from './testing/must
 
 const at = useFolder();
 const [agent, key, certificate, other] = [at('agent'), at('key.pem'), at('certificate.json'), at('other')];
-/** A robot with earlier events, so that every check of the smallest profile is decided. */
+/** A robot with events in its log, so that the run decides every check of the smallest profile. */
 const robot = at('robot');
 beforeAll(async () => {
   writeFileSync(other, 'never ran');

@@ -27,7 +27,7 @@ const PARTS = [
   'package.json',
 ];
 const CLIENT = 'harness/cli/testing/client.ts';
-/** An unknown user: files of the client must be readable by everybody. */
+/** Unknown user, who can read the client's files only if everybody can. */
 const USER = 'USER 47110:47110';
 
 beforeAll(() => {
@@ -75,7 +75,7 @@ test('an interrupt leaves no container', async (context) => {
   expect(containersOf(IMAGES.reference)).toBe('');
 });
 
-// An open connection to Docker keeps the command alive.
+// An open connection to Docker would keep the command from exiting.
 test('a container that is removed before it runs leaves no connection to Docker', async (context) => {
   needsDocker(context);
   const image = await findClientImage(IMAGES.reference, () => {});

@@ -25,7 +25,7 @@ beforeAll(() => {
 afterAll(() => void spawnSync('docker', ['rmi', '--force', IMAGE, `${IMAGE}-node`], { stdio: 'ignore' }));
 const options = () => ({ redactor: new Redactor(), startMs: 60_000 });
 
-/** The user of the image may not write to the mounted folder of the socket, so the agent runs as the host's user. */
+/** Uses the host's user, because the image's user may not write to the mounted folder of the socket. */
 const asHost = { name: IMAGE, user: 'host' };
 const at = { socket: '/run/muster/agent.sock', control: '/run/muster/control.sock' };
 const keepingFilesIn = (dir: string): string[] =>

@@ -65,7 +65,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
   const kept = storable(checked.options, options);
   const left = args['last-failed'] ? remembered(checked.api, kept) : undefined;
-  // Refuses wrong ids and report options before the target starts.
+  // Refuses wrong ids of checks before the target starts.
   makePlan(suite, { ...planned, capabilities: new Set() });
   const { stdout, stderr, env } = process;
   const reporters = createReporters(args.report ?? [], { redactor, stdout, stderr, env, verbose: args.verbose });
@@ -170,7 +170,7 @@ const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
   ...defined({ profile: args.profile, requirements: args.requirements }),
 });
 
-/** Patterns from `should=ID,6.2`; a bare `should` gives `*`. Throws UsageError. */
+/** Patterns after `should=` in `--fail-on`; `should` alone gives `*`. Throws UsageError. */
 export function failOn(given: readonly string[] = []): string[] {
   return given.flatMap((text) => {
     const [matched, named = '*'] = /^should(?:=(.+))?$/.exec(text) ?? [];
@@ -306,7 +306,9 @@ export function prepareEvidence(
       if (update) updated = updatedBaseline(results, baseline, today, scope);
       return applyBaseline(results, updated ?? baseline, today, scope);
     },
-    /** Writes baseline, badge and certificate. Returns the exit code, never 0 after a refused certificate. */
+    /**
+     * Writes baseline, badge and certificate. Returns the exit code, which is not 0 if Muster refuses the certificate.
+     */
     finish(report: Report, say: (text: string) => void): number {
       if (path !== undefined && updated !== undefined) {
         const { known, changes } = updated;

@@ -191,7 +191,7 @@ test('3: an exception that nobody catches blocks what was under way', async () =
   const planted = at('planted.mjs');
   const fault = "setImmediate(() => { throw new Error('planted fault'); });";
   writeFileSync(planted, `import process from 'node:process';\nprocess.on('SIGUSR2', () => { ${fault} });\n`);
-  // A conforming device, so that only the fault is red; the run waits for heartbeats when the fault comes.
+  // Rare heartbeats keep the run waiting until the planted fault comes.
   await using on = await robot({ heartbeatMs: 30_000 });
   const file = at('planted.json');
   const words = typed`check device --socket ${on.socket} --report json=${file} --report pretty`;

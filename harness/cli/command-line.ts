@@ -27,7 +27,7 @@ const COMPLETING = '--get-yargs-completions';
 
 export type Invocation = ParsedCommand | { text: string };
 
-/** Searches for a config file from `folder` upwards, if given. Throws UsageError with all mistakes. */
+/** Searches for a config file from `folder` upwards if `folder` is given. Throws UsageError with all mistakes. */
 export async function parseCommandLine(words: readonly string[], folder?: string): Promise<Invocation> {
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
   const loaded = await loadNamed(words);
@@ -128,7 +128,7 @@ const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable 
     ]),
   );
 
-/** Hides options until a dash is typed, because shells offer file names only for an empty answer. */
+/** Leaves out options until the user types a dash, because shells offer file names only for an empty answer. */
 async function completions(words: readonly string[], loaded: Loaded): Promise<string> {
   const { text } = await parse(declareCommands(root(), loaded), words);
   const begun = words.at(-1)?.startsWith('-') === true;
@@ -157,7 +157,7 @@ const root = (): Argv =>
     .option(CONFIG, { type: 'string', describe: `File with options of commands [default: ${CONFIG_FILE}]` })
     .exitProcess(false)
     .strict(false)
-    // Ignores the messages of yargs: readOptions reports all mistakes together.
+    // Ignores messages of yargs, because readOptions reports all mistakes together.
     .fail((_message, error) => {
       if (error !== undefined) throw error;
     });
@@ -205,7 +205,7 @@ class Chosen extends Error {
 }
 
 async function parse(cli: Argv, words: readonly string[]): Promise<{ parsed: Split; text: string; chosen?: Found }> {
-  // yargs takes `--toString` for an option that it knows.
+  // yargs accepts `--toString`, a name that every object inherits.
   const inherited = words.find((word) => /^--./.test(word) && (word.slice(2).split('=')[0] ?? '') in {});
   if (inherited !== undefined) throw new UsageError(`${inherited}: no such option`);
   let text = '';

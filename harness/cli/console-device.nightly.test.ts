@@ -75,7 +75,7 @@ describeConsole('the console of a device', (open, browser) => {
     await using still = await browser().newPage();
     await still.addInitScript('globalThis.requestAnimationFrame = () => 0');
     await still.goto(robot.url);
-    // Counts instead of waiting for an element, because Playwright waits by animation frames, which are off here.
+    // Counts elements, because Playwright waits for an element by animation frames, which are off here.
     await expect.poll(() => still.locator('[data-agent=up]').count(), soon).toBeGreaterThan(0);
     await using page = await browser().newPage();
     let lost = 0;

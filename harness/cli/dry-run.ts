@@ -1,4 +1,4 @@
-/** `check platform --dry-run`: lists the records that a run would make, by a run on Muster's own platform. */
+/** `check platform --dry-run`: runs on Muster's own platform to list the records that a real run would create. */
 import { randomInt } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,6 @@ import { allOf } from './records.ts';
 
 const COLLECTIONS = 'devices groups config_types config_schemas config_instances releases deployments'.split(' ');
 
-/** Runs the checks through `run` against a simulated platform. Resolves with the exit code. */
 export async function dryRun(
   wanted: { url: string | undefined; seed: number | undefined; dialect: Dialect | undefined },
   run: (change: { url: string; 'api-key': string; seed: number; report: string[] }) => Promise<number>,

@@ -10,7 +10,7 @@ interface Named {
 
 const LIST = 'list';
 
-/** Throws UsageError with the nearest names. */
+/** Throws UsageError with similar names if no name matches. */
 export function findByName<T extends Pick<Named, 'name'>>(
   option: string,
   name: string,

@@ -45,7 +45,7 @@ const MARKS = {
   new: ['not measured before', 'dim'],
 } as const;
 
-/** Lists all figures of the whole run, but only changed figures of phases and classes. */
+/** Lists all figures of the whole run, but of phases and classes only the changed figures. */
 export function fleetsText(compared: ComparedFleets, paint: Paint): string {
   const { files, figures, missed, settings, reasons, code } = printableValue(compared, printableLine);
   const shown = figures.filter(({ name, change }) => !name.includes('{') || change === 'worse' || change === 'better');

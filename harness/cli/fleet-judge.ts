@@ -1,5 +1,6 @@
 /**
- * Judges a sample of the platform's answers by the rules of its suite (`muster fleet --judge`), on 5 % of a processor.
+ * Judges a sample of the platform's answers by the rules of its suite (`muster fleet --judge`), with at most 5 % of a
+ * processor.
  */
 import { extname } from 'node:path';
 import type { AnswersTold, Exchange } from '../../simulators/fleet/platform/answers.ts';
@@ -17,7 +18,9 @@ import type { Traffic } from '../watch/traffic.ts';
 import type { ThreadData } from './watching/thread.ts';
 
 const MOST_BUSY = 0.05;
-/** Milliseconds of processor time kept for a burst: the limit, and the amount at the start. */
+/**
+ * Milliseconds of unused processor time that the judge may save for a burst: the maximum, and the amount at the start.
+ */
 const MOST_SAVED_MS = 250;
 const FIRST_SAVED_MS = 50;
 const MOST_UNDER_WAY = 16;
@@ -39,7 +42,6 @@ export class FleetJudge implements AnswerJudge {
   #judged = 0;
   #dropped = 0;
   #ready: { at: number; spentMs: number } | undefined;
-  /** Budget of processor time, in milliseconds. */
   #saved = { ms: FIRST_SAVED_MS, at: 0, spentMs: 0 };
 
   constructor({ url }: Pick<PlatformAddress, 'url'>) {
@@ -56,7 +58,7 @@ export class FleetJudge implements AnswerJudge {
         this.#isReady.resolve();
       },
     });
-    // The thread confirms empty traffic once the rules are loaded.
+    // Sends empty traffic, which the thread confirms once it has loaded the rules.
     this.#worker.post({ kind: 'traffic', traffic: [] });
   }
 

@@ -90,7 +90,7 @@ export const fleetOptions = {
 
 export type FleetArguments = OptionsOf<typeof fleetOptions>;
 
-/** Reads `2/8`, or for `auto` the variables of a Kubernetes Indexed Job. Throws UsageError. */
+/** Shard from a text such as `2/8`, or for `auto` from the variables of a Kubernetes Indexed Job. Throws UsageError. */
 export function shardFrom(
   text: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -114,7 +114,7 @@ export function shardFrom(
   return { index, count };
 }
 
-/** Id from the option, else from MUSTER_RUN_ID. Throws UsageError. */
+/** Run id from the option, else from the variable MUSTER_RUN_ID. Throws UsageError. */
 export function runIdFrom(
   text: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -144,7 +144,7 @@ export function scenarioFrom({
   return { ...scenario, uplink };
 }
 
-/** Scales each phase to `rate` requests a second in all, and keeps the proportions of its traffic. */
+/** Scales each phase to a total of `rate` requests a second, in unchanged proportions. */
 function atRate(scenario: Scenario, rate: number): Scenario {
   const rateOf = (phase: Phase, name: (typeof TRAFFIC_NAMES)[number]): number => ratePerSecond(phase[name] ?? '0/s');
   const phases = scenario.phases.map((phase): Phase => {
@@ -167,7 +167,7 @@ const OWN_HEADERS = [
   ]),
 ];
 
-/** Parses lines such as `X-Tenant: acme`. Throws UsageError without the value, which may be a secret. */
+/** Parses lines such as `X-Tenant: acme`. The message of a UsageError leaves out the value, which may be a secret. */
 export function headersFrom(lines: readonly string[] = []): Record<string, string> {
   const headers = lines.map((line): [string, string] => {
     const [name = '', ...rest] = line.split(':');
@@ -210,7 +210,7 @@ export function readScenario(name: string): { scenario: Scenario; text: string }
   }
 }
 
-/** Scenarios of a checkout, or of the published package, whose modules lie one folder deeper. */
+/** Files of ready scenarios by name, from a checkout or from the package, whose modules lie one folder deeper. */
 function readyScenarios(): Map<string, string> {
   const places = ['../../fixtures/scenarios/', '../../../fixtures/scenarios/'];
   const dir = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
@@ -239,7 +239,7 @@ export async function defectsFrom(
   );
 }
 
-/** Device ids, one a line; `#` begins a comment. Throws UsageError. */
+/** Reads device ids, one per line; `#` begins a comment. Throws UsageError. */
 export function devicesFrom(file: string): string[] {
   const refuse = (why: string) =>
     new UsageError(`--devices: ${file}${why}; accepted: a file with an id on each line, and comments after #`);

@@ -65,8 +65,8 @@ const EXIT_WORDS: Record<Ending, string> = {
 const digits = (value: number): string => value.toLocaleString('en');
 
 /**
- * Shows figures before writing files, so that a full disk hides no figure. Resolves with the exit code, never 0 without
- * files.
+ * Shows figures before it writes files, so that a full disk hides no figure. Resolves with the exit code, which is not
+ * 0 if files are missing.
  */
 export async function showFleetResult(
   signal: AbortSignal,
@@ -170,7 +170,7 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
   const count = digits(requests).padStart(CELL_COLUMNS);
   const pace = `${count} in ${readableDuration(seconds * 1000)}: ${aSecond} a second`;
   const asked = requests === 0 || seconds === 0 ? [] : [`${'requests'.padEnd(NAME_COLUMNS)}${pace}`];
-  // An offline ping is no error, because a device may be switched off.
+  // A ping of an offline device is no error, because a device may be switched off.
   const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
   const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
   const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];

@@ -1,4 +1,4 @@
-/** Limits the memory of Muster to a small container's, however much a target sends. */
+/** Limits Muster's memory to that of a small container, however much a target sends. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { DRIPS, FLOODS, nullServer } from '../../simulators/defects/null.ts';
@@ -16,7 +16,7 @@ const CREDENTIALS = {
 const subjects = (['device', 'platform'] as const).flatMap((api) =>
   [...FLOODS, ...DRIPS].map((name) => [api, name] as const),
 );
-/** Ends only a test that hangs: the longest run takes a minute on an idle machine. */
+/** Milliseconds after which a test counts as hanging; the longest run takes a minute on an idle machine. */
 const LONGEST_MS = 600_000;
 
 test.skipIf(process.platform !== 'linux').each(subjects)(

@@ -1,4 +1,4 @@
-/** Runs the script of the GitHub action like a runner, with the options of its page. */
+/** Runs the script of the GitHub action as GitHub runs it. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';

@@ -18,7 +18,7 @@ import { ask, Running, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 
-/** Closes any context: an attribute, a title, a style, a script. */
+/** Text that closes an attribute, a title, a style, a script, a text area, a template and a comment. */
 const ENDS = `"'></title></style></script></textarea></template>-->`;
 const RUNS = [
   '<script>window.pwned=1</script>',
@@ -27,7 +27,7 @@ const RUNS = [
   '<link rel=stylesheet href=http://192.0.2.1/a.css><iframe srcdoc="<script>parent.pwned=1</script>">',
 ];
 const HOSTILE = `${ENDS}${RUNS.join('')}`;
-/** Stays in the text of a page unless a parser made an element of the tags. */
+/** Remains visible text unless a parser makes an element of the tags. */
 const SHOWN = '<script>window.pwned=1</script>';
 
 const ELEMENTS = [
@@ -35,7 +35,7 @@ const ELEMENTS = [
   ...['link[href*="192.0.2.1"]', 'img[src*="192.0.2.1"]'],
 ];
 
-/** Expects no element from hostile text; `least` is how often the page must show the text. */
+/** Expects no element from hostile text; `least` is the minimum number of times that the page shows the text. */
 async function expectHarmless(page: Page, least = 1): Promise<void> {
   const seen = await page.evaluate<{ pwned: unknown; elements: string[]; shown: number }>(`({
     pwned: window.pwned,

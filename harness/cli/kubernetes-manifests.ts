@@ -16,10 +16,10 @@ export interface ShardResources {
 }
 
 const MIB = 2 ** 20;
-/** Fraction of the requested memory that a shard may fill; its preflight demands the rest free. */
+/** Fraction of the requested memory that a shard may fill; the shard's preflight requires the rest to be free. */
 const USED = 0.85;
 const ROBOTS_PER_CPU = 5000;
-/** Size of the memory disk as a multiple of the files, because event logs grow with each roll-out. */
+/** Size of the memory disk as a multiple of the robots' files, because event logs grow with each roll-out. */
 const FILES_SPARE = 3;
 
 export function shardResources(
@@ -193,13 +193,14 @@ const shardOf = (run: ClusterRun) => ({
     { name: 'results', mountPath: RESULTS },
     { name: 'scenario', mountPath: '/scenario', readOnly: true },
     { name: 'temporary', mountPath: '/tmp' },
-    // Holds robots' files: the 64 MiB that a container gets by default suffice for 800 robots.
+    // Holds robots' files, because the default of 64 MiB suffices for only 800 robots.
     { name: 'memory', mountPath: '/dev/shm' },
   ],
 });
 
 /**
- * Names robots by pod: without a shared volume a pod makes new keys, and platforms refuse a new key of a known robot.
+ * Names robots after their pod: without a shared volume a pod makes new keys, and platforms refuse a new key for a
+ * known robot.
  */
 function delivering(run: ClusterRun): string[] {
   if (run.results === 'volume') return [];
@@ -243,7 +244,7 @@ const resultsOf = (run: ClusterRun) => ({
   persistentVolumeClaim: { claimName: claimName(run) },
 });
 
-/** Exit codes above 128 come from signals, after which a retry may succeed. */
+/** Exit codes that Muster chooses; codes above 128 come from signals, after which a retry may succeed. */
 const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
 
 /** Retries a merge after a kill or a drained node, but never after an exit code of Muster. */

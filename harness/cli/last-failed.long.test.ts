@@ -14,7 +14,6 @@ test('--last-failed runs what the last run against this target left open', async
   };
   const check = (...more: string[]) =>
     muster(...typed`check device --command ${`${file} {socket} {control} {dir}`} --fast ${more}`);
-  // The first answer shows the defect, so no run has to wait.
   build('--defect deployment-ids-bare');
   expect((await check('--only', SHAPE, 'device.version.prefix')).code).toBe(1);
   const again = await check('--last-failed');

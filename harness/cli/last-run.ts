@@ -32,7 +32,7 @@ export interface Remembered {
   readonly open: readonly string[];
 }
 
-/** Files kept, one per target; the oldest file is deleted first. */
+/** Maximum number of remembered targets, one file each; Muster deletes the oldest file first. */
 const MOST = 500;
 
 /** Options safe to take from any report: they start no process, open no connection and read no file. */
@@ -63,7 +63,9 @@ export const isRemembered = (api: Api, options: GivenOptions, env: Environment =
 
 const isOpen = (outcome: string): boolean => ['fail', 'blocked', 'undecided'].includes(outcome);
 
-/** Open checks of the last run against the target. Throws UsageError without a remembered run or an open check. */
+/**
+ * Failed, blocked and undecided checks of the last run. Throws UsageError if no run is remembered or no check is open.
+ */
 export function remembered(api: Api, options: GivenOptions, env: Environment = process.env): Remembered {
   const file = fileFor(api, options, env);
   const last = read(file);
@@ -110,7 +112,7 @@ export function remember(
   }
 }
 
-/** Counts a SHOULD selected by `--fail-on` as failed. */
+/** Counts a failed SHOULD as failed if `--fail-on` selects the SHOULD. */
 const outcomeOf = ({ outcome, fails_by: by }: CheckResult): Outcome =>
   outcome === 'warn' && by !== undefined ? 'fail' : outcome;
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /**
- * Starts the command `muster`, or says which Node it needs where this one cannot run it. Written in the JavaScript of
- * Node 12, which reads a file to its end before it runs any of it.
+ * Starts the command `muster`, or names the required Node if this Node is too old. Node 12 parses a whole file before
+ * it runs any line, so this file uses only the JavaScript of Node 12.
  */
 const [place, main, cache] = findMain();
 const { engines } = require(place);
 const needed = engines.node.replace('>=', '');
-// That of EXIT.harness, which an old Node cannot load; 1 would mean that a MUST failed.
+// Equals EXIT.harness, which an old Node cannot load; exit code 1 would mean that a MUST failed.
 const FAILED = 3;
 
 if (isOlder(process.versions.node, needed)) {
@@ -14,9 +14,9 @@ if (isOlder(process.versions.node, needed)) {
   process.stderr.write(`muster: needs Node ${needed} or later, and ${found}: npm i -D node brings one\n`);
   process.exitCode = FAILED;
 } else {
-  // What never comes to its end is no success.
+  // Remains the exit code if `main` never ends.
   process.exitCode = FAILED;
-  // Else compiling, and in a checkout stripping types, is done again at each start.
+  // Saves compiling, and in a checkout stripping types, at each start.
   require('node:module').enableCompileCache(cache);
   import(main).catch((error) => {
     process.stderr.write(`muster: ${error.stack}\n`);
@@ -25,8 +25,8 @@ if (isOlder(process.versions.node, needed)) {
 }
 
 /**
- * Where the package's description is, and the command: compiled in a package, TypeScript in a checkout, with a cache of
- * its own.
+ * Finds the package's description and the command, which is compiled in a package and TypeScript in a checkout. A
+ * checkout has a compile cache of its own.
  */
 function findMain() {
   try {

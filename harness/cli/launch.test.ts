@@ -82,7 +82,10 @@ describe('as it is installed', () => {
   });
 });
 
-/** Sources for an old Node; true if TypeScript has nothing to rewrite for that Node. */
+/**
+ * Name and source of a file for an old Node; true if the source contains no syntax that TypeScript rewrites for that
+ * Node.
+ */
 const SOURCES = [
   ['launcher', readFileSync(LAUNCHER, 'utf8'), true],
   ['coalescing', 'exports.name = process.env.NAME ?? "none";', false],

@@ -103,7 +103,7 @@ export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
   runs?: number;
   repeat?: number;
   signal?: AbortSignal;
-  /** Capabilities and decisions without which the exit code is 2. */
+  /** Required capabilities and decisions; the exit code is 2 if one is missing. */
   demands?: Demands;
 }
 

@@ -20,9 +20,9 @@ export interface OptionSpec {
   array?: true;
   positional?: true;
   conflicts?: string;
-  /** File path within a value, e.g. after `=`. */
+  /** Returns the file path within a value, e.g. after `=`. */
   path?: (value: string) => string | undefined;
-  /** Environment variable for the value, which reports and replay lines leave out. */
+  /** Environment variable for a secret value, which reports and replay lines leave out. */
   secret?: string;
 }
 
@@ -69,7 +69,7 @@ export interface Again {
 
 export interface CommandContext {
   rest: readonly string[];
-  /** Parses a command line; `undefined` after printing help. Throws UsageError. */
+  /** Returns undefined after printing help. Throws UsageError. */
   parse(words: readonly string[]): Promise<ParsedCommand | undefined>;
   again?: Again;
 }
@@ -151,7 +151,7 @@ export function storable(table: OptionTable, options: Readonly<Record<string, un
 export const commandWords = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
   wordsOf(path, table, options, () => '***', String);
 
-/** Line for a shell, with the environment variable in place of a secret. */
+/** Command line to paste into a shell, with an environment variable in place of each secret. */
 export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
   ['muster', ...wordsOf(path, table, options, (variable) => `"$${variable}"`, shellWord)].join(' ');
 
@@ -212,7 +212,7 @@ export function urlFrom(option: string, text: string, schemes: readonly string[]
 
 export const textFrom = (option: string, path: string): string => usage(`--${option}`, () => readInputText(path));
 
-/** Milliseconds in 24 hours, far below 24 days, above which a timer of Node fires at once. */
+/** Milliseconds in 24 hours; a timer of Node fires at once if set to more than 24 days. */
 const LONGEST_MS = 86_400_000;
 
 /** Milliseconds from a text such as `10m`. Throws UsageError outside 0 to 24 h. */

@@ -23,7 +23,7 @@ const INSTEAD: readonly (readonly [said: RegExp, instead: string])[] = [
   [/\b(assertion|test case)s? of (a|the) suite\b/i, 'check'],
   [/\b(\w+) \1\b/i, 'it once'],
 ];
-/** Grammar allows these words twice. */
+/** Repeated words that are correct English. */
 const TWICE = /\b(that that|had had|is is|n n|x x)\b/i;
 const MOST_WORDS = 45;
 

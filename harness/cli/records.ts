@@ -9,10 +9,10 @@ export type Item = Readonly<Record<string, unknown>>;
 
 const TIMEOUT_MS = 30_000;
 const PAGE = 100;
-/** Bound for a list that grows while Muster reads. */
+/** Maximum number of pages, because a list may grow while Muster reads. */
 const MOST_PAGES = 10_000;
 
-/** Reads a list page by page (section 8). Throws NoListError, or the errors of HttpClient. */
+/** Reads a list page by page (section 8 of the specification). Throws NoListError, or the errors of HttpClient. */
 export async function allOf(http: HttpClient, path: string): Promise<Item[]> {
   const all = new Map<unknown, Item>();
   for (let page = 0, offset = 0; page < MOST_PAGES; page += 1) {

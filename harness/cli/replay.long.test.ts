@@ -48,7 +48,7 @@ test('runs exactly what failed, with its counterexample', async () => {
 });
 
 const ID = 'device.events.replay.exclusive';
-/** Leaves out checks that read events of earlier checks. */
+/** Selects no check that reads events of earlier checks. */
 const DRIVEN = '*.replay.exclusive';
 const AGENT = ['--socket', at('agent.sock'), '--control', at('control.sock')];
 
@@ -62,7 +62,7 @@ test('the script of a driven finding shows it on a device that has never seen th
   const file = at('driven.json');
   {
     await using _ = await brokenDevice('first');
-    // `--bail` prevents a second attempt, which reads events that the first attempt published.
+    // `--bail` prevents a second attempt, which would read the events of the first attempt.
     const words = typed`check device ${AGENT} --only ${DRIVEN} --bail 1 --seed 7 --report json=${file}`;
     expect((await muster(...words)).code).toBe(1);
   }
@@ -87,7 +87,8 @@ test('a target that Muster started comes back by a replay, and stays up until it
   expect(reportIn(file).target.ended).toBe(true);
   expect(reportIn(file).checks.find(({ id }) => id === ID)).not.toHaveProperty('script');
 
-  // Selects one check: a second check of the requirement may fail on a slow machine, but finds no events in a replay.
+  // Selects one check, because another check of the requirement may fail on a slow machine and find no events in a
+  // replay.
   const replay = new Running(['replay', file, '--only', ID, '--keep']);
   const [, socketPath = ''] = await replay.said(/The target is up: unix:(\S+), control/);
   const http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, basePath: '/v0.2' });
@@ -113,7 +114,7 @@ test('the line that runs a check again can be run, whatever words its keys are',
   const env = { ...process.env, NO_COLOR: '1', MUSTER_API_KEY: 'dev', MUSTER_LIMITED_KEY: 'limited' };
   const second = spawnSync('/bin/sh', ['-c', shell], { encoding: 'utf8', env });
   expect(second).toMatchObject({ status: 1, stderr: '' });
-  // The seed decides which check of the requirement runs first; the run ends with that check.
+  // `--bail` ends the run after one failed check, and the seed decides which check fails first.
   expect(second.stdout).toMatch(/platform\.auth\.key-required(\.writes)? {2}MUST/);
   const line = /^ +try +(curl .*)$/m.exec(second.stdout)?.[1] ?? '';
   expect(spawnSync('/bin/sh', ['-c', line], { encoding: 'utf8', env }).stdout).toMatch(/^HTTP\/1\.1 200 /);

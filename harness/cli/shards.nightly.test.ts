@@ -10,9 +10,9 @@ import { closedPort } from '../../simulators/fleet/testing/scratch.ts';
 import { type Running, typed, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
-/** Milliseconds; a shard starts in a second, but needs half a minute on a busy machine. */
+/** Milliseconds for a shard to start, which takes a second, but half a minute on a busy machine. */
 const slow = { timeout: 300_000 };
-/** 98: a busy machine may saturate the generator, which invalidates the figures only. */
+/** Allowed exit codes; 98 means that a busy machine saturated the load generator, which spoils only the figures. */
 const ENDS = [0, 98];
 
 const ROLLOUT = '  - { do: rollout, over: 200ms }\n';

@@ -155,7 +155,7 @@ const BOTH: [string, string[]][] = [
   ['with a control API', ['--control', 'c.sock']],
 ];
 
-/** Stops timers of a second or more, so that the wait of 5 s for an answer can end by the signal only. */
+/** Stops timers of a second or more, so that only the signal can end the wait of 5 s for an answer. */
 const NO_SECOND_PASSES = `data:text/javascript,${encodeURIComponent(
   'const usual = setTimeout; ' +
     'globalThis.setTimeout = (act, ms, ...more) => usual(act, ms < 1000 ? ms : 2 ** 30, ...more);',

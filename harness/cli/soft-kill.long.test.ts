@@ -1,4 +1,4 @@
-/** Detects a control that ends its agent in order when asked to kill it, and blames no agent. */
+/** Detects a control API that stops its agent cleanly when asked to kill the agent, and does not blame the agent. */
 import { expect, test } from 'vitest';
 import { serveControl } from '../../simulators/device/control/server.ts';
 import { simulateDevice } from '../../simulators/device/index.ts';

@@ -159,7 +159,7 @@ function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mend
   };
 }
 
-/** Resolves with the exit code instead of entries after an interrupt. */
+/** After an interrupt, resolves with the exit code instead of entries. */
 async function checked(
   { image = [], command: lines = [], api, out }: Args,
   context: CommandContext,

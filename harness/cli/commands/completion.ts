@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { command, OPTION } from '../options.ts';
 
-// Scripts set SHELL, by which yargs formats its answer, and discard errors, which garble the prompt.
+// Scripts set SHELL, by which yargs formats its answer, and discard errors, which would garble the prompt.
 
 const bash = `_muster() {
   local word="\${COMP_WORDS[COMP_CWORD]}"

@@ -89,7 +89,7 @@ interface Finding extends Omit<Probe, 'probe'> {
 class Silent extends Error {}
 
 const PATIENCE_MS = 5000;
-/** Bytes that a check needs for logs, config files and a report. */
+/** Minimum number of free bytes, for logs, config files and the report of a check. */
 const FREE_BYTES = 16 * 2 ** 20;
 const ROBOTS = 200;
 

@@ -1,4 +1,4 @@
-/** `muster fit`: which agents, platforms and clients go together, by reports and certificates in a folder. */
+/** `muster fit`: tells which agents, platforms and clients work together, from reports and certificates in a folder. */
 import process from 'node:process';
 import { inert, printableJson } from '../../common/terminal.ts';
 import { exitCodesText } from '../../common/usage.ts';

@@ -20,7 +20,7 @@ const reportsOf = (api: Api): string[] => ['pretty', `junit=${REPORTS}/${api}.xm
 const line = (api: Api): string => `npx --yes muster-conformance@${VERSION} check ${api}`;
 const yaml = (value: object): string => stringify(value, { lineWidth: 0 });
 const KEY = 'MUSTER_API_KEY';
-/** Command in the job's place for the user's build. */
+/** Placeholder in the CI job for the command that builds the user's project. */
 const BUILD = 'true # build here what is checked';
 const needsKey = (api: Api): boolean => api === 'platform';
 

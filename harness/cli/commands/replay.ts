@@ -1,5 +1,6 @@
 /**
- * `muster replay`: repeats the findings of a JSON report; reuses its target only if an earlier run here had the target.
+ * `muster replay`: repeats the findings of a JSON report, on the report's target only if an earlier run from this
+ * folder used the target.
  */
 import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';

@@ -32,10 +32,10 @@ import { VERSION } from '../version.ts';
 
 export { PreflightError } from '../../../simulators/fleet/run/ready.ts';
 
-/** Bits; small keys are fast to make, and the platform of the demo accepts 1024. */
+/** Number of bits of a robot's key; small keys are fast to make, and the demo's platform accepts 1024 bits. */
 const DEMO_KEY_BITS = 1024;
 
-/** Twelve devices show every state of a deployment, so that the check of states decides. */
+/** Number of devices that together show every state of a deployment, which the check of states needs. */
 const PAST_DEVICES = 12;
 
 interface Demo {
@@ -219,7 +219,7 @@ export class DemoScreen {
       ended = true;
       this.done(label, text, { good, startedMs });
     };
-    /** Ignores late calls: a fleet reports progress as long as robots run. */
+    /** Ignores calls after the end: a fleet reports progress as long as robots run. */
     const update = (done: number, doing: string): void => {
       if (!ended) this.#display.progress(`  ${label}`, done, total, { doing });
     };

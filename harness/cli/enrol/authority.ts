@@ -11,7 +11,7 @@ export interface Authority extends ServerCertificate {
 }
 
 const VALID_MS = 7 * 86_400_000;
-/** Milliseconds; certificates are valid early, because clocks of machines and containers differ. */
+/** Milliseconds by which a certificate is valid before now, because clocks of machines and containers differ. */
 const EARLIER_MS = 3_600_000;
 
 /** Server certificate and its authority, valid for a week; discards the private key of the authority. */

@@ -37,7 +37,7 @@ export interface ControlPlatformOptions extends OwnPlatform {
   announce(text: string): void;
   /** Replaces an address for the agent, e.g. by a proxy that Muster can cut; `port` is the port of the replacement. */
   relay?(url: string, port: number | undefined): Promise<string>;
-  /** Default: 4 minutes, because a provisioning token lives for 5. */
+  /** Milliseconds for the enrolment; default: 4 minutes, because a provisioning token is valid for 5 minutes. */
   enrolMs?: number;
   signal?: AbortSignal;
 }
@@ -45,12 +45,15 @@ export interface ControlPlatformOptions extends OwnPlatform {
 export type ControlPlatform = Awaited<ReturnType<typeof startControlPlatform>>;
 
 const ENROL_MS = 240_000;
-/** Milliseconds; shorter than ENROL_MS, because an agent that Muster started serves already. */
+/**
+ * Milliseconds for the enrolment of an agent that Muster started; shorter than ENROL_MS, because the agent already
+ * serves.
+ */
 const STARTED_ENROL_MS = 60_000;
 const SERVE_MS = 10_000;
 const POLL_MS = 100;
 const WARM_UP_MS = 20_000;
-/** Some checks compare two events of the log, so the log must not start empty. */
+/** Number of events at the start, because some checks compare two events of the log. */
 const FIRST_EVENTS = 3;
 
 export async function startControlPlatform(options: ControlPlatformOptions) {
@@ -100,7 +103,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
         deviceId: await enrolled(),
         syncPath: options.syncPath,
       });
-      // Gives a new device a deployment and events; later checks report a failure of the device.
+      // Gives a new device a deployment and events; ignores failures of the device, which later checks report.
       await control.publish(FIRST_EVENTS, AbortSignal.timeout(WARM_UP_MS)).catch((error: unknown) => {
         if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
       });

@@ -28,7 +28,7 @@ function whyNot(): string | undefined {
 }
 const reason = whyNot();
 
-/** Ten minutes are enough on an idle machine. */
+/** Maximum number of milliseconds; an idle machine needs ten minutes. */
 const MOST_MS = 25 * 60_000;
 
 interface WatchedSide {
@@ -77,7 +77,7 @@ const unexpected = ({ checks }: Report) =>
     .filter(({ id, outcome }) => outcome !== 'undecided' || !SLOW.includes(id))
     .map(({ id, outcome, expected, actual, reason: why }) => ({ id, outcome, expected, actual, why }));
 
-/** Vitest shortens long arrays in its messages, so the list is compared as text. */
+/** Turns a list into text, because Vitest shortens long arrays in its messages. */
 const listed = (found: readonly unknown[]): string => found.map((each) => JSON.stringify(each)).join('\n');
 
 const expectedRed = (api: string): string[] =>
@@ -104,7 +104,7 @@ describe.skipIf(reason !== undefined)(
         const { code, report } = await check('device', folder);
         expect(listed(unexpected(report))).toBe('');
         expect(ids(report, 'known')).toEqual(expectedRed('device'));
-        // `device.deployment.shape` applies only if an earlier check left a current deployment, which is chance.
+        // `device.deployment.shape` applies only if an earlier check happened to leave a current deployment.
         const lacking = ids(report, 'not_applicable').filter((id) => id !== 'device.deployment.shape');
         expect(lacking).toEqual(LACKING.device);
         // The platform deploys too slowly to decide all checks, so exit code 2 is allowed.
@@ -140,7 +140,10 @@ describe.skipIf(reason !== undefined)(
   },
 );
 
-/** Checks that may show the agent's deafness after a reconnection, depending on when it notices the lost connection. */
+/**
+ * Checks that may fail because the agent receives nothing after a reconnection, depending on when the agent notices the
+ * lost connection.
+ */
 const DEAF: readonly string[] = [
   ...expectedRed('system'),
   'system.offline.newest',
@@ -151,7 +154,7 @@ const DEAF: readonly string[] = [
 ];
 const RED: ReadonlySet<string> = new Set(['fail', 'warn', 'known']);
 
-/** May see too few events, because each event is a deployment that travels through the platform. */
+/** Checks that may see too few events, because each event is a deployment that travels through the platform. */
 const SLOW: readonly string[] = [
   'device.events.framing-safe',
   'device.events.slow-reader',

@@ -7,7 +7,7 @@ import { useFleetRuns } from '../testing/muster.ts';
 const MEMORY = '/sys/fs/cgroup/memory';
 const fleets = useFleetRuns();
 
-/** 90 MiB are enough for the leading process, but not for a worker. */
+/** Control group with 90 MiB, which are enough for the leading process, but not for a worker. */
 class SmallGroup implements Disposable {
   readonly #folder = join(MEMORY, `muster-test-${process.pid}`);
 

@@ -9,7 +9,7 @@ import { Running, reportIn, typed, unlessSaturated } from '../testing/muster.ts'
 import { type Addresses, onlineOf, rollouts, Scene } from './testing/faulted-fleet.ts';
 import { Cable, FaultyProxy, noNamespaces, withHosts } from './testing/faults.ts';
 
-/** Keep-alive detects the fault within two periods of 18 s; a busy machine needs longer. */
+/** Milliseconds to detect a fault: keep-alive takes two periods of 18 s, and a busy machine takes longer. */
 const BOUND_MS = 100_000;
 
 it.skipIf(noNamespaces !== '')(
@@ -113,7 +113,7 @@ it.skipIf(mosquittoPath === undefined)('rolls out in spite of a Mosquitto that d
   await outage(scene, platform, mosquitto);
 });
 
-/** Certificates are valid for a week, so a certificate of that day has expired. */
+/** Eight days ago: a certificate of that day has expired, because certificates are valid for a week. */
 const LAST_WEEK = new Date(Date.now() - 8 * 86_400_000);
 
 function authorityIn(scene: Scene) {

@@ -120,7 +120,7 @@ function openAtPlain({ transport, ...others }: DeviceBehaviour): DeviceBehaviour
 
 const PLAIN = 'url';
 
-/** Loopback without a token, for clients that take only a URL; keeps its port over restarts. */
+/** Loopback address without a token, for clients that take only a URL; keeps its port over restarts. */
 class PlainEndpoint implements Endpoint {
   readonly option = 'url';
   readonly address = {};

@@ -24,7 +24,7 @@ export interface OwnPlatform {
   readonly mqtt: string | undefined;
 }
 
-/** A robot usually comes online within two seconds. */
+/** Milliseconds for a robot to come online, which usually takes less than two seconds. */
 const START_LIMIT_MS = 30_000;
 
 /** Each run of the tests enrols a new robot, which stays in the user's platform, offline. */

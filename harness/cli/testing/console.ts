@@ -18,7 +18,7 @@ interface Look extends Partial<(typeof LOOKS)[number]> {
   except?: RegExp;
 }
 
-/** Skips without a browser. Each test fails if an opened page reports an unexpected error. */
+/** Skips the tests without a browser. Each test fails if an opened page reports an unexpected error. */
 export function describeConsole(
   name: string,
   tests: (open: (url: string, look?: Look) => Promise<Page>, browser: () => Browser) => void,

@@ -212,7 +212,7 @@ export function needsDocker(context: TestContext): void {
   if (!hasDocker()) context.skip('no Docker on this machine');
 }
 
-/** Words of a wrapper that hides the socket of Docker. Skips without root. */
+/** Words of a wrapper that hides the socket of Docker. Skips the test without root. */
 export function withoutDocker(context: TestContext): string[] {
   if (!hasDocker()) return [];
   if (process.getuid?.() !== 0) context.skip('there is Docker, and only root can hide it');
@@ -255,5 +255,5 @@ export function useFleetRuns() {
   };
 }
 
-/** A busy machine may saturate the generator, and exit code 98 has precedence over thresholds. */
+/** Expected exit code, or 98 if a busy machine saturated the load generator, which has precedence over thresholds. */
 export const unlessSaturated = (code: number, { verdict }: FleetResult): number => (verdict === 'invalid' ? 98 : code);

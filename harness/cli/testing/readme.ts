@@ -28,7 +28,7 @@ const script = (port: number): string =>
       block
         .replaceAll('8080', String(port))
         .replaceAll(/ &$/gm, ' >ready.json &\nuntil grep -q \'"ready":true\' ready.json; do kill -0 %1; done'),
-      // Begins with a line feed, because the output of curl may end without.
+      // Begins with a line feed, because curl's output may not end with a line feed.
       `code=$?; printf '\\nblock ${index} exits with %s\\n' "$code"; wait`,
     ]),
   ].join('\n');

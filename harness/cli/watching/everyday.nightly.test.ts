@@ -54,7 +54,7 @@ describe('of a client that follows', { timeout: 120_000 }, () => {
 });
 
 describe('nothing is found of a legal choice', { timeout: 120_000 }, () => {
-  /** Slow variants give the same answers, so they need no test here. */
+  /** Leaves out slow variants, which give the same answers as the reference. */
   const namesOf = (variants: readonly { name: string; file: string }[]): string[] =>
     variants.filter(({ file }) => !file.includes('slowness')).map(({ name }) => name);
 

@@ -26,7 +26,7 @@ export interface LeadingFinding {
   result: CheckResult;
   /** Milliseconds since 1970. */
   at: number;
-  /** Times that traffic decided the rule, the finding included. */
+  /** Number of times that traffic decided the rule, this finding included. */
   looked: number;
   /** Ids of findings that the leading finding may explain. */
   followers: string[];
@@ -67,7 +67,7 @@ export class FindingReporter {
     try {
       stderr.write(text);
     } catch {
-      // The report has the finding, too, and a relay must outlive the reader of its output.
+      // Ignores a failed output: the report has the finding, too, and a relay must outlive the reader of its output.
     }
   }
 

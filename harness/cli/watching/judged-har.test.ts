@@ -1,4 +1,4 @@
-/** Judges traffic of a HAR, which lacks details of a watch. */
+/** Judges traffic of a HAR, which lacks details that a watch sees. */
 import { expect, test } from 'vitest';
 import type { Pairs } from '../../common/http-parser.ts';
 import { trafficOfHar } from '../../watch/har-traffic.ts';

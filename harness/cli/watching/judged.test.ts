@@ -1,6 +1,6 @@
 /**
- * Judges correct traffic that earlier versions took for wrong: of several clients, and of clients whose traffic ends
- * early.
+ * Judges correct traffic in which earlier versions found violations: of several clients, and of clients whose traffic
+ * ends early.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -62,7 +62,7 @@ export class WatchPage implements AsyncDisposable {
     this.#feed.set({ findings: leads.map(lineOf) });
   }
 
-  /** Null ends the outage. */
+  /** `why` is null when the outage ends. */
   unreachable(why: string | null): void {
     this.#feed.set({ unreachable: why });
   }

@@ -87,7 +87,7 @@ async function onSocket(real: string, path: string): Promise<RelayRoute> {
   };
 }
 
-/** Copies permissions and owner, which decide who may connect to a socket (section 5). */
+/** Copies permissions and owner, which decide who may connect to a socket (section 5 of the specification). */
 function copyAccess(from: string, to: string): void {
   const steps = [
     ({ gid }: Stats) => chownSync(to, -1, gid),

@@ -94,7 +94,7 @@ export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'wr
   try {
     stderr.write(inert(`muster: ${printableLine(text)}\n`));
   } catch {
-    // A closed reader must not end the watch; the report has the same text.
+    // Ignores a failed output: a closed reader must not end the watch, and the report has the same text.
   }
 }
 
@@ -104,7 +104,7 @@ interface OutageListener {
   changed(why: string | null): void;
 }
 
-/** Limit of messages about a server that keeps failing and returning. */
+/** Maximum number of messages about a server that keeps failing and returning. */
 const MOST_TOLD = 40;
 
 export function outageReporter({ announce, trouble, changed }: OutageListener) {
@@ -130,6 +130,6 @@ export function outageReporter({ announce, trouble, changed }: OutageListener) {
   };
 }
 
-/** Exit code of a finding, or `EXIT.hungUp` after SIGHUP without a finding. */
+/** Returns `code`, or `EXIT.hungUp` if SIGHUP ended a watch without a finding. */
 export const exitCodeAfter = (code: number, signal: string | undefined): number =>
   signal === 'SIGHUP' && (code === EXIT.conformant || code === EXIT.incomplete) ? EXIT.hungUp : code;

@@ -36,7 +36,7 @@ async function checksOf(api: WatchedApi): Promise<readonly Check<never>[]> {
 function rulesOf(api: WatchedApi, all: readonly Check<never>[]): Suite<never> {
   const rules = all.filter(({ rule }) => rule !== undefined);
   const premises = premisesAmong(rules, all);
-  // Drops `needs`: traffic of any client may show a rule, whatever the capabilities.
+  // Drops `needs`, because traffic of any client may decide a rule, whatever the target's capabilities.
   return suite<never>(api, [
     rules.map(({ needs: _, ...check }) => ({ ...check, ...premises(check), orElse: OR_ELSE })),
   ]);

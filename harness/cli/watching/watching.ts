@@ -32,7 +32,7 @@ import { type Conclusion, exitCodeAfter, outageReporter, writeReports, writeToSt
 import { type WatchedApi, type Way, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
 
-/** Milliseconds in which signals count as one, because a service manager may send two at once. */
+/** Milliseconds within which signals count as one, because a service manager may send two at once. */
 const TOGETHER_MS = 1000;
 
 export async function watchTraffic(api: WatchedApi, table: OptionTable, args: WatchArguments): Promise<number> {

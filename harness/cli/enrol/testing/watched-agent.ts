@@ -1,6 +1,6 @@
 /**
- * Runs the published agent with `muster watch` towards platform and client, in separate namespaces. Prints the findings
- * as one line of JSON. For tests only.
+ * Runs the published agent in separate namespaces, and watches its traffic with platform and client. Prints the
+ * findings as one line of JSON. For tests only.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ const start = (...words: string[]): Running =>
 const tls = ['--ca', at('ca'), '--tls-cert', at('cert'), '--tls-key', at('key')];
 await using calls = start('platform', '--url', platform.url, '--listen', 'localhost:0', ...tls);
 const { url } = await calls.ready();
-// The relay serves the agent's API, too, which has a different path.
+// The relay also serves the API for agents, which has a different path.
 const backend = new URL(platform.agentUrl);
 backend.port = new URL(String(url)).port;
 

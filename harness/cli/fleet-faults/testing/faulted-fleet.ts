@@ -61,9 +61,9 @@ function filesOf(folder: string): RobotFiles {
 }
 
 export interface Expected {
-  /** Deployments of each robot. Default: as many as the platform records. */
+  /** Number of deployments of each robot. Default: as many as the platform records. */
   each?: number | undefined;
-  /** Deployments that the platform may have replaced before the robot heard of them. Default 0. */
+  /** Maximum number of deployments that the platform replaced before the robot heard of them. Default: 0. */
   replaced?: number;
 }
 

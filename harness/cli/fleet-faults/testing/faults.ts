@@ -9,7 +9,7 @@ import type { ServerCertificate } from '../../enrol/authority.ts';
 
 export interface ProxyOptions {
   host?: string;
-  /** TLS towards clients; connections to the target stay plain TCP. */
+  /** Certificate for TLS towards clients; connections to the target stay plain TCP. */
   tls?: ServerCertificate;
 }
 
@@ -121,7 +121,7 @@ const reset = (socket: Socket): void =>
 /** Numbers the cables, because Linux limits names of interfaces to 15 characters. */
 let cables = 0;
 
-/** Suffix of the test's name that says why the test is skipped; empty if it runs. */
+/** Suffix for a test's name that says why the test is skipped; empty if the test runs. */
 export const noNamespaces = (() => {
   if (process.getuid?.() !== 0) return ' (skipped: needs root)';
   try {
