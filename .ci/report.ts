@@ -8,7 +8,7 @@ export interface EndedStep {
   code: number;
   output: string;
   durationMs: number;
-  /** Path of the step's results as JSON of vitest; a step without the file counts as one test. */
+  /** Path of the step's results in vitest's JSON format; a step without the file counts as one test. */
   results: string;
 }
 

@@ -56,7 +56,8 @@ function change(): Work {
     AGENT,
     inOrder(
       { name: 'tests', command: `npm run test:all -- --project short --project long --exclude ${AGENT_TEST}` },
-      // No other matrix runs beside the references, whose checks need more events a second than a loaded machine delivers.
+      // No other matrix runs beside the references, whose checks need more events a second than a busy machine
+      // delivers.
       matrix('device', 3, 'reference'),
       // Each matrix is one process: devices mostly wait, while a platform uses a whole processor.
       atOnce(

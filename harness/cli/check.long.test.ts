@@ -163,7 +163,7 @@ test('the command ends although what the agent left behind holds its output', as
   const { stderr } = await muster('check', 'device', '--command', line, ...ONE);
   const pid = Number(readFileSync(child, 'utf8'));
   try {
-    // The child holds its pipes open for 600 s, so Muster did not wait for the pipes.
+    // The child holds its pipes open for 600 s, for which Muster must not wait.
     expect(performance.now() - began).toBeLessThan(300_000);
     expect(existsSync(`/proc/${pid}`)).toBe(true);
     expect(stderr).toMatch(/has ended, but something that it started in a session of its own still runs/);

@@ -10,7 +10,7 @@ for (const name of ['bin', 'broken', 'empty']) mkdirSync(at(name));
 writeFileSync(at('bin/muster'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, { mode: 0o755 });
 writeFileSync(at('broken/muster'), '#!/bin/sh\necho broken >&2\nexit 3\n', { mode: 0o755 });
 
-/** Program of each shell, with a script that prints completions; zsh functions that need a terminal are replaced. */
+/** Shells, each with a script that prints completions; the zsh script replaces functions that need a terminal. */
 const SHELLS = {
   bash: {
     program: 'bash',

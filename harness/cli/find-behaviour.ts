@@ -27,7 +27,7 @@ export function findByName<T extends Pick<Named, 'name'>>(
   );
 }
 
-/** Suggests names: a spelling mistake first, then other word orders, then up to five names that share a word. */
+/** Suggests corrected spellings first, then other word orders, then up to five names that share a word. */
 function meant(name: string, names: readonly string[]): string[] {
   const sorted = (text: string): string => text.split('-').sort().join('-');
   const near = nearest(name, names) ?? names.find((each) => sorted(each) === nearest(sorted(name), names.map(sorted)));

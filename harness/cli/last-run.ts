@@ -57,7 +57,10 @@ function fileFor(api: Api, options: GivenOptions, env: Environment): string {
   return join(folderIn(env), `${api}-${key.digest('hex')}.json`);
 }
 
-/** True if a run from this folder used the same target before; `replay` asks because anybody may write a report. */
+/**
+ * True if a run from this folder used the same target before; `replay` trusts no other target, because anybody may
+ * write a report.
+ */
 export const isRemembered = (api: Api, options: GivenOptions, env: Environment = process.env): boolean =>
   existsSync(fileFor(api, options, env));
 

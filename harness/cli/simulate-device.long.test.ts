@@ -66,7 +66,7 @@ describe('muster simulate device', () => {
     const run = simulate('--socket', 'a.sock', '--dir', 'robot', '--control', '0');
     expect((await run.ready())['control']).toBeGreaterThan(0);
     await run.stop('SIGKILL');
-    // The agent notices the end of its supervisor, and removes its socket.
+    // The agent removes its socket when its supervisor ends.
     await poll('the socket to go', () => !existsSync(join(home.path, 'a.sock')) || undefined, {
       timeoutMs: Number.POSITIVE_INFINITY,
     });

@@ -43,7 +43,7 @@ const READERS: Readonly<Record<string, (file: string) => string[]>> = {
   merge: (file) => ['merge', file.replace(/[^/]+$/, (form) => `shards-${form}`)],
 };
 
-/** Forms that these readers accept, because an empty file is valid. */
+/** Forms that are valid for a kind of file, because an empty file is valid. */
 const FINE: Readonly<Record<string, readonly string[]>> = {
   target: ['object'],
   'seed file': ['empty', 'null', 'object'],

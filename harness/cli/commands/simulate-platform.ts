@@ -131,7 +131,8 @@ async function controlOf({
 }
 
 /**
- * Splits at the last `=`, because a key may contain `=`; a misspelt scope is an error and not part of an unlimited key.
+ * Splits at the last `=`, because a key may contain `=`. Refuses a misspelt scope, which would otherwise become part of
+ * an unlimited key.
  */
 function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
   const mark = text.lastIndexOf('=');

@@ -139,7 +139,7 @@ export function useHome() {
     for (const { child, ended } of runs.splice(0)) {
       child.kill('SIGKILL');
       const { stderr } = await ended;
-      // Shows stderr of a failed test, which may have timed out without a message.
+      // Shows stderr of a failed test, because a timeout has no message.
       if (task.result?.state === 'fail') process.stderr.write(stderr);
     }
     rmSync(home.path, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** Prints findings of a watch as they come, one for each cause. */
+/** Prints findings of a watch as they come, but only one finding for each cause. */
 import { Recorder } from '../../client/recorder.ts';
 import { telling } from '../../common/excerpt.ts';
 import { painter } from '../../common/terminal.ts';
