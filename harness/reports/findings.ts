@@ -201,7 +201,7 @@ export function counterexample({ counterexample: value }: CheckResult): string |
   return text.length <= COUNTEREXAMPLE ? text : `${text.slice(0, COUNTEREXAMPLE)}… (${text.length} characters)`;
 }
 
-/** Characters; a shell may reject a longer line. */
+/** Maximum number of characters of a shown command; a shell may reject a longer line. */
 const TRY = 4000;
 
 export const scriptLines = ({ script }: CheckResult): string[] | undefined =>

@@ -31,7 +31,7 @@ import {
 } from './findings.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 
-/** Characters: GitHub drops a step's summary above 1 MiB. */
+/** Maximum number of characters; GitHub drops a summary above 1 MiB. */
 const LIMIT = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;

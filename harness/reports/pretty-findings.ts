@@ -120,7 +120,7 @@ export function findingLines(
   ];
 }
 
-/** Unwrapped, so that a copied command is whole. */
+/** Leaves commands unwrapped, so that a copy is whole. */
 function repeating(result: CheckResult, paint: Paint, most: number): string[] {
   const line = tryLine(result);
   const script = scriptLines(result);

@@ -25,7 +25,6 @@ it.each<[Rate, string]>([
   [rate(3, 1, [2, 0]), 'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone'],
   [rate(3, 1, [3, 1]), '1 of 3 times'],
   [rate(5, 2, [2, 0]), 'only beside other requests: 2 of 3 times, and 0 of 2 alone'],
-  // A rare failure may miss a few attempts alone by chance.
   [rate(12, 1, [2, 0]), '1 of 12 times (alone 0 of 2)'],
   [rate(10, 0), '0 of 10 times'],
   [rate(1, 1, [0, 0], 'no time left'), 'not tried again: no time left'],

@@ -92,7 +92,7 @@ function isSameAnswer(left: CheckResult, right: CheckResult): boolean {
   return requestOf(left) === requestOf(right) && answer(left) === answer(right);
 }
 
-/** Leaves out the query, whose cursors differ between checks. */
+/** Omits the query of the request, because cursors differ between checks. */
 function requestOf({ exchanges }: CheckResult): string {
   const last = exchanges?.at(-1);
   return last === undefined ? '' : `${last.method} ${last.url.replace(/\?.*$/, '')}`;

@@ -49,7 +49,7 @@ export const retentionSeen = (declared: number, kept: number): Declaration => ({
   holds: kept <= TIMES_THE_RETENTION * declared + MORE_EVENTS,
 });
 
-/** Leaves room for heartbeats when a stream opens and after events. */
+/** Allow extra heartbeats, which a target may send when a stream opens and after events. */
 const TIMES_THE_RATE = 3;
 const MORE_HEARTBEATS = 5;
 

@@ -22,7 +22,7 @@ export function comparableText({ expected = '', actual = '' }: Partial<FindingTe
   return { expected: inWords(expected, due, named), actual: inWords(actual, due, named) };
 }
 
-/** Characters; people read the text in a baseline file. */
+/** Maximum number of characters, because people read the text in a baseline file. */
 const LONGEST = 300;
 const READ = 4000;
 

@@ -7,7 +7,7 @@ import type { CheckResult } from './types.ts';
 
 /** After two findings in both forms, the run sends the usual form only. */
 const MOST_ALIKE = 2;
-/** Milliseconds; a slower result is not retried in the usual form, to save time. */
+/** Milliseconds by outcome; a slower check is not retried in the usual form, to save time. */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
 type RunCheck = (form?: Form) => Promise<CheckResult>;

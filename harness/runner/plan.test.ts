@@ -257,7 +257,6 @@ describe('the end of a run', () => {
       declared('test.hangs', { sharing: 'exclusive', turn: 'first' }, slowToStop),
       declared('test.next', { sharing: 'exclusive' }, async () => void order.push('next')),
     ];
-    // A check gets half of the run's time.
     const report = await run(checks, { maxTimeMs: 2000 });
     expect(order).toEqual(['stopped', 'next']);
     expect(report.checks[0]?.reason).toBe('did not end within 1 s');

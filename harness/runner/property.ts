@@ -96,7 +96,7 @@ export interface PropertyBounds {
 
 type Property = CheckContext['property'];
 
-/** Milliseconds; the consequence of another finding needs no small counterexample. */
+/** Milliseconds to shrink a consequence of another finding, which needs no small counterexample. */
 const FOLLOWING_SHRINK_MS = 500;
 
 /**

@@ -62,7 +62,7 @@ export function replayCommand({ command, seed, file }: ReplayOptions, result: Ch
   return [command, '--only', result.id, ...(result.seen_by ?? []), '--seed', String(seed)].join(' ');
 }
 
-/** Most characters by field; `ANY` limits all other texts. */
+/** Maximum number of characters by field; `ANY` limits all other texts. */
 const LIMITS: Readonly<Record<string, number>> = {
   expected: 1000,
   actual: 1000,
@@ -75,7 +75,7 @@ const LIMITS: Readonly<Record<string, number>> = {
 };
 const ANY = 4000;
 const NAME = 500;
-/** Characters; a longer command is left out, since a cut command does not run. */
+/** Maximum number of characters; a longer command is left out, because a cut command does not run. */
 const LONGEST_COMMAND = 20_000;
 const COMMANDS = ['curl', 'script', 'replay_command'] as const;
 

@@ -55,7 +55,7 @@ export const coordinatesOf = ({ id, seed, path, replay_path }: CheckResult): Rep
 export const CHECK_LIMIT_MS = 300_000;
 /** Milliseconds for a check to stop its work before the next check starts. */
 const GRACE_MS = 1000;
-/** A standstill of the machine may spoil the first two attempts. */
+/** Maximum number of attempts; a standstill of the machine may spoil the first two. */
 const MOST_ATTEMPTS = 3;
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;

@@ -24,7 +24,6 @@ describe('outcomes', () => {
   const tooMany = Object.assign(new Error('EMFILE: too many open files, open x'), { code: 'EMFILE' });
   it.each([
     ['trouble of its own', new TypeError('no function'), true, 'a fault in Muster: TypeError', 3],
-    // A limit of the machine is no fault of Muster.
     ['a limit of this machine', new Error('cannot read', { cause: tooMany }), undefined, 'raise `ulimit -n`', 2],
   ])('never take %s for conformance', async (_, error, fault, reason, code) => {
     const report = await run([one(throwing(error))]);

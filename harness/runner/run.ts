@@ -47,7 +47,7 @@ export interface RunOptions<Context> {
   version: string;
   /** Interrupts the run and blocks unfinished checks; a `RunOver` as abort reason gives the message. */
   signal?: AbortSignal;
-  /** Milliseconds for the run; unfinished checks are blocked then. Default: 10 minutes. */
+  /** Maximum milliseconds of the run; later, unfinished checks end as `blocked`. Default: 10 minutes. */
   maxTimeMs?: number;
   /** Number of failed MUSTs that ends the run. Default: never. */
   bail?: number;

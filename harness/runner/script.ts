@@ -15,7 +15,7 @@ interface Known {
   value: string;
 }
 
-/** Undefined if the check drove nothing, or a call does not fit in a shell line. */
+/** Returns undefined if the check drove nothing, or if a call does not fit in a shell line. */
 export function scriptOf(steps: readonly Step[] | undefined): string | undefined {
   if (steps === undefined || !steps.some((step) => 'drive' in step)) return undefined;
   const used = new Set<Known>();

@@ -36,7 +36,7 @@ const KEPT_MEASUREMENTS = 5;
 /** An agent that syncs once a second publishes some events at once and some late, so more durations are kept. */
 const KEPT_PUBLISHED = 20;
 const WAITED_MS = 500;
-/** Events in the smallest batch whose average duration shows the target's rate. */
+/** Minimum number of events in a batch whose average duration shows the target's rate. */
 export const TELLING_BATCH = 10;
 /** Share of `--max-time` that a slow target gets; checks that need more are blocked. */
 const SHARE_OF_SLOW = 1 / 4;
@@ -44,7 +44,7 @@ const SHARE_OF_SLOW = 1 / 4;
 const UNLIMITED_RUN_MS = 600_000;
 /** Milliseconds in which a quick target finishes all checks; later checks do less. */
 const LATE_RUN_MS = 80_000;
-/** Milliseconds; smaller efforts are always allowed. */
+/** Milliseconds of an effort that is allowed however little time is left. */
 const SMALL_EFFORT_MS = 200;
 
 const SHRINK_MS = 8000;
@@ -213,7 +213,7 @@ export class Gate {
   }
 }
 
-/** Milliseconds of throttling that Muster accepts; the specification has no rate limit. */
+/** Maximum milliseconds of throttling that Muster accepts; the specification has no rate limit. */
 const LONGEST_THROTTLING_MS = 60_000;
 export const SHORTEST_PAUSE_MS = 50;
 

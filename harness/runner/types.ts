@@ -8,7 +8,7 @@ import type { Deviation, Session } from './session.ts';
 
 export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
 
-/** `INFO`: the specification is silent. */
+/** `INFO` marks a requirement about which the specification is silent. */
 export const LEVELS = ['MUST', 'SHOULD', 'INFO'] as const;
 export type Level = (typeof LEVELS)[number];
 
@@ -186,7 +186,7 @@ export interface CheckContext {
   readonly lenient: boolean;
   /** True if a failed premise may have caused the finding. */
   readonly follows: boolean;
-  /** Depends on `--seed` and the check id only. */
+  /** Seed of this check, derived from `--seed` and the check id only. */
   readonly seed: number;
   /** Seed of the run, the same in every check. */
   readonly runSeed: number;
@@ -259,7 +259,7 @@ export interface Observed {
 
 export type Summary = Record<Outcome, number>;
 
-/** Decided part of a requirement set; `decided` and all undecided checks add up to `checks`. */
+/** Number of decided checks; `decided` and all undecided checks add up to `checks`. */
 export interface Coverage {
   checks: number;
   decided: number;

@@ -3,9 +3,9 @@
 export interface WaitPolicy {
   /** Wait after a timeout, as a multiple of the slowest success. */
   timesSlowest: number;
-  /** Takes the slowest success over all kinds. */
+  /** Uses the slowest success of all kinds instead of the same kind. */
   ofAnyKind?: boolean;
-  /** Shortest wait in milliseconds after a timeout. `isKnown`: enough successes have shown the target's speed. */
+  /** Minimum wait in milliseconds after a timeout. `isKnown`: enough successes have shown the target's speed. */
   shortestMs(patienceMs: number, isKnown: boolean): number;
   forgives?: boolean;
   adapts?: boolean;

@@ -43,7 +43,7 @@ const roundTrip = requirement({
   clause: 'Round-trip time in nanoseconds.',
   text: 'A client gives a round trip of several seconds to its caller with all its digits.',
 });
-/** Nanoseconds; exceeds 32 bits and the digits of a single-precision number. */
+/** Nanoseconds that neither 32 bits nor a single-precision number can hold. */
 const LONG_TRIP = 9_876_543_211;
 check(roundTrip, PING, async (t) => {
   await using run: JobRun = await start(t, (asked) =>
@@ -107,7 +107,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
     const variables = { [CLIENT_VARIABLES.pingNanos]: String(nanos) };
     await using run: JobRun = await JobRun.untilSettled(t, { job: 'ping', answer: platform(), variables });
     sent.push(nanosOf(run.requests.find(IS_ASKED.ping)));
-    // Equal times in both requests mean that the client takes no time from its caller.
+    // A client that sends the same time twice ignores the time that its caller wishes.
     if (sent.length < WISHES_NANOS.length || sent[0] === sent[1]) continue;
     const wrong = WISHES_NANOS.findIndex((wanted, index) => !isNear(sent[index], wanted));
     run.must(wrong === -1, {

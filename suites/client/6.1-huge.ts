@@ -8,7 +8,7 @@ export const { requirement, check, checks } = section({ section: '6.1', since: '
 const MIB = 1024 * 1024;
 const HUGE = 10 * MIB;
 const LINE = 100;
-/** Bound for a client that neither dispatches the last event nor ends. */
+/** Maximum number of rounds for a client that neither dispatches the last event nor ends. */
 const MOST_ROUNDS = 12;
 
 const huge = requirement({

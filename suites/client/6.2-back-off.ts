@@ -96,7 +96,7 @@ check(retryAfter, { ...AFTER_UNAVAILABLE, aspect: '429' }, async (t) => {
   // A client may also give up.
   t.observe('GET /events answered 429 with Retry-After', isBack ? 'asks again' : 'does not ask again');
 });
-/** Seconds after Retry-After within which a client returns or gives up. */
+/** Maximum number of seconds after Retry-After until a client returns or gives up. */
 const MORE_SECONDS = 6;
 
 async function expectRefusalWait(

@@ -42,7 +42,7 @@ export interface VerifyOptions {
   own?: OwnSuites;
   digest?: string;
   now?: Date;
-  /** Largest accepted age of the run in milliseconds. */
+  /** Maximum accepted age of the run in milliseconds. */
   maxAgeMs?: number;
   /** Oldest accepted date of requirements (YYYY-MM-DD). */
   atLeast?: string;
@@ -141,7 +141,7 @@ function subject({ subject: [what], predicate: { muster } }: Statement, wanted: 
   }
 }
 
-/** Milliseconds: clocks and time zones may differ by a day. */
+/** Milliseconds by which clocks and time zones may differ: one day. */
 const CLOCK_SLACK_MS = 86_400_000;
 
 function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeMs, atLeast }: VerifyOptions): void {
@@ -376,7 +376,7 @@ font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
 `.markup;
 }
 
-/** Pixels, by the average width of a letter; `textLength` fits the text exactly. */
+/** Estimated width of a text in pixels; `textLength` fits the text exactly. */
 const widthOf = (text: string): number => Math.round(text.length * 6.6) + 12;
 
 export interface Issuer {

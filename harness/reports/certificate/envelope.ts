@@ -163,7 +163,6 @@ export function openEnvelope(text: string, publicKey: KeyObject): Buffer {
   return payload;
 }
 
-/** Throws Refused. */
 export function parseSigned(text: string): unknown {
   try {
     return parseStrict(text);

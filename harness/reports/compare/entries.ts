@@ -40,7 +40,7 @@ export function readEntries(paths: readonly string[]): Entry[] {
   );
 }
 
-/** Labels by target if all targets differ, else by file or command; numbers equal labels. */
+/** Labels entries by target if all targets differ, else by file or command; adds numbers to equal labels. */
 export function labelled(given: readonly Entry[]): Entry[] {
   const names = new Set(given.map(({ name }) => name));
   const start = names.size === given.length && !names.has(undefined) ? undefined : commonStart(given);

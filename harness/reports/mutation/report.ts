@@ -115,7 +115,7 @@ export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean => 
 
 const KILLED_CHARACTERS = 2000;
 
-/** Call after redaction, because a cut may split a secret. */
+/** Call only after redaction, because shortening may split a secret and so hide it from the redactor. */
 export const shortened = (report: MutationReport): MutationReport => ({
   ...report,
   subjects: report.subjects.map((subject) => {
@@ -134,7 +134,7 @@ export const inState = <S extends Pick<MutationSubject, 'state'>>(subjects: read
 export const summaryOf = (subjects: readonly MutationSubject[]): MutationReport['summary'] =>
   Object.fromEntries(MUTATION_STATES.map((state) => [state, inState(subjects, state).length])) as never;
 
-/** Per cent; undefined if no defect was killed or survived. */
+/** Percentage of killed defects; undefined if no defect was killed or survived. */
 export function scoreOf(subjects: readonly MutationSubject[]): number | undefined {
   const killed = subjects.filter(isKilled).length;
   const decided = killed + inState(subjects, 'survived').length;

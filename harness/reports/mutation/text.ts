@@ -48,7 +48,7 @@ function heading(report: MutationReport, paint: Paint, columns: number): string[
   return [
     `${paint('bold', `mutate ${side}`)}  ${paint('dim', `defects of the ${api} · ${about}`)}`,
     ...hanging(paint('dim', 'tests'), wrap(printable(report.command), columns - LABEL - 2), 2, LABEL),
-    // Unwrapped, so that a copied command is whole.
+    // Commands stay unwrapped, so that a copy is whole.
     ...again,
     ...wroteLines(first.wrote, paint, WROTE.first),
   ];

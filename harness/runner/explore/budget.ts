@@ -5,7 +5,7 @@ const OVERDUE = 3;
 interface Bounds {
   ms: number;
   requests: number;
-  /** Requests allowed even after `ms`, for a busy machine or a slow target. */
+  /** Minimum number of requests, sent even after `ms` on a busy machine or to a slow target. */
   least: number;
   lateMs: number;
 }
