@@ -16,7 +16,7 @@ export const watchedRule = (
   about: Pick<Check<unknown>, 'bySecrets'> = {},
 ): Check<unknown> => declare(requirement, { aspect: 'watched', premises, ...about }, rule);
 
-/** Bound on remembered clients, because a proxy in front of a platform may see thousands. */
+/** Maximum number of remembered clients; a proxy in front of a platform may see thousands. */
 const MOST_CLIENTS = 1000;
 
 export class PerClient<T> {

@@ -79,7 +79,7 @@ const NAME = 500;
 const LONGEST_COMMAND = 20_000;
 const COMMANDS = ['curl', 'script', 'replay_command'] as const;
 
-/** Call after redaction, because the redactor recognises whole secrets only. */
+/** Call only after redaction, because the redactor recognises only whole secrets. */
 export function presentableReport(report: Report): Report {
   const { target, unreachable } = report;
   return {

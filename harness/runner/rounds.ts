@@ -25,7 +25,7 @@ export interface RoundsOptions<Context> {
   session: Session;
   signal: AbortSignal;
   group(results: readonly CheckResult[]): CheckResult[];
-  /** Must not reject. */
+  /** Runs one check; must not reject. */
   run(check: Check<Context>, session: Session, how?: CheckTurn): Promise<CheckResult>;
   onResult(result: CheckResult): void;
 }

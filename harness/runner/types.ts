@@ -259,7 +259,7 @@ export interface Observed {
 
 export type Summary = Record<Outcome, number>;
 
-/** Number of decided checks; `decided` and all undecided checks add up to `checks`. */
+/** Counts of checks; `decided` and all undecided checks add up to `checks`. */
 export interface Coverage {
   checks: number;
   decided: number;

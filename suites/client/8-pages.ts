@@ -22,7 +22,7 @@ export const { requirement, check, checks } = section({ section: '8', since: '20
 
 const RULE = 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.';
 const LIST = forJob('list');
-/** More than two pages of any size. */
+/** Enough items for more than two pages of any size. */
 const all = itemsFrom(1, 230);
 
 const list = (t: Client, answer: JobRunOptions['answer'], variables: Record<string, string> = {}): Promise<JobRun> =>
@@ -140,7 +140,7 @@ check(wanted, LIST, async (t) => {
     const variables = { [CLIENT_VARIABLES.limit]: size };
     await using run: JobRun = await JobRun.untilSettled(t, { job: 'list', answer, variables });
     asked.push(run.requests.findLast(IS_ASKED.list)?.query.get('limit') ?? null);
-    // Equal sizes in both requests mean that the client takes no size from its caller.
+    // A client that sends the same size twice ignores the size that its caller wishes.
     if (asked.length < SIZES.length || asked[0] === asked[1]) continue;
     run.must(asked.join() === SIZES.join(), {
       expected: `limit=${SIZES.join(' and limit=')}, as ${CLIENT_VARIABLES.limit} says`,

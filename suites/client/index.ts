@@ -23,7 +23,6 @@ import { checks as expired } from './7-expired.ts';
 import { checks as pages } from './8-pages.ts';
 import { checks as version } from './9-version.ts';
 
-/** Simple checks come first. */
 export const clientSuite: Suite<ClientContext> = suite('client', [
   stream,
   boundaries,

@@ -19,7 +19,7 @@ import {
 
 export const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
 
-/** File systems limit a name to 255 bytes. */
+/** Path that no device can write, because file systems limit a name to 255 bytes. */
 const IMPOSSIBLE_PATH = `/srv/configs/${'too-long-'.repeat(40)}.json`;
 
 const failed = requirement({

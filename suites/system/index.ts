@@ -8,5 +8,4 @@ import { checks as soak } from './3-soak.ts';
 import { checks as ping } from './4.2-ping.ts';
 import { checks as deploy } from './6.3-deploy.ts';
 
-/** Simple checks come first. */
 export const systemSuite: Suite<SystemContext> = suite('system', [ping, deploy, failed, offline, soak]);

@@ -45,15 +45,15 @@ function parsed(text: string, reviver?: typeof withDigits): unknown {
 export const START_PATIENCES = 6;
 /** Multiple of the patience, because a client pauses longer before each repeated request. */
 export const AGAIN_PATIENCES = 3;
-/** Longest wait as a multiple of the wait without progress. */
+/** Maximum wait, as a multiple of the wait without progress. */
 const ENDLESS = 3;
-/** Bounds the memory for the requests and lines of an endless client. */
+/** Maximum number of kept requests and lines, because an endless client makes ever more. */
 export const MOST_KEPT = 20_000;
-/** Longest wait, in seconds, that a check asks of a client. */
+/** Maximum number of seconds that a check asks a client to wait. */
 const MOST_SECONDS = 30;
 /** Milliseconds before the check's time limit at which waits end. */
 const SPARE_MS = 1500;
-/** Shortest silence that a finding mentions, milliseconds. */
+/** Minimum milliseconds of silence that a finding mentions. */
 const SHOWN_SILENCE_MS = 1000;
 const MOST_RECORDED = 8;
 

@@ -152,10 +152,10 @@ export const itemsFrom = (first: number, count: number): Item[] =>
     name: `robot ${first + index}`,
   }));
 
-/** Error body of published implementations. */
+/** Returns an error body as published implementations send it. */
 export const errorOf = (code: string): object => ({ error: { code, params: {}, message: `refused: ${code}` } });
 
-/** Effective limit and offset (section 8). */
+/** Returns the limit and offset that section 8 makes of the requested ones. */
 export function pageWindow(
   { query }: ClientRequest,
   maximum: number = LIST_LIMITS.limitMaximum,

@@ -13,7 +13,7 @@ const LOOPBACK = '127.0.0.1';
 const SHOWN_FIRST = 100;
 const SHOWN_LAST = 60;
 
-/** Characters of an answer that are kept for a finding. */
+/** Maximum number of characters of an answer that a finding keeps. */
 const KEPT = 64 * 1024;
 
 export interface Track {
@@ -34,7 +34,7 @@ export class ClientRequest {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Milliseconds of `performance.now()`. */
+  /** Arrival of the request, in milliseconds of `performance.now()`. */
   readonly at = performance.now();
   /** Milliseconds by which the request may have arrived earlier, because this process was held up. */
   readonly lateMs = lateBy();
@@ -47,7 +47,7 @@ export class ClientRequest {
   /** Milliseconds of `performance.now()` at which the server ended the answer. */
   endedAt: number | undefined;
   #closedAt: number | undefined;
-  /** Undefined for a stream, and before the answer. */
+  /** Whether the answer was sent whole; undefined for a stream, and before the answer. */
   answered: 'whole' | 'cut' | undefined;
   #isStream = false;
 

@@ -33,7 +33,7 @@ export type System = SystemContext & CheckContext & { readonly state: CheckState
 
 const declare = checks<SystemContext>();
 
-/** Milliseconds: each run of a soak waits for the device, and each smaller counterexample costs a timeout. */
+/** Limits of a soak in milliseconds, because each of its runs waits for the device. */
 const SOAK = propertyBounds(30_000, 500);
 
 /** Archives the deployments of a check at its end, as far as the platform allows. */
