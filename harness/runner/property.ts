@@ -53,7 +53,7 @@ export async function runProperty<T>(
   });
 }
 
-/** Returns at least the number of handwritten examples, so that a small multiplier drops none. */
+/** Multiplies the number of runs; a small multiplier drops no handwritten example. */
 function numberOfRuns<T>({ runs = DEFAULT_RUNS, examples = [] }: PropertyOptions<T>, multiplier: number): number {
   return Math.max(1, Math.round(runs * multiplier), Math.min(runs, examples.length));
 }

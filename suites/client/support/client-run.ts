@@ -41,9 +41,9 @@ function parsed(text: string, reviver?: typeof withDigits): unknown {
   }
 }
 
-/** Multiple of the patience, because an interpreter starts slowly on a busy machine. */
+/** Factor of the patience for the first request; an interpreter starts slowly on a busy machine. */
 export const START_PATIENCES = 6;
-/** Multiple of the patience, because a client pauses longer before each repeated request. */
+/** Factor of the patience for a repeated request; a client pauses longer before each repetition. */
 export const AGAIN_PATIENCES = 3;
 /** Maximum wait, as a multiple of the wait without progress. */
 const ENDLESS = 3;

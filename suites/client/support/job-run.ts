@@ -70,7 +70,7 @@ export class JobRun extends ClientRun {
     return startRun(await JobRun.start(t, options), (run) => run.ended());
   }
 
-  /** For checks of requests alone; other checks judge whether the client ends. */
+  /** Starts a run for a check that judges the requests only, and not whether the client ends. */
   static async untilSettled(t: Client, options: JobRunOptions): Promise<JobRun> {
     return startRun(await JobRun.start(t, options), (run) => run.#settled());
   }

@@ -175,7 +175,7 @@ export class StreamRun extends ClientRun {
   }
 }
 
-/** Multiple of the patience, because a shell reads a large event byte by byte. */
+/** Factor of the patience for a large event, because a shell reads the event byte by byte. */
 export const FOR_LARGE = 6;
 
 export async function expectDispatched(run: StreamRun, events: readonly SentEvent[], patiences = 1): Promise<void> {

@@ -18,7 +18,7 @@ export class Timeline {
   readonly #last: string[] = [];
   readonly #secrets: string[] = [];
   #lines = 0;
-  /** Number of consecutive lines printed by the client. */
+  /** Number of lines that the client has just printed in a row. */
   #prints = 0;
   #over = false;
 

@@ -4,11 +4,11 @@ import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import type { ClientRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
 
-/** Tolerance for clocks and timers, milliseconds. */
+/** Milliseconds of tolerance for clocks and timers. */
 const TOLERANCE_MS = 150;
-/** Acceptable delay of this process, as a share of the requested wait. */
+/** Maximum delay of this process, as a share of the requested wait. */
 const MOST_LATE = 1 / 4;
-/** A wait whose end this process saw late is tried again. */
+/** Maximum number of tries, because a wait whose end this process saw late is tried again. */
 const MOST_TRIES = 3;
 
 export interface Wait {

@@ -6,7 +6,7 @@ import { cursor, torn } from '../6.2-delivery.ts';
 import { goesOn as expired } from '../7-expired.ts';
 import { afterEach, watched } from './support.ts';
 
-/** Milliseconds after which the same name may belong to another or a restarted client. */
+/** Milliseconds after which a name of a client may belong to another or a restarted client. */
 const SOON_MS = 60_000;
 /**
  * Milliseconds within which a client returns after the end of its stream; a slow reader or a new client may return
@@ -53,7 +53,7 @@ class Events {
     return this.#ids.get(request);
   }
 
-  /** No client has received the event here. */
+  /** Returns true if no watched client has received the event or a newer one. */
   isBeyond(id: string): boolean {
     return BigInt(id) > this.#newest;
   }
@@ -121,7 +121,7 @@ const tornRule = (): Rule => {
   const comesBack = afterEach(
     isForEvents,
     () => (request, before, judge: Judge) => {
-      // A client that left the stream may have received unseen events.
+      // A client that left the stream may have received events that Muster did not see.
       if (before.over.ended !== 'server') return;
       const last = events.of(before.request)?.last;
       const id = tornId(before.over.torn, last);

@@ -10,7 +10,7 @@ import { loop } from '../7-expired.ts';
 import { MOST_REFUSED, WATCHED_MS } from '../support/repeats.ts';
 import { afterEach, watched } from './support.ts';
 
-/** Milliseconds; a request that follows an answer sooner counts as sent without a pause. */
+/** Minimum milliseconds between an answer and the next request that count as a pause. */
 const AT_ONCE_MS = WATCHED_MS / MOST_REFUSED;
 /** Divisor of `AT_ONCE_MS` for requests on different connections: several clients may ask one after another. */
 const IN_TURNS = 4;
@@ -45,11 +45,11 @@ const hammering = (
     };
   });
 
-/** Milliseconds, for clock skew, timers and network delay. */
+/** Milliseconds of tolerance for clock skew, timers and network delay. */
 const TOLERANCE_MS = 300;
-/** Milliseconds; an HTTP date has no fractions of a second. */
+/** Milliseconds of tolerance for a wait until an HTTP date, which has no fractions of a second. */
 const DATE_TOLERANCE_MS = 1300;
-/** A single early request may come from another user of the client, who does not know of the refusal. */
+/** Number of early requests in a row that make a finding; a single one may come from another user. */
 const EARLY_IN_A_ROW = 2;
 
 const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>

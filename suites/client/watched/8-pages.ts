@@ -6,9 +6,9 @@ import { listOf, PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';
 import { watched } from './support.ts';
 
-/** Milliseconds; a user who leafs through a list pauses longer. */
+/** Maximum milliseconds between pages that a program reads; a user who leafs through a list pauses longer. */
 const SOON_MS = 10_000;
-/** A searching user may make one wrong step; more in a row are a finding. */
+/** Number of wrong steps in a row that make a finding; a searching user may make one. */
 const WRONG_IN_A_ROW = 2;
 
 interface PageRead {
@@ -78,7 +78,7 @@ const walks = (look: () => Each) => (): Rule => {
     const state = last.of(listOf(request));
     if (seen.kind === 'asked') state.under += 1;
     if (seen.kind === 'over') state.under = Math.max(0, state.under - 1);
-    // Simultaneous requests mean several readers.
+    // Several readers must be at work if requests overlap.
     if (state.under > 1) delete state.page;
     const page = pageIn(seen);
     if (page !== undefined) each(page, goesOnFrom(state, page), judge);
@@ -102,7 +102,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   return isSame || (!before.request.connection.open && state.several !== true) ? before : undefined;
 }
 
-/** Most clients that may take turns at equal distances on separate connections. */
+/** Maximum number of clients that may take turns at equal distances on separate connections. */
 const MOST_IN_TURNS = 4;
 const mayBeOthers = (page: PageRead, before: PageRead): boolean => {
   const turns = before.limit / (page.offset - before.offset);
