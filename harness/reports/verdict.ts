@@ -14,7 +14,7 @@ export interface Verdict extends Headline {
   kind: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'INTERRUPTED' | 'NO FAILURE FOUND';
 }
 
-/** Claims nothing about undecided checks, and conformance only to the named profile. */
+/** States the verdict: nothing about undecided checks, and conformance only to the named profile. */
 export function verdict(report: Report): Verdict {
   const { summary, interrupted, narrowed_by: narrowed, profile, profile_coverage: decidedOf } = report;
   const bad = (kind: Verdict['kind'], meaning: string): Verdict => ({ kind, word: kind, good: false, meaning });

@@ -77,7 +77,7 @@ describe('the digest of a set', () => {
   });
 
   it('depends on neither the order nor the quoted clause', () => {
-    // sha256sum of both requirements in that form, device.one first.
+    // sha256sum of both requirements as compact JSON, `device.one` first.
     const both = 'sha256:d9e5dc009ad478ea0e10920a25d72c05766ebce15c12b60b9a483c5248e1c4f0';
     expect(
       [

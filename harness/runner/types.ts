@@ -46,16 +46,16 @@ export interface Check<Context> {
   requirement: Requirement;
   needs?: readonly Capability[];
   sharing?: Sharing;
-  /** Waits for seconds, so `--fast` leaves the check out. */
+  /** True if the check waits for seconds, so that `--fast` leaves the check out. */
   slow?: boolean;
-  /** Runs even if nothing answers, e.g. a check of the discovery file. */
+  /** True if the check runs even if the target does not answer, e.g. a check of the discovery file. */
   runsWhenUnreachable?: boolean;
   /**
    * Place among checks in random order. `first`: needs a complete log.
    * `last`: inspects the traces of other checks, or damages the target.
    */
   turn?: 'first' | 'last';
-  /** Sends more than GET requests to a platform, so `--read-only` leaves the check out. */
+  /** True if the check sends more than GET requests to a platform; `--read-only` leaves it out. */
   writes?: boolean;
   profile?: 'core';
   /**
@@ -72,7 +72,7 @@ export interface Check<Context> {
   deviation?: Deviation;
   /** Rule that judges the requests of other checks, created anew for each run; `run` sends nothing. */
   rule?: () => Rule;
-  /** Needs secrets, which recorded traffic does not contain. */
+  /** True if the rule needs secrets, which recorded traffic does not contain. */
   bySecrets?: true;
   run(context: Context & CheckContext): Promise<void>;
 }

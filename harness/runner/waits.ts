@@ -1,7 +1,7 @@
 /** Decides how many milliseconds a check waits, by how quickly the target has answered so far. */
 
 export interface WaitPolicy {
-  /** Wait after a timeout, as a multiple of the slowest success. */
+  /** Multiple of the slowest success that a check waits after a timeout. */
   timesSlowest: number;
   /** Uses the slowest success of all kinds instead of the same kind. */
   ofAnyKind?: boolean;

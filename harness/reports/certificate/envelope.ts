@@ -52,7 +52,7 @@ export function readPrivateKey(file: string): KeyObject {
   return read(file, 'private', (pem) => createPrivateKey(pem));
 }
 
-/** Throws UsageError, even for a private key, which a verifier must never see. */
+/** Throws UsageError if the file holds no public key; a verifier must never see a private key. */
 export function readPublicKey(file: string): KeyObject {
   return read(file, 'public', (pem) => {
     if (pem.includes('PRIVATE KEY')) throw new Error('it holds a private key, which a verifier should never see');

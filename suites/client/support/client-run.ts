@@ -47,7 +47,7 @@ export const START_PATIENCES = 6;
 export const AGAIN_PATIENCES = 3;
 /** Maximum wait, as a multiple of the wait without progress. */
 const ENDLESS = 3;
-/** Maximum number of kept requests and lines, because an endless client makes ever more. */
+/** Maximum number of kept requests, and of kept lines; an endless client would fill the memory. */
 export const MOST_KEPT = 20_000;
 /** Maximum number of seconds that a check asks a client to wait. */
 const MOST_SECONDS = 30;

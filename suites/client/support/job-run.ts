@@ -155,7 +155,7 @@ export const itemsFrom = (first: number, count: number): Item[] =>
 /** Returns an error body as published implementations send it. */
 export const errorOf = (code: string): object => ({ error: { code, params: {}, message: `refused: ${code}` } });
 
-/** Returns the limit and offset that section 8 makes of the requested ones. */
+/** Returns the limit and offset that apply to a list request by section 8 of the specification. */
 export function pageWindow(
   { query }: ClientRequest,
   maximum: number = LIST_LIMITS.limitMaximum,

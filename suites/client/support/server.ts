@@ -13,7 +13,7 @@ const LOOPBACK = '127.0.0.1';
 const SHOWN_FIRST = 100;
 const SHOWN_LAST = 60;
 
-/** Maximum number of characters of an answer that a finding keeps. */
+/** Maximum number of bytes of an answer that a finding keeps. */
 const KEPT = 64 * 1024;
 
 export interface Track {
