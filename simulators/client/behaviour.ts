@@ -45,11 +45,11 @@ export interface StreamBehaviour {
 export interface FollowBehaviour {
   request(path: string, cursor: string | undefined): { path: string; headers: Record<string, string> };
   types(wanted: string | undefined): string;
-  /** Undefined skips the event; a throw ends the client. */
+  /** Returns undefined to skip the event; throws to end the client. */
   envelope(block: Block): Envelope | undefined;
   typeOf(envelope: Envelope, block: Block): string | undefined;
   idOf(envelope: Envelope, block: Block): string | number;
-  /** Milliseconds before an event is printed; a stream that ends earlier loses the event. */
+  /** Milliseconds between reading and printing an event; an event is lost if its stream ends earlier. */
   handsOnAfterMs: number;
   /** The client opens a new stream after this number of events. */
   mostEvents: number;
@@ -57,12 +57,12 @@ export interface FollowBehaviour {
   cursor(block: Block, before: string | undefined): string | undefined;
   /** Milliseconds until the next attempt; undefined to give up. */
   reconnect(why: Interruption): number | undefined;
-  /** Reaction to status 410. `told`: the caller learns of the lost events; `cursor`: for the next stream. */
+  /** Reaction to status 410. `told`: the caller learns of lost events; `cursor`: where the next stream starts. */
   expired(cursor: string | undefined): { told: boolean; cursor: string | undefined };
   /** Milliseconds without a byte after which the client reconnects; undefined for no limit. */
   silenceMs(heartbeatSeconds: number): number | undefined;
   show(line: Record<string, unknown>): string[];
-  /** Undefined for a file without an address; a throw ends the client. */
+  /** Returns undefined for a file without an address; throws to end the client. */
   discover(read: () => string): Place | undefined;
   credentials(token: string | undefined): Record<string, string>;
   /** Headers of the request that follows a redirect; undefined to ignore redirects. */
@@ -108,9 +108,9 @@ export interface CallBehaviour {
   address(path: string, access: Access, job: CallJob): string;
   keepsAlive: boolean;
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
-  /** Milliseconds to wait for an answer. `nanos`: time that a ping gives the device, nanoseconds. */
+  /** Maximum milliseconds to wait for an answer. `nanos`: nanoseconds that a ping allows the device. */
   answerMs(nanos: number | undefined): number;
-  /** Milliseconds that the headers of an answer ask to wait. */
+  /** Milliseconds before a retry, as the headers of an answer ask. */
   askedToWait(headers: RetryHeaders): number | undefined;
   /** Milliseconds until the next attempt; undefined to give up. */
   retry(why: Refused): number | undefined;

@@ -78,7 +78,7 @@ export const envelope = ({ data }: Block): Envelope | undefined => objectIn(data
 
 const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };
 
-/** Checks only the members that a client needs (section 5). */
+/** Checks only the members that a client needs (section 5 of the specification). */
 const isPlace = (value: unknown): value is Place & Record<string, unknown> =>
   isObject(value) && Number.isInteger(value['port']) && typeof value['token'] === 'string' && value['token'] !== '';
 
@@ -98,7 +98,7 @@ const follow: FollowBehaviour = {
   reconnect: ({ attempt, retryMs, retryAfterMs }) =>
     Math.max(retryAfterMs ?? 0, retryMs ?? 0, backoffMs(RETRY, attempt, Math.random)),
   expired: () => ({ told: true, cursor: undefined }),
-  // Three missing heartbeats.
+  // Reconnects after three missed heartbeats.
   silenceMs: (seconds) => 3 * seconds * 1000,
   show: (line) => [JSON.stringify(line)],
   discover: (read) => {
@@ -125,7 +125,7 @@ const isPage = (value: unknown): value is Page & Record<string, unknown> =>
   Number.isInteger(value['limit']) &&
   Number.isInteger(value['offset']);
 
-/** Throws CallFailed with the status for a text that is no JSON object. */
+/** Parses a JSON object; throws CallFailed with the status for any other text. */
 export function objectOf(text: string, status: number): Record<string, unknown> {
   const value = objectIn(text);
   if (value === undefined) throw new CallFailed('the answer is no JSON object', status);
@@ -137,7 +137,7 @@ const calls: CallBehaviour = {
   address: (path) => path,
   keepsAlive: false,
   redirected: () => undefined,
-  // Twenty seconds for the platform, added to the time that a ping gives the device.
+  // Allows the platform twenty seconds, in addition to the time that a ping allows the device.
   answerMs: (nanos = 0) => 20_000 + nanos / 1e6,
   askedToWait: retryAfterMs,
   retry: ({ job, status, attempt, retryAfterMs }) => {

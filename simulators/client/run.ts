@@ -145,7 +145,7 @@ class Caller implements Disposable {
 
 interface Outgoing {
   method: 'GET' | 'POST';
-  /** The host is ignored if `socket` is set. */
+  /** The client ignores the host of the URL if `socket` is set. */
   url: URL;
   headers: Readonly<Record<string, string>>;
   body: string | undefined;

@@ -167,7 +167,7 @@ interface ConsoleOptions<D extends object> {
 
 export type Console = Awaited<ReturnType<typeof serveConsole>>;
 
-/** Largest body of an action, bytes. */
+/** Maximum number of bytes in the body of an action. */
 const LARGEST_BODY = 1_048_576;
 
 const HEADERS = {

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { type Change, changed, type Message } from './page/document.ts';
 
-/** A page with more unread bytes is disconnected; its reconnect gets the whole document. */
+/** Maximum number of unread bytes; a page with more is disconnected, and gets the whole document anew. */
 const WAITING_BYTES = 8_000_000;
 
 export class Feed<D extends object> implements Disposable {
@@ -25,7 +25,7 @@ export class Feed<D extends object> implements Disposable {
     return this.#pages.size;
   }
 
-  /** Changes the document at once, and pages within 50 ms. */
+  /** Changes the document at once; the pages follow within 50 ms. */
   change(...changes: readonly Change[]): void {
     this.#document = changed(this.#document, changes);
     this.#pending.push(...changes);

@@ -37,7 +37,7 @@ const FLEET: FleetDocument = {
   links: [],
 };
 
-/** Part of HTMLCanvasElement, as the tests compile without the types of the DOM. */
+/** Part of HTMLCanvasElement, because the tests compile without the types of the DOM. */
 interface Canvas {
   width: number;
   height: number;

@@ -80,7 +80,7 @@ export interface RunningFleet extends AsyncDisposable {
   /** Waits until subscribers have read all events; resolves with all violations so far. */
   verify(): Promise<Violation[]>;
   measured: Fleet['measured'];
-  /** Result of all phases so far, as in `result.json` of `muster fleet`. `version`: of Muster. */
+  /** Result of all phases so far, as in `result.json` of `muster fleet`. `version`: version of Muster. */
   result(version: string): Promise<FleetResult>;
   /** Ends the robots and removes their files. Idempotent. */
   stop(how?: StopMode): Promise<void>;

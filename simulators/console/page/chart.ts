@@ -13,7 +13,7 @@ export interface Curve {
 
 export interface Stretch {
   label: string;
-  /** Seconds. */
+  /** Start on the time axis, in seconds. */
   from: number;
   to: number;
   colour: string;
@@ -22,7 +22,7 @@ export interface Stretch {
 
 interface ChartProps {
   text: string;
-  /** Seconds. */
+  /** Times of the values, in seconds. */
   moments: number[];
   curves: Curve[];
   stretches: readonly Stretch[];
@@ -113,7 +113,7 @@ function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
     ctx.fillStyle = tone;
     ctx.fillRect(left, bbox.top, width, bbox.height);
     const room = ctx.measureText(label).width + 8 * devicePixelRatio;
-    // Overlapping stretches are always labelled, in rows below the first.
+    // Omits a label that does not fit; stretches with `beside` get further rows instead.
     if (!beside && width < room) return;
     const line = beside ? 2 + (named % BESIDE_LINES) : 1;
     if (beside) named += 1;

@@ -11,7 +11,7 @@ export type Change =
 
 export type Message = { whole: object } | { changes: readonly Change[] };
 
-/** Shares unchanged members with the old document. */
+/** Returns a changed copy, which shares unchanged members with the old document. */
 export function changed<D extends object>(document: D, changes: readonly Change[]): D {
   const next = { ...document } as Record<string, unknown>;
   for (const change of changes) {

@@ -8,7 +8,7 @@ import { changed, type Deed, type Message } from './document.ts';
 /** `ended`: the process has ended, so the page no longer retries. */
 type Connection = 'connecting' | 'live' | 'reconnecting' | 'ended';
 
-/** Milliseconds; a hidden page gets no animation frames, so a timer draws. */
+/** Maximum milliseconds until a change is drawn; a hidden page gets no animation frames, so a timer draws. */
 const LONGEST_WAIT_MS = 250;
 
 function follow<D extends object>(

@@ -224,7 +224,7 @@ export class FleetConsole {
   }
 
   #actions(fleet: Fleet, byHand: ByHand): Record<string, Action> {
-    // The answer does not wait for the phase, which may take minutes.
+    // Answers before the phase ends, because a phase may take minutes.
     const begin = (phase: Phase, note: string, only?: number[]): object => {
       byHand.refuseUnlessUp();
       const done = byHand.carryOut(phase, note, only);

@@ -98,7 +98,7 @@ class Rollouts {
   }
 }
 
-/** `code` of a ping that the device answered (section 2.5). */
+/** `code` of a ping that the device answered (section 2.5 of the specification). */
 const SUCCESS = 'success';
 const ONLINE_TIMEOUT_MS = 120_000;
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
@@ -142,7 +142,7 @@ export class Actions {
 
   async carryOut(action: Action): Promise<void> {
     const { kind } = action;
-    // A request records its lateness when it is sent.
+    // Skips kinds that send a request, because a request records its lateness when it is sent.
     if (kind !== 'rollout' && Object.values(TRAFFIC).every((each) => each.action !== kind)) recordLateness(action);
     try {
       await this.#act(action);

@@ -7,7 +7,7 @@ import type { Robot } from '../robot/robot.ts';
 import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
 import type { CanaryOutcome, HostConfig } from './host.ts';
 
-/** Smallest RSA key that most platforms accept, bits. */
+/** Minimum number of bits of an RSA key that most platforms accept. */
 const USUAL_KEY_BITS = 2048;
 
 type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;

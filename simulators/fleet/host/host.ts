@@ -78,11 +78,11 @@ export interface HostConfig {
   namePrefix: string;
   stateDir: string;
   robotsDir: string;
-  /** Folder of the robots' Unix sockets; short, because the system limits their paths. */
+  /** Folder of the robots' Unix sockets; its path is short, because the system limits the paths of sockets. */
   socketsDir: string;
   keep?: boolean;
   watched?: boolean;
-  /** Bytes of the platform's answers per second that the judge gets. Default: none. */
+  /** Bytes per second of the platform's answers that the host samples for the judge. Default: no samples. */
   sampled?: number;
   trace?: boolean;
   /** Key: index of the robot; value: name of a defect in `simulators/defects/device`. */
@@ -107,7 +107,7 @@ export interface HostTick {
 }
 
 export interface PhaseRequest {
-  /** Index in the scenario; phases by hand have higher numbers. */
+  /** Index of the phase in the scenario; phases by hand have higher numbers. */
   index: number;
   /** Undefined for a phase by hand. */
   label?: string;
@@ -137,11 +137,11 @@ export interface RolloutRow {
   deployment_id: string | null;
   phase: number;
   round?: number;
-  /** Intended time of the POST, from the start of the phase. */
+  /** Milliseconds from the start of the phase to the intended time of the POST. */
   at_ms: number;
-  /** Time from the POST until a client on the robot has read the event; null if missed. */
+  /** Milliseconds from the POST until a client on the robot has read the event; null if missed. */
   total_ms: number | null;
-  /** Time from the POST to an event that was read after the deadline. */
+  /** Milliseconds from the POST until a client read the event, if that was after the deadline. */
   late_ms: number | null;
   command_ms: number | null;
   sync_ms: number | null;

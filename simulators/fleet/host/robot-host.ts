@@ -96,7 +96,7 @@ export class RobotHost implements Host {
   async prepare(): Promise<void> {
     await this.#ready();
     await this.#ensureKeys(this.#config.members, (keys) => this.#tell({ keys }));
-    // If `stop` has run, nothing clears the timers below.
+    // After `stop`, nothing would clear the timers below.
     if (this.#abort.signal.aborted) return;
     this.#sampler.start();
     this.#ticker = setInterval(() => this.#tick(), 1000);

@@ -8,7 +8,7 @@ const ROOT = '/sys/fs/cgroup';
 
 export interface MemoryLimit {
   limitBytes: number;
-  /** Bytes left, with the file cache that the kernel can reclaim. */
+  /** Bytes left below the limit; includes the file cache that the kernel can reclaim. */
   freeBytes: number;
   kills: number | undefined;
 }
@@ -39,7 +39,7 @@ function foldersOf(root: string, own: string, controller: string): string[] {
 function memoryIn(folder: string, limit: string, used: string, cache: string, events: string): MemoryLimit | undefined {
   const limitBytes = readNumber(join(folder, limit));
   const usedBytes = readNumber(join(folder, used));
-  // cgroup v1 writes a number near 2^63 for no limit.
+  // Without a limit, cgroup v1 reports a number near 2^63.
   if (limitBytes === undefined || usedBytes === undefined || limitBytes >= 2 ** 60) return undefined;
   const free = limitBytes - usedBytes + (fieldOf(join(folder, 'memory.stat'), cache) ?? 0);
   const freeBytes = Math.min(limitBytes, Math.max(0, free));

@@ -240,7 +240,7 @@ export class CostSampler implements AsyncDisposable {
         counts[name] = (counts[name] ?? 0) + 1;
       }
     }
-    // Robots that a storm has cut off still take memory, so the highest number counts.
+    // Keeps the highest number, because robots that a storm has cut off still take memory.
     this.#robots = Math.max(this.#robots, this.#sources.online());
     const moment = { robots: this.#robots, bytes };
     this.#last = moment;

@@ -87,7 +87,7 @@ export const summaryFields = Type.Object({
 });
 export type Summary = Static<typeof summaryFields>;
 
-/** `digits`: 3 for results; 2 for curves, whose messages are a tenth as large. */
+/** `digits`: significant digits; 3 for results, 2 for curves, whose messages are then a tenth as large. */
 export function histogram(digits: 2 | 3 = 3): Histogram {
   return build({
     lowestDiscernibleValue: 1,
@@ -99,7 +99,7 @@ export function histogram(digits: 2 | 3 = 3): Histogram {
   });
 }
 
-/** Durations are at least 0, because clocks may be set back, and at most an hour. */
+/** Limits a duration to an hour, and to at least 0, because clocks may be set back. */
 export function recordMs(into: Histogram, ms: number): void {
   into.recordValue(Math.min(Math.max(Math.round(ms * 1000), 0), HIGHEST_MICROSECONDS));
 }
@@ -239,7 +239,7 @@ export class Metrics implements Recorder {
     return {
       time: (name, ms) => {
         recordMs(this.#of(this.#whole, name, 3), ms);
-        // Figures of classes and phases are many, so two digits save memory.
+        // Classes and phases have many histograms, so two digits save memory.
         this.time(own(name), ms, 2);
       },
       count: (name, by) => {
@@ -262,7 +262,7 @@ export class Metrics implements Recorder {
     return { histograms: encodeAll(this.#whole), counters: Object.fromEntries(this.#counters) };
   }
 
-  /** Durations since the last call; counters since the start. */
+  /** Returns the durations since the last call, and the counters since the start. */
   takeInterval(): Snapshot {
     const histograms = encodeAll(this.#interval);
     this.#interval.clear();

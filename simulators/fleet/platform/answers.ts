@@ -31,9 +31,9 @@ interface SamplerOptions {
 
 const EACH = 2000;
 
-/** Bytes; passing on a larger body stalls the process. */
+/** Maximum number of bytes of a sampled body; passing on a larger body stalls the process. */
 const MOST_BODY = 2 ** 20;
-/** Exchanges of each kind that need no budget, so that the judge sees rare requests. */
+/** Number of exchanges of each kind that are sampled beyond the budget, so that the judge sees rare requests. */
 const FIRST = 3;
 const MOST_KINDS = 200;
 const KEPT = ['content-type', 'date', 'retry-after'];
@@ -69,7 +69,7 @@ export class AnswerSampler {
       ms,
       method,
       path,
-      // Only the key is masked, so a reader can repeat the request with a key.
+      // Masks only the key, so that a reader can repeat the request with another key.
       headers: Object.fromEntries(
         Object.entries(request.headers).map((pair) => (/^x-api-key$/i.test(pair[0]) ? ['x-api-key', '***'] : pair)),
       ),

@@ -42,7 +42,7 @@ export const isPassing = (status: number): boolean =>
 /** Statuses by which some platforms report a ping without an answer, instead of 200 and `code`. */
 export const UNANSWERED: ReadonlySet<number> = new Set([408, 409, 424, 504]);
 
-/** Codes of wrong addresses or certificates, which no retry fixes. */
+/** Error codes of wrong addresses or certificates, which no retry fixes. */
 const PERMANENT = /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|UNABLE_TO_.*)$/;
 
 export function isPermanent(error: unknown): boolean {
@@ -118,7 +118,7 @@ const redactor = new Redactor();
 interface PlatformClientOptions
   extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion' | 'headers'>,
     Pick<PlatformHttpOptions, 'onAnswer'> {
-  /** Most connections to the platform. Default 256. */
+  /** Maximum number of connections to the platform. Default 256. */
   connections?: number | undefined;
   onOpened?(ms: number): void;
   onCrowded?(): void;

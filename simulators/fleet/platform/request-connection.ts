@@ -41,9 +41,9 @@ export const readTogether = {
   },
 };
 
-/** Milliseconds before the server's timeout when a connection is no longer used, as requests travel. */
+/** Milliseconds before the server's timeout when a connection is retired, because a request takes time to arrive. */
 const MARGIN_MS = 1000;
-/** Milliseconds of idle time if the server names none; some servers close after 5 s. */
+/** Maximum milliseconds of idle time if the server names none; some servers close a connection after 5 s. */
 const UNSAID_MS = 4000;
 
 export class RequestConnection {
@@ -77,7 +77,7 @@ export class RequestConnection {
     socket.on('data', (bytes: Buffer) => {
       if (this.#handler === undefined) this.#cut();
       else this.#parser.push(bytes, 0);
-      // Frees the connection after all bytes, so that surplus bytes are not read as the next answer.
+      // Parses all bytes before the next request, so that surplus bytes are not read as its answer.
       if (this.#handler === undefined && !socket.destroyed) onReady();
     });
     socket.on('end', () => {

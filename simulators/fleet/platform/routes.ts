@@ -14,7 +14,7 @@ interface Route {
   of: Partial<Record<UplinkKind, Part>>;
   fields: string;
   instead: string;
-  /** Set for a route that the fleet replaces without an option of the user. */
+  /** Set if the fleet replaces a missing route without an option of the user. */
   own?: true;
 }
 

@@ -43,7 +43,7 @@ export class LackingError extends Error {
   override name = 'LackingError';
 }
 
-/** The platform does not answer, or is busy. */
+/** Thrown if the platform does not answer or is busy. */
 export class SilentError extends Error {
   override name = 'SilentError';
 }
@@ -62,7 +62,7 @@ export interface SurveyOptions {
   signal: AbortSignal;
 }
 
-/** Milliseconds in which a platform may restart. */
+/** Maximum milliseconds of retries, because the platform may be restarting. */
 const REACH_MS = 3000;
 const PAGE = LIST_LIMITS.limitMaximum;
 
@@ -220,7 +220,7 @@ class Surveyor {
       return (['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part)) ? why : undefined;
     },
     read: async () => {
-      // The route needs a device.
+      // Without a device, the route cannot be tried.
       if (this.#some === undefined) return undefined;
       const path = `/devices/${encodeURIComponent(this.#some)}`;
       const { why } = await look(this.#client.ask({ method: 'GET', path }, resource));
@@ -356,7 +356,7 @@ class Surveyor {
 
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
 
-/** Empty for a busy platform. `there`: statuses of a route that exists; `refused`: the route rejects the body. */
+/** Resolves with `why` for a missing route. `there`: statuses that prove a route; `refused`: it rejects the body. */
 async function look<T>(
   request: Promise<T>,
   there?: ReadonlySet<number>,

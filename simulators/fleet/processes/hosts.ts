@@ -256,7 +256,7 @@ export class Hosts {
     if (failures.length > 0) throw new AggregateError(failures, `${failures.length} hosts did not stop cleanly`);
   }
 
-  /** The parent of workers does not need the code of robots. */
+  /** Skips the code of robots if workers run the robots. */
   async #load(): Promise<void> {
     if (!this.#options.processes) this.#RobotHost ??= (await import('../host/robot-host.ts')).RobotHost;
   }

@@ -2,7 +2,7 @@
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';
 
-/** `percentile`: p90, p99 and p99.9 are equally far apart. */
+/** `percentile`: scale with p90, p99 and p99.9 equally far apart. */
 export type Unit = 'ms' | 's' | '%' | 'number' | 'percentile';
 
 export interface Axis {
@@ -39,7 +39,7 @@ export interface Plot {
 }
 
 const SIZE = 1000;
-/** A line breaks after this number of missing values. */
+/** Maximum number of missing values that a line bridges. */
 const GAP_VALUES = 3;
 const LINE_COLOURS = 10;
 

@@ -17,7 +17,7 @@ export interface Exposed extends Pick<Measured, 'metrics' | 'counters' | 'times'
   costs?: RunCosts | undefined;
 }
 
-/** Serves until disposed. `labels`: of every sample, e.g. the shard. Rejects for an unusable port. */
+/** Serves until disposed. `labels`: labels of every sample, e.g. the shard. Rejects for an unusable port. */
 export async function expose(options: {
   port: number;
   host?: string;

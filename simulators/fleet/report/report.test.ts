@@ -177,7 +177,7 @@ describe('the report page', () => {
   });
 });
 
-/** `inTime`: roll-outs that took 1, 2, 3 and more ms; `late`: roll-outs that took 1, 2, 3 and more s. */
+/** `inTime`: number of roll-outs, which take 1, 2, 3 ms and so on; `late`: the same in seconds. */
 type Ran = Record<'inTime' | 'attempts', number> & Partial<Record<'late' | 'missed', number>>;
 function ran({ inTime, late = 0, missed = late, attempts }: Ran) {
   const metrics = new Metrics();

@@ -19,9 +19,9 @@ export interface FleetComparison {
   reasons: string[];
 }
 
-/** Standard errors; chance exceeds four about once in ten thousand comparisons. */
+/** Minimum number of standard errors of a change; chance exceeds four about once in ten thousand comparisons. */
 const DEVIATIONS = 4;
-/** Smaller changes are noise: runs on the same platform differed by a factor of 1.52 and by 0.51 ms. */
+/** Minimum factor and milliseconds of a change; two runs on one platform differed by 1.52 times and 0.51 ms. */
 const LEAST_FACTOR = 1.5;
 const LEAST_MS = 1;
 

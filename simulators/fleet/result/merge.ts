@@ -122,7 +122,7 @@ function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptio
   return reasons;
 }
 
-/** Seconds between starts that count as simultaneous, because clocks of machines may differ. */
+/** Maximum seconds between starts that count as simultaneous, because clocks of machines may differ. */
 const START_TOLERANCE_S = 10;
 
 function apart(parts: readonly Part[]): string[] {

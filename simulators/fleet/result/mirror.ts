@@ -43,7 +43,7 @@ const SHORTEST_TOKEN = 16;
 const RUN_ID = /^[A-Za-z0-9][\w.-]{0,62}$/;
 const FOLDER = /^shard-(\d{1,6})-of-(\d{1,6})$/;
 const KIB = 1024;
-/** Largest files of a shard, bytes; a result may hold series of days. */
+/** Maximum number of bytes of each file of a shard; a result may hold series of days. */
 const MOST_BYTES: Readonly<Record<string, number>> = {
   [ALIVE_FILE]: 64 * KIB,
   [FAILED_FILE]: 64 * KIB,
@@ -149,9 +149,9 @@ async function* bounded(source: AsyncIterable<Buffer>, most: number): AsyncGener
   }
 }
 
-/** Milliseconds of retries; the merge may restart on another machine. */
+/** Maximum milliseconds of retries, because the merge may restart on another machine. */
 const DELIVERY_MS = 300_000;
-/** Milliseconds of retries after an interrupt; a cluster kills the process after 30 s. */
+/** Maximum milliseconds of retries after an interrupt; a cluster kills the process after 30 s. */
 const LAST_DELIVERY_MS = 20_000;
 const PAUSE_MS = 2000;
 

@@ -91,7 +91,7 @@ export const foldersIn = (dir: string): string[] =>
         .sort()
     : [];
 
-/** The file may contain any JSON; texts are for people. */
+/** Checks the shard's index and the texts, because the file may contain any JSON. */
 export function isOfShard<T extends Alive | Failed>(value: T | undefined): value is T {
   const { shard, phase = '', reason = '' } = (value ?? {}) as Partial<Alive & Failed>;
   return Number.isInteger(shard?.index) && typeof phase === 'string' && typeof reason === 'string';

@@ -124,7 +124,7 @@ interface Parts {
   phases: readonly string[];
 }
 
-/** Also throws RangeError for a metric, class or phase that does not exist. */
+/** Parses a threshold; throws RangeError also for a metric, class or phase that does not exist. */
 export function checkThreshold(text: string, parts?: Parts): Threshold {
   const threshold = parseThreshold(text);
   const { metric, statistic, per } = threshold;

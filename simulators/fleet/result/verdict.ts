@@ -20,13 +20,13 @@ export const LIMITS = {
   /** Share of seconds with a stall of the event loop longer than `loopStallMs`. */
   stalled: [0.05, 0.25],
   loopStallMs: 250,
-  /** Milliseconds; only a stopped or starved process stalls longer. */
+  /** Maximum milliseconds of a stall; only a stopped or starved process stalls longer. */
   longestStallMs: 2000,
   /** Share of seconds in which a process used more than `busyCpu` of a core. */
   busy: [0.5, 0.9],
   busyCpu: 0.95,
   descriptors: [0.9, 0.99],
-  /** Share of a second in which a process may wait for a processor. */
+  /** Maximum share of a second in which a process may wait for a processor. */
   cpuWait: 0.1,
 } as const;
 
@@ -138,7 +138,7 @@ function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): num
   return seconds === 0 || traffic < own ? 0 : traffic / seconds;
 }
 
-/** Rates are for the whole fleet, so fewer robots send as many requests. */
+/** Advises a lower rate, because rates are for the whole fleet: fewer robots would send as many requests. */
 function lowerRate(
   carried: number,
   { rates: { fields, part } = { fields: [], part: 1 }, robots = 1, ...evidence }: Evidence,
@@ -158,7 +158,7 @@ function lowerRate(
 const EASY = 0.7;
 /** Ratio of wanted to used processor time above which other processes slow the fleet. */
 const CROWDED = 1.2;
-/** Share of all processors; a fleet that uses less is not the reason for a busy machine. */
+/** Minimum share of all processors that a fleet uses if it is the reason for a busy machine. */
 const LIGHT = 0.1;
 /** Share of the estimate that the advice names, for safety. */
 const MARGIN = 0.8;
@@ -261,7 +261,7 @@ export interface Disturbance {
   message: string;
 }
 
-/** Never invalid, because the load was as planned. */
+/** Grades a disturbed run as suspect, never as invalid, because the load was as planned. */
 export function gradeDisturbances(
   counters: Readonly<Record<string, number>>,
   examples: ReadonlyMap<DisturbanceKind, string>,

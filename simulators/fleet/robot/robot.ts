@@ -9,7 +9,7 @@ import { monotonicMs } from '../schedule/clock.ts';
 import { type StreamFault, Subscriber } from './subscriber.ts';
 import { type MakeUplink, RobotUplink, type UplinkListener } from './uplinks.ts';
 
-/** Milliseconds of the shared clock; 0 for a future step. */
+/** Times of the steps, in milliseconds of the shared clock; 0 for a step that has not happened. */
 export interface DeploymentTiming {
   syncStarted: number;
   deployCalled: number;

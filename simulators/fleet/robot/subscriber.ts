@@ -1,4 +1,4 @@
-/** Client on a robot that reads, resumes and checks the event stream (section 6.2). */
+/** Client on a robot that reads, resumes and checks the event stream (section 6.2 of the specification). */
 
 import { connect, type Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
@@ -120,7 +120,7 @@ export class SseReader {
 
 export type StreamFault = Pick<Violation, 'kind' | 'message'>;
 
-/** Number of events kept, to tell an allowed repetition from a renumbered event. */
+/** Number of recent events that are kept, to tell an allowed repetition from a renumbered event. */
 const KEPT = 8;
 
 /** Checks a subscriber's events over all its connections: in order, complete, and never renumbered. */
@@ -138,7 +138,7 @@ export class StreamCheck {
     this.#firstOfConnection = true;
   }
 
-  /** Handles status 410: the log no longer contains the events after the cursor (section 7). */
+  /** Handles status 410: the log no longer contains the events after the cursor (section 7 of the specification). */
   expired({ earliest, latest }: { earliest: number; latest: number }): StreamFault | undefined {
     const cursor = this.last;
     this.last = latest;

@@ -103,7 +103,7 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
   return (refused) => {
     const isRefused = refused !== undefined && refused === issued;
     if (token === undefined || isRefused || performance.now() > until) {
-      // A token is valid for five minutes.
+      // Replaces a token after two minutes, because it is valid for five.
       until = performance.now() + 120_000;
       token = issue();
       token.then(

@@ -16,14 +16,14 @@ export interface RobotCost {
   memoryBytes: number;
   platformBytes: number;
   ports: number;
-  /** Bytes; every file and folder takes a whole block. */
+  /** Bytes of the robots' files; every file and folder takes a whole block. */
   diskBytes: number;
   /** Bytes of memory for the files in `/dev/shm`. */
   memoryDiskBytes: number;
   inodes: number;
 }
 
-/** One listening socket, and sometimes the open event log. */
+/** Descriptors of an idle robot: one listening socket, and sometimes the open event log. */
 const IDLE_DESCRIPTORS = 1.2;
 /** Both ends of a stream are in this process. */
 const SUBSCRIBER_DESCRIPTORS = 2;
@@ -38,7 +38,7 @@ const IDLE_BYTES = 7 * KIB;
 const UPLINK_BYTES = 20 * KIB;
 const SUBSCRIBER_BYTES = 22 * KIB;
 const FILE_BYTES = 28 * KIB;
-/** An event in the log and its copy during compaction, bytes. */
+/** Bytes of an event in the log and of its copy during compaction. */
 const EVENT_BYTES = 640;
 const ENROLLED_BYTES = 28 * KIB;
 /** Bytes on robot and platform until both forget the roll-out. */
@@ -138,12 +138,12 @@ interface Preflight {
 
 /** Usable share of each resource; other processes and the run itself need the rest. */
 const USABLE = 0.85;
-/** Connections to the platform, files and pipes of a worker. */
+/** Descriptors of a worker for connections to the platform, files and pipes. */
 const DESCRIPTORS_PER_WORKER = 400;
 const CONTAINER = 'this container (cgroup)';
-/** Robots that keep one core busy with pings and roll-outs at everyday rates. */
+/** Number of robots that keep one core busy with pings and roll-outs at everyday rates. */
 export const ROBOTS_PER_CORE = 2000;
-/** Robots without an uplink that one core carries. */
+/** Number of robots without an uplink that one core carries. */
 const IDLE_PER_CORE = 10_000;
 
 export function machineLimits(dir: string, container = memoryLimit()): Limits {
@@ -259,7 +259,7 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
 
 const MOST_CONNECTIONS = 16_384;
 
-/** Uses the descriptors that the robots of a worker leave, at least 256. */
+/** Maximum number of connections: the descriptors that the robots of a worker leave, at least 256. */
 export function connectionsFor(robots: number, cost: RobotCost): number {
   const descriptors = descriptorLimit();
   if (descriptors === 0) return MOST_CONNECTIONS;

@@ -25,7 +25,7 @@ export class EarlyEnd {
   readonly #window: Window;
 
   constructor({ scenario, abortOn = [], signal }: Pick<RunOptions, 'scenario' | 'abortOn' | 'signal'>) {
-    // 30 s outlast a burst of errors.
+    // The default of 30 s outlasts a burst of errors.
     const { abort_on = [], abort_after = '30s' } = scenario;
     this.signal = AbortSignal.any([signal, this.#lost.signal]);
     this.#conditions = [...new Set([...abort_on, ...abortOn])].map(parseThreshold);
@@ -59,7 +59,7 @@ export class EarlyEnd {
   }
 }
 
-/** Milliseconds between marks; both limits bound the memory of a window. */
+/** Minimum milliseconds between marks; with MOST_MARKS, this bounds the memory of a window. */
 const STEP_MS = 1000;
 const MOST_MARKS = 30;
 const SLACK = 0.25;
@@ -87,8 +87,8 @@ class Window {
   }
 
   /**
-   * Returns the window and its halves, older half first; undefined until the window is full. A window too short to
-   * split is returned as its only half.
+   * Returns undefined until the window is full. Then `halves` has the older half first, or the whole window if the
+   * window is too short to split.
    */
   push(standing: Standing, atMs: number): { whole: Standing; halves: Standing[] } | undefined {
     const marks = this.#marks;

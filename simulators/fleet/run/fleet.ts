@@ -26,7 +26,7 @@ const LEAD_MS = 50;
 /** Milliseconds to draw one stream of actions while the JIT compiler has not yet optimized the code. */
 const STREAM_MS = 0.02;
 
-/** Bytes of answers per second for the judge, which limits its processor time. */
+/** Bytes per second of answers for the judge, to limit the judge's processor time. */
 const SAMPLED_BYTES = 256 * 1024;
 
 /** Call `prepare`, then `run` for each phase, then `finish` and `stop`. */
@@ -178,7 +178,7 @@ export class Fleet implements AsyncDisposable {
   async prepare(): Promise<void> {
     await this.#hosts.start();
     await this.#hosts.each((host) => host.prepare());
-    // If `stop` has run, nothing clears a new timer.
+    // After `stop`, nothing would clear a new timer.
     if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), 1000);
   }
 
@@ -204,7 +204,7 @@ export class Fleet implements AsyncDisposable {
     return report;
   }
 
-  /** Phases with the same release name share one release in each pass. */
+  /** In each pass, phases with the same release name share one release. */
   async #releaseOf(name: string | undefined, index: number, round: number): Promise<ReleaseFixture> {
     const { named } = this.#releases;
     if (round !== this.#releases.round) named.clear();

@@ -162,7 +162,7 @@ export function writeOutputs(out: string, result: FleetResult): void {
 
 const ROLLOUTS_FILE = 'rollouts.jsonl';
 const OLDER_ROLLOUTS_FILE = 'rollouts.1.jsonl';
-/** 64 MiB: some 200,000 rows. */
+/** Number of bytes after which a new file begins: 64 MiB, some 200,000 rows. */
 const MOST_ROW_BYTES = 2 ** 26;
 
 export class Outputs implements Disposable {

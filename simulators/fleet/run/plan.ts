@@ -13,7 +13,7 @@ type OfHosts = Pick<
   'robots' | 'scenario' | 'seed' | 'connections' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
 >;
 
-/** Passed in by the caller, because a fleet knows no requirements. */
+/** Judge of the platform's answers; the caller passes it in, because a fleet knows no requirements. */
 export interface AnswerJudge extends AsyncDisposable {
   readonly ready: Promise<void>;
   take(told: AnswersTold): void;
@@ -29,7 +29,7 @@ interface CommonOptions extends OfHosts {
   namePrefix?: string;
   /** Milliseconds of silence after which a worker is lost. Default 60 000. */
   silentMs?: number;
-  /** Milliseconds for a set-up call with all its attempts. Default 60 000. */
+  /** Maximum milliseconds for a set-up call with all its attempts. Default 60 000. */
   setUpMs?: number;
 }
 
@@ -50,7 +50,7 @@ export interface RunIdentity {
 }
 
 export interface SoakOptions {
-  /** Milliseconds from the first phase to the last start of a phase. */
+  /** Milliseconds after the ramps in which repeated phases may start. */
   forMs: number;
   everyMs: number;
 }

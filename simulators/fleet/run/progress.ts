@@ -133,7 +133,7 @@ export class Progress {
   }
 }
 
-/** Two hours of seconds; in a longer run, values join two seconds, then four. */
+/** Maximum number of values in a series; after two hours, a value joins two seconds, then four. */
 const MOST_SECONDS = 7200;
 
 /** Bounded list: joins neighbours in pairs when full. `one` joins two values. */

@@ -13,7 +13,7 @@ import { membersOf, type Shard } from '../schedule/schedule.ts';
 import type { RunOptions } from './plan.ts';
 import type { FleetRecord } from './record.ts';
 
-/** Machine too small, or option unusable. The message names the remedy. */
+/** Thrown for a machine that is too small or an unusable option; the message names the remedy. */
 export class PreflightError extends Error {
   override name = 'PreflightError';
 }
@@ -44,7 +44,7 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
   }
 }
 
-/** A recursive `mkdir` never returns where the system forbids new folders, e.g. in /proc. */
+/** Replaces a recursive `mkdir`, which never returns where the system forbids new folders, e.g. in /proc. */
 function missingFolders(folder: string): string[] {
   return existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 }

@@ -91,7 +91,7 @@ export class FleetRecord {
   /** Start of the running phase, milliseconds since the fleet was created. */
   phaseStartedMs: number | undefined;
 
-  /** Index in the scenario of the running phase, else of the next. */
+  /** Index in the scenario of the running phase; between phases, of the next phase. */
   get place(): number {
     return this.phaseStartedMs === undefined ? this.phases.length : (this.#running?.index ?? 0);
   }
@@ -104,7 +104,7 @@ export class FleetRecord {
   interruptPhase(outcomes: readonly PhaseOutcome[]): void {
     if (this.#running === undefined || this.phaseStartedMs === undefined) return;
     const running = this.#running;
-    // Robots that never started are counted in the reasons of the incomplete result.
+    // Sets 0, because the reasons of the incomplete result count the robots that never started.
     const known = outcomes.map((outcome) => ({ ...outcome, notStarted: 0 }));
     this.#add({ ...this.#report(running, known), interrupted: true }, running.index);
     this.phaseStartedMs = undefined;

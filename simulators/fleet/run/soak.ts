@@ -28,7 +28,7 @@ export class Soak {
   /** Throws PreflightError for a scenario without repeatable phases. */
   constructor(given: Given) {
     const repeated = given.scenario.phases.filter(isRepeated);
-    // Passes without duration repeat endlessly.
+    // Passes without duration would repeat endlessly.
     if (repeated.reduce((sum, phase) => sum + scheduleMs(phase), 0) < 1000)
       throw new PreflightError('--for: the scenario has nothing to repeat; accepted: one whose phases take a second');
     this.#given = given;

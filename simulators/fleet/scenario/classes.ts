@@ -2,7 +2,7 @@
 import { LARGEST_FLEET, type RobotClass, type Scenario, shareOf } from './scenario.ts';
 import { subscribersOf, type UplinkKind } from './uplinks.ts';
 
-/** Least number of events in a robot's log, unless its class sets one. */
+/** Minimum number of events that a robot's log keeps, unless the class of the robot sets a number. */
 export const USUAL_RETAIN = 200;
 
 interface Classed {

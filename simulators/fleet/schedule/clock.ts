@@ -10,22 +10,22 @@ export const monotonicMs = (() => {
   return (): number => performance.now() + offset;
 })();
 
-/** Milliseconds from the start of the schedule, ascending. */
+/** Times of actions in ascending order, in milliseconds from the start of the schedule. */
 export interface Moments {
   next(): number | undefined;
 }
 
 interface ScheduleOptions {
-  /** Start of the schedule, milliseconds by `now`. */
+  /** Start of the schedule, in milliseconds of the clock `now`. */
   epoch: number;
   streams: readonly Moments[];
-  /** Starts an action without blocking. `intended`: milliseconds by `now`. */
+  /** Starts an action without blocking. `intended`: milliseconds of the clock `now`. */
   fire(stream: number, intended: number): void;
   signal?: AbortSignal;
   now?(): number;
 }
 
-/** Actions between two turns of the event loop, so that a late schedule still reads answers. */
+/** Maximum number of actions in one turn of the event loop, so that a late schedule still reads answers. */
 const BATCH = 256;
 
 export async function runSchedule(options: ScheduleOptions): Promise<void> {

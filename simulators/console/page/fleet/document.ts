@@ -47,7 +47,7 @@ export interface FleetDocument {
   /** One letter for each robot, e.g. `o` for online. */
   states: string;
   phase: string;
-  /** Milliseconds from the fleet's creation to the first phase; null before. */
+  /** Milliseconds from the fleet's creation to the first phase; null before that phase. */
   beginMs: number | null;
   /** Milliseconds since the fleet was created. */
   elapsedMs: number;
@@ -55,7 +55,7 @@ export interface FleetDocument {
   remainingMs: number | null;
   paused: boolean;
   seconds: Second[];
-  /** Highest p99 lateness of the load generator for a valid result, milliseconds. */
+  /** Maximum milliseconds of p99 lateness of the load generator for a valid result. */
   latenessLimitMs: number;
   soFar: SoFar;
   bands: Band[];

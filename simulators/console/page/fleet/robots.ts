@@ -138,7 +138,7 @@ class Grid {
   }
 }
 
-/** Pixels; smaller cells are plain squares. */
+/** Minimum pixels of a cell that shows the shape of its state; smaller cells are plain squares. */
 const LEAST_SHAPE = 4;
 
 interface RobotsProps {

@@ -1,6 +1,6 @@
 import type { Deed } from '../document.ts';
 
-/** Times in RFC 3339. */
+/** Device in the list; its times are in the format of RFC 3339. */
 export interface DeviceLine {
   seq: number;
   id: string;
@@ -28,7 +28,7 @@ export interface DeploymentLine {
   changedAt: string;
 }
 
-/** Secrets are masked. */
+/** Request to the platform, with masked secrets. */
 export interface RequestLine {
   number: number;
   /** Arrival, milliseconds since 1970. */

@@ -114,7 +114,7 @@ function DeviceRow({ line, groups, open, onToggle }: DeviceRowProps): VNode {
   </li>`;
 }
 
-/** A narrow column shortens names before their last six characters. */
+/** Number of characters at the end of a name that a narrow column still shows. */
 const NAME_END = 6;
 
 const Name = ({ name }: { name: string }): VNode =>
