@@ -161,7 +161,7 @@ export class FleetConsole {
       ...record.incomplete,
       ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
     ];
-    // No phase runs while a user has paused the fleet, or before the next call of the library.
+    // Between two phases, the fleet waits for a user who paused it, or for the next call of the library.
     const isBetween = record.phaseStartedMs === undefined && record.phases.at(-1)?.do === record.phase;
     this.#feed.set({
       phase: isBetween ? 'waiting' : record.phase,

@@ -9,7 +9,6 @@ import { Canary } from './canary.ts';
 const coded = (code: string): Error => Object.assign(new Error(`connect ${code}`), { code });
 const broker = (cause: Error): Error => new BrokerError({ host: 'broker.example', port: 8883, tls: true }, cause);
 const never = new Promise<void>(() => {});
-/** The canary reads only the state and the name of a robot. */
 const robot = { state: 'connecting', name: 'robot-000000' } as Robot;
 const platform = { url: '', agentUrl: 'http://robots', apiKey: 's3cret' };
 const PROVISION = 'POST /devices/provision';

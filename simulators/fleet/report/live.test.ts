@@ -44,7 +44,6 @@ describe('the live view', () => {
     expect(first).toContain('online 4998');
     expect(first).toContain('ping.ms 12.5 ms');
     expect(first.split('\n').every((line) => line.length <= 60)).toBe(true);
-    // `…` marks cut text.
     expect(first).not.toContain('…');
     for (const text of ['✓ ping.ms.p99<1s', '✗ rollout.missed.count==0', 'stall 3 ms', '1 s, 30 s to go'])
       expect(first.replaceAll(/\s+/g, ' ')).toContain(text);

@@ -167,7 +167,7 @@ export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
 export const isMissed = ({ ok, value }: Pick<FleetResult['thresholds'][number], 'ok' | 'value'>): boolean =>
   !ok && value !== null;
 
-/** A saturated generator measures itself; an interrupted run measures too little. */
+/** False for a saturated generator, which measures itself, and for an interrupted run, which measures too little. */
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
   complete && verdict !== 'invalid';
 

@@ -99,7 +99,6 @@ describe('preflight', () => {
     expect(memoryLine(100, robotCost({ uplink: 'none', subscribers: 0 }), idle)).toBe(
       'preflight: about 93 MiB of memory (parent 93): a robot 949.1 KiB, one more 7.0 KiB',
     );
-    // `started`: only the robots add memory.
     expect(memoryOf(10, robotCost({}), { ...embedded, started: true }).whole).toBe(10 * (49 + 28 + 28) * 1024);
     expect(typeof isInMemory(tmpdir())).toBe('boolean');
   });

@@ -62,7 +62,6 @@ function workers(): number[] {
   });
 }
 
-/** Each serving robot has one socket. */
 const sockets = (): number =>
   readdirSync(folder('robots'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isSocket()).length;
 

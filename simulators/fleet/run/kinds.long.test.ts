@@ -24,7 +24,6 @@ ${classes}`);
     });
     expect(counters['rollout.attempts{class=cart,phase=2-rollout}']).toBeUndefined();
     expect(metrics['rollout.ms{class=arm,phase=2-rollout}']?.count).toBe(9);
-    // Live figures of the parts add up to those of the whole.
     const live = Object.entries(standing.metrics).filter(([name]) => /^rollout\.ms\b/.test(name));
     const count = (part: boolean) =>
       live.reduce((sum, [name, of]) => sum + (name.includes('{') === part ? of.count : 0), 0);

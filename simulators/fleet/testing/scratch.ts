@@ -30,7 +30,6 @@ export async function served(server: Server, path?: string) {
   return { port, url: `http://127.0.0.1:${port}`, sockets };
 }
 
-/** Port of 127.0.0.1 where nobody listens. */
 export async function closedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
