@@ -2,7 +2,7 @@
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** Connections that may wait for acceptance; a client beyond the limit connects after seconds or fails. */
+/** Maximum number of connections that wait for acceptance; further clients connect after seconds or fail. */
 export const BACKLOG = 8192;
 
 export const LOOPBACK = '127.0.0.1';
@@ -18,7 +18,7 @@ export function urlHost(host: string): string | undefined {
   return url?.origin === url?.href.replace(/\/$/, '') && url?.port === '' ? url.hostname : undefined;
 }
 
-/** Counts every name but `localhost` as reachable from other machines, without resolving the name. */
+/** Returns false for every name but `localhost`, because names are not resolved. */
 export function isLoopback(host: string): boolean {
   const named = urlHost(host);
   if (named === undefined || named === 'localhost') return named !== undefined;

@@ -68,7 +68,7 @@ export interface PlatformBehaviour {
   version(header: string | undefined, operation: string): SupportedVersion | undefined;
   error(facts: ErrorFacts): Answer;
   createdStatus: number;
-  /** `strict`: parser of the reference; throws PlatformError 400. */
+  /** `strict` parses as the reference does, and throws PlatformError 400. */
   readBody(bytes: Buffer, strict: (bytes: Buffer) => unknown): unknown;
   bodyProblems(operation: string, value: unknown, check: () => Problem[]): Problem[];
 
@@ -80,8 +80,8 @@ export interface PlatformBehaviour {
   // Deployments (sections 2.2, 3 and 9)
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
   /**
-   * Refuses a request made for an outdated target (specification section 9, rule 3). `given`: `parent_id` of the
-   * request.
+   * Returns false for a request made for an outdated target (specification section 9, rule 3). `given`: `parent_id` of
+   * the request.
    */
   parentHolds(given: string | null | undefined, currentTarget: string | null, version: SupportedVersion): boolean;
   mayTarget(from: DeploymentTargetStatus, to: DeploymentTargetStatus): boolean;
@@ -106,7 +106,7 @@ export interface PlatformBehaviour {
   acceptsFormat(format: string, version: SupportedVersion): boolean;
   validatesContent: boolean;
 
-  /** Refuses cycles. `line`: the new parent and its ancestors. */
+  /** Returns false if the move makes a cycle. `line`: the new parent and its ancestors. */
   mayMoveGroup(group: string, line: readonly string[]): boolean;
   allowsDuplicates: boolean;
   servesForeignOperations: boolean;

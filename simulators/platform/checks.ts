@@ -1,4 +1,4 @@
-/** Checks each user schema and content within seconds, because a slow schema blocks all other requests. */
+/** Checks schemas and contents of users within a time limit, because a slow schema blocks all other requests. */
 
 import { createRequire } from 'node:module';
 import { createContext, Script } from 'node:vm';
@@ -43,7 +43,7 @@ export function checkContent(content: InstanceContent, { language, digest, forma
     const problems = (validate.errors ?? []).map(({ instancePath, message }) =>
       cut(`${instancePath || '/'} ${message ?? ''}`),
     );
-    // The cached schema otherwise keeps the errors in memory.
+    // Clears the errors, which the cached schema otherwise keeps in memory.
     validate.errors = null;
     throw invalid('invalid_content', `content does not satisfy its schema: ${problems[0] ?? ''}`, { problems });
   });

@@ -6,7 +6,7 @@ export interface PlatformFaults {
   throttle?: { rate: number; retryAfterSeconds: number };
   failure?: { rate: number; status: number };
   reset?: { rate: number };
-  /** Milliseconds before each of 16 pieces of a body. */
+  /** `milliseconds`: pause before each of 16 pieces of a body. */
   slowBody?: { rate: number; milliseconds: number };
 }
 

@@ -178,7 +178,7 @@ export interface PlatformOptions {
   tls?: { cert: string; key: string };
   /** Set of header and claim names. Default `spec`. */
   dialect?: Dialect;
-  /** Smallest RSA key accepted from a device, bits. Default 2048. */
+  /** Minimum number of bits in a device's RSA key. Default 2048. */
   minKeyBits?: number;
   /** Default: the reference. Defects and variants: `simulators/defects/platform`. */
   behaviour?: PlatformBehaviour;

@@ -97,7 +97,7 @@ export class Renderer {
     const texts = this.#texts.get(kind) as Map<number, string>;
     if (seq === undefined) texts.clear();
     else SUPPORTED_VERSIONS.forEach((_version, index) => void texts.delete(seq * SUPPORTED_VERSIONS.length + index));
-    // Schemas and instances show the name of their config type.
+    // Drops cached schemas and instances, because they show the name of their config type.
     if (kind === 'config_type') {
       this.#texts.get('config_schema')?.clear();
       this.#texts.get('config_instance')?.clear();

@@ -111,7 +111,7 @@ function download(call: Call): Answered {
   };
 }
 
-/** Specification sections 2.5, 4.2 and 8. */
+/** Handles a ping (specification sections 2.5, 4.2 and 8). */
 async function ping(call: Call): Promise<Answered> {
   const { core } = call;
   const { timeout_nanos } = (call.body ?? {}) as PingRequest;

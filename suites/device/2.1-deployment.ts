@@ -91,7 +91,7 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
 const SOME_MS = 15;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A deployment between two reads changes the answer, so the reads are repeated. */
+/** Maximum number of attempts; a deployment between two reads changes the answer. */
 const ATTEMPTS = 5;
 
 async function readTwice(t: Device): Promise<Record<string, unknown> | undefined> {
@@ -124,7 +124,7 @@ async function expectIgnored(t: Device, query: Record<string, string>): Promise<
   }
 }
 
-/** Keeps the fields of section 2.1, since added fields may change at each read. */
+/** Keeps only the fields of section 2.1, since added fields may change at each read. */
 function specified(body: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   return body && Object.fromEntries(Object.entries(body).filter(([name]) => name in deploymentFields));
 }

@@ -133,7 +133,7 @@ function checkFrames(
     profile: 'core',
     premises: premises.driven,
   } as const;
-  // Later checks derive the speed of the device from the time between these two events.
+  // Later checks derive the speed of the device from the time between the two events that this check publishes.
   check(requirement, driven, (t: Device, streams) => expectOnLiveAndReplay(t, streams, () => publish(t, 2), expectAll));
   const retained = {
     ...allowed,

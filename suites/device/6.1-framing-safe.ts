@@ -79,7 +79,7 @@ const text: fc.Arbitrary<string> = fc.oneof(
     .map((parts) => parts.join('')),
 );
 
-/** Puts the text into the release id, too, if control accepts it: events carry no description. */
+/** Puts the text also into the release id if control accepts it, because events carry no description. */
 async function deployWith(t: Device, value: string): Promise<Deployment | undefined> {
   const request = { description: value, config_instances: [configFile(JSON.stringify({ value }))] };
   const withRelease = { ...request, release_id: `rls_${value}` };

@@ -39,7 +39,7 @@ check(
     turn: 'last',
     profile: 'core',
     premises: ['device.events.frame.retained'],
-    // Two events, because one event has no order.
+    // Requires two events, because one event has no order.
     least: { events: 2 },
     orElse: 'a log that keeps two events or more shows their order',
   },
@@ -54,7 +54,7 @@ rule(monotonic, { premises: [monotonic.id] }, () => {
     const before = newest.get(seen.stream);
     newest.set(seen.stream, before === undefined || id > before ? id : before);
     judge.saw(() => frameText(seen.frame));
-    // Allows equal ids, since the checks report repeated events.
+    // Allows equal ids, because other checks judge repeated events.
     judge.must(before === undefined || id >= before, {
       expected: `an id above ${before}, the highest so far on this stream`,
       actual: `event ${id}`,

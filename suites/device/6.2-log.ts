@@ -137,7 +137,7 @@ check(bounded, toFill, async (t: Device) => {
   });
 });
 
-/** Allowed multiple of the retention limit; log segments and late compaction take space. */
+/** Maximum size of the log as a multiple of the retention limit; log segments and late compaction take space. */
 const TIMES_THE_LIMIT = 4;
 const SLACK_BYTES = 64 * 1024;
 const PUBLISHED_TIMES = 20;

@@ -56,7 +56,7 @@ check(
   },
 );
 
-/** A replay of fewer events may end before the check publishes more. */
+/** Maximum number of events to replay; a shorter replay may end before the check publishes more. */
 const SEAM_EVENTS = 400;
 const SEAM_STREAMS = 6;
 const SEAM_PUBLISHED = 60;

@@ -60,7 +60,7 @@ async function deployAndCompare(
     return deployment;
   });
   const refused = pending.then(() => Promise.withResolvers<never>().promise);
-  // Nothing may await the promise, so its rejection must not count as unhandled.
+  // Marks the rejection as handled, because the loop below may never await the promise.
   refused.catch(() => {});
   for (;;) {
     // The timeout for the event starts after control's answer, which may take long.

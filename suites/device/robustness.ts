@@ -106,7 +106,7 @@ async function expectNextServed(t: Device, after: string): Promise<void> {
   });
 }
 
-/** Few connections, since the specification states no limit. */
+/** Number of unfinished requests; few, since the specification states no limit. */
 const UNFINISHED = 16;
 
 check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM }, async (t: Device) => {

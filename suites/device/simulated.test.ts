@@ -6,7 +6,7 @@ import { combined } from '../../simulators/defects/define.ts';
 import { deviceVariant } from '../../simulators/defects/device/index.ts';
 import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
 
-/** Milliseconds; a short interval lets a test see several heartbeats. */
+/** Milliseconds between heartbeats; few, so that a test sees several heartbeats. */
 const HEARTBEAT_MS = 500;
 
 const startDevice = () => startRobot({ fresh: true, heartbeatMs: HEARTBEAT_MS });
@@ -48,7 +48,7 @@ describe('the reference device', () => {
     const names = ['few-streams-retry-after', 'replay-without-cursor', 'ends-long-streams'];
     const behaviour = combined(names.map(deviceVariant), referenceBehaviour);
     await using started = await startRobot({ fresh: true, behaviour });
-    // This device ends a stream after fewer events.
+    // This device ends a stream after fewer than 600 events.
     await started.device.publish(600);
     // Selects checks in which a new stream takes the place of a stream that must resume.
     const only = ['device.events.types', 'device.events.concurrent'];

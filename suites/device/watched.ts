@@ -12,7 +12,9 @@ import { describeResponse } from './support/requests.ts';
 
 const DIGITS = /^\d{1,40}$/;
 
-/** Milliseconds an event takes to reach all listeners; a later event on a stream may be live. */
+/**
+ * Milliseconds in which an event reaches all listeners; an event that comes later than this on a stream may be live.
+ */
 const SETTLED_MS = 1000;
 
 /** The only cursor of a request; `after` takes precedence (section 4.1). */

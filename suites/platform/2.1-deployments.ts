@@ -74,7 +74,7 @@ rule(same, { premises: [same.id] }, () => {
     }
   };
 });
-/** Deployments to remember: more cost memory and rarely repeat. */
+/** Maximum number of deployments to remember; more cost memory and rarely repeat. */
 const MOST_KNOWN = 2000;
 const fixedOf = ({ device_id, release_id, created_at }: Fixed): Fixed => ({ device_id, release_id, created_at });
 

@@ -14,12 +14,12 @@ import { describeRequest, describeResponse, ok, refused, send, serverError } fro
 
 const COMMON = { level: 'SHOULD', section: '4.2', since: '2026-11-21' } as const;
 
-/** Runs early, with lists and versions, before anything is created. */
+/** Checks that run early, with lists and versions, before anything is created. */
 export const routes = section(COMMON);
 
 export const { requirement, check, checks } = section(COMMON);
 
-/** Characters of a path above which a server may answer 414 instead of 404. */
+/** Number of characters in a path above which a server may answer 414 instead of 404. */
 const LONG_PATH = 1000;
 
 const noRoute = routes.requirement({
@@ -140,7 +140,7 @@ function malformedBodies(mark: string): MalformedBody[] {
   ];
 }
 
-/** Length of a body above which a server may close the connection without reading it. */
+/** Number of bytes in a body above which a server may close the connection without reading it. */
 const LARGE_BODY = 1_000_000;
 const UPLOAD_MS = 10_000;
 

@@ -30,9 +30,9 @@ export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacit
   };
 }
 
-/** Longest time from `iat` to `exp`, seconds. */
+/** Maximum number of seconds from `iat` to `exp`. */
 const LIFETIME_S = 120;
-/** Tolerated error of a device's clock, seconds. */
+/** Number of seconds by which a device's clock may be wrong. */
 const SKEW_S = 30;
 const MAX_JWT_LENGTH = 8192;
 const MAX_JTI_LENGTH = 128;
@@ -86,10 +86,10 @@ function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
   return jti;
 }
 
-/** Limits the time of a verification, which grows with key and exponent. */
+/** Maximum number of bits in a device's key; larger keys and exponents make each verification slow. */
 const MAX_KEY_BITS = 8192;
 const MAX_EXPONENT = 0xffff_ffffn;
-/** Characters; enough for the PEM of an 8192-bit key. */
+/** Maximum number of characters in a PEM; an 8192-bit key needs fewer. */
 const MAX_PEM_LENGTH = 4096;
 
 /** Throws PlatformError 400 unless `pem` is an RSA public key of `minBits` to 8192 bits. */
@@ -152,7 +152,7 @@ export function sessionTokens(options: {
       const subject = jwt?.claims['sub'];
       if (!jwt || typeof subject !== 'string') return undefined;
       const device = deviceById(subject);
-      // Only this platform has the key, so issuer and audience need no check.
+      // Skips issuer and audience, because only this platform has the key.
       if (!device || device.status === 'archived' || !verifiedHs256(jwt, secretOf(device))) return undefined;
       return clock.now() < Number(jwt.claims['exp']) * 1000 ? device : undefined;
     },

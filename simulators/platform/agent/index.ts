@@ -215,8 +215,8 @@ function agentPlugin(context: AgentContext, dialect: Dialect) {
   const { versionHeader } = DIALECT_NAMES[dialect];
   return async (app: FastifyInstance): Promise<void> => {
     app.removeAllContentTypeParsers();
-    // Routes parse their bodies, because a token request has no body despite its JSON content type. 65,536 bytes hold
-    // any public key.
+    // Routes parse bodies themselves, because a token request has a JSON content type but no body. Any public key fits
+    // into 65,536 bytes.
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 65_536 }, (_request, raw, done) => done(null, raw));
     app.setErrorHandler(sendError);
     app.setNotFoundHandler((request, reply) => {
@@ -266,9 +266,9 @@ export interface AgentSideOptions {
   /** PEM certificate and key of the embedded broker. Default: plain TCP. */
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
   dialect: Dialect;
-  /** Smallest RSA key accepted from a device, bits. Default 2048. */
+  /** Minimum number of bits in a device's RSA key. Default 2048. */
   minKeyBits?: number | undefined;
-  /** Lifetime of a device token, milliseconds. Default one hour. */
+  /** Milliseconds until a device token expires. Default: one hour. */
   tokenLifetimeMs?: number;
   clock?: Clock;
   log?: Logger | undefined;

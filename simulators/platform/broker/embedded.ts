@@ -9,7 +9,9 @@ import { agentTopics } from '../../../harness/contract/agent.ts';
 import { BACKLOG, toldHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-/** Bytes. The MQTT parser buffers an incomplete packet, so an unknown client must not announce a large one. */
+/**
+ * Maximum number of bytes in a CONNECT packet, because the MQTT parser buffers incomplete packets of unknown clients.
+ */
 const LARGEST_CONNECT = 16_384;
 const LARGEST_PACKET = 65_536;
 
@@ -29,8 +31,8 @@ function limitPackets(client: Client, onTooLarge: (error: Error) => void): void 
   };
 }
 
-// For n robots, aedes compares n retained topics with n subscriptions: n² matches. Access rules forbid wildcards, so
-// that a map suffices.
+// Aedes compares every retained topic with every subscription, which is slow for many robots. Access rules forbid
+// wildcards, so a map suffices.
 
 interface RetainedStore {
   storeRetained(packet: { topic: string; payload: Buffer; qos: 0 | 1 | 2 }): Promise<void>;
@@ -42,7 +44,7 @@ function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
   const { persistence } = aedes as unknown as { persistence: RetainedStore };
   persistence.storeRetained = async ({ topic, payload, qos }) => {
     if (payload.length === 0) retained.delete(topic);
-    // The payload may be a view of a larger buffer, which a reference keeps in memory.
+    // Copies the payload, because a view keeps its larger buffer in memory.
     else retained.set(topic, { cmd: 'publish', topic, payload: Buffer.from(payload), qos });
   };
   persistence.createRetainedStreamCombi = (topics) =>
@@ -69,7 +71,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
   try {
     server = await listen(aedes, sockets, options);
   } catch (error) {
-    // An open broker keeps the process alive.
+    // Closes the broker, because an open broker keeps the process alive.
     await new Promise<void>((resolve) => aedes.close(resolve));
     throw error;
   }
@@ -77,8 +79,8 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
 
   return {
     url: `${options.tls ? 'mqtts' : 'mqtt'}://${toldHost(options.host)}:${port}`,
-    // Bypasses the `publish` of aedes, which takes a QoS 0 message and a concurrent retained one for duplicates and
-    // drops one.
+    // Bypasses `publish` of aedes, which takes a QoS 0 message and a concurrent retained message for duplicates and
+    // drops one of them.
     publish: (deviceId, topic, message, { qos, retain }) => {
       const payload = Buffer.from(JSON.stringify(message));
       const packet = { cmd: 'publish' as const, topic, payload, qos, retain: false, dup: false };
@@ -94,7 +96,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
       await new Promise<void>((resolve) => aedes.close(resolve));
       for (const deviceId of connected.keys()) options.onConnected(deviceId, false);
       connected.clear();
-      // Closes sockets without CONNECT, which aedes does not know.
+      // Destroys the sockets, because aedes does not know sockets that have sent no CONNECT.
       for (const socket of sockets) socket.destroy();
       await Promise.all(ended);
     },

@@ -12,7 +12,7 @@ import type { Broker, BrokerEvents } from './messenger.ts';
 
 const OFFLINE_AFTER_MS = 60_000;
 const PROBE_EVERY_MS = 30_000;
-/** Milliseconds; each tick pings a share of the devices, which spreads the load. */
+/** Milliseconds between ticks; each tick pings a share of the devices, which spreads the load. */
 const TICK_MS = 1_000;
 
 export function presence(options: {
@@ -106,7 +106,7 @@ export async function externalBroker(
       client.publish(topic, JSON.stringify(message), publishOptions);
     },
     heard: devices.seen,
-    // The broker alone can close the connection, so the device only becomes offline.
+    // Marks the device as offline, because only the broker can close the connection.
     disconnect: devices.gone,
     stop: async () => {
       devices.stop();
@@ -120,7 +120,7 @@ async function open({ url, ...credentials }: ExternalBrokerOptions, host: string
   let client: MqttClient | undefined;
   try {
     const protocol = { protocolVersion: 4 as const, clientId: `platform-${randomUUID()}` };
-    // `keepalive` in seconds. A ping queued during an outage is useless.
+    // `keepalive` counts seconds, the others milliseconds. Queues no pings, because a ping from an outage is useless.
     const patience = { connectTimeout: 10_000, reconnectPeriod: 1_000, keepalive: 20, queueQoSZero: false };
     client = await connectAsync(url, { ...credentials, ...protocol, ...patience }, false);
     client.on('error', () => {});

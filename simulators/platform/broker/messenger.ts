@@ -16,7 +16,7 @@ export interface Broker {
   stop(): Promise<void>;
 }
 
-/** `payload`: valid during the call only. */
+/** `payload` is valid during the call only. */
 export interface BrokerEvents {
   onPong(deviceId: string, payload: Buffer): void;
   onConnected(deviceId: string, connected: boolean): void;

@@ -1,4 +1,4 @@
-/** Newest requests to a platform for its page, with shortened bodies and masked secrets. */
+/** Keeps the newest requests to a platform for its page, with shortened bodies and masked secrets. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -10,7 +10,7 @@ import type { KeyRing } from '../keys.ts';
 
 export const KEPT_REQUESTS = 500;
 const SHOWN_BODY = 16_384;
-/** Extra bytes, so that a secret across the cut is masked whole. */
+/** Exceeds the shown part, so that a secret across its end is masked whole. */
 const KEPT_BODY = SHOWN_BODY + 4_096;
 const SHOWN_TEXT = 500;
 
@@ -61,7 +61,7 @@ export class Exchanges {
     return this.#count;
   }
 
-  /** Must precede the routes, because only later routes inherit the hook. */
+  /** Call before registering routes, because only later routes inherit the hook. */
   listenTo(app: FastifyInstance): void {
     // Runs first, because fastify answers some requests without its hooks.
     app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>
@@ -151,7 +151,7 @@ export class Exchanges {
   }
 }
 
-/** A copy lets the garbage collector free a large body. */
+/** Copies the start of a large body, so that the garbage collector can free the body. */
 function partOf(body: unknown): Part | undefined {
   if (typeof body === 'string') {
     const text = body.length > KEPT_BODY ? Buffer.from(body.slice(0, KEPT_BODY)) : body;

@@ -207,7 +207,7 @@ export class PlatformConsole implements AsyncDisposable {
         const { said, answer } = act(this.#control, String(body['id'] ?? body['name']), body);
         const items = [{ at: Date.now(), what: this.#exchanges.hidden(said) }];
         this.#feed.change({ append: 'deeds', items, keep: KEPT });
-        // Other fields may hold secrets, which are masked only in the page's document.
+        // Returns the id only, because other fields may hold secrets, which are masked only in the page's document.
         return answer !== undefined && 'id' in answer ? { id: answer.id } : {};
       },
     ]);

@@ -26,7 +26,7 @@ export async function serveControl(
 ) {
   const app = fastify({
     forceCloseConnections: true,
-    // A longer id gets fastify's own error instead of the answer for an unknown device.
+    // Allows long ids, because fastify answers an id above its limit with its own error.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, () => {}),
   }) as unknown as FastifyInstance;

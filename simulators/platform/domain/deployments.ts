@@ -41,7 +41,7 @@ export function recorded(now: string, after: string, reported = now): string {
   return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();
 }
 
-/** Writes a step without checking that the step is allowed. */
+/** Writes a step without checking whether it is allowed. */
 export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_at, ...step }: Step): DeploymentRow {
   const now = timestamp(core.clock);
   const changes: Partial<DeploymentRow> = { updated_at: now, ...step };
@@ -165,7 +165,7 @@ function target(core: Core, row: DeploymentRow): DeploymentRow {
   return queued;
 }
 
-/** Other staged deployments assume the previous configuration of the device. */
+/** Marks the other staged deployments as drifted, because they assume the previous configuration of the device. */
 function drift(core: Core, cause: DeploymentRow): void {
   const staged = { device_id: cause.device_id, activity_status: 'staged' } as const;
   for (const other of core.store.collections.deployment.where(staged)) {

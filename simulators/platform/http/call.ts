@@ -12,7 +12,7 @@ import type { Rows } from '../store/rows.ts';
 import { filterUp } from '../versions.ts';
 
 const EXPAND_LEVELS = 4;
-/** Bound against hostile queries; real clients send far fewer values. */
+/** Maximum number of values in a filter; real clients send far fewer. */
 const FILTER_VALUES = 1000;
 
 const refuse = (parameter: string, message: string, accepted: readonly string[]) =>
@@ -30,8 +30,8 @@ export function valuesOf(query: Query, name: string): readonly string[] {
 }
 
 /**
- * Published clients repeat a list parameter, or separate its items by `,` or `|`. `isOne` keeps a text with commas
- * whole.
+ * Published clients repeat a list parameter, or separate its items by `,` or `|`. `isOne`: true for a single item with
+ * commas.
  */
 const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = () => false): string[] =>
   texts
@@ -63,7 +63,7 @@ export function readFilters(
   return filters;
 }
 
-/** Throws PlatformError 400 for a field that does not sort. */
+/** Throws PlatformError 400 for a field that cannot sort the list. */
 export function readOrder(query: Query, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
   if (query['order_by'] === undefined) return [];
   const { orders } = RESOURCES[kind];

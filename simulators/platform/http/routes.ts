@@ -62,7 +62,7 @@ function headerText(headers: RequestHeaders, name: string): string | undefined {
 }
 
 const DEEPEST = 64;
-/** Most members and items of a body; checking more of them blocks all other clients. */
+/** Maximum number of members and items in a body; checking more would block all other clients. */
 const MOST_VALUES = 10_000;
 
 const refuse = (message: string) => new PlatformError(400, 'invalid_json', message);
@@ -82,7 +82,7 @@ export function readJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** Bounds nesting and number of values, and refuses repeated members, of which JSON.parse keeps the last. */
+/** Refuses deep nesting, too many values, and repeated members, of which JSON.parse keeps only the last. */
 function checkStructure(text: string): void {
   const open: (Set<string> | undefined)[] = [];
   let literal = '';
@@ -111,7 +111,7 @@ function checkStructure(text: string): void {
   }
 }
 
-/** Half a surrogate pair cannot be sent back in UTF-8 unchanged. */
+/** Refuses half a surrogate pair, which UTF-8 cannot encode. */
 function checkText(value: unknown): void {
   if (typeof value === 'string') {
     if (!value.isWellFormed()) throw refuse('the request body contains half a surrogate pair');

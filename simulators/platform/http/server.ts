@@ -96,7 +96,6 @@ function serveDocuments(app: FastifyInstance, names: DialectNames, server: strin
   });
 }
 
-/** Base path (specification section 9). */
 export const BASE_PATH = '/beta';
 const BODY_LIMIT = 4 * 1024 * 1024;
 
@@ -118,10 +117,10 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const { connected, delayMs } = core.behaviour;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    // A longer id gets the answer for an unknown route instead of the answer for an unknown resource.
+    // Allows long ids, because fastify answers an id above its limit as an unknown route.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
-    // Milliseconds until a request that never ends is refused.
+    // Milliseconds within which a client must send its whole request.
     requestTimeout: 60_000,
     clientErrorHandler: (error, socket) => answerClientError(core, error, socket as Socket),
     ...(tls && { https: tls }),
@@ -152,7 +151,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   return app;
 }
 
-/** A route for all paths answers in `onRequest`, before the body is read. */
+/** Refuses unknown paths in `onRequest`, before the body is read. */
 function refuseOthers(app: FastifyInstance, nothing: string): void {
   app.setNotFoundHandler((request) => {
     throw unknownRoute(request.method, request.raw.url ?? '', nothing);

@@ -120,7 +120,7 @@ type Refer = (kind: keyof SeedFile, name: string, field: string | number) => str
 
 const FORMAT = 'json';
 
-/** Throws SeedError, and then creates nothing. */
+/** Creates nothing if it throws SeedError. */
 export function applySeed(core: Core, read: ReadSeed): void {
   const online = core.store.write(() => {
     const ids = makeAll(core, read);
@@ -181,7 +181,7 @@ function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   return ids;
 }
 
-/** Checks statuses at the end, because later deployments change the statuses of earlier deployments. */
+/** Checks statuses after all deployments, because later deployments change the statuses of earlier deployments. */
 function requireStates(core: Core, { seed, errorAt }: ReadSeed, ids: Ids): void {
   for (const [at, { status: wanted = 'deployed' }] of (seed.deployments ?? []).entries()) {
     const { status } = VIEWS.deployment(core, findRow(core, 'deployment', ids.get(`deployments/${at}`) ?? ''));

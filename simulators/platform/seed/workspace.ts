@@ -243,7 +243,7 @@ function seedHistory(core: Core, dice: Random, releases: readonly SeededRelease[
   const { device: deviceRows, deployment: deploymentRows } = core.store.collections;
   const drafts: Draft[] = [];
   let turn = 0;
-  // Millions of deployments need much memory and show nothing new.
+  // Limits the history, because millions of deployments need much memory and show nothing new.
   for (let seq = 1; seq <= Math.min(devices, 20_000); seq++) {
     const device = deviceRows.bySeq(seq);
     if (device === undefined || device.status === 'inactive') continue;

@@ -18,7 +18,7 @@ export class Collection<Row extends BaseRow> {
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
   #last: number;
-  /** Reports an inserted or updated row; without `seq`, many rows changed. */
+  /** Called after a row was inserted or updated; without `seq`, after many rows changed. */
   onChange: (seq?: number) => void = () => {};
 
   constructor(database: DatabaseSync, spec: TableSpec, defer: Defer) {

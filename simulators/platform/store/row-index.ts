@@ -1,4 +1,4 @@
-/** In-memory index of a table, because OFFSET in SQL reads every earlier row: too slow for a million devices. */
+/** In-memory index of a table; OFFSET in SQL reads every earlier row, which is too slow for a million devices. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Filters } from './order.ts';
 import type { BaseRow, TableSpec } from './rows.ts';
@@ -63,7 +63,7 @@ export class RowIndex {
     const { table, facets } = this.#spec;
     const columns = ['seq', 'created_at', ...facets].join(', ');
     const rows = this.#database.prepare(`SELECT ${columns} FROM ${table} ORDER BY created_at ASC, id DESC`);
-    // A million row objects take more memory than the whole index; arrays take less.
+    // Reads rows as arrays, because a million row objects take more memory than the whole index.
     rows.setReturnArrays(true);
     for (const [seq, createdAt, ...values] of rows.iterate() as unknown as Iterable<[number, string, ...unknown[]]>)
       this.#place(this.#size, seq, createdAt, values);

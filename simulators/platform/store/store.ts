@@ -82,7 +82,7 @@ export class Store {
     return this.#queued;
   }
 
-  /** A rollback may leave gaps in the numbers. */
+  /** Returns the next place in the queue; a rollback may leave gaps. */
   nextInQueue(): number {
     this.#queued += 1;
     return this.#queued;
@@ -172,7 +172,7 @@ function openAlone(path: string): DatabaseSync {
   }
 }
 
-/** Only the owner may read deployments and device keys. */
+/** Creates a file that only its owner may read, because it holds deployments and device keys. */
 function createPrivate(path: string): void {
   try {
     closeSync(openSync(path, NEW_FILE, SECRET_MODE));

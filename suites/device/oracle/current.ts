@@ -178,7 +178,10 @@ export class CurrentDeployment {
       });
   }
 
-  /** Waits for the files to go. A copy elsewhere counts unless the current deployment has a file of that name. */
+  /**
+   * Waits until the files are gone, and returns a file that stays. A copy in another place counts unless the current
+   * deployment has a file of that name.
+   */
   async #stillThere(files: readonly ConfigFile[]): Promise<ConfigFile | undefined> {
     if (files.length === 0) return undefined;
     const { t } = this.#real;

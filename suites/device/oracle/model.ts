@@ -23,7 +23,9 @@ export interface Owed {
   after: bigint;
   upTo: bigint;
   types?: readonly string[] | undefined;
-  /** Allows any first event, since no section defines the cursor, but no gap after it. */
+  /**
+   * True if the stream may begin at any event, since no section defines the cursor; a later gap is still a departure.
+   */
   beginsAnywhere?: boolean;
 }
 

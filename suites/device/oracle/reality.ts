@@ -63,7 +63,7 @@ export class Reality {
   readonly current: CurrentDeployment;
   situation: Situation = 'plain';
   #keeps = 0;
-  /** Timestamps seen with fractions of a second; other timestamps may be cut to whole seconds. */
+  /** Timestamps seen with fractions of a second; a device may cut other timestamps to whole seconds. */
   readonly #fractions = new Set<string>();
   clients: Client[] = [];
   readonly remarked: Departure[] = [];
@@ -76,7 +76,7 @@ export class Reality {
     this.streams = streams;
     this.ledger = new Ledger(newest);
     this.current = new CurrentDeployment(this);
-    // Closes a stream but keeps the last, because a device may serve few at once.
+    // Closes one stream to make room for another, but keeps the last; a device may serve few streams at once.
     streams.makeRoom = async () => {
       const open = this.clients.filter(({ subscription }) => subscription.stream.ended === undefined);
       const least = open.find(({ stays }) => !stays) ?? open[1];
@@ -220,7 +220,7 @@ export class Reality {
     await client.subscription.close();
   }
 
-  /** `since`: start of the command, in milliseconds since 1970. `born`: its first event. */
+  /** `since`: start of the command, in milliseconds since 1970. `born`: first event of the command. */
   async settle(published: Published, since: number, born = published.first): Promise<void> {
     const { ledger, t } = this;
     const { first, last, count } = published;
@@ -248,7 +248,7 @@ export class Reality {
     t.saw('publications', count);
   }
 
-  /** `born`: first event of a command, and the start of the command in milliseconds since 1970. */
+  /** `born`: first event of the command, and the start of the command in milliseconds since 1970. */
   async catchUp(closed: bigint, born?: { since: number; first: bigint }): Promise<void> {
     const { ledger } = this;
     for (const client of this.clients) {

@@ -70,13 +70,13 @@ export const compactAway = (): Command => ({
   },
 });
 
-/** Events; a log of longer retention is filled in batches, since it may already be full. */
+/** Number of retained events above which a log is filled in batches, since it may already be full. */
 const LONG_LOG = 2000;
 const FIRST_BATCH = 101;
 const OLDEST_BYTES = 10_000;
 const USUAL_RETENTION = 500;
 const FILLING_MS = 20_000;
-/** Events; a longer replay takes too long to read. */
+/** Maximum number of events to replay; a longer replay takes too long to read. */
 const MOST_REPLAYED = 2500n;
 
 async function openAtBoundary(real: Reality): Promise<void> {

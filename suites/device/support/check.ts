@@ -26,7 +26,7 @@ export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: WaitKi
 export const recordSuccess = ({ session }: Device, kind: WaitKind, ms: number): void =>
   session.waits.device.succeeded(kind, ms);
 
-/** A timeout shortens later waits of this kind in all checks. */
+/** Records a timeout, which shortens later waits of this kind in all checks. */
 export const recordTimeout = ({ session, lenient }: Device, kind: WaitKind): void =>
   session.waits.device.timedOut(kind, lenient);
 

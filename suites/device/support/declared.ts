@@ -18,7 +18,7 @@ export function watchedControl(control: Control, { session, info }: Pick<Device,
     }
     if (call.name !== 'compact') return;
     const earliest = BigInt((answer as ControlCompacted).earliest_id);
-    // A batch that compaction has cut counts as removed.
+    // Counts a batch as removed once compaction has removed its first event.
     const left = session.get(PUBLISHED).filter(({ first }) => first >= earliest);
     session.set(PUBLISHED, left);
     const kept = left.reduce((sum, { count }) => sum + count, 0);
@@ -39,6 +39,9 @@ export function watchedControl(control: Control, { session, info }: Pick<Device,
   });
 }
 
-/** True if the refusal denies the capability: control need not reach every state or remove every deployment. */
+/**
+ * True if a refusal of the call contradicts the declared capability; control may refuse removals and particular
+ * deployments.
+ */
 const isPlain = (call: ControlCall): boolean =>
   call.name !== 'remove' && (call.name !== 'deploy' || Object.keys(call.request).length === 0);

@@ -146,7 +146,7 @@ export interface ConfigFile {
   content: string;
 }
 
-/** A unique name lets checks find the file wherever the device puts it. */
+/** Names the file uniquely, so that checks find the file wherever the device puts it. */
 export const configFile = (content: string): ConfigFile => ({
   filepath: `/etc/robot/${uniqueName('config')}.json`,
   content,
@@ -158,7 +158,7 @@ export function configRoot(t: Device): string {
 
 export interface FoundFile {
   text: string;
-  /** True at the full path, below the root or a subdirectory; false if only the file name matches. */
+  /** True at the full path below the root or below a subdirectory of it; false if only the file name matches. */
   inPlace: boolean;
 }
 

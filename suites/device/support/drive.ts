@@ -32,8 +32,8 @@ export async function publishUnread(t: Device, count: number): Promise<Published
 }
 
 /**
- * Publishes an event and subscribes after it, since compaction may have removed an earlier cursor. A slow device reuses
- * the last published event.
+ * Publishes an event and subscribes after it, since compaction may have removed an earlier cursor. On a slow device,
+ * reuses the last published event.
  */
 export async function subscribeAtKnownCursor(
   t: Device,
@@ -135,7 +135,7 @@ export function eventBudget(t: Device, wanted: number): number {
   return Math.max(1, Math.min(wanted, mostEvents(t), countWithin(wanted, eachMs, BATCH_MS)));
 }
 
-/** Number up to `wanted` that fits into `withinMs`; at least 2, because one event has no order. */
+/** Number of events, up to `wanted`, that fit into `withinMs`; at least 2, because one event has no order. */
 export const countWithin = (wanted: number, eachMs: number, withinMs: number): number =>
   eachMs * wanted <= withinMs ? wanted : Math.max(2, Math.floor(withinMs / eachMs));
 

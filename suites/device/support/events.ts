@@ -51,7 +51,7 @@ export function integerIn(text: string, key: string): bigint | undefined {
   return source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : undefined;
 }
 
-/** Number of events to remember, and the most characters of a remembered event. */
+/** Maximum number of remembered events, and maximum number of characters in each. */
 const REMEMBERED = 2000;
 export const LONGEST_REMEMBERED = 2000;
 
@@ -99,7 +99,7 @@ export function showFrame(frame: SseFrame): string {
   return JSON.stringify(lines.slice(0, 12).join('\n'));
 }
 
-/** Shows ids as ranges, such as `[7, 9–3250] (3243)`, without the middle of many ranges. */
+/** Shows ids as ranges, such as `[7, 9–3250] (3243)`, and omits the middle of a long list of ranges. */
 export function showIds(events: readonly { id: bigint }[]): string {
   const ranges: { from: bigint; to: bigint }[] = [];
   for (const { id } of events) {

@@ -7,9 +7,9 @@ import { DECIMAL, showFrame } from './events.ts';
 import { CURRENT, OPEN_STREAMS } from './requests.ts';
 import type { Subscription } from './subscription.ts';
 
-/** Heartbeat intervals of silence after which a comment counts as a heartbeat. */
+/** Minimum silence before a comment that counts as a heartbeat, in heartbeat intervals. */
 const BY_THE_CLOCK = 0.25;
-/** Longest silence allowed on an idle stream, in heartbeat intervals. */
+/** Maximum silence on an idle stream, in heartbeat intervals. */
 const LATE = 1.5;
 /** Milliseconds without an idle time before the watch asks for quiet; after three times as long it gives up. */
 const GIVE_UP_MS = 120_000;
@@ -85,7 +85,7 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
 
 const SHORT_WAIT_MS = 200;
 
-/** Keeps comments that follow a silence; only counts the rest, which may be endless. */
+/** Keeps comments that follow a silence; only counts the other comments, which may be endless. */
 class ByTheClock {
   readonly found: SseComment[] = [];
   count = 0;
@@ -142,7 +142,7 @@ class HeartbeatWatch {
     return this.#lastSignAt - this.#lastEventAt;
   }
 
-  /** Prefers comments with the text `heartbeat`; without any, takes all timed comments. */
+  /** Returns the comments with the text `heartbeat`; if there are none, all comments that follow a silence. */
   heartbeatsByTheClock(): readonly SseComment[] {
     return this.#named.count > 0 ? this.#named.found : this.#all.found;
   }
@@ -223,7 +223,7 @@ class HeartbeatWatch {
 const isEvent = ({ id, event, data }: SseFrame): boolean =>
   DECIMAL.test(id ?? '') && parseObject(data ?? '') !== undefined && !/heart-?beat|keep-?alive/i.test(event ?? '');
 
-/** Expects that only events move a client's cursor; a block without data may set it right after opening. */
+/** Expects that only events move a client's cursor; right after the opening, a block without data may set it, too. */
 export function expectCursorKept(t: Device, { stream }: Subscription): void {
   const opening = stream.openedAt + BY_THE_CLOCK * t.heartbeatSeconds * 1000;
   let last: string | undefined;
@@ -262,7 +262,7 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
   }
 }
 
-/** Bytes above which a stream counts as busy; one or two checks publish less. */
+/** Number of bytes above which a stream counts as busy; one or two checks publish less. */
 const BUSY_BYTES = 16_384;
 
 /** A device may end a busy stream, since clients resume it; the check is then undecided. */
@@ -275,7 +275,7 @@ function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
 }
 
 interface Slowness {
-  /** Longest delay so far, in milliseconds. */
+  /** Milliseconds of the longest delay so far. */
   worst(): number;
   measured(): Promise<void>;
   stop(): void;

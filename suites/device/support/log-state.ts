@@ -8,9 +8,9 @@ interface LogState {
   /** Newest event known at the last compaction or stop. */
   readonly changedAt: bigint;
   readonly newest: bigint | undefined;
-  /** Smallest distance between successive ids, since ids may have gaps. */
+  /** Minimum distance between successive ids, since ids may have gaps. */
   readonly step: number | undefined;
-  /** Number of events that may follow the newest, from deployments and failed calls. */
+  /** Maximum number of events that deployments and failed calls may have added after the newest event. */
   readonly more: number;
   /** Number of events in calls that control has not answered. */
   readonly asked: number;
@@ -61,7 +61,7 @@ export function recordPublishing({ session }: Driven, count: number): (first?: b
     });
 }
 
-/** Most events of a deployment, including events of the deployment that it replaces. */
+/** Maximum number of events of a deployment, including events of the deployment that it replaces. */
 export const EVENTS_OF_A_DEPLOYMENT = 4;
 
 export function recordDeployment({ session }: Driven): void {

@@ -26,7 +26,7 @@ export interface LogStretch {
 }
 
 const MOST_EVENTS = 1500;
-/** Least events of a stretch, because one event has no order. */
+/** Minimum number of events in a stretch, because one event has no order. */
 const LEAST_STRETCH = 2;
 /** Milliseconds to fill a log; a slow device gets fewer events. */
 export const fillingMs = ({ session }: Device): number => (session.isMostlySlow('publish') ? 2000 : 6000);

@@ -177,7 +177,7 @@ export async function currentDeployment(t: Device, http?: HttpClient): Promise<R
 export interface OddRequest {
   name: string;
   parts: (string | Buffer)[];
-  /** Number of complete answers, unless the device may hang up. Default: 1. */
+  /** Number of complete answers due, unless the device may hang up. Default: 1. */
   answers?: number;
   methods?: string[];
   mayHangUp?: boolean;

@@ -9,14 +9,14 @@ export class TooFewRetained extends TooLittleSeen {
   override name = 'TooFewRetained';
 }
 
-/** Assumed until cursors show how many events the log keeps. */
+/** Number of events that the log is assumed to keep until cursors show the real number. */
 const ASSUMED_RETENTION = 200;
 export const EVENTS_OF_EVERY_KIND = 8;
 
 interface Observed {
-  /** Most events after a served cursor. */
+  /** Maximum number of events seen after a served cursor. */
   served: number;
-  /** Fewest events after a cursor that got 410. */
+  /** Minimum number of events seen after a cursor that got 410. */
   refused: number;
 }
 
@@ -30,7 +30,7 @@ function retentionOf({ info, session }: Device): number {
 /** Number of events that surely remain after a cursor: a quarter of the retention, because others publish, too. */
 const certainlyKept = (t: Device): number => Math.floor(retentionOf(t) / 4);
 
-/** Maximum number of events that may follow a cursor while the log still has its event. */
+/** Maximum number of events that may follow a cursor while the log still has the cursor's event. */
 export const mostEvents = (t: Device): number =>
   Math.max(certainlyKept(t), Math.min(3, Math.floor(retentionOf(t) / 2)));
 

@@ -5,7 +5,7 @@ import type { Device } from './check.ts';
 import type { Streams } from './streams.ts';
 import { Subscription } from './subscription.ts';
 
-/** Bytes of a sample; the log may be much longer. */
+/** Maximum number of bytes in a sample; the log may be much longer. */
 const SAMPLE_BYTES = 500_000;
 
 interface Extent {

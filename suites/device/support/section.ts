@@ -9,7 +9,7 @@ import { watchedControl } from './declared.ts';
 import { mostEvents, TooFewRetained } from './retention.ts';
 import { type Streams, withStreams } from './streams.ts';
 
-/** Most events that concurrent checks may publish while a check reads. */
+/** Maximum number of events that concurrent checks may publish while a check reads. */
 const EVENTS_OF_OTHERS = 60;
 
 const declare = checks<DeviceContext>();
@@ -52,7 +52,7 @@ export const check = (
 
 export const section = sections(check);
 
-/** Least work for a verdict; excludes publishing, since a check may read events of another check. */
+/** Minimum counts for a verdict; published events do not count, since a check may read events of another check. */
 const usualLeast = (needs: readonly Capability[] = []): Record<string, number> => ({
   requests: 1,
   ...(needs.includes('restart') && { restarts: 1 }),

@@ -167,7 +167,7 @@ export class Streams {
       this.#throttled = true;
       throw new Throttled();
     }
-    // Here, the device has never served more streams at once.
+    // The device has never served more streams at once than this check holds.
     if (isThrottled(stream) && needed && this.#count > 0 && all.most <= this.#count) {
       await stream.close();
       t.notApplicable(servesFew(this.#count));

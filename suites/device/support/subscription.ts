@@ -22,7 +22,7 @@ export interface Probe {
 const LONGEST_MS = 60_000;
 const LOOK_MS = 200;
 
-/** Bytes of events in memory, twice what checks cause; an endless stream ends there. */
+/** Maximum number of bytes of events in memory, twice what checks cause; an endless stream exceeds it. */
 const MOST_BYTES = 48 * 1024 * 1024;
 
 const eventBytes = (text: string): number => 1000 + 2 * text.length;

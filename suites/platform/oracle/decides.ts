@@ -39,7 +39,6 @@ const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 
 
 /** MUST: the specification demands it. SHOULD: only the published API document demands it. */
 const ROWS: readonly Row[] = [
-  // Section 5
   must('platform.auth.key-required', 'served', { also: ({ exchange }) => exchange.key === 'none' }),
   should('platform.auth.key-required', 'unrefused', { also: ({ exchange }) => exchange.key === 'none' }),
   // A hexadecimal key may be valid in either case.
@@ -52,14 +51,12 @@ const ROWS: readonly Row[] = [
   should('platform.auth.scope', ['served', 'refused', 'unrefused'], {
     also: ({ exchange }) => exchange.key === 'limited',
   }),
-  // Section 9: versions
   should('platform.version.end-of-life', REFUSAL, { member: /end of life$/ }),
   should('platform.version.malformed', REFUSAL, { member: /malformed$/ }),
   should('platform.version.unknown', REFUSAL, { member: /never released$/ }),
   should('platform.robust.references', REFUSAL),
   must('platform.deployment.removing', 'foreign', { kind: 'deployment' }),
   must('platform.device.archived', 'foreign', { kind: 'device' }),
-  // Sections 2.6 and 8: lists
   must('platform.list.envelope', 'status', { also: ({ exchange }) => exchange.operation.list === true }),
   should('platform.list.envelope', 'media', { also: ({ exchange }) => exchange.operation.list === true }),
   should('platform.ping.success', 'shape', { also: isPing, member: /(short|of another code)$/ }),
@@ -95,7 +92,6 @@ const ROWS: readonly Row[] = [
   must('platform.version.supported', 'error', { also: ({ exchange }) => exchange.operation.method === 'GET' }),
   should(['platform.robust.fields', 'platform.group.tree'], 'error', { also: isAboutGroups }),
   should('platform.robust.fields', 'error'),
-  // Section 2.2
   should(['platform.list.created', 'platform.list.page-size'], 'unlisted'),
   should('platform.list.items', 'plural'),
   should('platform.deployment.shape', 'incomplete'),
@@ -130,7 +126,6 @@ const ROWS: readonly Row[] = [
   should('platform.timestamps', 'timestamp', { member: /without a zone$/ }),
   must('platform.timestamps', 'timestamp'),
   must('platform.list.items', 'value', { member: /\/object$/ }),
-  // Section 2.1
   must('platform.deployment.shape', 'shape', { kind: 'deployment', member: /\/\w+_?\w+$/ }),
   must('platform.deployment.created', ['value', 'effect'], { kind: 'deployment', member: /\/description$/ }),
   must(['platform.deployment.same', 'platform.deployment.created'], ['value', 'effect'], {
@@ -148,7 +143,6 @@ const ROWS: readonly Row[] = [
     kind: 'deployment',
     member: /\/(queued|deployed|archived)_at$/,
   }),
-  // Section 9: additions of a version
   must('platform.config-type.slug', ['value', 'effect', 'side-effect'], { kind: 'config_type', member: /\/slug$/ }),
   must('platform.schema.slots', ['value', 'effect', 'lacking', 'shape'], { member: /\/instance_(slots|filepath)$/ }),
   must('platform.config-instance.yaml', ['value', 'effect'], { member: /\/content in yaml$/ }),

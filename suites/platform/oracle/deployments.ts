@@ -40,7 +40,7 @@ async function waitForTarget(ex: Explorer, record: KnownRecord, isDue: (target: 
 
 const isArchived = (target: unknown): boolean => target === 'archived';
 
-/** Section 9, rule 3, on new devices without any deployment. */
+/** Tries the values of `parent_id` (specification section 9, rule 3) on new devices without any deployment. */
 export async function parents(ex: Explorer, world: World): Promise<void> {
   if (!ex.versions.includes(VERSION) || world.parts.length === 0) return;
   const device = await world.writes.device(VERSION);
@@ -147,7 +147,9 @@ async function atOnce(ex: Explorer, { writes, parts: [part], deployments }: Worl
   ex.hold(last, made.length === 1, about, expected, `${made.length} were created`);
 }
 
-/** Section 2.2: an archived deployment cannot be deployed, and a drifted deployment only after a review. */
+/**
+ * Checks that an archived deployment cannot be deployed, and a drifted deployment only after a review (section 2.2).
+ */
 export async function ends(ex: Explorer, world: World): Promise<void> {
   const { writes, parts } = world;
   const [device, another] = [await writes.device(ex.newest), await writes.device(ex.newest)];

@@ -15,14 +15,14 @@ export const DIFFERENCE_KINDS = [
   /** Requested expansion that is missing or wrong. */ 'expansion',
   'shape',
   /** Deployment that lacks a member of section 2.1. */ 'incomplete',
-  /** Name of the list in place of the item's type in `object`. */ 'plural',
-  /** Name in any script, neither kept nor refused; `failed`: failed deployment that stays active. */ 'name',
+  /** Item whose `object` names the list instead of the item's type. */ 'plural',
+  /** Name that the platform neither keeps nor refuses; `failed`: failed deployment that stays active. */ 'name',
   'failed',
   /** Wrong treatment of `parent_id` (section 9); `targets`: wrong target deployments afterwards. */
   'parent',
   'targets',
   /** Archived or drifted deployment that is deployed. */ 'revived',
-  /** Timestamp that contradicts the history of a deployment; `odd-moment`: with another possible reason. */
+  /** Timestamp that contradicts the history of a deployment; `odd-moment`: the difference may have another reason. */
   'moment',
   'odd-moment',
   /** Group that is its own ancestor. */ 'circle',
@@ -62,9 +62,9 @@ export interface Comparison {
 export interface Difference extends Comparison {
   exchange: Exchange;
   member?: string | undefined;
-  /** Record that other clients may have changed. */
+  /** Id of a record that other clients may have changed. */
   id?: string | undefined;
-  /** Record whose state decides the finding, and which is read again first. */
+  /** Id of the record whose state decides the finding, and which is read again first. */
   restsOn?: string | undefined;
   expected: string;
   actual: unknown;

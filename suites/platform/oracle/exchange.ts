@@ -3,7 +3,7 @@ import type { Asked } from '../../../harness/client/happening.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 
-/** Keys that were never issued but resemble the valid key, in words for a finding. */
+/** Words in a finding for keys that resemble the valid key but were never issued. */
 const WRONG = {
   changed: 'with another first character in the key',
   cut: 'without the last character of the key',

@@ -286,13 +286,13 @@ export class TooSlow extends TooLittleSeen {
   }
 }
 
-/** Unanswered requests after which an operation is no longer sent, because each costs the run's patience. */
+/** Maximum number of unanswered requests of one operation, because each costs the run's patience. */
 const MOST_SILENCES_OF_ONE = 2;
 /** Number of silent operations after which the platform counts as hanging. */
 const MOST_SILENT = 3;
 /** Milliseconds by which a clock may be adjusted between two creations. */
 const CLOCK_MS = 60_000;
-/** Pages of a list to read; a longer list is not compared. */
+/** Maximum number of pages to read; a longer list is not compared. */
 const MOST_PAGES = 10;
 const EFFECTS: ReadonlySet<string> = new Set(['effect', 'side-effect']);
 

@@ -55,7 +55,7 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
   ex.hold(exchange, done === undefined, { what: 'served', kind, path: ` ${why}` }, expected, done);
 }
 
-/** Every write in each version; the platform accepts each of them with a valid key. */
+/** Lists every write in each version; the platform accepts each of them with a valid key. */
 function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undefined): Ask[] {
   const [ended] = END_OF_LIFE_VERSIONS;
   const asks = (version: string, has: SupportedVersion, key: () => Ask['key']): Ask[] =>
@@ -96,7 +96,7 @@ function bodyOf(
 }
 
 const PINGS = 3;
-/** Nanoseconds; section 2.5 allows up to 10 seconds. */
+/** Timeouts of pings in nanoseconds; section 2.5 of the specification allows up to 10 seconds. */
 const TIMEOUTS = [5000, 1000, 10_000].map((ms) => ms * MILLISECOND_NANOS);
 
 export async function pings(ex: Explorer, offline: string | undefined): Promise<void> {

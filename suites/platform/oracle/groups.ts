@@ -65,7 +65,7 @@ function pathFrom({ model }: Explorer, id: string): string[] {
 
 const isCircle = (path: readonly string[]): boolean => new Set(path).size < path.length;
 
-/** A race shows only sometimes, so several rounds are needed. */
+/** Number of rounds; a race shows only sometimes. */
 const ROUNDS = 3;
 
 /** Moves and renames concurrently; the result must match some order of the accepted writes. */

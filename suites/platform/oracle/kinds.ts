@@ -8,12 +8,12 @@ import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/pla
 export type Holding = 'fixed' | 'written' | 'timely';
 type Promised = Readonly<Partial<Record<'2' | '2.1' | '2.2' | '2.6' | '9' | 'published', string>>>;
 
-/** Section 2: every resource names its type. */
+/** Members of every resource, by the section of the specification that names them. */
 const ALL: Promised = { '2': 'object', '2.6': 'id', published: 'created_at' };
 
 /**
- * Members by the section that names them. A difference in a member of `published`, which only the published document
- * names, is a SHOULD; members of `open` are never compared.
+ * Members by the section of the specification that names them. A difference in a member of `published`, which only the
+ * published document names, is a SHOULD; members of `open` are never compared.
  */
 const KINDS: Readonly<Record<ResourceKind, Readonly<Partial<Record<Holding | 'open', Promised>>>>> = {
   config_type: {

@@ -37,7 +37,7 @@ const asked = (exchange: Exchange, name: string): number | undefined => {
 };
 
 const { limitDefault, limitMaximum, limitMinimum } = LIST_LIMITS;
-/** Largest number that clients usually send; platform.list.clamp.huge covers larger numbers. */
+/** Maximum number that clients usually send; platform.list.clamp.huge judges larger numbers. */
 const USUAL = 2 ** 31 - 1;
 
 function ruleOf(exchange: Pick<Exchange, 'query' | 'rawQuery'>, name: 'limit' | 'offset'): string {

@@ -70,10 +70,10 @@ function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
 /** Tolerated ratio between the speeds of the platform's clock and of this machine's clock. */
 const CLOCK_DRIFT = 1.05;
 const CLOCK_RESOLUTION_MS = 5;
-/** No round trip over a network is shorter. */
+/** Minimum nanoseconds of a round trip over a network. */
 const SHORTEST_TRIP_NANOS = 1000;
 
-/** Section 2.5; recorded traffic may lack the duration of a ping. */
+/** Judges the answer to a ping (section 2.5); recorded traffic may lack the duration of a ping. */
 export function judgePing(judgement: Judgement, { status, json, text, asked }: Exchange): void {
   const { code, round_trip_nanos: trip } = (json ?? {}) as { code?: unknown; round_trip_nanos?: unknown };
   const hold = (isRight: boolean, path: string, expected: string, actual: unknown): void =>

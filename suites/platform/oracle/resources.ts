@@ -136,7 +136,7 @@ class OneResource {
     }
   }
 
-  /** Sections 2.1 and 2.2. */
+  /** Judges the members and statuses of a deployment (sections 2.1 and 2.2). */
   #deployment(): void {
     const item = this.#item;
     const { status, activity_status: activity, error_status: error } = item;
@@ -287,7 +287,9 @@ class OneResource {
     else judgeAt(this.#answer, value, { ...inner, due: due as string | undefined });
   }
 
-  /** Section 9; no section shows the current deployment of a device in lists. */
+  /**
+   * Judges the current release or deployment of a device (section 9); no section shows the current deployment in lists.
+   */
   #current(name: string): void {
     const [value, { exchange, model }] = [this.#item[name], this.#answer];
     const deployed = model.of('deployment').find(({ members }) => {

@@ -13,7 +13,7 @@ import { type Explorer, firstMoved, getOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
 import { requestedItems } from './lists.ts';
 
-/** Milliseconds; outlasts a cache of one second in front of the platform. */
+/** Minimum milliseconds of repeating; a cache in front of the platform may last one second. */
 const CACHED_MS = 1100;
 const READ_AGAIN = 3;
 const MOST_CHANGES = 6;

@@ -28,7 +28,8 @@ export interface World {
 }
 
 export async function makeWorld(ex: Explorer): Promise<World> {
-  // Independent of the seed, since an earlier run with the same seed may have left records of equal names.
+  // Draws names independently of the seed, since an earlier run with the same seed may have left records of equal
+  // names.
   const writes = new Writes(ex, new Names(randomInt(2 ** 31).toString(36)));
   const world: World = { writes, types: [], parts: [], devices: [], groups: [], deployments: [] };
   const keep = <T>(list: T[], made: T | undefined): T | undefined => {

@@ -17,7 +17,7 @@ export class Names {
     this.mark = mark;
   }
 
-  /** Only lowercase letters and digits, since the specification states no rule for names. */
+  /** Uses only lowercase letters and digits, since the specification states no rule for names. */
   next(): string {
     this.#count += 1;
     return `muster${this.mark}x${this.#count}`;
@@ -201,7 +201,7 @@ export class Writes {
     await this.#change(id, deployment, version, { body: {}, predicted: { target_status: target } });
   }
 
-  /** A deployment may change its device and the other deployments of its device. */
+  /** Forgets the states of a device and of its deployments, which a write to one deployment may change. */
   #forgetStates(device: KnownRecord): void {
     const siblings = this.ex.model
       .of('deployment')

@@ -29,7 +29,7 @@ export type ListQuery = Record<string, string | number | readonly string[]> | st
 
 type Collections = [Collection, ...Collection[]];
 
-/** By request headers, since versions may serve different collections. */
+/** Caches the served collections by request headers, since each version may serve others. */
 const SERVED = new Fact(() => new Map<string, Collections>());
 
 /**

@@ -7,7 +7,7 @@ import { describeRequest, describeResponse, NOT_SERVED, ok, type Platform, send 
 
 export const SECOND_NANOS = 1_000_000_000;
 export const MILLISECOND_NANOS = 1_000_000;
-/** Section 8: no ping may wait longer. */
+/** Maximum milliseconds that a ping may wait (specification section 8). */
 export const LONGEST_PING_MS = 10_000;
 
 export const findDevice = async (t: Platform): Promise<string | undefined> =>

@@ -28,7 +28,7 @@ const statusRule = (): Rule => (seen, judge: Judge) => {
 
 type Name = 'limit' | 'offset';
 
-/** A single plain number of at most nine digits; other requirements judge other values. */
+/** Returns a single plain number of at most nine digits; other requirements judge other values. */
 function numberIn(query: URLSearchParams, name: Name): number | undefined {
   const [value, ...others] = query.getAll(name);
   return others.length === 0 && value !== undefined && /^(?:0|-?[1-9]\d{0,8})$/.test(value) ? Number(value) : undefined;
@@ -39,7 +39,7 @@ const isOutOfRange = {
   offset: (value: number): boolean => value < LIST_LIMITS.offsetMinimum,
 } as const;
 
-/** Consecutive sightings that make a finding; a single sighting may come from a changed list or a proxy. */
+/** Number of consecutive sightings that make a finding; a single sighting may come from a changed list or a proxy. */
 const FINDINGS_IN_A_ROW = 2;
 
 const offsetRule = (): Rule => {

@@ -24,7 +24,9 @@ const versionHeaders = ({ headers }: RequestSeen): string[] =>
 const SPECIFIED = DIALECT_NAMES.spec.versionHeader.toLowerCase();
 const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i')]));
 
-/** True if the answer shows that the platform knows the header: it sends it, varies by it, or refuses by its name. */
+/**
+ * True if the answer shows that the platform knows the header: the answer has it, varies by it, or refuses by its name.
+ */
 function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
   // Other values may be the version of a server's build.
   if (VERSION_FORMAT.test(headers[name] ?? '')) return true;
