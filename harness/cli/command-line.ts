@@ -128,7 +128,7 @@ const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable 
     ]),
   );
 
-/** Leaves out options until the user types a dash, because shells offer file names only for an empty answer. */
+/** Offers options only after a dash, because a shell completes file names only if this answer is empty. */
 async function completions(words: readonly string[], loaded: Loaded): Promise<string> {
   const { text } = await parse(declareCommands(root(), loaded), words);
   const begun = words.at(-1)?.startsWith('-') === true;

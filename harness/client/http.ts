@@ -16,7 +16,7 @@ import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from '
 
 /** Characters; a longer address in an error leaves no room for the problem. */
 const LONGEST_SHOWN_URL = 300;
-/** Multiple of `timeoutMs` for the whole answer. */
+/** Time limit of the whole answer, as a multiple of `timeoutMs`. */
 export const LONGEST_ANSWER = 6;
 
 export interface Pending {

@@ -50,7 +50,7 @@ export interface MutationResults {
   readonly flaky: string | undefined;
 }
 
-/** On abort, resolves with the results so far, or rejects if the first run is not over. */
+/** On abort, resolves with the results so far, or rejects if the run on the faithful server is not over. */
 export async function runMutation(world: SubjectSource, options: MutateOptions): Promise<MutationResults> {
   const { listener } = options;
   const { first, taken } = await firstRun(world, options);

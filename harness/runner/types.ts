@@ -34,7 +34,7 @@ export interface Requirement {
 
 /**
  * Use of the target beside other checks.
- * `shared`: only reads; runs beside everything. `publishing`: creates events, and follows its own events by id.
+ * `shared`: only reads; runs beside all but `disruptive`. `publishing`: creates events, and follows its own by id.
  * `exclusive`: drives the target, one check at a time beside `shared` ones.
  * `disruptive`: stops, kills, compacts or crowds the target; runs last and alone.
  */

@@ -86,7 +86,7 @@ function deploymentOf(id: string, wanted: ControlDeployment): Deployment {
   };
 }
 
-/** Calls except `GET /`, which every unwilling control answers. */
+/** Calls that an unwilling control may refuse; it always answers `GET /`. */
 const CALLS = ['deploy', 'remove', 'publish', 'compact', 'stop', 'start'] as const;
 type Call = (typeof CALLS)[number];
 

@@ -37,7 +37,7 @@ export function changed<T extends object>(reference: T, change: Change<T> | unde
   return { ...reference, ...decisions };
 }
 
-/** A change that reads a decision adapts the decision. `prefix` precedes each name. */
+/** A change that calls the reference's decision adapts it, any other replaces it. `prefix` precedes each name. */
 export function effectsOf<T extends object>(reference: T, change: Change<T> | undefined, prefix = ''): Effects {
   if (change === undefined) return new Map();
   const seen = new Set<PropertyKey>();

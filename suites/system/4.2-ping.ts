@@ -29,7 +29,7 @@ async function mustReach(t: System, from: string): Promise<number> {
   // Shorter after an earlier ping stayed unanswered.
   const timeoutMs = t.session.waits.effect.within('ping', t.platform.patienceMs);
   let last: HttpResponse | undefined;
-  // Starts short, because the first ping may come too early; doubles, because many short pings keep a slow agent busy.
+  // The timeout doubles: the first ping may precede the connection of the agent, and many short ones keep an agent busy.
   let nanos = SECOND_NANOS / 4;
   const tryFor = async (timeout_nanos: number): Promise<HttpResponse | undefined> => {
     last = await ping(platformSide(t), t.deviceId, { timeout_nanos });

@@ -138,7 +138,7 @@ it('rolls out although certificates of platform and broker expire on the way, an
     proxy.renew(expired);
     proxy.cut();
   }
-  // Nine tries mean that each of the eight robots has tried.
+  // Eight robots retry one after another, and one try may be under way already.
   const before = broker.tries;
   await poll('robots to be refused', () => broker.tries > before + 8 || undefined, { timeoutMs: 100_000 });
   for (const proxy of [http, broker]) proxy.renew(authority.issue());

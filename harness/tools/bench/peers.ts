@@ -113,7 +113,7 @@ interface Tool {
   run(load: Load): Promise<unknown>;
 }
 
-/** The arrival server counts requests for this path only. */
+/** Path of the requests whose arrival the bench's server counts. */
 const urlOf = ({ port }: Load): string => `http://127.0.0.1:${port}/beta/devices?limit=100&offset=0`;
 
 const fleet: Tool = { name: 'muster fleet', run: openLoop };

@@ -8,8 +8,8 @@ import { evaluateSubject, type RunConditions, type Verdict } from './evaluate.ts
 import type { Subject } from './subjects.ts';
 
 /**
- * Name of the subject's family, of which a sample keeps a share. References and variants have no family, so a sample
- * keeps all of them: false findings are the worst bugs.
+ * Name of the subject's family, of which a sample keeps a share. References and variants have no family: a sample
+ * keeps all of them, because they alone reveal false findings.
  */
 const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
   if (kind === 'reference' || kind === 'variant') return undefined;

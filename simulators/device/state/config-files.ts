@@ -56,7 +56,7 @@ export class ConfigFiles {
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
 
-  /** Puts the set of the stored state in place, because a crash may leave a different set. */
+  /** Restores the set of config files that the stored state names, because a crash may leave another set in place. */
   async restore(name: string | undefined): Promise<void> {
     if (this.current !== name) {
       if (name === undefined) this.#io.remove(this.root);

@@ -1,7 +1,7 @@
 /** Protocol of the event stream: parameters (specification section 4.1) and frames (section 6.1). */
 import type { StoredEvent } from '../log/line.ts';
 
-/** Decimal digits of a signed 64-bit integer. */
+/** Decimal digits of a non-negative number; `LARGEST` limits it to a signed 64-bit integer. */
 const DIGITS = /^(0|[1-9]\d{0,18})$/;
 const LARGEST = 2n ** 63n - 1n;
 

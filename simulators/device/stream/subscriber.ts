@@ -140,7 +140,7 @@ export class Subscriber implements StreamSubscriber {
     write(this.#socket, this.view.chunked ? behaviour.chunk(body) : body);
   }
 
-  /** Opens the file in this tick, because a compaction could remove events before the first turn. */
+  /** Opens the log in this tick, because a compaction could remove events before the subscriber first reads. */
   #begin(): void {
     const reader = this.#reader;
     if (!reader || reader.behind === 0) this.#pump();

@@ -182,7 +182,7 @@ const packet = fc.oneof(
   fc.constant<Packet>({ cmd: 'pingresp' }),
 );
 
-/** A packet is valid only during the call, so the test copies the compared fields. */
+/** The library reuses a packet after the handler returns, so the test copies the fields that it compares. */
 const essence = (packet: Packet) =>
   packet.cmd === 'publish' ? [packet.topic, packet.payload.toString(), packet.retain] : [packet.cmd];
 

@@ -158,7 +158,7 @@ function lowerRate(
 const EASY = 0.7;
 /** Ratio of wanted to used processor time above which other processes slow the fleet. */
 const CROWDED = 1.2;
-/** Minimum share of all processors that a fleet uses if it is the reason for a busy machine. */
+/** A fleet that uses less than this share of all processors is not the reason for a busy machine. */
 const LIGHT = 0.1;
 /** Share of the estimate that the advice names, for safety. */
 const MARGIN = 0.8;

@@ -35,8 +35,8 @@ function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
 }
 
 /**
- * Finds the version that a client with a key names. A header counts once an answer shows that the platform knows it;
- * the header of the specification also counts while no other header is seen.
+ * Reads the version from the header that an answer has shown the platform to know, else from the header that the
+ * specification names. Undefined for a client without a key.
  */
 export function versions(): (seen: Happening) => string | undefined {
   const shown = new Set<string>();
