@@ -71,7 +71,8 @@ const asSeenLater = (result: Explored): Explored => {
 const MOST_FINDINGS = 9;
 /** Milliseconds after which no directed sequence starts, on a fast device. */
 const EXPLORING_MS = 40_000;
-const EXPLORING_SLOWLY_MS = 100_000;
+/** The same on a slow device, of which each drive takes a second or, on a busy machine, two. */
+const EXPLORING_SLOWLY_MS = 200_000;
 /** Milliseconds for which the exploration of a fast device goes on after its first finding; a whole one takes 8 s. */
 const AFTER_FINDING_MS = 8000;
 /** Milliseconds at `--runs 1` after which no random sequence starts. */
