@@ -29,7 +29,7 @@ async function mustReach(t: System, from: string): Promise<number> {
   // Shorter after an earlier ping stayed unanswered.
   const timeoutMs = t.session.waits.effect.within('ping', t.platform.patienceMs);
   let last: HttpResponse | undefined;
-  // The timeout doubles: the first ping may precede the connection of the agent, and many short ones keep an agent busy.
+  // The timeout doubles: the first ping may precede the agent's connection, and many short ones keep an agent busy.
   let nanos = SECOND_NANOS / 4;
   const tryFor = async (timeout_nanos: number): Promise<HttpResponse | undefined> => {
     last = await ping(platformSide(t), t.deviceId, { timeout_nanos });

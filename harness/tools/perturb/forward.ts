@@ -45,7 +45,7 @@ export function withHeader(raw: readonly string[], name: string, value: string |
 
 export const queryOf = (url: string): URLSearchParams => new URLSearchParams(url.split('?').slice(1).join('?'));
 
-/** Keeps the exact text of other parameters. The parameter `expand.NAME` removes only NAME from the list of `expand`. */
+/** Keeps the text of other parameters. The parameter `expand.NAME` removes only NAME from the list of `expand`. */
 export function withoutParameter(url: string, parameter: string): string {
   const [path = '', ...rest] = url.split('?');
   const [name, one] = parameter.split('.');
