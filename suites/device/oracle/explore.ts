@@ -73,8 +73,8 @@ const MOST_FINDINGS = 9;
 const EXPLORING_MS = 40_000;
 /** The same on a slow device, of which each drive takes a second or, on a busy machine, two. */
 const EXPLORING_SLOWLY_MS = 200_000;
-/** Milliseconds for which the exploration of a fast device goes on after its first finding; a whole one takes 8 s. */
-const AFTER_FINDING_MS = 8000;
+/** Milliseconds of repeated findings after which the exploration of a fast device ends. */
+const REPEATING_MS = 5000;
 /** Milliseconds at `--runs 1` after which no random sequence starts. */
 const DRAWING_MS = 10_000;
 const MOST_TRIES = 3;
@@ -89,15 +89,14 @@ async function explore(t: Device): Promise<Explored> {
     saw: (what, count = 1) => void result.counts.set(what, (result.counts.get(what) ?? 0) + count),
   };
   const started = performance.now();
-  let foundAt = Number.POSITIVE_INFINITY;
-  let isEnough = false;
+  let repeatingMs = 0;
+  let isRepeating = false;
   const isOver = (isDirected: boolean): boolean => {
     const isSlow = t.session.isMostlySlow('publish');
     const longest = isSlow ? EXPLORING_SLOWLY_MS : EXPLORING_MS;
     const ms = isDirected ? longest : DRAWING_MS * Math.max(1, t.runs);
-    const now = performance.now();
-    isEnough ||= result.found.size >= MOST_FINDINGS || (!isSlow && now - foundAt > AFTER_FINDING_MS);
-    return isEnough || now - started > ms;
+    isRepeating ||= !isSlow && repeatingMs > REPEATING_MS;
+    return isRepeating || result.found.size >= MOST_FINDINGS || performance.now() - started > ms;
   };
   try {
     await withStreams(counting, async (streams) => {
@@ -106,13 +105,16 @@ async function explore(t: Device): Promise<Explored> {
         // Leaves out the failed command in the next try, because it hides failures of later commands.
         let left = commands;
         for (let tries = isDirected ? MOST_TRIES : 1; tries > 0 && !isOver(isDirected); tries -= 1) {
+          const began = performance.now();
           const found = await departureIn(counting, life, left);
           counting.saw('sequences');
           if (found === undefined) break;
           const culprit = found.commands.at(-1);
           left = left.filter((command) => command !== culprit);
-          foundAt = Math.min(foundAt, performance.now());
-          if (result.found.has(found.departure.id)) continue;
+          if (result.found.has(found.departure.id)) {
+            repeatingMs += performance.now() - began;
+            continue;
+          }
           result.found.set(found.departure.id, found);
           result.found.set(found.departure.id, await shrunk(counting, life, found));
         }
@@ -122,7 +124,10 @@ async function explore(t: Device): Promise<Explored> {
     if (error instanceof AttemptCutOff) throw error;
     result.trouble = error;
   }
-  if (isEnough) result.trouble ??= new TooLittleSeen(`the exploration ended after ${result.found.size} findings`);
+  if (result.found.size >= MOST_FINDINGS)
+    result.trouble ??= new TooLittleSeen(`the exploration ended after ${MOST_FINDINGS} findings`);
+  if (isRepeating)
+    result.trouble ??= new TooLittleSeen('the exploration ended, as most of it only showed the same findings again');
   return result;
 }
 
