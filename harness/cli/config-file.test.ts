@@ -81,6 +81,7 @@ test.each([
   ['chek: {}', 'muster.yaml: chek is no command; did you mean check?'],
   ['check: {devise: {}}', 'muster.yaml: check: devise is no command; did you mean device?'],
   ['check: {device: {fats: true}}', 'muster.yaml: check: device: --fats: no such option; did you mean --fast?'],
+  ['check: {device: {toString: true}}', 'muster.yaml: check: device: --toString: no such option'],
   ['check: {device: {runs: many}}', 'muster.yaml: check: device: --runs: must be a number above 0, up to 10000'],
   ['check: {device: {profile: {}}}', 'device: profile: must be a text, a number, true, false or a list of texts'],
   ['check: {device: [1]}', 'muster.yaml: check: device: must be a map of options'],

@@ -56,6 +56,7 @@ test('the exit code: what survives fails the run, unless enough is killed', () =
   expect(settled(four, { minScore: 76 })).toMatchObject({ exit_code: 1, meaning: 'the score is 75 %, less than 76 %' });
   const brittle = sampleSubject({ name: 'v', kind: 'variant', state: 'brittle' });
   expect(settled([...four, brittle], { minScore: 10 }).exit_code).toBe(1);
+  expect(settled([...four, brittle]).meaning).toMatch(/^1 of the defects survived, and the tests fail on 1 of the /);
   expect(settled([survived], { minScore: 0 })).toMatchObject({ exit_code: 0, meaning: 'the score is 0 %' });
 });
 

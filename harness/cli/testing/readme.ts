@@ -1,4 +1,5 @@
 /** Runs the shell blocks of the README in a single terminal, with a free port instead of the fixed port. */
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -33,11 +34,17 @@ const script = (port: number): string =>
     ]),
   ].join('\n');
 
-/** Lines of the README's outputs that a run did not print; numbers may differ. */
-export function linesNotIn(said: string): string[] {
-  const numbered = (text: string): string => text.replaceAll(/\d+/g, '0');
-  const outputs = [...README.matchAll(/```text\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.trim().split('\n'));
-  return outputs.map((line) => line.trim()).filter((line) => !numbered(said).includes(numbered(line)));
+const OUTPUTS = [...README.matchAll(/```text\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.trim().split('\n'));
+const withoutNumbers = (text: string): string => text.replaceAll(/\d+/g, '0');
+
+/** Throws unless a run printed each line of the README's outputs; numbers may differ. */
+export function expectOutputsIn(said: string): void {
+  const printed = withoutNumbers(said);
+  assert.ok(OUTPUTS.length > 0);
+  assert.deepEqual(
+    OUTPUTS.map((line) => line.trim()).filter((line) => !printed.includes(withoutNumbers(line))),
+    [],
+  );
 }
 
 const lastCommand = (block: string): string => block.split('\n').at(-1) ?? '';

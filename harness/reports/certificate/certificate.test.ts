@@ -51,6 +51,9 @@ test('a certificate holds for a year after its run unless its signer says otherw
   const words = { validUntil: '2030-06-30', signer: 'Arms Ltd, https://arms.example/key' };
   const { about, claims } = claimsOf(statementOf(complete(), suites, words));
   expect(about).toContain(', valid until 2030-06-30');
+  const lookalike = forged((statement) => Object.assign(statement.subject[0] ?? {}, { name: '\u0430gent' }));
+  const { not } = claimsOf(verifyCertificate(lookalike, publicKey, { now: new Date('2026-12-01') }));
+  expect(not).toContain('Characters of its name may look like others: U+0430 \u0430.');
   expect(claims).toContain('The holder of the key goes by: Arms Ltd, https://arms.example/key.');
 });
 

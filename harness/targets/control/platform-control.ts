@@ -268,7 +268,7 @@ export class PlatformControl extends Control {
       this.#waiting = undefined;
       return this.#publish(joint.most, reach);
     });
-    // Nobody handles a rejection after the last caller has left.
+    // Handles a rejection after the last caller has left, which would end the process.
     ids.catch(() => {});
     const joint: Joint = { most: 1, calls: 0, unwanted, ids };
     return joint;

@@ -70,7 +70,7 @@ export interface Subject {
 type RunWith = (changes: Changes, choice: RunChoice) => Promise<Report>;
 /** Milliseconds to wait for a null server, which never sends what a check expects. */
 const NULL_PATIENCE_MS = 1000;
-/** Milliseconds to wait for a null server if every check runs, because every check waits in vain. */
+/** Milliseconds to wait for a null server if every check runs: each one waits until its time limit. */
 const ALONE_PATIENCE_MS = 200;
 /** Milliseconds to wait for a defect: short, because each attempt to shrink waits for missing data. */
 const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {

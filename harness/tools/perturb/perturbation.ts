@@ -17,7 +17,7 @@ export interface Cell {
   connection?: 'new' | 'kept' | undefined;
   restarted?: boolean | undefined;
   activity?: string | undefined;
-  /** Where the request for a stream states the cursor. */
+  /** Part of the stream request that carries the cursor. */
   cursor?: 'none' | 'query' | 'header' | 'both' | undefined;
   typed?: boolean | undefined;
   stream?: number | undefined;

@@ -21,8 +21,8 @@ import {
   NoRunError,
   RESULT_FILE,
   ResultError,
+  readJsonFile,
   readResult,
-  readShardFile,
   shardFolder,
   writeAlive,
 } from './shards.ts';
@@ -105,7 +105,7 @@ function listing({ dir, runId }: ServeOptions): Listing {
   const run = join(dir, runId);
   const folders = foldersIn(run).filter((name) => FOLDER.test(name));
   const shards = folders.map((folder) => {
-    const alive = readShardFile<Alive>(join(run, folder, ALIVE_FILE));
+    const alive = readJsonFile<Alive>(join(run, folder, ALIVE_FILE));
     const ended = [RESULT_FILE, FAILED_FILE].some((file) => existsSync(join(run, folder, file)));
     return { folder, ended, ...(alive && { alive }) };
   });
@@ -119,7 +119,7 @@ async function take(folder: string, file: string, request: IncomingMessage): Pro
   try {
     await pipeline(request, (source) => bounded(source, MOST_BYTES[file] ?? 0), createWriteStream(part));
     if (file !== RESULT_FILE) {
-      const sign = readShardFile<Alive | Failed>(part);
+      const sign = readJsonFile<Alive | Failed>(part);
       if (!isOfShard(sign) || shardFolder(sign.shard) !== basename(folder))
         return `${file} must name the shard of ${basename(folder)}`;
     } else {
@@ -250,7 +250,7 @@ export class Mirror implements Disposable {
     for (const { folder, alive, ended } of shards) {
       const here = join(root, runId, folder);
       if (here === this.#own || !FOLDER.test(folder)) continue;
-      const sign = alive ?? readShardFile<Alive>(join(here, ALIVE_FILE));
+      const sign = alive ?? readJsonFile<Alive>(join(here, ALIVE_FILE));
       // A shard that has ended must not keep other shards waiting.
       if (ended) writeAlive(here, { shard: sign?.shard ?? { index: 0, count: 0 }, beat: 0, phase: 'ended' });
       else if (alive !== undefined) writeAlive(here, alive);

@@ -69,7 +69,7 @@ export function findShards(dirs: readonly string[]): Found {
   for (const dir of dirs) {
     for (const folder of [dir, ...foldersIn(dir).map((name) => join(dir, name))]) {
       const [file, ended] = [join(folder, RESULT_FILE), join(folder, FAILED_FILE)];
-      const [failed, sign] = [readShardFile<Failed>(ended), readShardFile<Alive>(join(folder, ALIVE_FILE))];
+      const [failed, sign] = [readJsonFile<Failed>(ended), readJsonFile<Alive>(join(folder, ALIVE_FILE))];
       if (existsSync(file)) found.parts.push({ name: folder, result: readResult(file) });
       else if (isOfShard(failed)) found.failed.push({ name: folder, failed });
       else if (existsSync(ended))
@@ -152,7 +152,7 @@ export async function watchShards(options: WatchOptions): Promise<Collected> {
   return collected;
 }
 
-export function readShardFile<T>(file: string): T | undefined {
+export function readJsonFile<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;
   } catch {
@@ -210,7 +210,7 @@ export async function announcedRun(dir: string, timeoutMs: number, signal: Abort
   const file = join(dir, RUN_FILE);
   let before: string | undefined;
   const look = (): string | undefined => {
-    const sign = readShardFile<{ run_id: string; beat: number }>(file);
+    const sign = readJsonFile<{ run_id: string; beat: number }>(file);
     const now = `${sign?.run_id} ${sign?.beat}`;
     const changed = before !== undefined && now !== before;
     before = now;

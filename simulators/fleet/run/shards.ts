@@ -16,8 +16,8 @@ import {
   findShards,
   foldersIn,
   RESULT_FILE,
+  readJsonFile,
   readResult,
-  readShardFile,
   reasonsOf,
   STARTING,
   shardFolder,
@@ -71,7 +71,7 @@ export async function othersReady(
       if (other === index) continue;
       const folder = join(dirname(out), shardFolder({ index: other, count }));
       if (existsSync(join(folder, RESULT_FILE)) || existsSync(join(folder, FAILED_FILE))) continue;
-      const sign = readShardFile<Alive>(join(folder, ALIVE_FILE));
+      const sign = readJsonFile<Alive>(join(folder, ALIVE_FILE));
       const isReady = sign !== undefined && (sign.phase !== STARTING || silenceOf(sign) > SILENT_MS);
       if (!isReady) missing.push(`${other}/${count}`);
     }

@@ -71,7 +71,7 @@ const asSeenLater = (result: Explored): Explored => {
 const MOST_FINDINGS = 9;
 /** Milliseconds after which no directed sequence starts, on a fast device. */
 const EXPLORING_MS = 40_000;
-/** The same on a slow device, of which each drive takes a second or, on a busy machine, two. */
+/** The same on a slow device; the published agent needs more than 100 s with eight busy loops beside it. */
 const EXPLORING_SLOWLY_MS = 200_000;
 /** Milliseconds of repeated findings after which the exploration of a fast device ends. */
 const REPEATING_MS = 5000;
