@@ -4,14 +4,25 @@ import type { StoredEvent } from '../../device/log/line.ts';
 import { LAST_CHUNK } from '../../device/stream/protocol.ts';
 import { defect, onRequest, variant } from '../define-device.ts';
 
-/** Ends a stream after `most` bytes; each write is a whole frame, so the stream ends between two frames. */
+/** Bytes of the body in HTTP chunks, whose framing another variant multiplies; 0 for a head. */
+function bytesInChunks(text: string): number {
+  let bytes = 0;
+  for (let at = 0; ; ) {
+    const size = Number.parseInt(text.slice(at), 16);
+    if (!(size > 0)) return bytes;
+    bytes += size;
+    at = text.indexOf('\r\n', at) + size + 4;
+  }
+}
+
+/** Ends a stream after `most` bytes of its body; each write is a whole frame, so the stream ends between two frames. */
 function endAfter(most: number, { socket }: IncomingMessage): void {
   let bytes = 0;
   const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;
   // Passes the callback on, because the response to a refused stream needs the callback to end.
   socket.write = ((piece: Uint8Array | string, ...rest: unknown[]) => {
     if (bytes > most) return true;
-    bytes += piece.length;
+    bytes += bytesInChunks(Buffer.from(piece).toString('latin1'));
     const free = write(piece, ...rest);
     if (bytes <= most) return free;
     write(LAST_CHUNK);
