@@ -30,8 +30,11 @@ import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './su
 import { closingTable, type Part, placeOf, problemsOf, subjectsIn } from './table.ts';
 
 const DAY_MS = 86_400_000;
-/** Maximum duration of a run on a broken target, as a multiple of the duration on the reference. */
-const MOST_TIMES = 1.6;
+/**
+ * Maximum duration of a run on a broken target, as a multiple of the duration on the reference. Most defects stay below
+ * 1.6; the slowest, which break all replays or all pages, measured 2.7 (device) and 1.8 (platform).
+ */
+const MOST_TIMES = 3;
 const ALL = allSubjects();
 const flag = (describe: string) => ({ type: 'boolean' as const, default: false, describe });
 const file = (describe: string) => ({ type: 'string' as const, requiresArg: true, describe });

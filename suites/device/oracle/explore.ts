@@ -349,11 +349,13 @@ async function departureIn(
 }
 
 async function shrunk(t: Device, life: Life, found: Found): Promise<Found> {
-  const end = performance.now() + Math.min(2000, t.session.shrinkMs);
+  const began = performance.now();
+  const end = began + Math.min(2000, t.session.shrinkMs / 2);
   let least = found;
   for (let at = found.commands.length - 2; at >= 0 && performance.now() < end; at -= 1) {
     const fewer = await departureIn(t, life, least.commands.toSpliced(at, 1), true);
     if (fewer?.departure.id === found.departure.id) least = fewer;
   }
+  t.session.shrinkMs -= performance.now() - began;
   return least;
 }

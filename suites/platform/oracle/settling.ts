@@ -7,6 +7,7 @@ import { holds, isSame } from '../../../harness/runner/explore/same.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Page } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
+import { decide } from './decides.ts';
 import { causeOf, type Difference } from './differences.ts';
 import { type Ask, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
 import { type Explorer, firstMoved, getOf } from './explorer.ts';
@@ -15,6 +16,8 @@ import { requestedItems } from './lists.ts';
 
 /** Minimum milliseconds of repeating; a cache in front of the platform may last one second. */
 const CACHED_MS = 1100;
+/** The same for a suspect whose requirements other findings have already failed. */
+const ALREADY_FAILED_MS = 100;
 const READ_AGAIN = 3;
 const MOST_CHANGES = 6;
 const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size', 'offset']);
@@ -25,6 +28,9 @@ export const settle = async (ex: Explorer): Promise<void> =>
 
 async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
   const began = performance.now();
+  const { ids, level } = decide(suspect);
+  const failed = new Set([...ex.found.values()].map(decide).flatMap((one) => (one.level === level ? one.ids : [])));
+  const leastMs = ids.every((id) => failed.has(id)) ? ALREADY_FAILED_MS : CACHED_MS;
   let stands = 0;
   let changes = 0;
   for (let pauseMs = 50; ; pauseMs *= 2) {
@@ -35,7 +41,7 @@ async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
     if (changes > MOST_CHANGES)
       return void ex.notes.push(`${describeAsk(suspect.exchange)} changed during every attempt`);
     stands = still === 'changing' ? 0 : stands + 1;
-    if (still !== 'changing' && stands > 1 && performance.now() - began >= CACHED_MS) return ex.confirm(still);
+    if (still !== 'changing' && stands > 1 && performance.now() - began >= leastMs) return ex.confirm(still);
     await sleep(Math.min(pauseMs, CACHED_MS / 2), undefined, { signal: ex.t.signal });
   }
 }
