@@ -139,13 +139,13 @@ describe('what a target takes', () => {
     expect([session.isSlow(), session.isSlow('event'), session.rounds(3)]).toEqual([true, false, 1]);
   });
 
-  it('is mostly long where the middle one of the last is, and never where nothing is known', () => {
+  it('publishes slowly where the middle one of the last is, and never where nothing is known', () => {
     const { session } = sessionAt();
-    expect(session.isMostlySlow('publish')).toBe(false);
+    expect(session.publishesSlowly).toBe(false);
     for (const ms of [5, 1000, 1000]) session.took('publish', ms);
-    expect(session.isMostlySlow('publish')).toBe(true);
+    expect(session.publishesSlowly).toBe(true);
     for (const ms of [5, 5, 5]) session.took('publish', ms);
-    expect(session.isMostlySlow('publish')).toBe(false);
+    expect(session.publishesSlowly).toBe(false);
   });
 
   it('is known of an agent that publishes at once after a pause, and once a second otherwise', () => {

@@ -35,6 +35,7 @@ export type Measure = keyof typeof MEASURES;
 const KEPT_MEASUREMENTS = 5;
 /** An agent that syncs once a second publishes some events at once and some late, so more durations are kept. */
 const KEPT_PUBLISHED = 20;
+/** Milliseconds from which a single event counts as slow; a busy machine alone delays an event by 150 ms. */
 const WAITED_MS = 500;
 /** Minimum number of events in a batch whose average duration shows the target's rate. */
 export const TELLING_BATCH = 10;
@@ -138,15 +139,15 @@ export class Session {
   }
 
   /** Takes the median, because an agent that syncs once a second publishes some events at once. */
-  isMostlySlow(what: Measure): boolean {
-    const recent = this.#recent(what)
+  get publishesSlowly(): boolean {
+    const recent = this.#recent('publish')
       .map(({ ms }) => ms)
       .toSorted((one, other) => one - other);
-    return (recent[Math.floor(recent.length / 2)] ?? 0) >= MEASURES[what].slowMs;
+    return (recent[Math.floor(recent.length / 2)] ?? 0) >= WAITED_MS;
   }
 
   /** On a slow target, publishing checks run in parallel, so that all wait for the same events. */
-  readonly publishesTogether = (): boolean => !this.isSmall && this.isMostlySlow('publish');
+  readonly publishesTogether = (): boolean => !this.isSmall && this.publishesSlowly;
 
   rounds(count: number): number {
     return this.isSlow() ? 1 : count;

@@ -98,14 +98,14 @@ const toFill = {
 check(bounded, toFill, async (t: Device) => {
   const { retention } = t.info;
   if (retention === undefined) return t.undecided('control names no retention limit');
-  const deciding = DECIDING_TIMES * retention;
-  if (deciding > MOST_EVENTS)
-    return t.undecided(`${deciding} events would have to be published, as the log keeps ${retention}`);
   const isSlow = t.session.isSlow('publish');
   await publishUnread(t, isSlow ? eventBudget(t, 5) : Math.min(retention, 1000));
   const { logBytes, mean } = await measureLines(t);
   if (mean === 0) t.blocked('the event log holds nothing, though events have been published');
   const bound = Math.ceil(TIMES_THE_LIMIT * retention * mean + SLACK_BYTES);
+  const deciding = Math.ceil(bound / mean);
+  if (deciding > MOST_EVENTS)
+    return t.undecided(`${deciding} events would have to be published, as the log keeps ${retention}`);
   const otherBytes = (await diskUse(t)) - logBytes;
   const size = async (): Promise<number> => (await diskUse(t)) - otherBytes;
   const basis = `(${TIMES_THE_LIMIT} times ${retention} events of ${Math.round(mean)} bytes)`;
@@ -116,8 +116,7 @@ check(bounded, toFill, async (t: Device) => {
     t.note(`events are published slowly: disk use was measured after a compaction alone, and not for ${wanted}`);
   const started = performance.now();
   const isEnough = (published: number): boolean =>
-    published >= Math.min(wanted, MOST_EVENTS) ||
-    (published >= DECIDING_TIMES * retention && performance.now() - started > FILLING_MS);
+    published >= Math.min(wanted, MOST_EVENTS) || (published > deciding && performance.now() - started > FILLING_MS);
   let published = 0;
   const portion = Math.max(retention, LEAST_PORTION);
   for (; !isSlow && !isEnough(published); published += portion) {
@@ -128,7 +127,7 @@ check(bounded, toFill, async (t: Device) => {
     expected: `at most ${bound} bytes while ${published} events are published ${basis}`,
     actual: `${highest} bytes`,
   });
-  if (published * mean > bound && highest <= bound) t.saw('compactions of its own');
+  if (published > deciding && highest <= bound) t.saw('compactions of its own');
   await t.control.compact();
   const compacted = await size();
   t.must(compacted <= bound, {
@@ -142,8 +141,6 @@ const TIMES_THE_LIMIT = 4;
 const SLACK_BYTES = 64 * 1024;
 const PUBLISHED_TIMES = 20;
 const LEAST_PORTION = 20;
-/** Multiple of the retention limit at which a log without compaction exceeds the bound. */
-const DECIDING_TIMES = 6;
 const FILLING_MS = 10_000;
 const MOST_EVENTS = 100_000;
 

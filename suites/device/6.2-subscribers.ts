@@ -51,7 +51,7 @@ async function overfillBuffers(t: Device, live: Subscription): Promise<void> {
   let bytes = 0;
   for (let published = 0; bytes < t.transport.bufferBytes && published < MOST_EVENTS; published += portion) {
     const takesLong = portion < SMALL_PORTION ? 'a few at a time, as the log keeps no more' : 'slowly';
-    if ((t.session.isMostlySlow('publish') || portion < SMALL_PORTION) && performance.now() - started > fillingMs(t)) {
+    if ((t.session.publishesSlowly || portion < SMALL_PORTION) && performance.now() - started > fillingMs(t)) {
       const wanted = `of the ${t.transport.bufferBytes} bytes that buffers may hold`;
       return t.note(`events are published ${takesLong}: ${published} of them, ${bytes} ${wanted}, and no more`);
     }

@@ -69,10 +69,11 @@ const asSeenLater = (result: Explored): Explored => {
 };
 
 const MOST_FINDINGS = 9;
-/** Milliseconds after which no directed sequence starts, on a fast device. */
-const EXPLORING_MS = 40_000;
-/** The same on a slow device; the published agent needs more than 100 s with eight busy loops beside it. */
-const EXPLORING_SLOWLY_MS = 200_000;
+/**
+ * Milliseconds after which no directed sequence starts. The published agent needs more than 100 s with eight busy loops
+ * beside it, and a fast device 2 s.
+ */
+const EXPLORING_MS = 200_000;
 /** Milliseconds of repeated findings after which the exploration of a fast device ends. */
 const REPEATING_MS = 5000;
 /** Milliseconds at `--runs 1` after which no random sequence starts. */
@@ -92,9 +93,8 @@ async function explore(t: Device): Promise<Explored> {
   let repeatingMs = 0;
   let isRepeating = false;
   const isOver = (isDirected: boolean): boolean => {
-    const isSlow = t.session.isMostlySlow('publish');
-    const longest = isSlow ? EXPLORING_SLOWLY_MS : EXPLORING_MS;
-    const ms = isDirected ? longest : DRAWING_MS * Math.max(1, t.runs);
+    const isSlow = t.session.publishesSlowly;
+    const ms = isDirected ? EXPLORING_MS : DRAWING_MS * Math.max(1, t.runs);
     isRepeating ||= !isSlow && repeatingMs > REPEATING_MS;
     return isRepeating || result.found.size >= MOST_FINDINGS || performance.now() - started > ms;
   };

@@ -53,7 +53,7 @@ export const compactAway = (): Command => ({
     let published = 0;
     for (let many = isLong ? FIRST_BATCH : retention + 1; published <= 2 * retention; many *= 2) {
       if (many * t.session.typicalMs('publish') > FILLING_MS) break;
-      if (!t.session.isMostlySlow('publish')) {
+      if (!t.session.publishesSlowly) {
         const unread = await publishUnread(t, many);
         ledger.skip(unread);
         const left = unread.last - unread.first + 1n;

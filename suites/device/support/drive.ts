@@ -39,7 +39,7 @@ export async function subscribeAtKnownCursor(
   t: Device,
   streams: Streams,
 ): Promise<{ cursor: bigint; live: Subscription }> {
-  const known = t.session.isMostlySlow('publish') ? t.session.get(LOG_STATE).knownCursor : undefined;
+  const known = t.session.publishesSlowly ? t.session.get(LOG_STATE).knownCursor : undefined;
   const isKept = known !== undefined && eventsAfter(t, known) <= mostEvents(t);
   const last = isKept ? known : (await publish(t, 1)).last;
   return { cursor: last, live: await streams.open({ after: last }) };
@@ -162,7 +162,7 @@ export const isDeployedEvent = (event: SeenEvent, deploymentId: string): boolean
 
 /** Causes an event of every kind between two published events; when the last arrives, all have arrived. */
 export async function publishEveryEventKind(t: Device): Promise<Published> {
-  const isKnown = t.session.isMostlySlow('publish') && t.session.get(EVERY_KIND).published;
+  const isKnown = t.session.publishesSlowly && t.session.get(EVERY_KIND).published;
   if (isKnown || t.session.isSlow('event', 'deployment')) return publish(t, 2);
   const { first } = await publish(t, 1);
   const one = await t.control.deploy();

@@ -22,7 +22,7 @@ it('shares a recording on a slow target until something may have removed it', as
   );
   const result = await runOn(target, async (t, streams) => {
     const slow = (): void => {
-      for (let round = 0; round < 5; round += 1) t.session.took('publish', 200);
+      for (let round = 0; round < 5; round += 1) t.session.took('publish', 1000);
       t.session.took('deployment', 2000);
     };
     slow();

@@ -29,7 +29,7 @@ const MOST_EVENTS = 1500;
 /** Minimum number of events in a stretch, because one event has no order. */
 const LEAST_STRETCH = 2;
 /** Milliseconds to fill a log; a slow device gets fewer events. */
-export const fillingMs = ({ session }: Device): number => (session.isMostlySlow('publish') ? 2000 : 6000);
+export const fillingMs = ({ session }: Device): number => (session.publishesSlowly ? 2000 : 6000);
 const ATTEMPTS = 4;
 
 export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): Promise<LogStretch | undefined> {
@@ -173,7 +173,7 @@ const KEPT_MS = 60_000;
  */
 export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
   const { session } = t;
-  const kept = session.isMostlySlow('publish') ? session.get(LAST_RECORDING) : undefined;
+  const kept = session.publishesSlowly ? session.get(LAST_RECORDING) : undefined;
   if (kept !== undefined && isFresh(t, kept)) return kept.recording;
   const recording = await recordAfresh(t, streams, count);
   session.set(LAST_RECORDING, { recording, at: performance.now(), changes: session.get(LOG_STATE).changes });

@@ -64,11 +64,15 @@ function usualSharing(needs: readonly Capability[] = []): Sharing {
   return needs.includes('drive') ? 'exclusive' : 'shared';
 }
 
+/** Minimum number of inputs of a property, even on a slow target. */
+const LEAST_INPUTS = 5;
+
 /** Limits the time of a property, because a slow target takes minutes for all inputs. */
 const boundedBy = (t: Device): Device['property'] =>
   boundedProperty(t, {
     shrinkMs: 4000,
     tryMs: () => (t.session.isSlow() ? 3000 : 15_000),
+    least: LEAST_INPUTS,
     describeLeftOut: (tried) => `the target is slow: ${tried} inputs were tried, and no more`,
   });
 
