@@ -90,7 +90,7 @@ function deploymentOf(id: string, wanted: ControlDeployment): Deployment {
 const CALLS = ['deploy', 'remove', 'publish', 'compact', 'stop', 'start'] as const;
 type Call = (typeof CALLS)[number];
 
-type Deed = 'forward' | 'late' | 'refuse' | 'fail' | 'garbage' | 'hang' | 'lie' | 'die';
+type Deed = 'forward' | 'late' | 'refuse' | 'fail' | 'garbage' | 'hang' | 'lie' | 'die' | 'miscount' | 'skip';
 
 export interface UnwillingControl {
   name: string;
@@ -158,6 +158,24 @@ export const UNWILLING_CONTROLS: readonly UnwillingControl[] = [
     deed: only(call, 'lie'),
   })),
   {
+    name: 'names-ids-too-high',
+    summary: 'Control names ids that are higher by one than those of the events that it published.',
+    reason: /control named the events .* and the log has/,
+    deed: only('publish', 'miscount'),
+  },
+  {
+    name: 'publishes-fewer',
+    summary: 'Control publishes one event fewer than asked, and names the ids of these events.',
+    reason: /ids for \d+ events/,
+    deed: only('publish', 'skip'),
+  },
+  {
+    name: 'names-an-earlier-log',
+    summary: 'Control names a log that begins three events earlier than it does after a compaction.',
+    reason: /control said that the log begins with event/,
+    deed: only('compact', 'miscount'),
+  },
+  {
     name: 'lies-sometimes',
     summary: 'Control says yes to one call in ten, and does nothing.',
     reason: /control.* said that/,
@@ -175,10 +193,10 @@ export async function unwillingControl({ deed }: UnwillingControl, behind: strin
     const path = request.url ?? '/';
     const send = (status: number, body = ''): void =>
       void response.writeHead(status, { 'Content-Type': 'application/json' }).end(body);
-    const forward = async (body: string): Promise<void> => {
+    const forward = async (body: string, change = (answer: string) => answer): Promise<void> => {
       const answer = await ask(behind, method, path, body);
       lies.learn(path, answer.text);
-      send(answer.status, answer.text);
+      send(answer.status, change(answer.text));
     };
     const deeds: Record<Deed, (body: string) => unknown> = {
       forward,
@@ -187,6 +205,8 @@ export async function unwillingControl({ deed }: UnwillingControl, behind: strin
       fail: () => send(500),
       garbage: () => send(200, '{"id": "dpl_'),
       hang: () => {},
+      miscount: (body) => forward(body, miscounted),
+      skip: (body) => forward(JSON.stringify({ count: Math.max(1, Number(JSON.parse(body).count) - 1) })),
       lie: (body) => send(path === '/stop' || path === '/start' ? 204 : 200, lies.answer(path, body)),
       die: () => {
         server.close();
@@ -202,6 +222,18 @@ export async function unwillingControl({ deed }: UnwillingControl, behind: strin
   });
   return await listenAt(server, where);
 }
+
+const OFFSETS = { first_id: 1, last_id: 1, earliest_id: -3 };
+
+const miscounted = (answer: string): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      Object.entries<number>(JSON.parse(answer)).map(([name, id]) => [
+        name,
+        id + (OFFSETS[name as keyof typeof OFFSETS] ?? 0),
+      ]),
+    ),
+  );
 
 function callOf(path: string): Call | undefined {
   if (path === '/deployments') return 'deploy';

@@ -15,7 +15,7 @@ import {
   type Exact,
 } from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
-import { contradiction, Drives } from './drive-confirmation.ts';
+import { type Asked, contradiction, Drives, wrongEarliest, wrongIds } from './drive-confirmation.ts';
 
 function inWords(call: ControlCall): string {
   switch (call.name) {
@@ -36,6 +36,8 @@ function inWords(call: ControlCall): string {
 
 const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);
 
+/** Number of publishings whose ids are compared with the log; a control that counts wrongly does so from the start. */
+const MOST_COMPARED = 3;
 /** Late calls in a row, after which a call is not made again. */
 const MOST_LATE_CALLS = 2;
 /** Milliseconds; a longer call that the check's end cuts off counts as late. */
@@ -84,6 +86,9 @@ export class CheckControl extends Control implements TargetHooks {
     if (call.name === 'start') return this.#start(call, over);
     const answer = await this.#drives.follow(call, () => this.#make(call, over));
     if (this.#drives.logChanged) this.#agent.logTells = true;
+    if (call.name !== 'publish' || this.#agent.idsCompared >= MOST_COMPARED) return answer;
+    this.#agent.idsCompared += 1;
+    this.#expectTrue('publish', await wrongIds(this.#drives, call.count, this.#asked));
     return answer;
   }
 
@@ -93,6 +98,7 @@ export class CheckControl extends Control implements TargetHooks {
     const compacted = (await this.#make(call, over)) as Exact<ControlCompacted>;
     this.#agent.started();
     this.#drives.compacted = BigInt(compacted.earliest_id);
+    this.#expectTrue('compact', await wrongEarliest(this.#drives, this.#asked));
     return compacted;
   }
 
@@ -127,13 +133,22 @@ export class CheckControl extends Control implements TargetHooks {
     if (!(error instanceof Violation)) return error;
     if (this.#failure !== undefined) return this.#failure;
     if (this.#control.seesDevice) return error;
-    const asked = { control: this.#control, agent: this.#agent, signal: this.#signal };
-    const untrue = await contradiction(this.#drives, asked);
+    const untrue = await contradiction(this.#drives, this.#asked);
     if (untrue === undefined) return error;
     const { untrue: known, doubted } = this.#agent;
     if (untrue.doneAgain !== true || doubted.has(untrue.call)) known.set(untrue.call, untrue.why);
     doubted.add(untrue.call);
     return new ControlError(untrue.why);
+  }
+
+  get #asked(): Asked {
+    return { control: this.#control, agent: this.#agent, signal: this.#signal };
+  }
+
+  #expectTrue(name: CallName, why: string | undefined): void {
+    if (why === undefined) return;
+    this.#agent.untrue.set(name, why);
+    throw new ControlError(why);
   }
 
   async #make(call: ControlCall, over: AbortSignal | undefined): Promise<Answer> {

@@ -39,6 +39,7 @@ export class ControlledAgent {
   readonly config: AgentPlace | undefined;
   /** True once the log held an event that control caused; until then, a missing event proves nothing. */
   logTells = false;
+  idsCompared = 0;
   /** True if the target lost events, so that missing events do not contradict control. */
   losesEvents = false;
   #connection: Connection;

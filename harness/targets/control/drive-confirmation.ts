@@ -41,6 +41,8 @@ export class Drives {
   #unseen: Unseen[] = [];
   logChanged = false;
   compacted: bigint | undefined;
+  /** Last drive, with the log before it. */
+  newest: Unseen | undefined;
 
   constructor(log: AgentPlace | undefined) {
     this.#log = log;
@@ -51,6 +53,7 @@ export class Drives {
     const answer = await make();
     const drive = driveOf(call, answer);
     if (drive === undefined) return answer;
+    this.newest = { drive, mark };
     if (this.#all.length < MOST_KEPT) this.#all.push(drive);
     const after = await this.mark();
     // A log that appears counts as changed, since the first event creates the log.
@@ -94,17 +97,20 @@ export class Drives {
    * may belong to other drives, so the last id counts.
    */
   async isInLog({ drive, mark }: Unseen): Promise<boolean> {
+    const added = await this.addedSince(mark);
+    return drive.kind === 'publish'
+      ? new RegExp(`(?<![\\w.-])${drive.last}(?![\\w.-])`).test(added)
+      : added.includes(drive.id);
+  }
+
+  async addedSince(mark: LogMark | undefined): Promise<string> {
+    let added = '';
     for (const [path, { size }] of (await this.mark()) ?? []) {
       const old = mark?.get(path)?.size ?? 0;
       const content = await this.#log?.files.read(path);
-      const added = content?.subarray(old <= size ? old : 0).toString('utf8') ?? '';
-      const isThere =
-        drive.kind === 'publish'
-          ? new RegExp(`(?<![\\w.-])${drive.last}(?![\\w.-])`).test(added)
-          : added.includes(drive.id);
-      if (isThere) return true;
+      added += `${content?.subarray(old <= size ? old : 0).toString('utf8') ?? ''}\n`;
     }
-    return false;
+    return added;
   }
 }
 
@@ -149,6 +155,36 @@ interface Looking extends Required<Asked> {
   http: HttpClient;
   drives: Drives;
 }
+
+/**
+ * Compares the ids that control named for `count` events with the log and the stream. Returns undefined unless both
+ * contradict control, since the agent may be at fault.
+ */
+export async function wrongIds(drives: Drives, count: number, asked: Asked): Promise<string | undefined> {
+  const { drive, mark } = drives.newest ?? {};
+  if (drive?.kind !== 'publish' || mark === undefined) return undefined;
+  const logged = idsIn(await drives.addedSince(mark));
+  const [first] = logged;
+  if (first === undefined || logged.length !== count || logged.includes(drive.last)) return undefined;
+  if ((await firstServed(first - 1n, drives, asked)) !== first) return undefined;
+  return `control named the events ${drive.first} to ${drive.last}, and the log has ${first} to ${logged.at(-1)}`;
+}
+
+/** Compares the earliest event that control named after a compaction with the log and the stream, as `wrongIds`. */
+export async function wrongEarliest(drives: Drives, asked: Asked): Promise<string | undefined> {
+  const { compacted } = drives;
+  if (compacted === undefined || !asked.agent.logTells) return undefined;
+  const [first] = idsIn(await drives.addedSince(undefined)).toSorted((a, b) => Number(a - b));
+  if (first === undefined || first <= compacted) return undefined;
+  const served = await firstServed(compacted, drives, asked);
+  if (served !== undefined && served < first) return undefined;
+  return `control said that the log begins with event ${compacted}, and the log begins with event ${first}`;
+}
+
+const idsIn = (lines: string): bigint[] => lines.split('\n').flatMap((line) => idOf(line) ?? []);
+
+const firstServed = (after: bigint, drives: Drives, asked: Asked): Promise<bigint | undefined> =>
+  asked.agent.ask(asked.signal, (http) => firstAfter({ traceMs: TRACE_MS, ...asked, http, drives }, after));
 
 /** Undefined if the device shows any trace, as the finding may then be the target's fault. */
 export async function contradiction(drives: Drives, asked: Asked): Promise<Untrue | undefined> {
