@@ -55,7 +55,7 @@ const EXIT_CODES = {
     fit: 'a pair was never tested, or not decided',
     fleet: 'incomplete, a threshold was not measured, or the platform did not answer',
     mutate: 'undecided: the tests fail on the faithful simulator, ask nothing, or are not the same each time',
-    watch: 'nothing was seen that decides anything',
+    watch: 'nothing was seen that decides anything, or no answer of the server was seen',
     verify: 'refused',
   },
   harness: { code: 3, ...afterEach('Muster itself failed'), doctor: 'checks cannot run here, or Muster itself failed' },

@@ -70,8 +70,11 @@ export interface RunOptions<Context> {
   /** Sends some requests in unusual equivalent forms. Default: true, except for a suite about clients. */
   varied?: boolean;
   history?: History;
-  /** Recorded traffic that rules judge. `began`: milliseconds since 1970. */
-  watched?: Watched & { began: number };
+  /**
+   * Traffic that rules judge. `began`: milliseconds since 1970. `answers`: number of answers seen; undefined if the
+   * judging failed.
+   */
+  watched?: Watched & { began: number; answers: number | undefined };
 }
 
 export const MAX_TIME_MS = 600_000;
@@ -227,6 +230,7 @@ function reportOf<Context>(
   const ofProfile = coverageOf(plan, results, target.capabilities, { ofProfile: true });
   const unmet = [
     ...unmetDemands(options.demands ?? {}, coverage, target.capabilities),
+    ...(options.watched?.answers === 0 ? ['no answer of the server was seen'] : []),
     ...(repeat > 1 && rounds < repeat ? [`--repeat ${repeat}: the run ended in round ${rounds + 1}`] : []),
   ];
   const isWhole = plan.narrowedBy.length > 0 || ofProfile.undecided.length === 0;
@@ -275,7 +279,7 @@ function reportOf<Context>(
 
 function watchedIn({ watched }: Pick<RunOptions<never>, 'watched'>): Watched | undefined {
   if (watched === undefined) return undefined;
-  const { began: _, ...seen } = watched;
+  const { began: _, answers: __, ...seen } = watched;
   return seen;
 }
 

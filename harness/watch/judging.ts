@@ -20,6 +20,8 @@ export interface PlainJudged {
 export interface Seen {
   connections: number;
   exchanges: number;
+  /** Number of final answers, including answers that have not ended. */
+  answers: number;
   events: number;
   lost: Record<string, number>;
   unread: Record<string, number>;
@@ -71,7 +73,7 @@ interface Exchange {
 
 export class TrafficJudge {
   readonly redactor = new TrafficRedactor();
-  readonly seen: Seen = { connections: 0, exchanges: 0, events: 0, lost: {}, unread: {} };
+  readonly seen: Seen = { connections: 0, exchanges: 0, answers: 0, events: 0, lost: {}, unread: {} };
   readonly broken: Record<string, number> = {};
   readonly #options: JudgeOptions;
   readonly #history: History;
@@ -163,6 +165,7 @@ export class TrafficJudge {
       if (isOfApi && told.request !== undefined) this.#happened({ kind: 'asked', asked, request });
     } else if (traffic.kind === 'response') {
       exchange.status = traffic.status;
+      if (traffic.status >= 200) this.seen.answers += 1;
       exchange.answer = answeringOf(traffic.headers);
       asked.status = traffic.status;
       if (traffic.status >= 200 && traffic.status < 300)

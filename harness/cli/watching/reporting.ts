@@ -51,7 +51,7 @@ export async function writeReports(about: Conclusion): Promise<number> {
     history: History.withOutcomes(
       Object.fromEntries(Object.entries(judged).map(([id, each]) => [id, ruleOutcome(each)])),
     ),
-    watched: { ...watchedOf(concluded?.seen, about.troubles), began },
+    watched: { ...watchedOf(concluded?.seen, about.troubles), began, answers: concluded?.seen.answers },
     listeners: about.reporters,
     arguments: about.arguments,
     settle: about.settle,
