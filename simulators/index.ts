@@ -1,4 +1,7 @@
-/** Library entry `muster-conformance/simulators`: faithful servers to develop and test clients against. */
+/**
+ * Library entry `muster-conformance/simulators`: faithful servers to develop and test clients against. An error has a
+ * stable `code`: `MUSTER_START`, `MUSTER_DIRECTORY_IN_USE` or `MUSTER_DATABASE`.
+ */
 import '../harness/common/node22.ts';
 import { deviceOptions, type Planted, platformOptions } from './defects/planted.ts';
 import { type DeviceOptions, type SimulatedDevice, simulateDevice as startDevice } from './device/index.ts';
@@ -19,8 +22,8 @@ export const simulateDevice = async (options: Partial<DeviceOptions> & Planted =
   startDevice(await deviceOptions(options));
 
 /**
- * Resolves when the platform serves. Rejects with an error for a taken port or an unusable database, and with
- * RangeError for an unknown defect.
+ * Resolves when the platform serves. Rejects with DatabaseError for an unusable database, with the system's error for a
+ * taken port, and with RangeError for an unknown defect.
  */
 export const simulatePlatform = async (options: PlatformOptions & Planted = {}): Promise<SimulatedPlatform> =>
   startPlatform(await platformOptions(options));

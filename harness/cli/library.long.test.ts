@@ -14,6 +14,10 @@ interface Answer {
 const VERSION = '2026-08-17.everglades';
 const CLIENT = `'${process.execPath}' '${join(import.meta.dirname, '../../simulators/client/main.ts')}'`;
 
+test('options that name no target are refused with a stable code', async () => {
+  await expect(openClient({})).rejects.toMatchObject({ code: 'MUSTER_USAGE' });
+});
+
 test('a client is checked', async () => {
   const report = await check(clientSuite, () => openClient({ command: CLIENT }), { fast: true, sections: ['6.1'] });
   expect([report.api, report.exit_code]).toEqual(['client', 0]);

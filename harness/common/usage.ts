@@ -128,6 +128,7 @@ export function headerSecret(option: string, secret: string): string {
 /** Usage error (`EXIT.usage`); the message names the option and the accepted values. */
 export class UsageError extends Error {
   override name = 'UsageError';
+  readonly code = 'MUSTER_USAGE';
 }
 
 export function usage<T>(option: string, read: () => T): T {

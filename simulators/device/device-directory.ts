@@ -11,6 +11,7 @@ import { type DiskIo, errorCode, isUnwritable } from './log/io.ts';
 
 export class DirectoryInUseError extends Error {
   override name = 'DirectoryInUseError';
+  readonly code = 'MUSTER_DIRECTORY_IN_USE';
   readonly pid: number;
   constructor(message: string, pid: number) {
     super(message);

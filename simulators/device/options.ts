@@ -116,6 +116,7 @@ function within(name: string, value: number, least: number, most = Number.MAX_SA
 /** Failure to use the address in `option`; the message gives the reason. */
 export class StartError extends Error {
   override name = 'StartError';
+  readonly code = 'MUSTER_START';
   readonly option: string;
 
   constructor(option: string, message: string, options?: ErrorOptions) {

@@ -15,6 +15,7 @@ import { Blocked } from '../../runner/violation.ts';
 /** Setting up a check failed, so the target is not judged. */
 export class ControlError extends Blocked {
   override name = 'ControlError';
+  readonly code = 'MUSTER_CONTROL';
 }
 
 /** Control refused a call, e.g. as the rig cannot bring about the state. */

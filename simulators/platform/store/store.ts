@@ -53,6 +53,7 @@ const SCHEMA_VERSION = 2;
 /** Unusable database; the message gives path and reason. */
 export class DatabaseError extends Error {
   override name = 'DatabaseError';
+  readonly code = 'MUSTER_DATABASE';
 }
 
 type Collections = { readonly [K in ResourceKind]: Collection<Rows[K]> };
