@@ -249,8 +249,11 @@ export class Subscription {
   }
 }
 
-/** Milliseconds of silence before a probe, much longer than an event usually takes. */
+/**
+ * Milliseconds of silence before a probe, longer than an event usually takes. Short once an event has failed to come,
+ * because an early probe costs one event only.
+ */
 function silenceMs({ session }: Device): number {
   const events = session.waits.device;
-  return Math.max(events.inVain('event') > 0 ? 200 : 400, 2 * events.slowestMs('event'));
+  return Math.max(events.inVain('event') > 0 ? 50 : 400, 2 * events.slowestMs('event'));
 }
