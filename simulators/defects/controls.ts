@@ -166,7 +166,7 @@ export const UNWILLING_CONTROLS: readonly UnwillingControl[] = [
   {
     name: 'publishes-fewer',
     summary: 'Control publishes one event fewer than asked, and names the ids of these events.',
-    reason: /ids for \d+ events/,
+    reason: /control named \d+ events/,
     deed: only('publish', 'skip'),
   },
   {

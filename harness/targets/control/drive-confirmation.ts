@@ -157,17 +157,21 @@ interface Looking extends Required<Asked> {
 }
 
 /**
- * Compares the ids that control named for `count` events with the log and the stream. Returns undefined unless both
- * contradict control, since the agent may be at fault.
+ * Compares the ids that control named for `count` events with that count, and with the log and the stream. Returns
+ * undefined unless log and stream both contradict control, since the agent may be at fault.
  */
 export async function wrongIds(drives: Drives, count: number, asked: Asked): Promise<string | undefined> {
   const { drive, mark } = drives.newest ?? {};
-  if (drive?.kind !== 'publish' || mark === undefined) return undefined;
+  if (drive?.kind !== 'publish') return undefined;
+  const { first: from, last } = drive;
+  const named = last - from + 1n;
+  if (named < BigInt(count)) return `control named ${named} events, ${from} to ${last}, after a request for ${count}`;
+  if (mark === undefined) return undefined;
   const logged = idsIn(await drives.addedSince(mark));
   const [first] = logged;
-  if (first === undefined || logged.length !== count || logged.includes(drive.last)) return undefined;
+  if (first === undefined || logged.length !== count || logged.includes(last)) return undefined;
   if ((await firstServed(first - 1n, drives, asked)) !== first) return undefined;
-  return `control named the events ${drive.first} to ${drive.last}, and the log has ${first} to ${logged.at(-1)}`;
+  return `control named the events ${from} to ${last}, and the log has ${first} to ${logged.at(-1)}`;
 }
 
 /** Compares the earliest event that control named after a compaction with the log and the stream, as `wrongIds`. */
