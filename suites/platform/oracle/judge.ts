@@ -24,7 +24,8 @@ export function judgeBody(model: Model, exchange: Exchange, kind: ResourceKind):
     return judgeResource(model, exchange, json, { kind, path: '', name: placeOf(exchange), expand, due });
   }
   const found = judgePage(model, exchange);
-  if (found.some(({ what }) => what === 'envelope')) return found;
+  const { data } = Object(json) as Partial<Page>;
+  if (!Array.isArray(data)) return found;
   const place = { kind, path: '/data/-', name: 'list', expand };
-  return [...found, ...(json as Page).data.flatMap((item) => judgeResource(model, exchange, item, place))];
+  return [...found, ...data.flatMap((item) => judgeResource(model, exchange, item, place))];
 }
