@@ -1,4 +1,4 @@
-/** Prints the results of a run's steps: a table, the slowest tests, failures and a summary line. */
+/** Prints a table of all steps, the slowest tests, the failures and a summary line. */
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { readableDuration } from '../harness/common/durations.ts';
@@ -8,7 +8,7 @@ export interface EndedStep {
   code: number;
   output: string;
   durationMs: number;
-  /** Path of the step's results in vitest's JSON format; a step without the file counts as one test. */
+  /** Path of the step's results in vitest's JSON format; a step without this file counts as one test. */
   results: string;
 }
 

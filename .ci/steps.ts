@@ -1,6 +1,6 @@
 /**
- * `node .ci/steps.ts change|nightly FOLDER`: runs the steps for `.ci/run`, writes results into FOLDER, and waits there
- * for the file `machine`, which sets the environment of the tests.
+ * Runs the steps of `.ci/run` and writes results into FOLDER: `node .ci/steps.ts change|nightly FOLDER`. Waits for the
+ * file `machine` in FOLDER, which sets the environment of the tests.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -31,15 +31,15 @@ const BUILD = atOnce(
 );
 
 const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
-/** Tests that measure durations, so nothing may run beside them. */
+/** Tests that measure durations and therefore run alone. */
 const TIMED_TESTS = ['harness/cli/readme.nightly.test.ts'];
-/** The test mostly waits, so it runs beside all other steps. */
+/** Test of the published agent, which mostly waits and therefore runs beside all other steps. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
-/** The matrix runs one in four similar subjects, and at least one defect per requirement and one subject per kind. */
+/** The matrix draws one of 4 similar subjects, and at least one defect for each requirement. */
 const SHARE = 4;
 
-/** Derived from the suites' folder in git, so a repeated run draws the same sample. */
+/** Derives the seed from the folder of the suites in git, so that a repeated run draws the same sample. */
 const SEED = Number.parseInt(execFileSync('git', ['rev-parse', 'HEAD:suites'], { encoding: 'utf8' }).slice(0, 7), 16);
 
 const matrix = (api: string, concurrency: number, kinds?: string): Step => ({
@@ -50,16 +50,15 @@ const matrix = (api: string, concurrency: number, kinds?: string): Step => ({
   ].join(' '),
 });
 
-/** Tests and matrix run one after the other: each has time bounds and can use the whole machine. */
+/** Runs the matrix after the tests, because both have time limits and use the whole machine. */
 function change(): Work {
   return atOnce(
     AGENT,
     inOrder(
       { name: 'tests', command: `npm run test:all -- --project short --project long --exclude ${AGENT_TEST}` },
-      // No other matrix runs beside the references, whose checks need more events a second than a busy machine
-      // delivers.
+      // Runs the references alone, because their checks need many events a second.
       matrix('device', 3, 'reference'),
-      // Each matrix is one process: devices mostly wait, while a platform uses a whole processor.
+      // Runs three matrices together: each is one process, and devices mostly wait.
       atOnce(
         matrix('device', 5, 'defect,variant,null,unwilling,starved'),
         inOrder(matrix('client', 12), matrix('system', 8), matrix('platform', 3, 'defect')),
@@ -69,16 +68,16 @@ function change(): Work {
   );
 }
 
-/** Steps run in sequence, because other work distorts measurements. */
+/** Runs most steps alone, because other work distorts measurements. */
 function nightly(): Work {
   const elsewhere = [AGENT_TEST, ...TIMED_TESTS].map((file) => `--exclude ${file}`).join(' ');
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
   const alone: Work[] = [
     { name: 'timed tests', command: `npm run test:all -- --no-file-parallelism ${TIMED_TESTS.join(' ')}` },
     { name: 'matrix', command: 'npm run matrix -- --timed 12' },
-    // Pairs and mutants are sampled: all pairs take days, and all mutants hours.
+    // Draws 20 pairs of defects, because all pairs would take days.
     { name: 'matrix pairs', command: 'npm run matrix -- --fast --pairs 20' },
-    // `--least` is below the usual 95 %, because the score of a small sample varies.
+    // Accepts a score of 80 % instead of 95 %, because a sample of 16 mutants varies.
     { name: 'mutants', command: 'npm run mutants -- --sample 16 --least 80' },
     { name: 'fuzz', command: 'npm run fuzz -- --minutes 1' },
     { name: 'soak', command: 'npm run soak -- --minutes 10' },
@@ -135,7 +134,7 @@ async function runStep({ name, command }: Step): Promise<EndedStep> {
   return { name, code, output, durationMs, results };
 }
 
-/** Writes `seconds.json`, by which a fresh checkout starts its longest tests first. */
+/** Writes the duration of each test to `seconds.json`, so that a fresh checkout starts the longest tests first. */
 function recordSeconds(): void {
   const files = done.flatMap((step) => testResultsOf(step)?.testResults ?? []);
   const took = files.map(({ name, startTime = 0, endTime = 0 }): [string, number] => [

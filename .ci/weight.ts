@@ -1,11 +1,11 @@
-/** Counts lines and files of TypeScript by folder and their growth since an earlier commit, for information. */
+/** Counts lines and files of TypeScript in each folder, and their growth since an earlier commit. */
 import { execFileSync } from 'node:child_process';
 
 const KINDS = ['product', 'checks', 'tests'] as const;
 type Kind = (typeof KINDS)[number];
 type Size = Record<Kind, { lines: number; files: number }>;
 
-/** Seconds before the newest commit in which earlier commits count as part of the same change. */
+/** Number of seconds before the newest commit that still belong to the same change. */
 const CHANGE_SECONDS = 4 * 3600;
 
 const git = (...words: string[]): string =>

@@ -1,5 +1,5 @@
 /**
- * `node .config/plain-files.ts dist`: copies the launcher, styles and scripts of pages beside the compiled TypeScript.
+ * Copies the launcher, styles and scripts of pages beside the compiled TypeScript: `node .config/plain-files.ts dist`.
  */
 import { cpSync, globSync } from 'node:fs';
 import { join } from 'node:path';

@@ -8,12 +8,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const ROOT = new URL('..', import.meta.url).pathname;
 const results = process.env['MUSTER_TEST_RESULTS'];
 
-/** Tests that take many seconds, e.g. with a browser; they run for every change. */
+/** Tests that take many seconds, e.g. with a browser; every change runs these tests. */
 const LONG_TESTS = '**/*.long.test.ts';
-/** Tests that take minutes, e.g. floods of requests; they run every night. */
+/** Tests that take minutes, e.g. floods of requests; only the nightly run includes these tests. */
 const NIGHTLY_TESTS = '**/*.nightly.test.ts';
 
-/** Seconds per long test, recorded at night for checkouts that have not run the tests yet. */
+/** Seconds that each long test took at night, for checkouts that have not run the tests yet. */
 const SECONDS = JSON.parse(readFileSync(new URL('../.ci/seconds.json', import.meta.url), 'utf8')) as Record<
   string,
   number
@@ -34,10 +34,10 @@ class LongestFirst extends BaseSequencer {
 }
 const shuffled = process.argv.some((word) => word.startsWith('--sequence.shuffle'));
 
-// Workers and child processes share Node's compile cache, which halves their start.
+// Shares the compile cache of Node between workers and child processes, which halves the time to start.
 process.env['NODE_COMPILE_CACHE'] ??= new URL('../node_modules/.cache/muster', import.meta.url).pathname;
 
-// Tests store state here, not in the user's home.
+// Keeps the state of tests out of the user's home.
 process.env['XDG_STATE_HOME'] = new URL('../node_modules/.cache/muster-state', import.meta.url).pathname;
 
 const FOLDERS = ['harness', 'simulators', 'suites', 'fixtures'];
@@ -54,7 +54,7 @@ export default defineConfig(({ mode }) => ({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     pool: 'forks',
-    // Tests mostly wait, so workers exceed cores; on two cores, six workers were no faster than four.
+    // Starts more workers than the machine has cores, because tests mostly wait.
     maxWorkers: Math.ceil(availableParallelism() * (mode === 'all' ? 2 : 1.5)),
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     sequence: { hooks: 'stack', ...(shuffled ? {} : { sequencer: LongestFirst }) },
@@ -65,7 +65,7 @@ export default defineConfig(({ mode }) => ({
           name: 'short',
           include: FOLDERS.map((folder) => `${folder}/**/*.test.ts`),
           exclude: [...configDefaults.exclude, LONG_TESTS, NIGHTLY_TESTS],
-          // A process per file doubles the time of short tests; only the nightly run isolates files.
+          // Runs short tests in shared processes; a process for each file would double their time.
           isolate: false,
         },
       },

@@ -10,7 +10,7 @@ type Shown = 'id' | 'needs' | 'sharing' | 'writes' | 'least' | 'premises' | 'ess
 
 export type CataloguedCheck = Required<Pick<Check<never>, Shown>> & {
   waits: boolean;
-  /** True for a check that sends nothing and judges the exchanges of other checks. */
+  /** True for a check that sends no requests and only judges the traffic of other checks. */
   rule: boolean;
   profiles: string[];
 };
@@ -73,8 +73,8 @@ export const watchOf = ({ api, option }: WatchedRule): string =>
   `muster watch ${api}${option === undefined ? '' : ` --${option}`}`;
 
 /**
- * Requirements in the set of `date` (default: newest set), sorted by section. Throws UsageError if a suite lacks the
- * set.
+ * Lists the requirements of the requirement set of `date` (default: newest set), sorted by section. Throws UsageError
+ * if a suite lacks the set.
  */
 export function catalogue(suites: readonly Suite<never>[], date?: string, watched: readonly Watched[] = []): Catalogue {
   const byId = new Map<string, CataloguedRequirement>();

@@ -1,4 +1,4 @@
-/** Tests certificates from the command line: claims about an executed command, keys, and refusals. */
+/** Tests the commands that make and verify certificates. */
 
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
@@ -12,7 +12,6 @@ import { MAIN, muster, printed, refusal, typed, useFolder } from './testing/must
 
 const at = useFolder();
 const [agent, key, certificate, other] = [at('agent'), at('key.pem'), at('certificate.json'), at('other')];
-/** A robot with events in its log, so that the run decides every check of the smallest profile. */
 const robot = at('robot');
 beforeAll(async () => {
   writeFileSync(other, 'never ran');
@@ -65,7 +64,8 @@ test('a key is made, a run certified, the certificate verified, and a changed on
   expect(await refusal(['keygen', signer])).toContain('not overwritten');
   const verified = (...more: string[]) => printed(['verify', file, '--key', `${signer}.pub`, ...more]);
 
-  // An unknown version, so that `verify` does not compare the verdicts with suites of this checkout.
+  // Names a version of Muster that does not exist, because `verify` compares verdicts of the same version with its
+  // suites.
   const report = { ...sampleReport([sampleResult()], { complete: true }), muster: '0.0.1-sample' };
   certificateIssuer(file, signer, LASTING).issue(report);
   const good = await muster('verify', file, '--key', `${signer}.pub`);

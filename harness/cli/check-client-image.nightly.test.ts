@@ -1,4 +1,4 @@
-/** Runs `muster check client --image` on images made from nothing, where the machine has Docker. */
+/** Runs `muster check client --image` on images built from scratch; needs Docker. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { eventually } from '../../simulators/common/testing/scratch.ts';
 import { findClientImage } from '../targets/client/client-run.ts';
 import { hasDocker, muster, needsDocker, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
-// Docker without overlayfs copies each layer, which takes minutes.
+// Allows minutes, because Docker without overlayfs copies each layer.
 vi.setConfig({ testTimeout: 900_000 });
 const ROOT = join(import.meta.dirname, '../..');
 const at = useFolder();
@@ -27,7 +27,6 @@ const PARTS = [
   'package.json',
 ];
 const CLIENT = 'harness/cli/testing/client.ts';
-/** Unknown user, who can read the client's files only if everybody can. */
 const USER = 'USER 47110:47110';
 
 beforeAll(() => {
@@ -75,7 +74,6 @@ test('an interrupt leaves no container', async (context) => {
   expect(containersOf(IMAGES.reference)).toBe('');
 });
 
-// An open connection to Docker would keep the command from exiting.
 test('a container that is removed before it runs leaves no connection to Docker', async (context) => {
   needsDocker(context);
   const image = await findClientImage(IMAGES.reference, () => {});

@@ -8,7 +8,6 @@ import { type Ended, muster, reportIn, typed, useFolder } from './testing/muster
 const at = useFolder();
 
 const REFERENCE = `'${process.execPath}' '${join(import.meta.dirname, '../../simulators/client/main.ts')}'`;
-/** Prints the raw stream, which violates the contract of clients. */
 const RAW = 'curl -sN "$MUSTER_DEVICE_URL/events"';
 const check = (command: string, ...words: string[]) => muster('check', 'client', '--command', command, ...words);
 

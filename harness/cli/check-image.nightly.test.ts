@@ -1,4 +1,4 @@
-/** Checks Muster's own simulator in an image made from nothing, where the machine has Docker. */
+/** Checks Muster's own simulator in an image built from scratch; needs Docker. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -13,19 +13,19 @@ import { check, deviceSuite, openDevice } from './library.ts';
 import { hasDocker, muster, needsDocker, Running, refusal, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const IMAGE = 'muster-test:scratch';
-// Docker without overlayfs copies each layer, which takes minutes.
+// Allows minutes, because Docker without overlayfs copies each layer.
 vi.setConfig({ testTimeout: 900_000 });
 const place = useFolder();
 
 beforeAll(() => {
-  // Disables the reaper of testcontainers, whose image needs a registry; `afterAll` removes the test's images.
+  // Disables the clean-up container of testcontainers, whose image would have to be downloaded.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
   if (hasDocker()) buildImage(IMAGE, 'scratch');
 }, 900_000);
 afterAll(() => void spawnSync('docker', ['rmi', '--force', IMAGE, `${IMAGE}-node`], { stdio: 'ignore' }));
 const options = () => ({ redactor: new Redactor(), startMs: 60_000 });
 
-/** Uses the host's user, because the image's user may not write to the mounted folder of the socket. */
+/** Runs as the user of the host, because the user of the image may not write to the mounted folder of the socket. */
 const asHost = { name: IMAGE, user: 'host' };
 const at = { socket: '/run/muster/agent.sock', control: '/run/muster/control.sock' };
 const keepingFilesIn = (dir: string): string[] =>

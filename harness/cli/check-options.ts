@@ -1,4 +1,4 @@
-/** Options of every `muster check`: selection of checks, course of the run, and results. */
+/** Defines the options of every `muster check`. */
 
 import process from 'node:process';
 import type { TSchema } from 'typebox';
@@ -45,7 +45,7 @@ const WHICH = optionsIn('Which checks');
 const HOW = optionsIn('How');
 const OUTCOME = optionsIn('Outcome');
 
-/** Maximum number of seconds for `--patience`; a timer of Node fires at once if set to more than 24 days. */
+/** Maximum number of seconds for `--patience`; a Node timer fires at once if set to more than 24 days. */
 export const LONGEST_PATIENCE_SECONDS = 3600;
 
 export const commonOptions = {
@@ -109,7 +109,7 @@ export const isReadOnly = (args: Pick<PlanArguments, 'read-only' | 'profile'>): 
 
 const OF_EVERY_RUN: readonly string[] = ['profile', 'requirements', 'patience'];
 
-/** Keeps options that reach the target or choose its requirements, and drops options of a single run. */
+/** Keeps options of the target such as `--socket`, and drops options of a single run such as `--only`. */
 export const targetOnly = (options: GivenOptions): GivenOptions =>
   Object.fromEntries(
     Object.entries(options).filter(([name]) => OF_EVERY_RUN.includes(name) || !Object.hasOwn(commonOptions, name)),

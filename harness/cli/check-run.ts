@@ -1,4 +1,4 @@
-/** Runs a suite on an opened target and reports, for `muster check` and `muster replay`. */
+/** Runs a suite against a target and reports the results, for `muster check` and `muster replay`. */
 
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -49,7 +49,7 @@ import {
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
 
-/** Resolves with the exit code. An interrupt closes the target even while the target starts. */
+/** Runs the checks and resolves with the exit code; an interrupt also closes a target that is still starting. */
 export async function runAndReport<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
   options: OptionsOf<T>,
@@ -65,7 +65,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
   const kept = storable(checked.options, options);
   const left = args['last-failed'] ? remembered(checked.api, kept) : undefined;
-  // Refuses wrong ids of checks before the target starts.
+  // Refuses unknown ids of checks before the target starts.
   makePlan(suite, { ...planned, capabilities: new Set() });
   const { stdout, stderr, env } = process;
   const reporters = createReporters(args.report ?? [], { redactor, stdout, stderr, env, verbose: args.verbose });
@@ -98,10 +98,10 @@ export async function runAndReport<T extends CheckTable, Context>(
       listeners: reporters,
       settle: (results) => {
         target.conclude();
-        // Masks secrets before the baseline compares and stores results.
+        // Masks secrets before the results are compared with the baseline and written.
         return evidence.settle(redactor.value(results));
       },
-      // The updated baseline will excuse findings, so `--bail` does not apply.
+      // Ignores `--bail` with `--update-baseline`, because the new baseline excuses the findings.
       ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
       ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
     });
@@ -127,7 +127,7 @@ function tellOutput({ checks }: Report, written: string): void {
   if (last !== '') process.stderr.write(inert(`\nThe target wrote:\n${last}\n`));
 }
 
-/** Resolves even if a full disk prevents reports. Rejects on any other error. */
+/** Runs the suite; returns errors of unwritten reports (e.g. a full disk) and rejects on any other error. */
 async function ranWith<Context>(
   suite: Suite<Context>,
   options: RunOptions<Context>,
@@ -170,7 +170,7 @@ const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
   ...defined({ profile: args.profile, requirements: args.requirements }),
 });
 
-/** Patterns after `should=` in `--fail-on`; `should` alone gives `*`. Throws UsageError. */
+/** Returns the patterns after `should=` in `--fail-on`; `should` alone means `*`. Throws UsageError. */
 export function failOn(given: readonly string[] = []): string[] {
   return given.flatMap((text) => {
     const [matched, named = '*'] = /^should(?:=(.+))?$/.exec(text) ?? [];
@@ -186,7 +186,7 @@ async function filedFailOn({ target }: Pick<PlanArguments, 'target'>, redactor: 
   return typeof named === 'string' ? ['*'] : named;
 }
 
-/** Filters by check, because `--only` with the id of a requirement selects all its checks. */
+/** Keeps only the checks that the user wants to repeat, because the id of a requirement selects all its checks. */
 const onlyChecks = <Context>(plan: Plan<Context>, { checks }: Again): Plan<Context> => ({
   ...plan,
   checks: plan.checks.filter(({ check: { id } }) => checks.some(({ check }) => check === id)),
@@ -264,7 +264,7 @@ function minimum(text: string): { count: number } | { percent: number } {
 type Evidence = 'baseline' | 'update-baseline' | 'certificate' | 'key' | 'valid-until' | 'signer' | 'badge';
 export type EvidenceArguments = Pick<PlanArguments, Evidence | 'only' | 'section' | 'fast' | 'last-failed'>;
 
-/** Checks files and options of baseline, certificate and badge before the run. Throws UsageError. */
+/** Reads baseline, certificate and badge options before the run. Throws UsageError for a wrong option or file. */
 export function prepareEvidence(
   args: EvidenceArguments,
   suite: Suite<never>,
@@ -283,7 +283,7 @@ export function prepareEvidence(
   const issuer = args.certificate === undefined ? undefined : issuerFor(args, args.certificate);
   const badgeFile = args.badge === undefined ? undefined : prepareFile(`--badge ${args.badge}`, args.badge);
   return {
-    /** Throws UsageError if nothing identifies the target, which a certificate has to name. */
+    /** Throws UsageError if a certificate is wanted and nothing identifies the target. */
     opened(target: TargetDescription, say: (text: string) => void): void {
       const old = baseline === undefined || update ? [] : oldEntries(baseline);
       if (old.length > 0)
@@ -306,9 +306,7 @@ export function prepareEvidence(
       if (update) updated = updatedBaseline(results, baseline, today, scope);
       return applyBaseline(results, updated ?? baseline, today, scope);
     },
-    /**
-     * Writes baseline, badge and certificate. Returns the exit code, which is not 0 if Muster refuses the certificate.
-     */
+    /** Writes baseline, badge and certificate, and returns the exit code; a refused certificate turns code 0 into 2. */
     finish(report: Report, say: (text: string) => void): number {
       if (path !== undefined && updated !== undefined) {
         const { known, changes } = updated;

@@ -163,7 +163,7 @@ test('the command ends although what the agent left behind holds its output', as
   const { stderr } = await muster('check', 'device', '--command', line, ...ONE);
   const pid = Number(readFileSync(child, 'utf8'));
   try {
-    // The child holds its pipes open for 600 s, for which Muster must not wait.
+    // Muster must not wait for the child, which keeps its output open for 600 s.
     expect(performance.now() - began).toBeLessThan(300_000);
     expect(existsSync(`/proc/${pid}`)).toBe(true);
     expect(stderr).toMatch(/has ended, but something that it started in a session of its own still runs/);
@@ -187,11 +187,11 @@ test('what an agent writes cannot command the terminal', async () => {
 });
 
 test('3: an exception that nobody catches blocks what was under way', async () => {
-  // A signal throws the error, so that the test chooses the moment.
+  // Throws an error in Muster when the test sends the signal.
   const planted = at('planted.mjs');
   const fault = "setImmediate(() => { throw new Error('planted fault'); });";
   writeFileSync(planted, `import process from 'node:process';\nprocess.on('SIGUSR2', () => { ${fault} });\n`);
-  // Rare heartbeats keep the run waiting until the planted fault comes.
+  // Slow heartbeats keep the check running until the error.
   await using on = await robot({ heartbeatMs: 30_000 });
   const file = at('planted.json');
   const words = typed`check device --socket ${on.socket} --report json=${file} --report pretty`;

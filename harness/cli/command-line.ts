@@ -1,5 +1,6 @@
 /**
- * Parses a command line: yargs splits words and writes help; the option tables validate, so all mistakes show at once.
+ * Parses a command line: yargs splits the words and writes help, and Muster validates the options itself to report all
+ * mistakes at once.
  */
 
 import { resolve } from 'node:path';
@@ -27,7 +28,7 @@ const COMPLETING = '--get-yargs-completions';
 
 export type Invocation = ParsedCommand | { text: string };
 
-/** Searches for a config file from `folder` upwards if `folder` is given. Throws UsageError with all mistakes. */
+/** Parses the words; searches for a config file from `folder` upwards if given. Throws UsageError with all mistakes. */
 export async function parseCommandLine(words: readonly string[], folder?: string): Promise<Invocation> {
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
   const loaded = await loadNamed(words);
@@ -66,7 +67,7 @@ export async function parseCommandLine(words: readonly string[], folder?: string
   };
 }
 
-/** Makes paths of the command line absolute, because a command with a config file runs in the folder of the file. */
+/** Makes typed paths absolute, because a command with a config file runs in the folder of that file. */
 const fromFolder = (given: GivenOptions, table: OptionTable, folder = '.'): GivenOptions =>
   Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
@@ -128,7 +129,7 @@ const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable 
     ]),
   );
 
-/** Offers options only after a dash, because a shell completes file names only if this answer is empty. */
+/** Offers options only if the last word begins with a dash; a shell completes file names if nothing is offered. */
 async function completions(words: readonly string[], loaded: Loaded): Promise<string> {
   const { text } = await parse(declareCommands(root(), loaded), words);
   const begun = words.at(-1)?.startsWith('-') === true;
@@ -157,7 +158,7 @@ const root = (): Argv =>
     .option(CONFIG, { type: 'string', describe: `File with options of commands [default: ${CONFIG_FILE}]` })
     .exitProcess(false)
     .strict(false)
-    // Ignores messages of yargs, because readOptions reports all mistakes together.
+    // Ignores the messages of yargs, because `readOptions` reports all mistakes together.
     .fail((_message, error) => {
       if (error !== undefined) throw error;
     });
@@ -192,7 +193,7 @@ interface Split {
   [option: string]: unknown;
 }
 
-/** Thrown to leave yargs early: yargs spends 100 ms on help after a handler returns. */
+/** Error that leaves yargs early, because yargs spends 100 ms on its help after a handler returns. */
 class Chosen extends Error {
   readonly chosen: Found;
   readonly parsed: Split;
@@ -205,7 +206,7 @@ class Chosen extends Error {
 }
 
 async function parse(cli: Argv, words: readonly string[]): Promise<{ parsed: Split; text: string; chosen?: Found }> {
-  // yargs accepts `--toString`, a name that every object inherits.
+  // Refuses `--toString`, which yargs accepts because every object inherits that name.
   const inherited = words.find((word) => /^--./.test(word) && (word.slice(2).split('=')[0] ?? '') in {});
   if (inherited !== undefined) throw new UsageError(`${inherited}: no such option`);
   let text = '';
@@ -237,7 +238,7 @@ function declareOptions(argv: Argv, { options, examples = [], epilogue }: AnyCom
   return epilogue === undefined ? argv : argv.epilogue(epilogue);
 }
 
-/** Declares numbers as text, because yargs reads an empty number as 0. */
+/** Declares numbers to yargs as text, because yargs reads an empty number as 0. */
 function yargsOption(spec: OptionSpec): Options {
   return {
     describe: spec.describe,

@@ -1,4 +1,4 @@
-/** Lists commands in the order of the help; a module loads only when its command runs. */
+/** Lists the commands in the order of the help; loads the module of a command only when the command runs. */
 import type { AnyCommand } from './options.ts';
 
 export interface CommandEntry {

@@ -10,7 +10,6 @@ for (const name of ['bin', 'broken', 'empty']) mkdirSync(at(name));
 writeFileSync(at('bin/muster'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, { mode: 0o755 });
 writeFileSync(at('broken/muster'), '#!/bin/sh\necho broken >&2\nexit 3\n', { mode: 0o755 });
 
-/** Shells, each with a script that prints completions; the zsh script replaces functions that need a terminal. */
 const SHELLS = {
   bash: {
     program: 'bash',
@@ -33,7 +32,7 @@ const SHELLS = {
 };
 const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(' ');
 
-/** Typed words, and the expected completions; an empty list means that the shell offers files. */
+/** Words typed by a user and the expected completions; without completions the shell offers files. */
 const CASES: [typed: string[], completions: string[]][] = [
   [['che'], ['check']],
   [

@@ -73,7 +73,7 @@ test('the nearest file counts, none above a repository, and none where it is not
   expect((await parsed(['list', '--config', '../muster.yaml'], join(root, 'sub/deep'))).given).toEqual({
     section: ['6'],
   });
-  // A line from a report is complete, so a call without a folder reads no config file.
+  // A call without a folder reads no config file.
   expect(await parseCommandLine(['list'])).toMatchObject({ given: {} });
 });
 

@@ -1,4 +1,4 @@
-/** Reads `muster.yaml`, which shares options of commands in a repository; typed options have precedence. */
+/** Reads `muster.yaml`, which holds default options of commands; typed options have precedence. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import process from 'node:process';
@@ -14,8 +14,8 @@ export interface Configured {
 }
 
 /**
- * Options from `named`, else from the nearest `muster.yaml` up to the root of the repository. Skips files that other
- * users can write, because options can start commands. Throws UsageError with file, place and accepted values.
+ * Reads the options of a command from the file `named`, else from the nearest `muster.yaml` up to the root of the
+ * repository. Skips files that other users can change, because options can start commands. Throws UsageError.
  */
 export async function configured(
   path: readonly string[],
@@ -42,7 +42,7 @@ export async function configured(
   return { file: shown, folder: dirname(file), values: Object.fromEntries(values) };
 }
 
-/** Searches up to the root of the repository; outside a repository, in `from` only. */
+/** Searches every folder up to the root of the repository, or only `from` outside a repository. */
 function findConfig(from: string): string | undefined {
   const folders = [from];
   while (!existsSync(join(folders.at(-1) ?? '', '.git'))) {
@@ -57,7 +57,7 @@ function findConfig(from: string): string | undefined {
   return folders.map((folder) => join(folder, CONFIG_FILE)).find(isTaken);
 }
 
-/** True if no other user can change the file, whose commands Muster runs. */
+/** True if no other user can change the file or folder, because Muster runs commands from config files. */
 function isOwn(path: string): boolean {
   const { uid, mode } = statSync(path);
   return (uid === process.getuid?.() || uid === 0) && (mode & OTHERS_WRITE) === 0;
@@ -91,7 +91,7 @@ function typedValue(value: unknown, where: string): string | boolean | readonly 
   throw new UsageError(`${where}: must be a text, a number, true, false or a list of texts`);
 }
 
-/** Says where to give an option that a config file cannot hold. */
+/** Says where the user must give an option that a config file cannot hold. */
 export function notInFile(name: string, spec: OptionSpec): string | undefined {
   if (spec.secret !== undefined) return `${name}: a file holds no secrets; set ${spec.secret} in the environment`;
   return spec.positional === true ? `${name}: is typed, after the command` : undefined;
@@ -133,7 +133,7 @@ function schemaOf({ type, range = {}, choices, array, describe }: OptionSpec): o
     ...(from !== undefined && { minimum: from }),
     ...(to !== undefined && { maximum: to }),
   };
-  // Accepts numbers for texts, because an id may look like a number in YAML.
+  // Also accepts a number as text, because YAML reads an id such as 42 as a number.
   const value = type === 'string' && choices === undefined ? { type: ['string', 'number'] } : one;
   return { description: describe, ...(array === true ? { anyOf: [value, { type: 'array', items: value }] } : value) };
 }

@@ -30,7 +30,6 @@ describeConsole('the pages of the demo', (open) => {
     await page.getByLabel('Duration').fill('100ms');
     await press(page, 'rollout');
     const reached = async () => (await counts(page))['reached'];
-    // A busy machine may update some robots before the pause.
     await expect.poll(reached, soon).toBeGreaterThanOrEqual(ROBOTS / 2);
     await press(page, 'resume');
     await run.line((line) => line.includes('✓ roll-out'));
@@ -50,7 +49,7 @@ describeConsole('the pages of the demo', (open) => {
     expect(code, stderr).toBe(0);
     expect(stdout).toContain('Nothing failed');
     const result = JSON.parse(readFileSync(at('report/fleet.json'), 'utf8')) as FleetResult;
-    // The outcome depends on the machine, so the test compares the page with the result.
+    // Compares the page with the written result, because the outcome depends on the machine.
     await page.locator(`[data-outcome=${result.outcome}]`).waitFor();
     const { phases, counters, notes } = result;
     expect(phases.flatMap(({ by_hand }) => by_hand ?? [])).toEqual(['roll-out to 50% over 100ms']);

@@ -75,7 +75,7 @@ describeConsole('the console of a device', (open, browser) => {
     await using still = await browser().newPage();
     await still.addInitScript('globalThis.requestAnimationFrame = () => 0');
     await still.goto(robot.url);
-    // Counts elements, because Playwright waits for an element by animation frames, which are off here.
+    // Counts elements instead of waiting for one, because Playwright waits by animation frames, which are off here.
     await expect.poll(() => still.locator('[data-agent=up]').count(), soon).toBeGreaterThan(0);
     await using page = await browser().newPage();
     let lost = 0;
@@ -106,7 +106,7 @@ describeConsole('the console of a device', (open, browser) => {
     await press(page, 'switch');
     await card(page, 'Defects and variants').getByText('1 on').waitFor();
     expect((await robot.api('/health'))?.status).toBe(404);
-    // The defect moves the API to /v0.2.2.
+    // The defect moves the API from /v0.2 to /v0.2.2.
     expect((await robot.api('.2/health'))?.status).toBe(200);
   });
 

@@ -62,7 +62,7 @@ describeConsole('the console of a fleet', (open) => {
     await using page = await open(running.url);
     const inRobots = (path: string, fits: (answer: Awaited<ReturnType<typeof running.robot>>) => boolean) =>
       expect.poll(async () => (await all((index) => running.robot(index, path))).filter(fits).length, soon);
-    // Pauses the phase before its end, to leave time for all steps.
+    // Pauses the scenario, which could otherwise end before the last step of this test.
     await press(page, 'pause');
     await page.getByText('paused', { exact: true }).first().waitFor();
     await online(page);

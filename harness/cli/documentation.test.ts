@@ -44,7 +44,7 @@ const looseOptions = (text: string): string[] =>
 const npmCommands = (text: string): string[] =>
   shownCode(text).flatMap((code) => [...code.matchAll(/\bnpm (?:run (?:-s )?)?([\w:-]+)/g)].map(([found]) => found));
 
-/** Words of a shell line after `muster`, with a value in place of each `…`. */
+/** Splits a shell line into words after `muster`, and fills in each `…`. */
 function wordsOf(line: string): string[] {
   const command = line.trim().replace(/^.*?\bmuster (?:-- )?/, '');
   const words = [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
@@ -61,7 +61,7 @@ function wordsOf(line: string): string[] {
 
 async function expectAccepted(line: string): Promise<void> {
   const words = wordsOf(line);
-  // A sentence may name a group of commands, such as `muster check`.
+  // Accepts the name of a group of commands, such as `muster check`, which sentences mention.
   if (words.length === 1 && COMMANDS.some((entry) => entry.name === words[0] && 'members' in entry)) return;
   await parseCommandLine(words);
 }
@@ -78,7 +78,7 @@ describe('the documents', () => {
 
   it.each(inDocuments(looseOptions))('%s: --%s is an option of a command', async (_file, name) => {
     const tables = await Promise.all(NAMED_COMMANDS.map(async ([, entry]) => (await entry.load()).options));
-    // Every command has these two options.
+    // `--config` and `--no-config` belong to every command.
     expect(['config', 'no-config', ...tables.flatMap((table) => Object.keys(table))]).toContain(name);
   });
 
@@ -95,7 +95,7 @@ describe('the documents', () => {
     },
   );
 
-  // Skips placeholders in capitals and paths that a build makes.
+  // Matches paths, but no placeholders in capitals and no files that a build makes.
   const PATH = /`((?:harness|simulators|suites|fixtures)\/(?!\S*[A-Z]{3}|site\/dist)[\w./-]+)`/g;
   it.each(inDocuments((text) => [...text.matchAll(PATH)].map(([, path = '']) => path)))(
     '%s: the path %s exists',

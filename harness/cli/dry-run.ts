@@ -1,4 +1,4 @@
-/** `check platform --dry-run`: runs on Muster's own platform to list the records that a real run would create. */
+/** Runs the suite on Muster's own platform, to list the records that `check platform` would create. */
 import { randomInt } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

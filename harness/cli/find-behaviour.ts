@@ -1,4 +1,4 @@
-/** Finds and lists defects and variants by the names of `--defect` and `--variant`. */
+/** Finds the defects and variants that `--defect` and `--variant` name, and lists all names. */
 import { ConflictError, combined, type Variant } from '../../simulators/defects/define.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 
@@ -10,7 +10,7 @@ interface Named {
 
 const LIST = 'list';
 
-/** Throws UsageError with similar names if no name matches. */
+/** Finds a defect or variant by name; throws UsageError with similar names if no name matches. */
 export function findByName<T extends Pick<Named, 'name'>>(
   option: string,
   name: string,
@@ -27,7 +27,7 @@ export function findByName<T extends Pick<Named, 'name'>>(
   );
 }
 
-/** Suggests corrected spellings first, then other word orders, then up to five names that share a word. */
+/** Suggests a name with a corrected spelling or word order, else up to five names that share a word. */
 function meant(name: string, names: readonly string[]): string[] {
   const sorted = (text: string): string => text.split('-').sort().join('-');
   const near = nearest(name, names) ?? names.find((each) => sorted(each) === nearest(sorted(name), names.map(sorted)));

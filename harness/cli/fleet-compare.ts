@@ -45,7 +45,7 @@ const MARKS = {
   new: ['not measured before', 'dim'],
 } as const;
 
-/** Lists all figures of the whole run, but of phases and classes only the changed figures. */
+/** Shows all figures of the whole run, and the changed figures of its phases and classes. */
 export function fleetsText(compared: ComparedFleets, paint: Paint): string {
   const { files, figures, missed, settings, reasons, code } = printableValue(compared, printableLine);
   const shown = figures.filter(({ name, change }) => !name.includes('{') || change === 'worse' || change === 'better');

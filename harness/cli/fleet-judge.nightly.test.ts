@@ -1,4 +1,4 @@
-/** Judges answers to a fleet: defects are found, and a busy platform is not a finding. */
+/** Tests `muster fleet --judge`: defects of a platform are findings, and a busy platform is not. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,7 +1,4 @@
-/**
- * Judges a sample of the platform's answers by the rules of its suite (`muster fleet --judge`), with at most 5 % of a
- * processor.
- */
+/** Judges a sample of the platform's answers for `muster fleet --judge`, with at most 5 % of a processor. */
 import { extname } from 'node:path';
 import type { AnswersTold, Exchange } from '../../simulators/fleet/platform/answers.ts';
 import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
@@ -18,9 +15,7 @@ import type { Traffic } from '../watch/traffic.ts';
 import type { ThreadData } from './watching/thread.ts';
 
 const MOST_BUSY = 0.05;
-/**
- * Milliseconds of unused processor time that the judge may save for a burst: the maximum, and the amount at the start.
- */
+/** Milliseconds of unused processor time that the judge may save for a burst: maximum and initial amount. */
 const MOST_SAVED_MS = 250;
 const FIRST_SAVED_MS = 50;
 const MOST_UNDER_WAY = 16;
@@ -58,7 +53,7 @@ export class FleetJudge implements AnswerJudge {
         this.#isReady.resolve();
       },
     });
-    // Sends empty traffic, which the thread confirms once it has loaded the rules.
+    // Sends empty traffic; the answer tells that the thread has loaded the rules.
     this.#worker.post({ kind: 'traffic', traffic: [] });
   }
 
@@ -88,7 +83,7 @@ export class FleetJudge implements AnswerJudge {
 
   async settle(): Promise<void> {
     const isDone = (): true | undefined => this.#underWay.length === 0 || this.#worker.isOver || undefined;
-    // Unjudged exchanges count as dropped, so a timeout is no error.
+    // Ignores a timeout, because exchanges without a verdict count as dropped.
     await poll('the judging to end', isDone, { timeoutMs: SETTLING_MS, firstPauseMs: 10 }).catch(() => {});
     const { seen, judged } = this.judged;
     if (judged === 0 && !this.#worker.isOver) this.faults.push(`--judge: none of ${seen} answers was judged`);
@@ -122,7 +117,10 @@ export class FleetJudge implements AnswerJudge {
     this.#underWay.shift();
   }
 
-  /** The thread reports a finding before confirming the exchange, so `#underWay[0]` is the judged exchange. */
+  /**
+   * Stores a finding with the phase of its exchange, which stays first in `#underWay` until the thread confirms the
+   * exchange.
+   */
   #found(
     id: string,
     { broken, fault }: PlainJudged,
@@ -144,7 +142,7 @@ export class FleetJudge implements AnswerJudge {
 const LONGEST = 500;
 const short = (text: string): string => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`);
 
-/** Turns an exchange into a whole connection, because the judge expects the traffic of a relay. */
+/** Describes a request and its answer as a whole connection, which the judge expects. */
 function trafficOf(of: Exchange, exchange: number, base: string): Traffic[] {
   const { at, ms, method, path, headers, status, answered, sent, body } = of;
   const end = at + ms;

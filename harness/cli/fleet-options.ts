@@ -1,4 +1,4 @@
-/** Options of `muster fleet`, and their conversion into a run. */
+/** Defines the options of `muster fleet` and converts them into a run. */
 import { existsSync, readdirSync } from 'node:fs';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { join } from 'node:path';
@@ -90,7 +90,7 @@ export const fleetOptions = {
 
 export type FleetArguments = OptionsOf<typeof fleetOptions>;
 
-/** Shard from a text such as `2/8`, or for `auto` from the variables of a Kubernetes Indexed Job. Throws UsageError. */
+/** Reads a shard such as `2/8`; `auto` reads the variables of a Kubernetes Indexed Job. Throws UsageError. */
 export function shardFrom(
   text: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -114,7 +114,7 @@ export function shardFrom(
   return { index, count };
 }
 
-/** Run id from the option, else from the variable MUSTER_RUN_ID. Throws UsageError. */
+/** Reads the run id from the option or from MUSTER_RUN_ID. Throws UsageError. */
 export function runIdFrom(
   text: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -127,10 +127,7 @@ export function runIdFrom(
   );
 }
 
-/**
- * Reads a scenario by name or file. Throws UsageError with line and column, and for a phase that the uplink cannot
- * serve.
- */
+/** Reads a scenario by name or file; throws UsageError for a mistake or for a phase that `--uplink` cannot serve. */
 export function scenarioFrom({
   scenario: name,
   uplink,
@@ -144,7 +141,7 @@ export function scenarioFrom({
   return { ...scenario, uplink };
 }
 
-/** Scales each phase to a total of `rate` requests a second, in unchanged proportions. */
+/** Scales the traffic of each phase to `rate` requests a second, and keeps its proportions. */
 function atRate(scenario: Scenario, rate: number): Scenario {
   const rateOf = (phase: Phase, name: (typeof TRAFFIC_NAMES)[number]): number => ratePerSecond(phase[name] ?? '0/s');
   const phases = scenario.phases.map((phase): Phase => {
@@ -167,7 +164,7 @@ const OWN_HEADERS = [
   ]),
 ];
 
-/** Parses lines such as `X-Tenant: acme`. The message of a UsageError leaves out the value, which may be a secret. */
+/** Parses headers such as `X-Tenant: acme`; throws UsageError without the value, which may be a secret. */
 export function headersFrom(lines: readonly string[] = []): Record<string, string> {
   const headers = lines.map((line): [string, string] => {
     const [name = '', ...rest] = line.split(':');
@@ -210,7 +207,7 @@ export function readScenario(name: string): { scenario: Scenario; text: string }
   }
 }
 
-/** Files of ready scenarios by name, from a checkout or from the package, whose modules lie one folder deeper. */
+/** Lists ready scenarios by name, from a checkout or from the package, whose modules lie one folder deeper. */
 function readyScenarios(): Map<string, string> {
   const places = ['../../fixtures/scenarios/', '../../../fixtures/scenarios/'];
   const dir = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
@@ -218,7 +215,7 @@ function readyScenarios(): Map<string, string> {
   return new Map(names.sort().map((name) => [name.replace('.yaml', ''), join(dir ?? '', name)]));
 }
 
-/** Defects by robot index, from texts such as `seam-gap@137`. Throws UsageError. */
+/** Reads texts such as `seam-gap@137` into defects by robot index. Throws UsageError. */
 export async function defectsFrom(
   texts: readonly string[] | undefined,
   robots: number,
@@ -257,7 +254,7 @@ export function devicesFrom(file: string): string[] {
   return devices;
 }
 
-/** Throws UsageError for an invalid expression, and for a class or phase that `scenario` lacks. */
+/** Validates thresholds; throws UsageError for a wrong expression or an unknown class or phase. */
 export function conditionsFrom(
   expressions: readonly string[] = [],
   { option = '--threshold', scenario }: { option?: string; scenario?: Scenario } = {},
@@ -270,7 +267,7 @@ export function conditionsFrom(
   return expressions;
 }
 
-/** Warnings about classes without robots. Throws UsageError if a phase or a condition measures an empty class. */
+/** Warns about classes without robots; throws UsageError if a phase or threshold measures such a class. */
 export function emptyClasses(scenario: Scenario, robots: number, conditions: readonly string[]): string[] {
   const { classes = {}, phases, thresholds = [], abort_on = [] } = scenario;
   const judged = [...conditions, ...thresholds, ...abort_on, ...phases.flatMap(({ gate = [] }) => gate)];

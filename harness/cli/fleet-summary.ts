@@ -1,4 +1,4 @@
-/** Shows a fleet run on one screen: figures, thresholds, and whether the load generator kept up. */
+/** Shows the result of a fleet run on one screen. */
 
 import { join, relative } from 'node:path';
 import process from 'node:process';
@@ -65,8 +65,8 @@ const EXIT_WORDS: Record<Ending, string> = {
 const digits = (value: number): string => value.toLocaleString('en');
 
 /**
- * Shows figures before it writes files, so that a full disk hides no figure. Resolves with the exit code, which is not
- * 0 if files are missing.
+ * Shows figures before writing files, so that a full disk hides no figure. Resolves with the exit code, which is not 0
+ * if files are missing.
  */
 export async function showFleetResult(
   signal: AbortSignal,
@@ -90,7 +90,7 @@ export async function showFleetResult(
 }
 
 export function summaryText(given: FleetResult, paint: Paint): string {
-  // Escapes control characters, because reasons and notes quote the platform and robots.
+  // Escapes control characters, because some texts quote the platform or a robot.
   const result = printableValue({ ...given, histograms: {}, series: [] });
   const shard = result.shard === null ? '' : ` · shard ${result.shard.index}/${result.shard.count}`;
   const { robots, seed } = result;
@@ -170,7 +170,7 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
   const count = digits(requests).padStart(CELL_COLUMNS);
   const pace = `${count} in ${readableDuration(seconds * 1000)}: ${aSecond} a second`;
   const asked = requests === 0 || seconds === 0 ? [] : [`${'requests'.padEnd(NAME_COLUMNS)}${pace}`];
-  // A ping of an offline device is no error, because a device may be switched off.
+  // Shows pings of offline devices apart from errors, because a user may have switched off a device.
   const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
   const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
   const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];

@@ -86,7 +86,7 @@ test('options stand in muster.yaml as well, and npx runs another package', () =>
   const only = 'device.version.prefix';
   writeFileSync(join(cwd, 'muster.yaml'), `check: {device: {command: './agent --socket {socket}', only: ${only}}}\n`);
   mkdirSync(join(cwd, 'bin'));
-  // A fake npx replaces the registry.
+  // Replaces npx by a script that runs this checkout, because the test must not use the registry.
   const npx = `#!/bin/bash\necho "npx $1 $2 $3 $4" >&2; shift 4\nexec ${CLI} "$@"\n`;
   writeFileSync(join(cwd, 'bin/npx'), npx, { mode: 0o755 });
   const { status, out } = checked(cwd, { package: 'https://example.com/muster.tgz' });

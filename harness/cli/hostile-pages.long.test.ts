@@ -1,4 +1,4 @@
-/** Opens every page of Muster with hostile texts of a target: no script runs, and no request is sent. */
+/** Opens every page of Muster with hostile texts of a target, and expects no running script and no request. */
 import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { ask, Running, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 
-/** Text that closes an attribute, a title, a style, a script, a text area, a template and a comment. */
+/** Closes every HTML element that may surround the text. */
 const ENDS = `"'></title></style></script></textarea></template>-->`;
 const RUNS = [
   '<script>window.pwned=1</script>',
@@ -27,7 +27,7 @@ const RUNS = [
   '<link rel=stylesheet href=http://192.0.2.1/a.css><iframe srcdoc="<script>parent.pwned=1</script>">',
 ];
 const HOSTILE = `${ENDS}${RUNS.join('')}`;
-/** Remains visible text unless a parser makes an element of the tags. */
+/** Stays visible on a page that escapes the text. */
 const SHOWN = '<script>window.pwned=1</script>';
 
 const ELEMENTS = [
@@ -35,7 +35,7 @@ const ELEMENTS = [
   ...['link[href*="192.0.2.1"]', 'img[src*="192.0.2.1"]'],
 ];
 
-/** Expects no element from hostile text; `least` is the minimum number of times that the page shows the text. */
+/** Expects that no element stems from hostile text, and that the page shows the text at least `least` times. */
 async function expectHarmless(page: Page, least = 1): Promise<void> {
   const seen = await page.evaluate<{ pwned: unknown; elements: string[]; shown: number }>(`({
     pwned: window.pwned,

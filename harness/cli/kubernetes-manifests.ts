@@ -1,5 +1,5 @@
 /**
- * Builds manifests of a fleet run on Kubernetes: an Indexed Job with one pod per shard, and a Job that merges results.
+ * Builds the Kubernetes manifests of a fleet run: one Job with a pod for each shard, and one Job that merges results.
  */
 
 import { Document } from 'yaml';
@@ -11,15 +11,15 @@ export interface ShardResources {
   cpu: string;
   memory: string;
   memoryLimit: string;
-  /** Size of the memory disk for robots' files, included in `memory`. */
+  /** Size of the memory disk that holds the robots' files; `memory` includes this size. */
   files: string;
 }
 
 const MIB = 2 ** 20;
-/** Fraction of the requested memory that a shard may fill; the shard's preflight requires the rest to be free. */
+/** Fraction of the requested memory that a shard may fill; the fleet requires the remaining memory to be free. */
 const USED = 0.85;
 const ROBOTS_PER_CPU = 5000;
-/** Size of the memory disk as a multiple of the robots' files, because event logs grow with each roll-out. */
+/** Factor from the size of the robots' files to the size of their disk, because event logs grow with each roll-out. */
 const FILES_SPARE = 3;
 
 export function shardResources(
@@ -64,7 +64,7 @@ const CONTAINER = {
   capabilities: { drop: ['ALL'] },
 };
 
-/** YAML stream for `kubectl apply -f -`; its first comment quotes `line`, the command that printed the stream. */
+/** Builds the YAML for `kubectl apply -f -`; a comment at the top quotes `line`, the command that printed the YAML. */
 export function manifestsOf(run: ClusterRun, line: string): string {
   const resources = [
     scenarioOf(run),
@@ -124,7 +124,7 @@ const claimOf = (run: ClusterRun, storage: string) => ({
   },
 });
 
-/** Never restarts a failed shard, because a second attempt is a different run; all other shards continue. */
+/** Never restarts a failed shard, because a second attempt would be a different run; the other shards continue. */
 const shardsOf = (run: ClusterRun) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
@@ -193,14 +193,14 @@ const shardOf = (run: ClusterRun) => ({
     { name: 'results', mountPath: RESULTS },
     { name: 'scenario', mountPath: '/scenario', readOnly: true },
     { name: 'temporary', mountPath: '/tmp' },
-    // Holds robots' files, because the default of 64 MiB suffices for only 800 robots.
+    // Enlarges /dev/shm for the robots' files; the default of 64 MiB suffices for only 800 robots.
     { name: 'memory', mountPath: '/dev/shm' },
   ],
 });
 
 /**
- * Names robots after their pod: without a shared volume a pod makes new keys, and platforms refuse a new key for a
- * known robot.
+ * Names robots after their pod if pods share no volume: a new pod makes new keys, and platforms refuse a new key for a
+ * known name.
  */
 function delivering(run: ClusterRun): string[] {
   if (run.results === 'volume') return [];
@@ -244,10 +244,10 @@ const resultsOf = (run: ClusterRun) => ({
   persistentVolumeClaim: { claimName: claimName(run) },
 });
 
-/** Exit codes that Muster chooses; codes above 128 come from signals, after which a retry may succeed. */
+/** Exit codes of Muster itself; a signal causes a code above 128, after which a retry may succeed. */
 const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
 
-/** Retries a merge after a kill or a drained node, but never after an exit code of Muster. */
+/** Retries a merge that a signal or a drained node has ended, but no merge that Muster has ended. */
 const RESUMED = {
   backoffLimit: 3,
   podFailurePolicy: {

@@ -1,7 +1,4 @@
-/**
- * Remembers the last run against each target, for `--last-failed` and for `replay`, which trusts remembered targets
- * only.
- */
+/** Remembers the last run against each target, for `--last-failed` and for `replay`. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -32,10 +29,10 @@ export interface Remembered {
   readonly open: readonly string[];
 }
 
-/** Maximum number of remembered targets, one file each; Muster deletes the oldest file first. */
+/** Maximum number of remembered targets; each has a file, and Muster deletes the oldest file first. */
 const MOST = 500;
 
-/** Options safe to take from any report: they start no process, open no connection and read no file. */
+/** Options that `replay` takes from any report, because they start no process, open no connection and read no file. */
 const DATA: readonly string[] =
   'profile requirements patience read-only identify api-version capability name target-version'.split(' ');
 
@@ -58,17 +55,15 @@ function fileFor(api: Api, options: GivenOptions, env: Environment): string {
 }
 
 /**
- * True if a run from this folder used the same target before; `replay` trusts no other target, because anybody may
- * write a report.
+ * True if an earlier run in this folder used the same target; `replay` refuses any other target of a report, because
+ * anybody may write a report.
  */
 export const isRemembered = (api: Api, options: GivenOptions, env: Environment = process.env): boolean =>
   existsSync(fileFor(api, options, env));
 
 const isOpen = (outcome: string): boolean => ['fail', 'blocked', 'undecided'].includes(outcome);
 
-/**
- * Failed, blocked and undecided checks of the last run. Throws UsageError if no run is remembered or no check is open.
- */
+/** Returns the failed, blocked and undecided checks of the last run; throws UsageError if there are none. */
 export function remembered(api: Api, options: GivenOptions, env: Environment = process.env): Remembered {
   const file = fileFor(api, options, env);
   const last = read(file);
@@ -115,7 +110,7 @@ export function remember(
   }
 }
 
-/** Counts a failed SHOULD as failed if `--fail-on` selects the SHOULD. */
+/** Remembers a failed SHOULD as failed if `--fail-on` selects that SHOULD. */
 const outcomeOf = ({ outcome, fails_by: by }: CheckResult): Outcome =>
   outcome === 'warn' && by !== undefined ? 'fail' : outcome;
 

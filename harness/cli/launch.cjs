@@ -1,12 +1,9 @@
 #!/usr/bin/env node
-/**
- * Starts the command `muster`, or names the required Node if this Node is too old. Node 12 parses a whole file before
- * it runs any line, so this file uses only the JavaScript of Node 12.
- */
+/** Starts the command `muster`, or tells the user which Node is required. Even Node 12 must parse this file. */
 const [place, main, cache] = findMain();
 const { engines } = require(place);
 const needed = engines.node.replace('>=', '');
-// Equals EXIT.harness, which an old Node cannot load; exit code 1 would mean that a MUST failed.
+// Exit code for failures of Muster (EXIT.harness); exit code 1 would mean that a MUST failed.
 const FAILED = 3;
 
 if (isOlder(process.versions.node, needed)) {
@@ -14,9 +11,9 @@ if (isOlder(process.versions.node, needed)) {
   process.stderr.write(`muster: needs Node ${needed} or later, and ${found}: npm i -D node brings one\n`);
   process.exitCode = FAILED;
 } else {
-  // Remains the exit code if `main` never ends.
+  // Exit code of a process that ends before `main` has finished.
   process.exitCode = FAILED;
-  // Saves compiling, and in a checkout stripping types, at each start.
+  // Caches compiled code for faster starts.
   require('node:module').enableCompileCache(cache);
   import(main).catch((error) => {
     process.stderr.write(`muster: ${error.stack}\n`);
@@ -24,10 +21,7 @@ if (isOlder(process.versions.node, needed)) {
   });
 }
 
-/**
- * Finds the package's description and the command, which is compiled in a package and TypeScript in a checkout. A
- * checkout has a compile cache of its own.
- */
+/** Finds package.json, the entry file and a folder for the compile cache, in a package or a checkout. */
 function findMain() {
   try {
     return [require.resolve('../../package.json'), './main.ts', `${__dirname}/../../node_modules/.cache/muster`];

@@ -82,10 +82,7 @@ describe('as it is installed', () => {
   });
 });
 
-/**
- * Name and source of a file for an old Node; true if the source contains no syntax that TypeScript rewrites for that
- * Node.
- */
+/** Name and source of a file, and whether Node 12 can parse the source. */
 const SOURCES = [
   ['launcher', readFileSync(LAUNCHER, 'utf8'), true],
   ['coalescing', 'exports.name = process.env.NAME ?? "none";', false],

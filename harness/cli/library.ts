@@ -53,7 +53,7 @@ function patience(ms: number): number {
   throw new RangeError(`patienceMs must be a number above 0, up to ${most}, not ${ms}`);
 }
 
-/** Throws UsageError if the options name no target. A target that does not answer sets `unreachable`. */
+/** Opens an agent; sets `unreachable` if the target does not answer. Throws UsageError without a target. */
 export async function openDevice(
   options: Omit<DeviceTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -61,7 +61,7 @@ export async function openDevice(
   return openDeviceTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Throws UsageError if the options name no target. A target that does not answer sets `unreachable`. */
+/** Opens a platform; sets `unreachable` if the target does not answer. Throws UsageError without a target. */
 export async function openPlatform(
   options: Omit<PlatformTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -69,7 +69,7 @@ export async function openPlatform(
   return openPlatformTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Opens a client, which each check starts anew. Throws UsageError if the options name no client. */
+/** Opens a client, which each check starts anew. Throws UsageError without a client. */
 export async function openClient(
   options: Omit<ClientTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -77,7 +77,7 @@ export async function openClient(
   return openClientTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Opens an agent and its platform as one target; closing the target closes agent and platform. */
+/** Opens an agent and its platform as one target, and closes them together. */
 export async function openSystem(
   { device, platform, deviceId }: SystemOptions,
   patienceMs: number = PATIENCE_MS,
@@ -94,18 +94,18 @@ export async function openSystem(
 export interface SystemOptions {
   device: Parameters<typeof openDevice>[0];
   platform: Parameters<typeof openPlatform>[0];
-  /** Id of the agent's device on the platform, or a function that finds the id once the agent serves. */
+  /** Id of the device of this agent on the platform, or a function that finds the id. */
   deviceId: string | (() => Promise<string>);
 }
 
 export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
-  /** Seed that repeats a run. Default: random, recorded in the report. */
+  /** Seed of random choices; the same seed repeats a run. Default: random, recorded in the report. */
   seed?: number;
-  /** Multiplies the runs of each property. Default: 1, or 0.4 with `fast`. */
+  /** Factor for the number of inputs that checks try. Default: 1, or 0.4 with `fast`. */
   runs?: number;
   repeat?: number;
   signal?: AbortSignal;
-  /** Required capabilities and decisions; the exit code is 2 if one is missing. */
+  /** Required capabilities and minimum number of decided checks; the exit code is 2 if one is missing. */
   demands?: Demands;
 }
 
@@ -117,7 +117,7 @@ export async function check<Context>(
 ): Promise<Report> {
   const { seed = randomInt(2 ** 31), runs, repeat, signal, demands, ...plan } = options;
   await using target = await open();
-  // `await` keeps the target open until the run ends.
+  // `await` keeps the target open until the end of the run.
   return await runSuite(suite, {
     plan: makePlan(suite, { ...plan, capabilities: target.capabilities }),
     target: target.description,

@@ -8,7 +8,7 @@ const at = useFolder();
 const [shell, elsewhere] = [at('shell'), at('elsewhere')];
 for (const folder of [shell, elsewhere]) mkdirSync(folder);
 
-/** Environment that npm sets when a user calls a script of this checkout from the folder `shell`. */
+/** Environment that npm sets for a script of this checkout, called from the folder `shell`. */
 const npm = { npm_lifecycle_event: 'muster', npm_package_json: join(root, 'package.json'), INIT_CWD: shell };
 
 test.each<[string, Record<string, string>, string, string]>([
@@ -36,6 +36,6 @@ test('help loads no command', async () => {
   expect(code).toBe(0);
   expect(loaded.some((url) => url.endsWith('/harness/cli/main.ts'))).toBe(true);
   const parts = /\/(suites|simulators|harness\/(runner|client|targets|reports)|cli\/commands)\//;
-  // Allows `errors.ts`, which imports nothing and so loads fast.
+  // Allows `errors.ts`, which imports nothing.
   expect(loaded.filter((url) => parts.test(url) && !url.endsWith('/harness/client/errors.ts'))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Entry of the command `muster`: turns usage errors and failures of Muster into messages and exit codes. */
+/** Starts the command `muster`, and turns errors into messages and exit codes. */
 import '../common/node22.ts';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -55,14 +55,14 @@ function report(error: unknown): void {
   process.stderr.write(inert(`muster: ${printable(words ?? String(error))}\n`));
 }
 
-/** Enters the folder of the caller (INIT_CWD), because `npm run muster` changes to the root of the checkout. */
+/** Enters the caller's folder INIT_CWD, because `npm run muster` starts in the root of the checkout. */
 function enterCallersFolder(): void {
   const { INIT_CWD: called, npm_lifecycle_event: script = '', npm_package_json: manifest } = process.env;
   if (called === undefined || manifest === undefined || !['muster', 'start'].includes(script)) return;
   const root = fileURLToPath(new URL('../..', import.meta.url));
   if (!same(manifest, join(root, 'package.json')) || !same(process.cwd(), root)) return;
   process.chdir(called);
-  // A Muster started as a child must not enter the caller's folder again.
+  // Removes the variable, so that Muster as a child process stays in its own folder.
   delete process.env['INIT_CWD'];
 }
 

@@ -1,4 +1,4 @@
-/** Runs `muster mutate` with tests that have known gaps, and expects that exactly the defects in these gaps survive. */
+/** Runs `muster mutate` with tests that have gaps, and expects exactly the defects in these gaps to survive. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -66,7 +66,7 @@ describe('a client of a Platform API', { timeout: 180_000 }, () => {
     ...['has-more-never', 'offset-ignored', 'total-count-absent', 'ping-never-succeeds', 'key-unchecked'],
     ...['limit-high-refused', 'version-omitted-fails', 'group-rename-lost', 'unauthorized-403', 'created-201'],
   ];
-  /** Defects that survive every run, because the tests do not cover them. */
+  /** Defects that survive every run, because no test covers them. */
   const always = ['group-rename-lost', 'limit-high-refused', 'version-omitted-fails'];
 
   test.each<[holes: string, survived: string[], neverAsked: string[]]>([

@@ -1,4 +1,4 @@
-/** Describes options as data for parsing, help, completion, reports and the line that repeats a run. */
+/** Describes options as data, which serve parsing, help, completion, reports and replays. */
 
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
@@ -20,13 +20,13 @@ export interface OptionSpec {
   array?: true;
   positional?: true;
   conflicts?: string;
-  /** Returns the file path within a value, e.g. after `=`. */
+  /** Returns the file path within the value of an option, e.g. after `=`. */
   path?: (value: string) => string | undefined;
-  /** Environment variable for a secret value, which reports and replay lines leave out. */
+  /** Environment variable with the secret value of the option; reports leave out such values. */
   secret?: string;
 }
 
-/** Bounds are inclusive, except `above`. */
+/** Range of a number; all bounds are inclusive except `above`. */
 export interface Range {
   whole?: true;
   above?: number;
@@ -69,7 +69,7 @@ export interface Again {
 
 export interface CommandContext {
   rest: readonly string[];
-  /** Returns undefined after printing help. Throws UsageError. */
+  /** Parses a command line; returns undefined after printing help. Throws UsageError. */
   parse(words: readonly string[]): Promise<ParsedCommand | undefined>;
   again?: Again;
 }
@@ -79,7 +79,7 @@ export interface Command<T extends OptionTable = OptionTable> {
   examples?: readonly (readonly [line: string, meaning: string])[];
   epilogue?: string;
   takesRest?: true;
-  /** Resolves with the exit code. Throws UsageError. */
+  /** Runs the command and resolves with the exit code. Throws UsageError. */
   run(options: OptionsOf<T>, context: CommandContext): number | Promise<number>;
 }
 
@@ -137,7 +137,7 @@ export function complete<T extends OptionTable>(table: T, given: GivenOptions): 
   return Object.fromEntries(filled) as OptionsOf<T>;
 }
 
-/** Leaves out defaults and secrets, because reports store options for replays. */
+/** Selects options for a report, from which `replay` takes them: no default values and no secrets. */
 export function storable(table: OptionTable, options: Readonly<Record<string, unknown>>): GivenOptions {
   return Object.fromEntries(
     Object.entries(options).filter(([name, value]) => {
@@ -147,11 +147,11 @@ export function storable(table: OptionTable, options: Readonly<Record<string, un
   ) as GivenOptions;
 }
 
-/** Words of the command line, with `***` for a secret. */
+/** Words of the command line for a report, with `***` for each secret. */
 export const commandWords = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
   wordsOf(path, table, options, () => '***', String);
 
-/** Command line to paste into a shell, with an environment variable in place of each secret. */
+/** Command line that users can paste into a shell, with a variable in place of each secret. */
 export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
   ['muster', ...wordsOf(path, table, options, (variable) => `"$${variable}"`, shellWord)].join(' ');
 
@@ -201,7 +201,7 @@ export function uiPortOf(args: { ui: boolean; 'ui-port'?: number }): number | un
 export const WEB = ['http:', 'https:'] as const;
 export const MQTT = ['mqtt:', 'mqtts:'] as const;
 
-/** Throws UsageError if the scheme is not in `schemes`. */
+/** Parses a URL; throws UsageError for a scheme that is not in `schemes`. */
 export function urlFrom(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.parse(text);
   if (url !== null && schemes.includes(url.protocol)) return url;
@@ -212,10 +212,10 @@ export function urlFrom(option: string, text: string, schemes: readonly string[]
 
 export const textFrom = (option: string, path: string): string => usage(`--${option}`, () => readInputText(path));
 
-/** Milliseconds in 24 hours; a timer of Node fires at once if set to more than 24 days. */
+/** Maximum number of milliseconds of a time option (24 hours); a Node timer fires at once after more than 24 days. */
 const LONGEST_MS = 86_400_000;
 
-/** Milliseconds from a text such as `10m`. Throws UsageError outside 0 to 24 h. */
+/** Parses a time such as `10m` to milliseconds; throws UsageError for 0 and above 24 hours. */
 export function timeFrom(option: string, text: string): number {
   const ms = usage(`--${option} ${text}`, () => durationMs(text));
   if (ms > 0 && ms <= LONGEST_MS) return ms;
@@ -225,7 +225,7 @@ export function timeFrom(option: string, text: string): number {
 export const isExcluded = (name: string, given: object, table: OptionTable): boolean =>
   Object.keys(given).some((other) => table[name]?.conflicts === other || table[other]?.conflicts === name);
 
-/** Reads the files of `--NAME-cert` and `--NAME-key`. Throws UsageError. */
+/** Reads certificate and key from the options `--NAME-cert` and `--NAME-key`. Throws UsageError. */
 export function pairFrom(name: string, cert: string | undefined, key: string | undefined) {
   if (cert === undefined && key === undefined) return undefined;
   const options = [`${name}-cert`, `${name}-key`] as const;

@@ -1,6 +1,5 @@
 /**
- * Ends the process on signals, failed outputs and unhandled errors, never with Node's code 1, which means a failed
- * MUST.
+ * Ends the process on signals and errors with exit codes of Muster; Node would exit with 1, which means a failed MUST.
  */
 
 import process from 'node:process';
@@ -13,7 +12,7 @@ let handler: Handler | undefined;
 let mayOutputsFail = false;
 
 /**
- * Keeps the process running after a failed output, so that files are still written. A full disk turns exit code 0 into
+ * Keeps the process running if an output fails, so that reports are still written. A full disk turns exit code 0 into
  * `EXIT.harness`; a closed pipe or terminal does not.
  */
 export function watchOutputs(): void {
@@ -32,7 +31,7 @@ export function watchOutputs(): void {
   }
 }
 
-/** Ignores failed outputs until disposal: a relay stays up for its clients even without messages. */
+/** Ignores failed outputs until disposal, because `muster watch` must serve its clients even without messages. */
 export function outputsMayFail(): Disposable {
   mayOutputsFail = true;
   return {
@@ -42,7 +41,7 @@ export function outputsMayFail(): Disposable {
   };
 }
 
-/** Until disposal, the first unhandled error goes to `take`, which must end the work. */
+/** Passes the first unhandled error to `take`, which must end the work, until disposal. */
 export function takeFaults(take: Handler): Disposable {
   handler = take;
   return {
@@ -52,13 +51,13 @@ export function takeFaults(take: Handler): Disposable {
   };
 }
 
-/** Exits with `EXIT.harness` on an unhandled error, unless a handler of `takeFaults` ends the command. */
+/** Exits with `EXIT.harness` on an unhandled error, unless `takeFaults` has set a handler. */
 export function watchForFaults(report: Handler): void {
   for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
     process.on(event, (error: unknown) => {
       report(error);
       const take = handler;
-      // Exits on a second fault, because the command did not end after the first.
+      // Removes the handler, so that a second error exits at once.
       handler = undefined;
       if (take === undefined) process.exit(EXIT.harness);
       take(error);
@@ -67,8 +66,8 @@ export function watchForFaults(report: Handler): void {
 }
 
 /**
- * Aborts with Interrupted on the first SIGHUP, SIGINT or SIGTERM; a later signal exits at once, except within
- * `togetherMs` milliseconds of the first.
+ * Aborts the signal on the first SIGHUP, SIGINT or SIGTERM. A later signal exits at once, except within `togetherMs`
+ * milliseconds.
  */
 export function interruptSignal(togetherMs = 0): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();
@@ -77,7 +76,7 @@ export function interruptSignal(togetherMs = 0): Disposable & { signal: AbortSig
   const onSignal = (name: EndingSignal): void => {
     first ??= performance.now();
     if (performance.now() - first < togetherMs && signal.aborted) return;
-    // A closing terminal and its shell may each send SIGHUP.
+    // Ignores a second SIGHUP, because a closing terminal and its shell may each send one.
     if (signal.aborted && name !== 'SIGHUP') process.exit(interruptedCode(signal));
     controller.abort(new Interrupted(name));
   };

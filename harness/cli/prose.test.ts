@@ -1,4 +1,4 @@
-/** Tests the plain English of documents, help and requirements (CONTRIBUTING.md, "Conventions"). */
+/** Tests that documents, help and requirements are in plain English (CONTRIBUTING.md, "Conventions"). */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Runs the README in a checkout; `npm run try-package` runs the README with the installed package. */
+/** Runs the commands of the README in a checkout. */
 import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

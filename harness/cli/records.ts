@@ -1,4 +1,4 @@
-/** Reads all records of a list of the Platform API, to count or archive. */
+/** Reads all records of a list of the Platform API. */
 import type { HttpClient, HttpResponse } from '../client/http.ts';
 
 export class NoListError extends Error {
@@ -9,7 +9,7 @@ export type Item = Readonly<Record<string, unknown>>;
 
 const TIMEOUT_MS = 30_000;
 const PAGE = 100;
-/** Maximum number of pages, because a list may grow while Muster reads. */
+/** Maximum number of pages of a list, because the list may grow while Muster reads. */
 const MOST_PAGES = 10_000;
 
 /** Reads a list page by page (section 8 of the specification). Throws NoListError, or the errors of HttpClient. */

@@ -45,7 +45,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
     for (const { id, clause = '' } of report.checks.filter(({ outcome }) => outcome === 'fail')) {
       const card = page.locator(`.finding[data-id="${id}"]`);
       expect(await card.locator('blockquote').first().textContent()).toContain(clause);
-      // The card of a consequence of another finding starts closed.
+      // A finding that follows from another finding is shown closed.
       const open = await card
         .first()
         .evaluate(

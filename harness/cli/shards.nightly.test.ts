@@ -1,4 +1,4 @@
-/** Runs shards of a fleet as separate processes on a shared disk, with `muster merge` beside them. */
+/** Runs the shards of a fleet and `muster merge` as separate processes with a shared disk. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,9 +10,9 @@ import { closedPort } from '../../simulators/fleet/testing/scratch.ts';
 import { type Running, typed, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
-/** Milliseconds for a shard to start, which takes a second, but half a minute on a busy machine. */
+/** Maximum number of milliseconds for a shard to start; a busy machine takes half a minute. */
 const slow = { timeout: 300_000 };
-/** Allowed exit codes; 98 means that a busy machine saturated the load generator, which spoils only the figures. */
+/** Allowed exit codes; 98 means that the machine was too busy for valid figures. */
 const ENDS = [0, 98];
 
 const ROLLOUT = '  - { do: rollout, over: 200ms }\n';
@@ -174,7 +174,7 @@ describe('merge', slow, () => {
 
   it('that is killed at any moment leaves a whole result or none, and may be run again', async () => {
     for (const index of [1, 2]) fleets.leave(index, 2);
-    // A killed merge may leave a hidden temporary file, which nobody reads.
+    // Ignores hidden temporary files, which a killed merge may leave.
     const written = () => readdirSync(fleets.path('results')).filter((name) => !/^(shard-|\.muster-)/.test(name));
     let kills = 0;
     for (let at = 1; at <= 8; at += 1) {
@@ -246,7 +246,7 @@ describe('shards without a shared disk', slow, () => {
     }
     const again = collect({ run, port: new URL(url).port });
     for (const { ended } of shards) expect(ENDS).toContain((await ended).code);
-    // On a busy machine the second attempt starts too late, and the merged run is incomplete.
+    // Accepts an incomplete run, because the restarted shard may come too late on a busy machine.
     expect(killed === undefined ? ENDS : [...ENDS, 2]).toContain((await again.ended).code);
     const result = fleets.result(fleets.path('merged', run));
     expect(result).toMatchObject({ robots: 8, metrics: { 'rollout.ms': { count: 8 } } });

@@ -66,7 +66,7 @@ describe('muster simulate device', () => {
     const run = simulate('--socket', 'a.sock', '--dir', 'robot', '--control', '0');
     expect((await run.ready())['control']).toBeGreaterThan(0);
     await run.stop('SIGKILL');
-    // The agent removes its socket when its supervisor ends.
+    // The agent ends and removes its socket when its parent process ends.
     await poll('the socket to go', () => !existsSync(join(home.path, 'a.sock')) || undefined, {
       timeoutMs: Number.POSITIVE_INFINITY,
     });
@@ -114,7 +114,6 @@ describe('muster simulate device', () => {
     await using other = await listenAt(createServer(), { port: 0 });
     const port = other.port ?? 0;
     const [socket, dir] = [join(home.path, 'a'), join(home.path, 'r')];
-    // Runs in this process, because the test above proves exit code and output.
     for (const [options, message] of [
       [typed`--socket ${socket} --dir ${home.path}/file/x`, /^--dir: .*file\/x is no directory, or lies below/],
       [typed`--socket ${socket + 'a'.repeat(110)} --dir ${dir}`, /^--socket: .* at most 107 are possible/],
@@ -155,7 +154,7 @@ const BOTH: [string, string[]][] = [
   ['with a control API', ['--control', 'c.sock']],
 ];
 
-/** Stops timers of a second or more, so that only the signal can end the wait of 5 s for an answer. */
+/** Turns timers of a second or more into endless ones, so that only the signal can end the wait for an answer. */
 const NO_SECOND_PASSES = `data:text/javascript,${encodeURIComponent(
   'const usual = setTimeout; ' +
     'globalThis.setTimeout = (act, ms, ...more) => usual(act, ms < 1000 ? ms : 2 ** 30, ...more);',

@@ -96,7 +96,6 @@ describe('muster simulate platform', () => {
     expect(taken.stderr).toContain(`--port: ${port} is in use`);
     const file = join(home.path, 'notes.txt');
     writeFileSync(file, 'no database at all, but long enough to be looked at as one: '.repeat(20));
-    // Runs in this process, because the test above proves the exit code.
     const refused = (...options: string[]) => refusal(['simulate', 'platform', ...options]);
     expect(await refused('--db', file)).toContain(`--db: ${file}: file is not a database`);
     expect(await refused('--mqtt-port', String(port))).toContain(`--mqtt-port: ${port} is in use`);

@@ -21,8 +21,7 @@ import type { OpenedTarget } from '../targets/opened.ts';
 import type { CheckOptions } from './library.ts';
 
 /**
- * Registers checks as tests. A failed MUST or a blocked check fails; a failed SHOULD leaves an annotation; a check that
- * does not apply is skipped.
+ * Registers each check as a test. A failed MUST or a blocked check fails the test, a failed SHOULD adds an annotation.
  */
 export function describeSuite<Context>(
   suite: Suite<Context>,
@@ -30,7 +29,7 @@ export function describeSuite<Context>(
   options: CheckOptions = {},
 ): void {
   const { seed = randomInt(2 ** 31), signal = new AbortController().signal, ...planOptions } = options;
-  // Assumes all capabilities, because the target opens later; checks without their capability are skipped then.
+  // Plans with all capabilities, because the target opens later; each test skips itself if the target lacks one.
   const plan = makePlan(suite, { ...planOptions, capabilities: new Set(CAPABILITIES) });
   const { checks } = plan;
   const { runs = plan.runs } = options;
@@ -43,7 +42,7 @@ export function describeSuite<Context>(
     }, CHECK_LIMIT_MS);
     afterAll(async () => {
       await target?.[Symbol.asyncDispose]();
-      // A wrong declaration of a check invalidates the outcomes.
+      // Fails if a check behaves differently from its declaration, because its result then means nothing.
       const untrue = differences(session.declarations.all).map(differenceInWords);
       if (untrue.length > 0) throw new Error(printable(`not as declared: ${untrue.join('; ')}`));
     });
@@ -66,7 +65,7 @@ export function describeSuite<Context>(
         }
       });
     };
-    // Same order as the runner: checks that disturb the target come last.
+    // Runs checks that disturb the target last, in the order of `muster check`.
     register('shared');
     register('exclusive');
     register('disruptive');
@@ -94,7 +93,7 @@ async function decide<Context>(
     case 'fail':
     case 'blocked': {
       const failure = new Error(`${result.outcome === 'fail' ? '' : 'blocked: '}${findingText(result)}`);
-      // Drops the stack, which points into Muster and not into the target.
+      // Removes the stack, which points into Muster and not into the target.
       failure.stack = failure.message;
       throw failure;
     }

@@ -1,4 +1,4 @@
-/** Gives every command every wrong form of its files, and expects exit code 64 with the name of the file. */
+/** Gives commands files with wrong contents, and expects a usage error each time. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { refusal, typed, useFolder } from './testing/muster.ts';
@@ -43,7 +43,7 @@ const READERS: Readonly<Record<string, (file: string) => string[]>> = {
   merge: (file) => ['merge', file.replace(/[^/]+$/, (form) => `shards-${form}`)],
 };
 
-/** Forms that are valid for a kind of file, because an empty file is valid. */
+/** Contents that a kind of file may have, e.g. an empty seed file. */
 const FINE: Readonly<Record<string, readonly string[]>> = {
   target: ['object'],
   'seed file': ['empty', 'null', 'object'],

@@ -1,4 +1,4 @@
-/** Tests usage errors: the message names each mistake as typed, with the accepted values. */
+/** Tests the messages of usage errors, which name each mistake and the accepted values. */
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -84,7 +84,7 @@ it.each<[string | string[], string]>([
   [`simulate device --dir ${ROBOT} --socket a --platform http://x`, '--platform needs --uplink'],
   ['simulate platform --port 70000', '--port: must be a whole number from 0 to 65535'],
   [['simulate', 'platform', '--db', ''], '--db: needs a value'],
-  // An empty key, which a script left empty, is a mistake and not an absent option.
+  // An empty key is a mistake, e.g. of a script whose variable is empty.
   ['simulate platform --api-key', '--api-key: needs a value'],
   ['mutate client --command true --api device --devices 3', '--devices: needs --api platform'],
   ['mutate client --command true --api platform --heartbeat 1s', '--heartbeat: needs --api device'],
@@ -179,7 +179,7 @@ it('a report of somebody else runs nothing and asks nobody, and what to add is s
   expect(said).toContain('no run on this machine was made with the target of this report');
   expect(said).toContain(`--command 'touch ${ran}; exit 1' --control http://192.0.2.1/`);
   expect(existsSync(ran)).toBe(false);
-  // `muster replay` validates options from a report like options of a command line.
+  // Options in a report are validated like options on the command line.
   const odd = foreignReport({ ...foreign, patience: -1 });
   expect(await refusal(['replay', odd, '--', '--socket', at('none.sock')])).toContain('--patience: must be');
 });

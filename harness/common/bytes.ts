@@ -27,7 +27,7 @@ export class Bytes {
     return fitting.length === piece.length;
   }
 
-  /** Content without a copy, valid until the next call of `append` or `drop`. */
+  /** Returns the content without copying; the next call of `append`, `drop` or `clear` invalidates the result. */
   view(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -38,7 +38,7 @@ export class Bytes {
   }
 
   clear(): void {
-    // Transfer frees the memory at once; garbage collection may be late.
+    // `transfer(0)` frees the memory at once, while garbage collection may run late.
     this.#memory?.transfer(0);
     this.#memory = undefined;
     this.#buffer = NOTHING;

@@ -1,4 +1,4 @@
-/** Makes undefined properties absent, for `exactOptionalPropertyTypes`. */
+/** Removes properties with the value undefined, which TypeScript's `exactOptionalPropertyTypes` forbids. */
 
 export type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K];

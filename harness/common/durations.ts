@@ -1,4 +1,4 @@
-/** Durations: text in options and scenarios, milliseconds inside, readable text in reports. */
+/** Converts durations between text such as `1.5s`, milliseconds and readable text. */
 
 const MILLISECONDS: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -20,7 +20,7 @@ export function durationMs(text: string): number {
   const [, , unit = ''] = new RegExp(DURATION_FORM).exec(text) ?? [];
   const milliseconds = MILLISECONDS[unit];
   if (milliseconds === undefined) throw new RangeError(`'${text}' is no duration: ${DURATION_WORDS}`);
-  // Divides by whole numbers, since 5 * 1e-6 differs from 0.000005.
+  // Divides by a whole number, because `5 * 1e-6` differs from 0.000005.
   const number = Number(text.slice(0, -unit.length));
   return milliseconds < 1 ? number / Math.round(1 / milliseconds) : number * milliseconds;
 }
@@ -43,12 +43,12 @@ export interface RetryHeaders {
 }
 
 /**
- * Milliseconds of `Retry-After` (RFC 9110, section 10.2.3), negative for a past date; dates count from the server's
- * `Date`. Undefined without a valid value.
+ * Converts the header `Retry-After` (RFC 9110, section 10.2.3) to milliseconds from the date of the answer; a past date
+ * gives a negative number, an invalid value gives undefined.
  */
 export function retryAfterMs({ 'retry-after': asked = '', date = '' }: RetryHeaders): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(asked)) return Number(asked) * 1000;
-  // Some engines parse a bare number as a year.
+  // Refuses a bare number, which `Date.parse` may read as a year.
   if (!/^\s*[a-z]{3,}/i.test(asked)) return undefined;
   const named = Date.parse(asked) - (Date.parse(date) || Date.now());
   return Number.isFinite(named) ? named : undefined;

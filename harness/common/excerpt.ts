@@ -1,4 +1,4 @@
-/** Selects the part of a long text that a finding is about, by the finding's words. */
+/** Cuts long texts to the passage that contains the most words of a finding. */
 
 export type Telling = ReadonlyMap<string, number>;
 
@@ -24,7 +24,8 @@ export function telling({ expected = '', actual = '' }: { expected?: string; act
 }
 
 /**
- * Cuts to `limit` characters around the words most specific to a finding, else at the beginning; `…` marks omissions.
+ * Cuts the text to `limit` characters around the words that are most specific to a finding; `…` marks the cuts. Without
+ * such words keeps the beginning.
  */
 export function excerpt(text: string, limit: number, about: Telling = new Map()): string {
   if (text.length <= limit) return text;
@@ -57,7 +58,7 @@ interface Word {
   at: number;
 }
 
-/** Skips indices in a JSON pointer such as `/data/57/id`, which no body contains. */
+/** Skips the number in a JSON pointer such as `/data/57/id`, because a body contains no indices of its arrays. */
 function wordsOf(text: string, isWanted: (word: string) => boolean = () => true): Word[] {
   const words: Word[] = [];
   for (const { 0: word, index: at } of text.matchAll(WORD))

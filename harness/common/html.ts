@@ -1,4 +1,4 @@
-/** Template tag for HTML that escapes interpolated values, except markup. */
+/** Builds HTML by a template tag that escapes every interpolated text. */
 
 import { readFileSync } from 'node:fs';
 import { printable } from './terminal.ts';
@@ -15,12 +15,12 @@ export const escapeText = (text: string): string =>
 export const escapeAttribute = (text: string): string =>
   escapeText(text).replaceAll('"', '&quot;').replaceAll("'", '&#39;');
 
-/** Tag for html`<p title="${title}">${text}</p>`; drops `undefined` and joins lists of markup. */
+/** Builds markup from a template such as html`<p>${text}</p>`; omits `undefined` and joins lists of markup. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Markup {
   return { markup: strings.map((text, index) => text + render(parts[index])).join('') };
 }
 
-/** Skips escaping: only for Muster's style sheets and scripts, never for text of a target or user. */
+/** Marks text as safe HTML: only for Muster's style sheets and scripts, never for text of a target or user. */
 export const trusted = (markup: string): Markup => ({ markup });
 
 export const NOTHING: Markup = { markup: '' };
@@ -49,7 +49,7 @@ export const styleOf = (...files: readonly URL[]): Markup =>
 
 export const scriptOf = (file: URL): Markup => trusted(readFileSync(file, 'utf8'));
 
-/** One HTML file without external resources; `script` must be Muster's own. */
+/** Builds one HTML file without external resources; `script` must be a file of Muster. */
 export function reportPage(title: string, main: Markup, { style, script }: { style: URL; script?: URL }): string {
   const scripts = script === undefined ? '' : " script-src 'unsafe-inline';";
   const policy = `default-src 'none'; style-src 'unsafe-inline';${scripts} base-uri 'none'; form-action 'none'`;

@@ -1,8 +1,11 @@
 import { randomBytes, randomInt } from 'node:crypto';
 
-/** Unique across runs; of letters, digits and dashes, since the specification sets no rules for names. */
+/**
+ * Returns a name that no other run uses, of letters, digits and dashes only, because the specification sets no rules
+ * for names.
+ */
 export const uniqueName = (what: string): string =>
-  // Comparing findings of two runs ignores a suffix that begins with a digit.
+  // Begins the suffix with a digit, by which the comparison of two runs recognises and ignores the suffix.
   `${what}-${randomInt(10)}${randomBytes(4).toString('hex').slice(1)}`;
 
 export const recordName = (what: string): string => uniqueName(`muster-${what}`);

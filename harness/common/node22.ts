@@ -1,4 +1,4 @@
-/** AsyncDisposableStack for Node 22, which lacks it. Every entry point imports this file for its side effect. */
+/** Adds the global AsyncDisposableStack, which Node 22 lacks, to every program that imports this file. */
 
 class Stack {
   #entries: (() => unknown)[] = [];

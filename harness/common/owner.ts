@@ -1,4 +1,4 @@
-/** Temporary folders named after their process, so that a later process can remove orphans. */
+/** Names temporary folders after their process, so that a later process can remove folders of dead processes. */
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
@@ -12,8 +12,8 @@ const OWNED = /^muster-(?:[a-z]+-)?(?<pid>[0-9a-z]+)_(?<start>[0-9a-z]+)_(?<wher
 const swept = new Set<string>();
 
 /**
- * Makes an empty folder that only its user can read, after removing orphans in `parent`. Names are short, as the path
- * of a socket is limited to 107 bytes. Throws UsageError.
+ * Makes an empty folder that only the current user can read, and removes folders of dead processes in `parent`. The
+ * name is short, because a socket's path has at most 107 bytes. Throws UsageError.
  */
 export function ownedFolder(purpose: string, parent: string = tmpdir()): string {
   if (!swept.has(parent)) sweep(parent);
@@ -26,7 +26,7 @@ export function ownedFolder(purpose: string, parent: string = tmpdir()): string 
   }
 }
 
-/** Removes folders in `parent` of ended processes of the same user. Never throws. */
+/** Removes folders in `parent` whose process of the same user has ended; never throws. */
 export function sweep(parent: string): void {
   for (const name of namesIn(parent)) {
     const { pid = '', start, where } = OWNED.exec(name)?.groups ?? {};
@@ -36,7 +36,7 @@ export function sweep(parent: string): void {
       const found = lstatSync(path);
       if (found.isDirectory() && found.uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
     } catch {
-      // Another process may have removed the folder, or the system refuses.
+      // Ignores the error: another process may have removed the folder, or the system refuses the removal.
     }
   }
 }
@@ -49,12 +49,13 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Start time of a process, as a later process may get the same id; undefined if ended. */
+/** Returns the start time of a running process, which distinguishes two processes with the same id. */
 function startOf(pid: number): string | undefined {
   if (process.platform !== 'linux') return isAlive(pid) ? '0' : undefined;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in /proc/PID/stat may contain parentheses; the state is field 3, the start time field 22.
+    // Splits after the last parenthesis, because a process name may contain parentheses; state is field 3, start time
+    // field 22.
     const [state = '', ...more] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return 'ZX'.includes(state) ? undefined : Number(more[18]).toString(36);
   } catch {

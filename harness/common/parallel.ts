@@ -1,4 +1,4 @@
-/** The first rejection stops further items, and does not wait for items in progress. */
+/** Rejects with the first rejection, which stops further items but does not wait for running items. */
 export async function inParallel<T>(
   items: Iterable<T>,
   width: number,

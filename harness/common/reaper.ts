@@ -1,4 +1,4 @@
-/** Ends the process groups of Muster after Muster dies, even by SIGKILL: a helper process watches a pipe. */
+/** Starts a helper process that ends all process groups of Muster when Muster dies, even by SIGKILL. */
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /** Seconds between SIGTERM and SIGKILL. */
@@ -35,13 +35,13 @@ export function endWithUs(group: number): () => void {
 
 function tell(line: string): void {
   reaper ??= started();
-  // Muster may die at any time, so the line is written synchronously. Without a free process there is no reaper.
+  // Writes the line at once, because Muster may die at any time. Skips the line if the helper process could not start.
   if (reaper.stdin?.writable === true) reaper.stdin.write(`${line}\n`);
 }
 
 function started(): ChildProcess {
   const child = spawn('/bin/sh', ['-c', SCRIPT], {
-    // A session of its own protects the reaper from signals to the terminal or to Muster's group.
+    // Starts a new session, so that signals to the terminal or to Muster's group do not reach the helper process.
     detached: true,
     cwd: '/',
     env: { PATH: '/usr/bin:/bin' },

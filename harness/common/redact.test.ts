@@ -1,4 +1,4 @@
-/** Tests that no part of a secret appears in output, however the text was cut or encoded. */
+/** Tests that output contains no fragment of a secret, whatever the cut or encoding. */
 
 import { createServer, type RequestListener } from 'node:http';
 import fc from 'fast-check';

@@ -1,11 +1,11 @@
-/** Masks the secrets of a run in records and reports, in any encoding and even if cut. */
+/** Masks the secrets of a run in records and reports, whatever the encoding, and also cut secrets. */
 
 import { endOf, escaped, type Form, formsOf, HEAD, remains, sources } from './secret-forms.ts';
 import { isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
 
 const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
 
-/** True for a secret that other text may contain by chance, and which is masked only as the value of a credential. */
+/** True for a short or everyday secret, which Muster masks only as the value of a credential. */
 export const isOrdinary = (secret: string): boolean => secret.length < HEAD || isShortWords(secret);
 
 export const isSecretName = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD/i.test(name);
@@ -22,8 +22,7 @@ export class Redactor {
   }
 
   /**
-   * Masks short secrets and ordinary words only as values of credentials. `variable`: environment variable of the
-   * secret, for commands that repeat a request.
+   * Adds a secret to mask. `variable` names the environment variable that replaces the secret in commands for users.
    */
   add(secret: string | undefined, variable?: string): void {
     if (secret === undefined || secret === '') return;
@@ -35,7 +34,7 @@ export class Redactor {
       this.#values = credentialValues([...this.#ordinary]);
       return;
     }
-    // A target may return a private key line by line.
+    // Also masks each long line of the secret, because a target may return a private key line by line.
     const lines = secret.split(/\r?\n/).filter((line) => line.length >= 16 && !line.startsWith('-----'));
     this.#forms.push(...[...new Set([secret, ...lines])].flatMap(formsOf));
     this.#starts = new RegExp(`(?=${this.#forms.map(({ start }) => start).join('|')})`, 'g');
@@ -45,7 +44,7 @@ export class Redactor {
     return this.#secrets.get(secret);
   }
 
-  /** `ended: false`: the text may be cut, e.g. by a dropped connection. */
+  /** Masks secrets in `text`; `ended: false` means that the text may end within a secret. */
   text(text: string, { ended = true }: { ended?: boolean } = {}): string {
     const values = this.#values === undefined ? text : text.replaceAll(this.#values, `$1${MASK}`);
     return this.#starts === undefined ? values : this.#anywhere(values, this.#starts, ended);
@@ -68,16 +67,13 @@ export class Redactor {
     return [first, ...rest].join('…');
   }
 
-  /**
-   * Masks before cutting to `limit` characters, so no secret is split. `size` is the total length if `text` is only a
-   * beginning.
-   */
+  /** Masks secrets and then cuts to `limit` characters. `size` is the total length if `text` is only the beginning. */
   excerpt(
     text: string,
     limit: number,
     { ended = true, size }: { ended?: boolean; size?: string | undefined } = {},
   ): string {
-    // Reads beyond the limit, because masks are shorter than secrets and later text moves up.
+    // Masks more text than `limit`, because a mask is shorter than a secret and the text behind moves up.
     const reach = limit * 2 + Math.max(0, ...this.#forms.map(({ characters }) => characters.length * 6));
     const whole = size === undefined && text.length <= reach;
     const clean = this.text(whole ? text : text.slice(0, reach), { ended: whole && ended });
@@ -109,11 +105,13 @@ export class Redactor {
 }
 
 const MAYBE_NAME = /^(?:key|sig)$/i;
-/** `code` is a secret in an address or form, elsewhere an error code or the result of a ping (section 2.5). */
+/**
+ * The parameter `code` is a secret in an address or a form; in JSON, `code` is an error code or the result of a ping.
+ */
 const CODE = /^code$/i;
 const MAYBE_MEMBER = /("(?:key|sig)"\s*:\s*")([^"\\]*)/gi;
 const PARAMETER = /(?<=^|[?&#;,\s"'])([\w.+%[\]-]{1,200})=([^&#\s"'<>\\]+)/gm;
-/** User and password before a host, in a header. */
+/** Matches `user:password@` in a header. */
 const USER = /((?:^|[\s,])[^\s:@/,]+:)[^\s:@/,]+@/g;
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
@@ -121,7 +119,7 @@ const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
 const WORD = /[\w-]{8,}/g;
 const MOST_WORDS = 1000;
 
-/** Also masks unknown secrets of watched traffic, by name or form. Takes linear time, since clients choose the text. */
+/** Masks also unknown secrets of watched traffic by their names and formats, in linear time even for hostile text. */
 export class TrafficRedactor extends Redactor {
   readonly #words = new Set<string>();
 
@@ -141,7 +139,7 @@ export class TrafficRedactor extends Redactor {
 
   #unnamed(text: string, options?: { ended?: boolean }): string {
     let clean = withoutForms(super.text(text, options).replaceAll(BEARER, `$1 ${MASK}`));
-    // Most texts have neither `=` nor `eyJ`, and the patterns are slow.
+    // Searches for `=` and `eyJ` first, because the patterns are slow and most texts contain neither.
     if (clean.includes('=')) clean = clean.replaceAll(PARAMETER, withoutParameter);
     if (clean.includes('eyJ')) clean = clean.replaceAll(DOTTED, withoutJwt);
     return this.#words.size === 0 ? clean : clean.replaceAll(WORD, (word) => (this.#words.has(word) ? MASK : word));
@@ -179,7 +177,7 @@ export class TrafficRedactor extends Redactor {
     );
   }
 
-  /** Edits tokens instead of values, to keep large numbers and repeated members. */
+  /** Edits the text instead of parsed JSON, which would lose large numbers and repeated members. */
   #json(text: string): string {
     const tokens = [...text.matchAll(TOKENS)];
     const kept: string[] = [];
@@ -230,10 +228,9 @@ function isSecretMember(tokens: readonly RegExpExecArray[], index: number): bool
   return name === 'value' && (tellsSecret(textAt(index - 2)) || tellsSecret(textAt(index + 6)));
 }
 
-/** Text of a token of JSON. */
 const stringIn = (token: string): string => String(token.includes('\\') ? parsed(token) : token.replaceAll('"', ''));
 
-/** Whether it is the second text of `["password", "x"]`. */
+/** True for the second text of a pair such as `["password", "x"]`. */
 function isPaired(tokens: readonly RegExpExecArray[], index: number): boolean {
   const [open, name = '', comma, value = '', close] = tokens.slice(index - 3, index + 2).map(([token]) => token);
   const isPair = open === '[' && comma === ',' && close === ']';
@@ -287,7 +284,7 @@ function credentialValues(secrets: readonly string[]): RegExp {
   const scheme = `\\b${anyCase('(?:bearer|basic)')}(?:\\s+|%20)`;
   const quotes = `["'\\\\]*`;
   const named = `${CREDENTIAL_NAMES}${quotes}(?:\\s*[:=]\\s*|\\s+)${quotes}(?:${scheme})?`;
-  // Longest first, because a secret may begin with a shorter secret.
+  // Sorts the longest secret first, because a secret may begin with a shorter secret.
   const forms = [...secrets].sort((a, b) => b.length - a.length).map((secret) => sources(secret, escaped).join(''));
   return new RegExp(`(${scheme}${quotes}|${named})(?:${forms.join('|')})(?![\\w-])`, 'g');
 }

@@ -1,8 +1,8 @@
-/** Forms of a secret in other text: encoded, escaped, or cut. */
+/** Finds secrets in text even if encoded, escaped or cut. */
 
-/** Characters; shorter parts of a cut secret occur by chance. */
+/** Minimum number of characters of a cut secret to mask; shorter fragments occur by chance. */
 const SHORTEST = 4;
-/** Characters at the beginning of a secret that are masked anywhere, as text may be cut later. */
+/** Minimum number of characters at the beginning of a secret to mask anywhere, because the text may be cut later. */
 export const HEAD = 8;
 
 export interface Form {
@@ -41,7 +41,7 @@ function match(characters: readonly RegExp[], text: string, index: number, from 
   }
 }
 
-/** Plain, hexadecimal and base64 forms; preceding bytes shift base64 in one of three ways. */
+/** Lists the plain, hexadecimal and base64 encodings of a secret; base64 within other bytes has three alignments. */
 export function formsOf(secret: string): Form[] {
   const bytes = Buffer.from(secret);
   const [alone = '', ...inside] = [0, 1, 2].map((before) =>
@@ -76,9 +76,7 @@ function form(text: string, pattern: (character: string) => string, end = ''): F
 const NAMED: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' };
 const CONTROL: Readonly<Record<string, string>> = { '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' };
 
-/**
- * Alternatives for a character: plain, escaped for JSON or a URL (repeatedly), HTML or a shell, or misread as Latin-1.
- */
+/** Builds a pattern for a character: plain, escaped for JSON, URL, HTML or shell, or misread as Latin-1. */
 export function escaped(character: string): string {
   if (/^\w$/.test(character)) return character;
   const code = character.codePointAt(0) ?? 0;
@@ -97,5 +95,5 @@ export function escaped(character: string): string {
 const UNIT = /[\s\S]/g;
 const hex = (value: number): string => value.toString(16).padStart(4, '0');
 const digits = (text: string): string => text.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-/** Node 22 lacks RegExp.escape. */
+/** Escapes text for a pattern without RegExp.escape, which Node 22 lacks. */
 const literal = (text: string): string => text.replaceAll(UNIT, (unit) => `\\u${hex(unit.charCodeAt(0))}`);

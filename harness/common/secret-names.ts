@@ -1,8 +1,8 @@
-/** Masks secrets by their names in any text: JSON, YAML, XML, forms or addresses, even if escaped or cut. */
+/** Masks the value behind a name such as `password` in JSON, YAML, XML, forms and addresses. */
 
 export const MASK = '***';
 
-/** Words that may follow the name of a secret, such as `client-key-data`. */
+/** Matches words after the name of a secret, such as `-data` in `client-key-data`. */
 const SUFFIX = '(?:[_-]?(?:value|hash|data|text|base64))?';
 const ENDINGS = [
   '(?:token|password|passwd|secret|credential|cookie)s?',
@@ -37,14 +37,17 @@ function withoutForm(found: string): string {
 }
 
 const BETWEEN = {
-  /** `password: x`, `"password": "x"`, `password = 'x'`, and `name: password` above `value: x`. */
+  /**
+   * Matches between name and value of `password: x`, `"password": "x"`, `password = 'x'`, and `name: password` above
+   * `value: x`.
+   */
   assigned: String.raw`(?:\\*["'])?(?:,?(?:\s|\\+[nr])*(?:\\*["'])?value(?:\\*["'])?)?[ \t]*[:=][ \t]*`,
-  /** `<password>x</password>`, and `<entry key="password">x</entry>`. */
+  /** Matches between name and value of `<password>x</password>` and `<entry key="password">x</entry>`. */
   element: String.raw`["']?(?:\s[^<>]{0,200})?>`,
   part: String.raw`"?(?<=\bname="?[\w.[\]-]{1,100}"?)(?:;.{0,500})?\r?\n(?:[\w-]{1,50}:.{0,500}\r?\n){0,5}\r?\n`,
-  /** `/tokens/x`. */
+  /** Matches between name and value of the path `/tokens/x`. */
   path: String.raw`\/`,
-  /** A line `password x`, as in .netrc. */
+  /** Matches between name and value of a line `password x`, which files such as .netrc contain. */
   spaced: String.raw`[ \t]+(?=[^\s:=]+[ \t]*(?:[\r\n]|$))`,
 } as const;
 const NAMED = new RegExp(
@@ -105,7 +108,7 @@ function spaced(place: Place): Found {
   return LINE_OF_WORDS.test(before) ? unlessPlain(upTo(/\S+/y, place), place) : undefined;
 }
 
-/** Requires a closing tag, as `<token>` may be a placeholder in a sentence. */
+/** Masks an element only before a closing tag, because `<token>` may be a placeholder in a sentence. */
 function element(place: Place): Found {
   const { text, value } = place;
   const found = upTo(/<!\[CDATA\[[\s\S]{0,8000}?\]\]>|[^<]{1,8000}/y, place);
@@ -147,7 +150,7 @@ function afterQuoted(before: string, place: Place): Found {
 function afterPlain(before: string, place: Place): Found {
   const { text, name, value } = place;
   if (/[\r\n]|\\[nr]/.test(text.slice(name, value))) return upTo(/[^\r\n"\\]+/y, place);
-  // YAML needs a space after the colon; a scope such as `tokens:write` has none.
+  // Requires a space after a colon like YAML, because `tokens:write` is a scope and not a secret.
   const line = text[value - 1] === ':' && /\S/.test(text[value] ?? '') ? null : LINE.exec(before);
   if (line === null) return ITEM.test(before) ? upTo(RUN, place) : inSentence(upTo(RUN, place), place);
   const [, begin, indent = ''] = line;

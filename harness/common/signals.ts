@@ -1,4 +1,4 @@
-/** Signals by which a user, a terminal or a service manager ends a command, with exit codes. */
+/** Lists the signals that end a command, with their exit codes. */
 import process from 'node:process';
 import { EXIT } from './usage.ts';
 
@@ -20,7 +20,8 @@ export const interruptedCode = ({ reason }: AbortSignal): number =>
   reason instanceof Interrupted ? CODES[reason.by] : EXIT.interrupted;
 
 /**
- * Resolves with the first signal and its exit code (0 for SIGINT and SIGTERM); later signals do not stop the clean-up.
+ * Resolves with the first signal and its exit code (0 for SIGINT and SIGTERM), and ignores later signals during the
+ * clean-up.
  */
 export function untilSignal(): Promise<{ signal: EndingSignal; code: number }> {
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { Display } from './display.ts';
 import { escapeAttribute, escapeText, html, NOTHING, trusted } from './html.ts';
 import { bar, cutTo, hanging, LiveArea, type Output, painter, width, wrap } from './terminal.ts';
 
-/** Screen of a terminal, for the control sequences that the progress line uses. */
+/** Plays a terminal that understands the control sequences of the progress line. */
 class Terminal implements Output {
   isTTY = true;
   columns = 20;
@@ -196,7 +196,7 @@ test('nothing that is put in opens a tag, ends an attribute or begins an entity'
   );
 });
 
-/** Inverse of escaping; `&amp;` comes last, so that no text is unescaped twice. */
+/** Undoes escaping; replaces `&amp;` last, so that no text is unescaped twice. */
 const unescaped = (markup: string): string =>
   markup
     .replaceAll('&lt;', '<')

@@ -1,4 +1,4 @@
-/** Text for a terminal: colours, widths, line breaks, bars, and redrawn lines. */
+/** Formats text for a terminal: colours, widths, line breaks, bars, and redrawn lines. */
 import { stripVTControlCharacters, styleText } from 'node:util';
 
 export interface Output {
@@ -54,27 +54,27 @@ export function cutTo(text: string, columns: number): string {
 }
 
 /**
- * Control characters (except tab and line feed), line separators and writing-direction controls, which can forge
- * terminal output. Each is one UTF-16 unit.
+ * Matches characters that can forge terminal output: control characters except tab and line feed, line separators, and
+ * controls of the writing direction.
  */
 const UNPRINTABLE = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 const spelled = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Spells out control characters; for text of a target before a person reads it. */
+/** Spells out control characters in text of a target before a person reads the text. */
 export const printable = (text: string): string =>
   text.replaceAll(UNPRINTABLE, (character) => (character === '\r' ? '␍' : spelled(character)));
 
-/** Also spells out line breaks, with which a target can forge a line. */
+/** Spells out control characters and line breaks, because a target can forge a line by a line break. */
 export const printableLine = (text: string): string => printable(text).replaceAll('\n', '␊');
 
-/** Commands to CI runners: `::command …::` (GitHub), `##[command]` and `##vso[…]` (Azure). */
+/** Matches commands to CI runners: `::command …::` (GitHub), `##[command]` and `##vso[…]` (Azure). */
 const COMMANDS = new RegExp(`(?<=^(?:\\s|${'\u001b'}\\[[\\d;]*m)*:)(?=:\\s*[\\w-]+.*::)|(?<=##)(?=\\[|vso\\[)`, 'gim');
 
-/** Breaks commands to CI runners in text of a target or a foreign file. */
+/** Disarms commands to CI runners in text of a target or a foreign file. */
 export const inert = (text: string): string => text.replaceAll(COMMANDS, ' ');
 
-/** Safe on a terminal, and parses to the same value. `indent`: spaces per level. */
+/** Formats JSON that is safe on a terminal; `indent` is the number of spaces per level. */
 export const printableJson = (value: unknown, indent = 0): string =>
   JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, spelled);
 
@@ -112,11 +112,11 @@ export class LiveArea {
     return this.#output.isTTY === true;
   }
 
-  /** Cuts lines to the terminal's width, because a wrapped line cannot be erased. */
+  /** Draws lines cut to the terminal's width, because a terminal cannot erase wrapped lines. */
   draw(lines: readonly string[]): void {
     if (!this.live) return;
     const columns = this.#output.columns ?? 80;
-    // Drops colours, because the cut may lose the code that ends a colour.
+    // Removes colours from a cut line, because the cut may remove the code that ends a colour.
     const fit = (line: string): string =>
       width(line) <= columns ? line : `${[...stripVTControlCharacters(line)].slice(0, columns - 1).join('')}…`;
     this.#output.write(`${this.#erasing()}${lines.map(fit).join('\n')}`);

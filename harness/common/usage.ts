@@ -1,6 +1,6 @@
 /** Exit codes, usage errors, and suggestions for mistyped words. */
 
-/** Commands whose exit codes have special meanings; other commands exit 0 after their work. */
+/** Commands that give exit codes a special meaning; all other commands exit with 0 after their work. */
 export const EXIT_TABLES = [
   'check',
   'compare',
@@ -81,10 +81,12 @@ export function exitCodesText(command: ExitTable): string {
     .join(' · ');
 }
 
-/** Closest known word for "did you mean …?"; undefined if all differ too much. `*` in `text` matches anything. */
+/**
+ * Finds the closest known word for "did you mean …?"; `*` in `text` matches anything. Undefined if no word is close.
+ */
 export function nearest(text: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
-  // A pattern with `*` matches more words, so a match must be closer.
+  // Requires a closer match for a pattern with `*`, because `*` matches more words.
   const most = text.includes('*') ? 2 : Math.max(2, Math.floor(text.length / 3));
   let least = Math.min(most, text.length - 1);
   for (const candidate of known) {
@@ -115,7 +117,7 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
-/** Throws UsageError for characters that HTTP headers forbid; the message hides the secret. */
+/** Returns a secret for a header; throws UsageError without the secret if a header forbids a character. */
 export function headerSecret(option: string, secret: string): string {
   const at = secret.search(/[^\x21-\x7e]/);
   if (at < 0) return secret;
@@ -125,7 +127,7 @@ export function headerSecret(option: string, secret: string): string {
   );
 }
 
-/** Usage error (`EXIT.usage`); the message names the option and the accepted values. */
+/** A mistake of the user (`EXIT.usage`); the message names the option and the accepted values. */
 export class UsageError extends Error {
   override name = 'UsageError';
   readonly code = 'MUSTER_USAGE';

@@ -20,8 +20,8 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { UsageError } from './usage.ts';
 
-// New files get an unpredictable name and final permissions before a rename, so that nobody can prepare, read or
-// redirect them.
+// A new file gets an unpredictable name and its final permissions before the rename, so that nobody else can prepare,
+// read or redirect the file.
 
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
@@ -34,8 +34,8 @@ export const besideName = (path: string): string => join(dirname(path), `.muster
 export const isBesideName = (name: string): boolean => FORM.test(name);
 
 /**
- * Replaces `path` atomically, even a link. Throws the system's error and leaves no file behind. `mode`: permissions
- * before the umask.
+ * Replaces `path` atomically, also a link; throws the system's error and leaves no temporary file behind. `mode` holds
+ * the permissions before the umask.
  */
 export function replaceWith(path: string, content: string | Uint8Array, mode = 0o644): void {
   const beside = besideName(path);
@@ -54,7 +54,7 @@ export function replaceWith(path: string, content: string | Uint8Array, mode = 0
 }
 
 /**
- * Returns the absolute path after a trial write, to refuse a wrong place before a run. Throws UsageError that names
+ * Tests that `path` can be written before a run starts, and returns the absolute path. Throws UsageError that names
  * `option`.
  */
 export function prepareFile(option: string, path: string): string {
@@ -64,7 +64,7 @@ export function prepareFile(option: string, path: string): string {
     if (!statSync(dirname(file)).isDirectory()) throw new Error('it is not a folder');
     const there = statSync(file, { throwIfNoEntry: false });
     if (there?.isDirectory() === true) throw new Error(`${file} is a folder`);
-    // A trial is needed, as some file systems (/proc) refuse files in folders marked as writable.
+    // Creates a file on trial, because some file systems (/proc) refuse files in folders that permit writing.
     if (there === undefined || there.isFile()) {
       const beside = besideName(there === undefined ? file : realpathSync(file));
       closeSync(openSync(beside, NEW_FILE));
@@ -98,7 +98,7 @@ export function writeWhole(file: string, text: string): void {
 }
 
 const PIECE = 65_536;
-/** Bytes; /dev/zero never ends, and a string holds less than 512 MiB. */
+/** Maximum number of bytes of an input file, because /dev/zero never ends. */
 const LARGEST_INPUT_BYTES = 67_108_864;
 const PAUSE_MS = 5;
 
@@ -109,7 +109,9 @@ export class TooLarge extends Error {
   }
 }
 
-/** Throws Error with the reason, TooLarge above `most` bytes; never waits for a pipe's writer. */
+/**
+ * Reads a file without waiting for the writer of a pipe. Throws Error with the reason, or TooLarge above `most` bytes.
+ */
 export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -125,7 +127,7 @@ export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer
   }
 }
 
-/** Throws like `readInput`, and TooLarge above 64 MiB. */
+/** Reads a text file; throws like `readInput`, with a maximum of 64 MiB. */
 export const readInputText = (path: string): string => readInput(path, LARGEST_INPUT_BYTES).toString('utf8');
 
 export function whyNot(error: unknown): string {

@@ -63,7 +63,7 @@ describe('poll', () => {
 });
 
 describe('changes', () => {
-  // The clock of the process ticks in real time, also for the tests below.
+  // Fakes only timers; the clock of the process ticks in real time.
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 

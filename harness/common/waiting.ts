@@ -1,4 +1,4 @@
-/** Waits, polling and back-off that do not count time in which this process was blocked. */
+/** Waits and polls without counting time in which this process was blocked. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -32,27 +32,30 @@ function startTicking(): void {
   setInterval(tick, TICK_MS).unref();
 }
 
-/** Milliseconds of a clock that stops while this process is blocked or the machine sleeps, as no target is to blame. */
+/**
+ * Milliseconds of a clock that stops while this process is blocked or the machine sleeps, because no target caused that
+ * delay.
+ */
 export function runningMs(): number {
   startTicking();
   const now = performance.now();
   return now - heldUpMs - lateness(now);
 }
 
-/** Milliseconds by which data read now may have arrived earlier, as the process was blocked. */
+/** Maximum number of milliseconds by which data may have arrived before this process read the data. */
 export function lateBy(): number {
   startTicking();
   return lateness(performance.now()) + (heldUp?.ms ?? 0);
 }
 
-/** Timers run before sockets, so arrived data is read after two turns of the event loop. */
+/** Resolves once arrived data is read, after two turns of the event loop, because Node runs timers before sockets. */
 export const socketsRead = (): Promise<void> =>
   new Promise((resolve) => void setImmediate(() => setImmediate(() => resolve())));
 
-/** Node's timers are limited to 2^31 milliseconds. */
+/** Maximum number of milliseconds of one timer; Node's limit is 2^31. */
 const LONGEST_TIMER_MS = 2 ** 30;
 
-/** `silent`: no progress in time; `endless`: total time exceeded. */
+/** Why a wait ended: `silent` without progress in time, `endless` after the total time. */
 export type OutOfPatience = 'silent' | 'endless';
 
 export class Patience {
@@ -92,7 +95,7 @@ export class Patience {
     return this.#silentAt <= this.#endlessAt ? 'silent' : 'endless';
   }
 
-  /** Calls `giveUp` once when the time is over; the returned function cancels. */
+  /** Calls `giveUp` once the time is over; the returned function cancels the call. */
   watch(giveUp: (why: OutOfPatience) => void): () => void {
     let timer: NodeJS.Timeout;
     let stopped = false;
@@ -119,7 +122,7 @@ export interface PollTime {
 }
 
 export interface PollOptions {
-  /** Milliseconds until the last look; `Infinity` for no limit. */
+  /** Milliseconds until the last call of `look`; `Infinity` sets no limit. */
   timeoutMs: number;
   /** Milliseconds of the first pause. Default 25. */
   firstPauseMs?: number;
@@ -140,13 +143,13 @@ export class PollTimeout extends Error {
 
 const systemTime: PollTime = {
   now: runningMs,
-  // `poll` throws the signal's reason, so the AbortError is dropped.
+  // Ignores the AbortError, because `poll` throws the signal's reason.
   sleep: (ms, signal) => delay(ms, undefined, { signal }).catch(() => {}),
 };
 
 /**
- * Calls `look` until it returns a value, a last time after `timeoutMs`. Throws the error of `look`, PollTimeout or
- * `timeoutError`, or the reason of the signal; `what` completes "waiting for …".
+ * Calls `look` until it returns a value, for the last time after `timeoutMs`. Throws the error of `look`, PollTimeout
+ * or `timeoutError`, or the reason of the signal; `what` completes the message "waiting for …".
  */
 export async function poll<T>(
   what: string,
@@ -184,13 +187,16 @@ export async function pollWithin<T>(
 export interface Backoff {
   firstMs: number;
   longestMs: number;
-  /** Fraction by which `random` varies a delay in both directions, so that clients spread. Default 0. */
+  /**
+   * Fraction by which `random` varies a delay in both directions, so that clients do not reconnect together. Default:
+   * 0.
+   */
   jitter?: number;
 }
 
 const LARGEST_EXPONENT = 40;
 
-/** Milliseconds before attempt `attempt`, counted from 0; `random` is uniform in [0, 1). */
+/** Milliseconds to wait before attempt number `attempt`, counted from 0; `random` returns numbers from 0 to 1. */
 export function backoffMs(backoff: Backoff, attempt: number, random?: () => number): number {
   const { firstMs, longestMs, jitter = 0 } = backoff;
   const doubled = Math.min(longestMs, firstMs * 2 ** Math.min(attempt, LARGEST_EXPONENT));

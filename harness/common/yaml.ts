@@ -1,11 +1,11 @@
-/** Parses YAML of possibly hostile authors: limits size and aliases, and rejects cycles. */
+/** Parses YAML of possibly hostile authors, with a limit for size and aliases and without cycles. */
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { UsageError } from './usage.ts';
 import { readInputText, whyNot } from './user-files.ts';
 
-/** Bytes; real files are smaller, and the parser takes seconds for larger files. */
+/** Maximum number of bytes of a YAML file, because the parser takes seconds for larger files. */
 const LARGEST_BYTES = 1_048_576;
-/** The parser searches all anchors for each alias, so their number is limited. */
+/** Maximum number of anchors and aliases, because the parser searches all anchors for each alias. */
 const MOST_ALIASES = 1000;
 const MOST_VALUES = 1_000_000;
 
@@ -32,13 +32,12 @@ export interface Yaml {
   lines: LineCounter;
 }
 
-/** Throws YamlError. */
 export function parseYaml(text: string): Yaml {
   if (Buffer.byteLength(text) > LARGEST_BYTES)
     throw new YamlError([{ message: `it has more than ${LARGEST_BYTES} bytes` }]);
   const lines = new LineCounter();
   try {
-    // The parser compares each key with all others, so `wrongIn` checks keys instead.
+    // Turns off the parser's slow check for repeated keys, which `wrongIn` replaces.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
     const errors = document.errors.map(({ message, pos: [from] }) => ({
       message: message.startsWith('Maximum call stack') ? TOO_DEEP : message,
@@ -53,12 +52,12 @@ export function parseYaml(text: string): Yaml {
   } catch (error) {
     if (error instanceof YamlError) throw error;
     if (error instanceof RangeError) throw new YamlError([{ message: TOO_DEEP }]);
-    // The parser throws plain errors, too, e.g. for an alias without an anchor.
+    // Converts plain errors of the parser, e.g. for an alias without an anchor.
     throw new YamlError([{ message: error instanceof Error ? error.message : String(error) }]);
   }
 }
 
-/** Throws UsageError with the option, the file as `shown`, and the position. */
+/** Reads a YAML file; throws UsageError with the option, the file as `shown`, and the position. */
 export function readYaml(option: string, path: string, shown = path): Yaml & { text: string } {
   let text: string;
   try {

@@ -1,4 +1,4 @@
-/** Builds the report of `muster mutate` from results: baseline, score and exit code. */
+/** Builds the report of `muster mutate`, with baseline, score and exit code. */
 import { interruptedCode } from '../common/signals.ts';
 import { EXIT } from '../common/usage.ts';
 import {
@@ -30,7 +30,7 @@ export type ReportFacts = Pick<
 
 export type TestedSide = Pick<MutationReport, 'side' | 'api'>;
 
-/** Names in a baseline begin with the side, because defects of both sides share names. */
+/** Begins each name in a baseline with the tested side, because defects of two sides may share a name. */
 const prefixOf = ({ side, api }: TestedSide): string => (side === 'client' ? `mutate-${api}` : `mutate-system-${api}`);
 
 export interface BaselineUse {
@@ -137,7 +137,7 @@ export function reportOf(
 type Verdict = Pick<MutationReport, 'exit_code' | 'meaning'>;
 const verdict = (exit_code: number, meaning: string): Verdict => ({ exit_code, meaning });
 
-/** A missed defect decides the exit code even if other subjects are undecided. */
+/** Decides the exit code: a missed defect counts more than undecided subjects. */
 function verdictOn(
   report: Omit<MutationReport, 'exit_code' | 'meaning'>,
   kind: ReportFacts['kind'],

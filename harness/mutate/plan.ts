@@ -1,4 +1,4 @@
-/** Selects the defects and variants to run, and their order. */
+/** Selects and orders the defects and variants against which the tests run. */
 import { nearest, UsageError } from '../common/usage.ts';
 import { SUBJECT_KINDS } from '../reports/mutation/report.ts';
 import type { Subject } from './subject.ts';
@@ -9,7 +9,7 @@ export interface Selection {
   readonly kind?: Subject['kind'];
 }
 
-/** Throws UsageError for an unknown name or section. */
+/** Selects subjects by name, section and kind; throws UsageError for an unknown name or section. */
 export function selectedSubjects(
   subjects: readonly Subject[],
   { only = [], sections = [], kind: wantedKind }: Selection,
@@ -44,7 +44,7 @@ const fits = (pattern: string, name: string): boolean =>
 const escaped = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&');
 const isIn = (section: string, of: string): boolean => of === section || of.startsWith(`${section}.`);
 
-/** Takes one subject of each section in turn, so that a run cut short has tried every section. */
+/** Orders subjects so that a run that is cut short has tried every section. */
 export const inSectionOrder = (subjects: readonly Subject[]): Subject[] => interleaved(byKind(subjects).map(inTurn));
 
 const byKind = (subjects: readonly Subject[]): Subject[][] =>
@@ -62,7 +62,7 @@ const interleaved = (lists: readonly Subject[][]): Subject[] =>
     .toSorted((a, b) => a.place - b.place)
     .map(({ subject }) => subject);
 
-/** Draws at most `count` subjects of each kind, spread over the sections; `next` returns random numbers from 0 to 1. */
+/** Draws at most `count` subjects of each kind from all sections; `next` returns random numbers from 0 to 1. */
 export function sampleOf(subjects: readonly Subject[], count: number, next: () => number): Subject[] {
   const chosen = new Set(byKind(subjects).flatMap((kind) => inTurn(shuffled(kind, next)).slice(0, count)));
   return subjects.filter((subject) => chosen.has(subject));

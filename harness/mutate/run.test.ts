@@ -1,4 +1,4 @@
-/** Runs of the user's tests, simulated by exit codes. */
+/** Tests runs of `muster mutate` on simulated servers, with exit codes in place of tests. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { type MutateOptions, type Outlook, runMutation } from './run.ts';

@@ -1,4 +1,4 @@
-/** Runs the user's tests against a faithful server, then against each defect and variant. */
+/** Runs the user's tests against a correct server, then against each defect and variant. */
 import { inParallel } from '../common/parallel.ts';
 import { printable } from '../common/terminal.ts';
 import type { MutationState, MutationSubject } from '../reports/mutation/report.ts';
@@ -6,12 +6,12 @@ import { inSectionOrder } from './plan.ts';
 import type { Server, Subject, SubjectSource } from './subject.ts';
 import { type Ended, runTests } from './tests.ts';
 
-/** Minimum time limit for a run of the tests, in milliseconds; a slow first run raises the limit. */
+/** Minimum number of milliseconds after which a run of the tests times out; a slow first run raises the limit. */
 const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_THE_FIRST = 5;
-/** Minimum time limit on a variant, in milliseconds: higher, because a slow variant is still correct. */
+/** Minimum number of milliseconds for tests of a variant; a slow variant is correct, so the limit is high. */
 const LEAST_ON_VARIANT_MS = 60_000;
-/** Number of subjects after which the tests run on the faithful server again, to reveal flaky tests early. */
+/** Number of subjects after which the tests must pass on the correct server again, to find flaky tests early. */
 const GUARD_EVERY = 25;
 
 export interface MutateOptions {
@@ -19,7 +19,7 @@ export interface MutateOptions {
   readonly setup?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly jobs: number;
-  /** Milliseconds for one run of the tests; if undefined, derived from the first run. */
+  /** Milliseconds for one run of the tests; undefined derives the limit from the first run. */
   readonly testTimeoutMs: number | undefined;
   readonly firstTimeoutMs: number;
   readonly signal: AbortSignal;
@@ -46,11 +46,11 @@ export interface MutationResults {
   readonly first: Ended;
   readonly subjects: readonly MutationSubject[];
   readonly testTimeoutMs: number | undefined;
-  /** Why the results are void: the tests later failed on the faithful server, or the server did not start. */
+  /** Reason why the results mean nothing, e.g. the tests later failed on the correct server. */
   readonly flaky: string | undefined;
 }
 
-/** On abort, resolves with the results so far, or rejects if the run on the faithful server is not over. */
+/** Runs the tests on all subjects. An abort gives the results so far, or rejects during the first run. */
 export async function runMutation(world: SubjectSource, options: MutateOptions): Promise<MutationResults> {
   const { listener } = options;
   const { first, taken } = await firstRun(world, options);
@@ -107,7 +107,7 @@ async function runOnSubjects(
       const how = await flakyOnFaithful(world, options);
       flaky ??= how;
     });
-    // If the tests now fail on the faithful server, they may have killed defects by chance.
+    // Runs the tests on the correct server once more, because flaky tests may have killed defects by chance.
     flaky ??= await flakyOnFaithful(world, options);
   });
   return flaky;
@@ -146,7 +146,7 @@ async function flakyOnFaithful(world: SubjectSource, { signal, listener, run }: 
     faithful = await world.faithful(signal);
   } catch (error) {
     if (signal.aborted && error === signal.reason) throw error;
-    // Returns the error instead of throwing, so that Muster reports the results so far.
+    // Returns the error as text, so that Muster still reports the results so far.
     return `the faithful server could not be started again: ${messageOf(error)}`;
   }
   await using server = faithful;
@@ -167,7 +167,7 @@ async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Pro
   }
 }
 
-/** Calls tests brittle only after two failures, because a single failure may be bad luck. */
+/** Runs the tests on a variant again after a failure, because only two failures show that the tests are too strict. */
 async function runOnSubjectTwice(subject: Subject, options: Running): Promise<MutationSubject> {
   const first = await runOnSubject(subject, options);
   if (first.state !== 'brittle') return first;
@@ -197,7 +197,7 @@ async function runOnSubject(subject: Subject, { signal, listener, run }: Running
     if (signal.aborted && error === signal.reason) return resultOf(subject, 'not_run');
     throw error;
   } finally {
-    // A defect may prevent an orderly stop, which says nothing about the tests.
+    // Ignores an error while the server stops, because a defect may cause this error.
     await Promise.resolve(server[Symbol.asyncDispose]()).catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-/** Subjects of the user's tests: servers that are correct, or wrong in one known way. */
+/** Defines the subjects of a mutation run: servers that are correct or have one defect. */
 import type { MutationSubject, SUBJECT_KINDS } from '../reports/mutation/report.ts';
 
 export interface Server extends AsyncDisposable {
@@ -12,15 +12,15 @@ export interface Subject {
   readonly summary: string;
   readonly section: string;
   readonly requirements: MutationSubject['requirements'];
-  /** Names of the simulator's decisions that the subject changes. */
+  /** Names of decisions of the simulator that this defect or variant changes. */
   readonly decisions: readonly string[];
   readonly file: string;
   readonly byHand: string;
-  /** Rejects if the server cannot be started, or with the signal's reason. */
+  /** Starts the server; rejects if the start fails, or with the reason of the signal. */
   start(signal: AbortSignal): Promise<Server>;
 }
 
-/** Thrown if something outside Muster prevents the start of a faithful server; the message says what. */
+/** Error outside Muster that prevents the start of a correct server; the message names the cause. */
 export class CannotStart extends Error {
   override name = 'CannotStart';
 }
@@ -28,6 +28,9 @@ export class CannotStart extends Error {
 export interface SubjectSource {
   readonly subjects: readonly Subject[];
   readonly secrets?: readonly string[];
-  /** Starts a faithful server; `taken` holds its decisions so far. Rejects with CannotStart or the signal's reason. */
+  /**
+   * Starts a correct server; `taken` holds the decisions that requests have used. Rejects with CannotStart or the
+   * reason of the signal.
+   */
   faithful(signal: AbortSignal): Promise<Server & { readonly taken: ReadonlySet<string> }>;
 }

@@ -5,7 +5,7 @@ import { readableDuration } from '../common/durations.ts';
 import { ProcessGroup } from '../targets/launch/process.ts';
 import type { Server } from './subject.ts';
 
-/** Milliseconds that tests have to end after SIGTERM. */
+/** Milliseconds between SIGTERM and SIGKILL for the tests. */
 const GRACE_MS = 2000;
 const KEPT_CHARACTERS = 8000;
 const LAST_LINES = 30;
@@ -14,7 +14,7 @@ export interface TestCommand {
   readonly setup?: string | undefined;
   readonly line: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Milliseconds for `setup` and `line` together. */
+  /** Maximum number of milliseconds for `setup` and `line` together. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -24,11 +24,14 @@ export interface Ended {
   readonly how: string;
   readonly durationMs: number;
   readonly wrote: string;
-  /** True if a process that started its own session still runs and holds the output open. */
+  /** True if a process in a session of its own still holds the output open. */
   readonly leftBehind: boolean;
 }
 
-/** Rejects with the reason of the signal. Ends all started processes, except processes in a session of their own. */
+/**
+ * Runs the tests and ends all their processes, except processes in a new session. Rejects with the reason of the
+ * signal.
+ */
 export async function runTests(server: Server, { setup, line, env, timeoutMs, signal }: TestCommand): Promise<Ended> {
   const started = performance.now();
   const lines =
@@ -55,7 +58,7 @@ export async function runTests(server: Server, { setup, line, env, timeoutMs, si
   throw new Error('no tests to run');
 }
 
-/** `how` is undefined if the line exceeds the time limit. */
+/** Runs one line in a shell; `how` is undefined if the line exceeds the time limit. */
 async function runLine(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -68,7 +71,7 @@ async function runLine(
   await Promise.race([group.exited, late.catch(() => {})]);
   bell.abort();
   const { how, code } = group;
-  // Processes left by a test must not reach the next server.
+  // Ends all processes of the tests, which must not reach the next server.
   await group.stop();
   return { how, code, wrote: lastOf(group), leftBehind: group.leftBehind };
 }

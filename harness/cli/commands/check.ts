@@ -1,4 +1,4 @@
-/** `muster check device`, `platform`, `system` and `client`: options, examples and opening of the target. */
+/** Defines `muster check device`, `platform`, `system` and `client`. */
 import { defined } from '../../common/defined.ts';
 import { exitCodesText } from '../../common/usage.ts';
 import type { PlatformContext } from '../../targets/opened.ts';
@@ -29,7 +29,7 @@ const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, C
   },
 });
 
-/** Waits for the first answer no longer than `--patience`, so that a fast run ends soon on a silent target. */
+/** Shortens the wait for a first answer to `--patience` in a fast run, which then ends soon on a silent target. */
 const firstAnswer = ({ fast }: { fast: boolean }, { patienceMs }: { patienceMs: number }) =>
   fast ? { firstAnswerMs: patienceMs } : {};
 

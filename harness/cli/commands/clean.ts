@@ -75,7 +75,7 @@ async function clean(http: HttpClient, isDry: boolean): Promise<number> {
   const outcomes = { archived: 0, stay: 0, failed: 0 };
   for (const { id } of isDry ? [] : open) {
     const response = await http.post(`/deployments/${encodeURIComponent(String(id))}/archive`, {});
-    // 409 means that the platform cannot archive the deployment in its state.
+    // Status 409 means that the platform cannot archive the deployment in its present state.
     const outcome = response.status < 300 ? 'archived' : response.status === 409 ? 'stay' : 'failed';
     outcomes[outcome] += 1;
     if (outcome !== 'archived')

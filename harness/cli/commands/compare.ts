@@ -1,4 +1,4 @@
-/** `muster compare`: differences between reports, certificates, or implementations that it checks first. */
+/** `muster compare`: compares reports or certificates, or checks several implementations and compares their reports. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -159,7 +159,7 @@ function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mend
   };
 }
 
-/** After an interrupt, resolves with the exit code instead of entries. */
+/** Checks each given image and command; returns the exit code instead of results after an interrupt. */
 async function checked(
   { image = [], command: lines = [], api, out }: Args,
   context: CommandContext,

@@ -1,8 +1,8 @@
-/** `muster completion`: scripts that ask Muster at each Tab, so that they stay valid across versions. */
+/** `muster completion`: prints a shell script that asks the installed Muster for completions at each Tab. */
 import process from 'node:process';
 import { command, OPTION } from '../options.ts';
 
-// Scripts set SHELL, by which yargs formats its answer, and discard errors, which would garble the prompt.
+// Each script sets SHELL, which tells yargs the format, and drops error messages, which would garble the prompt.
 
 const bash = `_muster() {
   local word="\${COMP_WORDS[COMP_CWORD]}"
@@ -38,7 +38,7 @@ const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
 export const completion = command({
   options: {
-    // No default from $SHELL, which names the login shell and not the running shell.
+    // The shell has no default, because $SHELL names the login shell and not the running shell.
     shell: OPTION.oneOf(SHELLS, 'Shell that will read the script', { positional: true, required: true }),
   },
   examples: [

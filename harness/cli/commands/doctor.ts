@@ -1,4 +1,4 @@
-/** `muster doctor`: tests what this machine can run. */
+/** `muster doctor`: tests which features of Muster work on this machine. */
 
 import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { createServer, type ListenOptions } from 'node:net';
@@ -53,7 +53,7 @@ export const doctor = command({
         : `\n${ending(able, findings)}\n`,
     );
     const code = able ? EXIT.conformant : EXIT.harness;
-    // Exits at once, because a probe without an answer holds the process open.
+    // Exits at once, because an unanswered probe would keep the process running.
     if (findings.some(({ waits }) => waits)) process.exit(code);
     return code;
   },
@@ -75,7 +75,7 @@ function ending(able: boolean, findings: readonly Finding[]): string {
 interface Probe {
   group: string;
   name: string;
-  /** Returns the result in words. Throws if the machine lacks the feature. */
+  /** Returns the result as text; throws if the machine lacks the feature. */
   probe(): string | Promise<string>;
   todo?: string;
 }
@@ -89,7 +89,7 @@ interface Finding extends Omit<Probe, 'probe'> {
 class Silent extends Error {}
 
 const PATIENCE_MS = 5000;
-/** Minimum number of free bytes, for logs, config files and the report of a check. */
+/** Minimum number of free bytes for logs, config files and the report of a check. */
 const FREE_BYTES = 16 * 2 ** 20;
 const ROBOTS = 200;
 
@@ -155,7 +155,7 @@ async function unlessSilent<T>(work: Promise<T>): Promise<T> {
 
 async function unixSocket(): Promise<string> {
   using folder = temporary();
-  // Tests the longest name of Muster's sockets, because the system limits paths of sockets to about 100 bytes.
+  // Uses the longest file name of Muster's sockets, because a socket's path is limited to about 100 bytes.
   const path = join(folder.path, 'control.sock');
   const { close } = await listenUnix(
     path,
@@ -185,7 +185,7 @@ function temporaryFolder(): string {
   using folder = temporary();
   writeFileSync(join(folder.path, 'file'), VERSION);
   const { bavail, blocks, bsize } = statfsSync(folder.path);
-  // Some network disks report no size.
+  // Some network disks report a size of 0, which is no lack of space.
   if (blocks === 0) return tmpdir();
   const seen = `${tmpdir()}, ${memoryText(bavail * bsize)} free`;
   if (bavail * bsize < FREE_BYTES) throw new Error(seen);
@@ -197,7 +197,7 @@ function temporary(): { path: string } & Disposable {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Imports the package, because an installed package may be broken. */
+/** Imports testcontainers to find a broken installation. */
 async function testcontainers(): Promise<string> {
   await import('testcontainers');
   return 'installed';

@@ -120,7 +120,10 @@ async function mirrorFrom(args: FleetArguments): Promise<Mirror | undefined> {
 
 type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
 
-/** Throws UsageError, PreflightError for an unwritable folder, and NoRunError if no run is announced in time. */
+/**
+ * Decides the output folder and shard of this process. Throws UsageError, PreflightError for an unwritable folder, or
+ * NoRunError if no run is announced in time.
+ */
 async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<Place> {
   const shard = shardFrom(args.shard, process.env);
   const id = runIdFrom(args['run-id'], process.env);
@@ -129,7 +132,7 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirr
   if (id !== undefined && shard === undefined)
     throw new UsageError('--run-id: needs --shard; a fleet on one machine has its --out to itself');
   if (shard === undefined) return { out };
-  // All pods of a Job get the same `--out`, so each shard adds a folder.
+  // Adds a folder for the shard, because all pods of a Job get the same `--out`.
   if (id === undefined) return { out: args.shard === 'auto' ? join(out, shardFolder(shard)) : out, shard };
   const jobId = process.env['MUSTER_JOB_UID'] || undefined;
   const runId = id === 'auto' || mirror !== undefined ? await awaitedRun(args, mirror, { startWithinMs, signal }) : id;
@@ -144,7 +147,7 @@ async function awaitedRun(
 ): Promise<string> {
   const { createFolders } = await import('../../../simulators/fleet/run/ready.ts');
   const out = resolve(args.out);
-  // Creates folders first, so that a pod without write access fails before it waits.
+  // Creates the folders first, so that a pod that may not write there fails at once.
   createFolders({ out, stateDir: resolve(args.state) });
   if (mirror !== undefined) {
     const { AccessError } = await import('../../../simulators/fleet/result/mirror.ts');
@@ -157,10 +160,10 @@ async function awaitedRun(
   return await announcedRun(out, startWithinMs, signal);
 }
 
-/** Records the failure of the shard, for which `muster merge` otherwise waits until its timeout. */
+/** Writes why this shard failed, so that `muster merge` does not wait for its result. */
 function leaveReason({ out, shard, identity }: Place, error: unknown): void {
   if (shard === undefined || identity === undefined) return;
-  // A result or a sign of life means that another process owns the folder.
+  // Leaves the folder alone if another process has written its result or a sign of life there.
   if ([RESULT_FILE, ALIVE_FILE].some((name) => existsSync(join(out, name)))) return;
   try {
     writeFailed(out, { shard, reason: error instanceof Error ? error.message : String(error) });
@@ -187,7 +190,7 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     robots,
     platform,
     seed: args.seed,
-    // Keys of 2048 bits take minutes for thousands of robots, but only the embedded platform accepts shorter keys.
+    // Defaults to short keys with the embedded platform, because thousands of keys of 2048 bits take minutes.
     keyBits: args['key-bits'] ?? scenario.key_bits ?? (args.platform === 'embedded' ? 1024 : 2048),
     stateDir: resolve(args.state),
     thresholds: conditionsFrom(args.threshold, { scenario }),

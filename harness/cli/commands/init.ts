@@ -20,7 +20,7 @@ const reportsOf = (api: Api): string[] => ['pretty', `junit=${REPORTS}/${api}.xm
 const line = (api: Api): string => `npx --yes muster-conformance@${VERSION} check ${api}`;
 const yaml = (value: object): string => stringify(value, { lineWidth: 0 });
 const KEY = 'MUSTER_API_KEY';
-/** Placeholder in the CI job for the command that builds the user's project. */
+/** Placeholder in the CI job, which users replace by the command that builds their project. */
 const BUILD = 'true # build here what is checked';
 const needsKey = (api: Api): boolean => api === 'platform';
 
@@ -127,7 +127,7 @@ export const init = command({
   },
 });
 
-/** Also sees a link that leads nowhere, which no file may replace. */
+/** True also for a broken symbolic link, which `muster init` must not replace. */
 const isThere = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 
 function writeNew(file: string, text: string): void {
@@ -152,7 +152,7 @@ async function answers(asked: Asked) {
   if (missing.length > 0 && !(input.isTTY && output.isTTY))
     throw new UsageError(`${missing.join(', ')}: missing, and nobody can be asked without a terminal`);
   const reader = missing.length === 0 ? undefined : createInterface({ input, terminal: false });
-  // Shares one iterator, because a new iterator drops lines that the user typed ahead.
+  // Uses one iterator for all questions, because a new iterator drops lines that the user typed ahead.
   const lines = reader?.[Symbol.asyncIterator]();
   const ask = async (question: string): Promise<string> => {
     output.write(`${question} `);

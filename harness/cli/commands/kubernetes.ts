@@ -74,7 +74,7 @@ async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Pro
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
   if (robots < shards) throw new UsageError(`--shards: ${shards} shards need as many robots, and there are ${robots}`);
-  // Refuses wrong thresholds here, not later in the pods.
+  // Refuses wrong thresholds before any pod starts.
   conditionsFrom([...(scenario.thresholds ?? []), ...(scenario.abort_on ?? [])]);
   usage('--timeout', () => durationMs(args.timeout));
   const fleetArguments = [

@@ -1,4 +1,4 @@
-/** `muster mutate client` and `system`: measures a user's tests by the known defects that they find. */
+/** `muster mutate client` and `system`: measures which known defects the tests of a user find. */
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
 import { exitCodesText, headerSecret, UsageError } from '../../common/usage.ts';
@@ -106,7 +106,7 @@ export const mutateSystem = command({
     `(fixtures/mutate/README.md).\n\nExit codes: ${exitCodesText('mutate')}.`,
   async run(args) {
     const { runMutate } = await import('../mutate/run-mutate.ts');
-    // One run at a time, because tests may count records of the shared platform.
+    // Runs one job at a time with `--api agent`, because tests may count the records of the shared platform.
     const jobs = args.jobs ?? (args.api === 'agent' ? 1 : undefined);
     const platform = ownPlatformOf(args);
     const sides = { side: 'system', api: args.api } as const;

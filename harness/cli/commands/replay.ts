@@ -1,6 +1,6 @@
 /**
- * `muster replay`: repeats the findings of a JSON report, on the report's target only if an earlier run from this
- * folder used the target.
+ * `muster replay`: repeats the findings of a JSON report. Uses the target in the report only if an earlier run in this
+ * folder has used that target.
  */
 import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
@@ -96,7 +96,7 @@ function readReport(file: string): ReplayableReport {
   return reportFrom(report, file) as ReplayableReport;
 }
 
-/** Adds the checks whose exchanges broke a rule, because a rule sends no requests. */
+/** Returns the failed check and, for a rule without requests of its own, the checks whose traffic broke the rule. */
 const toRunFor = (finding: CheckResult): Again['checks'] => [
   coordinatesOf(finding),
   ...(finding.seen_by ?? []).map((check) => ({ check })),
@@ -107,7 +107,7 @@ function chosen(report: Report, file: string, only: readonly string[] | undefine
   if (failed.length === 0)
     throw new UsageError(`${file}: nothing failed in this report, so there is nothing to replay`);
   if (only === undefined) return failed;
-  // An exact id selects only its check, even if longer ids begin with the same words.
+  // Treats a complete id as one check, even if longer ids begin with the same words.
   const takesIn = (pattern: string) => (check: CheckResult) =>
     failed.some(({ id }) => id === pattern) ? check.id === pattern : isNamed(pattern, check.id, check.requirement_id);
   const unknown = only.find((pattern) => !failed.some(takesIn(pattern)));

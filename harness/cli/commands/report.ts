@@ -36,7 +36,7 @@ export const report = command({
     const { stdout, stderr, env } = process;
     if (looksLikeReport(value)) {
       const run = reportFrom(value, file);
-      // No secret needs masking, because the report was masked when written.
+      // Needs no secrets to mask, because Muster masked the report when writing.
       const reporters = createReporters(formats ?? [], { redactor: new Redactor(), stdout, stderr, env, verbose });
       for (const reporter of reporters) await reporter.onEnd?.(run);
     } else if (isFleet(value)) renderFleet(file, formats ?? ['pretty']);

@@ -99,7 +99,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
   };
 }
 
-/** Refuses to listen beyond loopback if a defect turns off the check of keys. */
+/** Refuses to serve beyond loopback if a defect turns off the check of API keys. */
 async function hostOf({ host }: SimulatePlatformArguments, behaviour: PlatformOptions['behaviour']): Promise<string> {
   if (urlHost(host) === undefined)
     throw new UsageError(
@@ -131,8 +131,8 @@ async function controlOf({
 }
 
 /**
- * Splits at the last `=`, because a key may contain `=`. Refuses a misspelt scope, which would otherwise become part of
- * an unlimited key.
+ * Splits `KEY=SCOPES` at the last `=`, because a key may contain `=`. Also splits before a misspelt scope, which would
+ * otherwise become part of a key with all scopes.
  */
 function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
   const mark = text.lastIndexOf('=');

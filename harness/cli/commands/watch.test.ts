@@ -123,13 +123,12 @@ describe('between a platform and its clients', () => {
   });
 });
 
-/** Linux refuses every write to /dev/full, as if the disk were full. */
 const FULL = '/dev/full';
 
 test.skipIf(!existsSync(FULL))('standard error that cannot be written costs no traffic', async () => {
   const under = ['sh', '-c', `exec "$0" "$@" 2> ${FULL}`];
   const { run, near } = await watchedPlatform('1', [], (words) => home.start(words, { under }));
-  // The first finding needs fewer than ten requests; 300 leave room.
+  // Sends more than enough requests: the first finding takes fewer than ten.
   for (let request = 0; request < 300; request += 1)
     expect((await fetch(`${near}/devices?limit=1`, { headers: HEADERS })).status).toBe(200);
   expect((await run.stop()).code).toBe(1);
@@ -140,7 +139,7 @@ test('HAR of another tool is judged, and what it lacks is told', async () => {
   const response = { status: 200, headers: [], content: { text: JSON.stringify({ ...DEPLOYMENT, id: 'x' }) } };
   const entries = [{ startedDateTime: '2026-11-26T10:00:00Z', time: 3, request, response }];
   writeFileSync(at('x.har'), JSON.stringify({ log: { version: '1.2', entries } }));
-  // A replay ignores `ui` in the file, which is for live traffic.
+  // `ui` in the config file is for live traffic, so a replay must ignore the option.
   writeFileSync(at('muster.yaml'), 'watch: {device: {ui: true}}');
   const { code, stdout } = await home.start(['watch', 'device', '--replay', 'x.har']).ended;
   expect(code).toBe(1);

@@ -4,7 +4,6 @@ import { Running, typed, useFolder } from '../testing/muster.ts';
 
 const at = useFolder();
 
-/** Gives the demo its own temporary folder, so that the test sees files left behind. */
 function start(name: string): { demo: Running; scratch: string; out: string } {
   const [scratch, out] = [at(name), at(`${name}-report`)];
   mkdirSync(scratch);

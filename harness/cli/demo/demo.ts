@@ -1,4 +1,4 @@
-/** `muster demo`: a platform, a fleet, a roll-out and two verdicts, in less than a minute. */
+/** `muster demo`: starts a platform and a fleet, rolls out a release, and checks both, in less than a minute. */
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -32,10 +32,10 @@ import { VERSION } from '../version.ts';
 
 export { PreflightError } from '../../../simulators/fleet/run/ready.ts';
 
-/** Number of bits of a robot's key; small keys are fast to make, and the demo's platform accepts 1024 bits. */
+/** Number of bits of a robot's key; short keys are made quickly, and the platform of the demo accepts 1024 bits. */
 const DEMO_KEY_BITS = 1024;
 
-/** Number of devices that together show every state of a deployment, which the check of states needs. */
+/** Number of devices whose deployments together show every state, which a check needs. */
 const PAST_DEVICES = 12;
 
 interface Demo {
@@ -47,7 +47,7 @@ interface Demo {
   signal: AbortSignal;
 }
 
-/** Resolves with the exit code. An interrupt closes everything and rejects with the reason of `signal`. */
+/** Runs the demo and resolves with the exit code; an interrupt closes everything and rejects. */
 export async function runDemo(demo: Demo): Promise<number> {
   const { robots, seed, out, screen, signal } = demo;
   const keys = { full: `demo_${randomBytes(12).toString('hex')}`, limited: `demo_${randomBytes(12).toString('hex')}` };
@@ -64,7 +64,7 @@ export async function runDemo(demo: Demo): Promise<number> {
   mkdirSync(out, { recursive: true });
   const early = demo.uiPort === undefined ? await conclude(fleet, out) : undefined;
 
-  // Starts a robot outside the fleet, because checks that drive a robot spoil the fleet's verdict on streams.
+  // Checks a robot outside the fleet, because checks break off event streams and would spoil the result of the fleet.
   const place = { socket: join(scratch, 'robot.sock'), control: join(scratch, 'control.sock') };
   stack.use(
     await simulateDevice({ dir: join(scratch, 'robot'), socket: place.socket, control: { path: place.control }, seed }),
@@ -219,7 +219,7 @@ export class DemoScreen {
       ended = true;
       this.done(label, text, { good, startedMs });
     };
-    /** Ignores calls after the end: a fleet reports progress as long as robots run. */
+    /** Ignores calls after the end, because a fleet reports progress while its robots run. */
     const update = (done: number, doing: string): void => {
       if (!ended) this.#display.progress(`  ${label}`, done, total, { doing });
     };

@@ -1,4 +1,4 @@
-/** Makes a certificate authority for one run, and server certificates for loopback (RFC 5280, DER). */
+/** Makes certificates in DER (RFC 5280): an authority for one run, and servers on loopback. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 export interface ServerCertificate {
@@ -11,16 +11,16 @@ export interface Authority extends ServerCertificate {
 }
 
 const VALID_MS = 7 * 86_400_000;
-/** Milliseconds by which a certificate is valid before now, because clocks of machines and containers differ. */
+/** Milliseconds before now at which a certificate becomes valid, because the clocks of two machines may differ. */
 const EARLIER_MS = 3_600_000;
 
-/** Server certificate and its authority, valid for a week; discards the private key of the authority. */
+/** Makes an authority and one server certificate, both valid for a week, and discards the authority's private key. */
 export function makeAuthority(): Authority {
   const { ca, issue } = issuingAuthority();
   return { ca, ...issue() };
 }
 
-/** Authority that issues server certificates, each valid for a week from `now`. */
+/** Makes an authority that issues server certificates, each valid for a week from `now`. */
 export function issuingAuthority(): { ca: string; issue(now?: Date): ServerCertificate } {
   const ca = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = nameOf(`Muster run ${randomBytes(4).toString('hex')}`);
@@ -65,7 +65,7 @@ interface Wanted {
 function certificate({ issuer, subject, publicKey, signer, extensions, now }: Wanted): string {
   const ecdsaWithSha256 = sequence(oid('1.2.840.10045.4.3.2'));
   const serial = randomBytes(16);
-  // Makes the serial number positive, without a leading zero byte.
+  // A serial number must be positive and must not begin with a zero byte.
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
   const content = sequence(
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),
@@ -101,7 +101,7 @@ const extension = (id: string, isCritical: boolean, value: Buffer): Buffer =>
 const nameOf = (text: string): Buffer =>
   sequence(tagged(0x31, sequence(oid('2.5.4.3'), tagged(0x0c, Buffer.from(text)))));
 
-/** UTCTime (RFC 5280), whose two-digit year reaches 2049. */
+/** Encodes a date as UTCTime (RFC 5280), whose years have two digits and reach 2049. */
 const time = (at: number): Buffer =>
   tagged(0x17, Buffer.from(`${new Date(at).toISOString().replace(/^20|[-:T]|\.\d+/g, '')}`));
 

@@ -1,4 +1,4 @@
-/** Starts Muster's platform, in which the agent under test enrols and which drives the agent by real deployments. */
+/** Starts Muster's platform, where the agent under test enrols and receives deployments. */
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,11 +33,14 @@ import { type Authority, makeAuthority } from './authority.ts';
 
 export interface ControlPlatformOptions extends OwnPlatform {
   redactor: Redactor;
-  /** Tells the user once how to start the agent; the text contains the provisioning token unmasked. */
+  /** Tells the user how to start the agent; the text contains the unmasked provisioning token. */
   announce(text: string): void;
-  /** Replaces an address for the agent, e.g. by a proxy that Muster can cut; `port` is the port of the replacement. */
+  /** Returns the address of a proxy for `url`, so that Muster can cut connections; the proxy listens on `port`. */
   relay?(url: string, port: number | undefined): Promise<string>;
-  /** Milliseconds for the enrolment; default: 4 minutes, because a provisioning token is valid for 5 minutes. */
+  /**
+   * Milliseconds to wait for an agent to enrol. Default: 4 minutes, because a provisioning token is valid for 5
+   * minutes.
+   */
   enrolMs?: number;
   signal?: AbortSignal;
 }
@@ -45,15 +48,12 @@ export interface ControlPlatformOptions extends OwnPlatform {
 export type ControlPlatform = Awaited<ReturnType<typeof startControlPlatform>>;
 
 const ENROL_MS = 240_000;
-/**
- * Milliseconds for the enrolment of an agent that Muster started; shorter than ENROL_MS, because the agent already
- * serves.
- */
+/** Milliseconds to wait for the enrolment of an agent that Muster has started and that already serves. */
 const STARTED_ENROL_MS = 60_000;
 const SERVE_MS = 10_000;
 const POLL_MS = 100;
 const WARM_UP_MS = 20_000;
-/** Number of events at the start, because some checks compare two events of the log. */
+/** Number of events that the agent logs before the checks, because some checks compare events. */
 const FIRST_EVENTS = 3;
 
 export async function startControlPlatform(options: ControlPlatformOptions) {
@@ -88,9 +88,9 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   const enrolled = enrolment(client, options);
   const started = stack.move();
   return {
-    /** MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN; with TLS also MUSTER_CA_FILE. */
+    /** Environment of the agent: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN, and with TLS MUSTER_CA_FILE. */
     env,
-    /** Value of `{ca}` in the agent's command: the certificate file of the authority, absent without TLS. */
+    /** Text for `{ca}` in the command of the agent: the file with the certificate of the authority, only with TLS. */
     placeholders: defined({ ca: made?.file }),
     caFile: made?.file,
     url: platform.url,
@@ -103,7 +103,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
         deviceId: await enrolled(),
         syncPath: options.syncPath,
       });
-      // Gives a new device a deployment and events; ignores failures of the device, which later checks report.
+      // Gives the device a deployment and events before the checks; later checks report a device that fails here.
       await control.publish(FIRST_EVENTS, AbortSignal.timeout(WARM_UP_MS)).catch((error: unknown) => {
         if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
       });
@@ -153,7 +153,7 @@ function authorityInFolder(): Disposable & { authority: Authority; file: string 
   return { authority, file, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Throws UsageError for a port in use or forbidden, otherwise rethrows `error`. */
+/** Throws UsageError for a port that is in use or forbidden, and any other error unchanged. */
 function notListening(error: unknown): never {
   const { code, port } = (error ?? {}) as { code?: unknown; port?: unknown };
   if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
@@ -161,7 +161,7 @@ function notListening(error: unknown): never {
   throw new UsageError(`Muster's platform cannot listen on port ${String(port)}: ${why}`, { cause: error });
 }
 
-/** Throws UsageError for a container, which cannot reach Muster's loopback. */
+/** Reads how to start the agent. Throws UsageError for a container, which cannot reach Muster's loopback. */
 async function agentSettings(
   { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
   redactor: Redactor,
@@ -204,7 +204,7 @@ async function openAgent(
     return opened.unreachable === undefined || undefined;
   };
   try {
-    // An agent may enrol before its Device API serves.
+    // Waits for the Device API, because an agent may enrol before the agent serves.
     await pollWithin('the agent to serve', served, {
       timeoutMs: SERVE_MS,
       firstPauseMs: POLL_MS,
@@ -223,7 +223,7 @@ export async function openEnrolledDevice(
   own: OwnPlatformArguments = { 'platform-tls': false },
 ): Promise<OpenDeviceTarget> {
   const { started, file } = await agentSettings(target, options.redactor);
-  // Disposal closes the agent before its platform, so that the agent meets no failure.
+  // Closes the agent before its platform, so that the agent sees no lost connection.
   await using stack = new AsyncDisposableStack();
   const platform = stack.use(
     await startControlPlatform({
@@ -258,7 +258,7 @@ export async function openSystem(
   const { control, ...uncontrolled } = args;
   if (control === 'platform' && args.platform !== undefined)
     throw new UsageError("--control platform: that is Muster's own; leave out --platform");
-  // Muster's platform controls the agent by default, so `--control platform` adds nothing.
+  // Ignores `--control platform`, because Muster's platform controls the agent by default.
   const target = deviceTarget(control === 'platform' ? uncontrolled : args, opening);
   const { started, file } =
     args.platform === undefined ? await agentSettings(target, redactor) : { started: true, file: undefined };

@@ -15,7 +15,7 @@ const TARGET = join(FIXTURES, 'targets/miru-agent.yaml');
 const EXPECTED = join(FIXTURES, 'baselines/miru-agent.yaml');
 
 const WRITTEN = ['/etc/muster', '/muster'];
-/** The agent uses fixed paths and ports, so each run gets separate namespaces for network and mounts. */
+/** Gives each run its own network and mounts, because the agent uses fixed paths and ports. */
 const OWN =
   `ip link set lo up && for folder in /run /var/lib /var/log /srv ${WRITTEN.join(' ')}; do mount -t tmpfs ` +
   'none $folder || exit; done';
@@ -28,7 +28,7 @@ function whyNot(): string | undefined {
 }
 const reason = whyNot();
 
-/** Maximum number of milliseconds; an idle machine needs ten minutes. */
+/** Maximum number of milliseconds for a test; an idle machine needs ten minutes. */
 const MOST_MS = 25 * 60_000;
 
 interface WatchedSide {
@@ -77,7 +77,7 @@ const unexpected = ({ checks }: Report) =>
     .filter(({ id, outcome }) => outcome !== 'undecided' || !SLOW.includes(id))
     .map(({ id, outcome, expected, actual, reason: why }) => ({ id, outcome, expected, actual, why }));
 
-/** Turns a list into text, because Vitest shortens long arrays in its messages. */
+/** Prints a list as text, because Vitest shortens long arrays in its messages. */
 const listed = (found: readonly unknown[]): string => found.map((each) => JSON.stringify(each)).join('\n');
 
 const expectedRed = (api: string): string[] =>
@@ -104,10 +104,10 @@ describe.skipIf(reason !== undefined)(
         const { code, report } = await check('device', folder);
         expect(listed(unexpected(report))).toBe('');
         expect(ids(report, 'known')).toEqual(expectedRed('device'));
-        // `device.deployment.shape` applies only if an earlier check happened to leave a current deployment.
+        // Ignores `device.deployment.shape`, which applies only if an earlier check has left a current deployment.
         const lacking = ids(report, 'not_applicable').filter((id) => id !== 'device.deployment.shape');
         expect(lacking).toEqual(LACKING.device);
-        // The platform deploys too slowly to decide all checks, so exit code 2 is allowed.
+        // Accepts exit code 2 for undecided checks, because the platform deploys too slowly for some checks.
         expect(code).toBe(report.profile_coverage.undecided.length > 0 ? 2 : 0);
       },
       MOST_MS,
@@ -140,21 +140,18 @@ describe.skipIf(reason !== undefined)(
   },
 );
 
-/**
- * Checks that may fail because the agent receives nothing after a reconnection, depending on when the agent notices the
- * lost connection.
- */
+/** Checks that may fail, because the agent sometimes receives nothing after a lost connection. */
 const DEAF: readonly string[] = [
   ...expectedRed('system'),
   'system.offline.newest',
-  // These checks fail, too, if a busy machine breaks the first connection.
+  // A busy machine may break the first connection and so fail these checks.
   'system.ping',
   'system.ping.offline',
   'system.soak',
 ];
 const RED: ReadonlySet<string> = new Set(['fail', 'warn', 'known']);
 
-/** Checks that may see too few events, because each event is a deployment that travels through the platform. */
+/** Checks that may see too few events, because each event needs a deployment through the platform. */
 const SLOW: readonly string[] = [
   'device.events.framing-safe',
   'device.events.slow-reader',
@@ -162,7 +159,7 @@ const SLOW: readonly string[] = [
   'device.log.bounded',
 ];
 
-/** Checks of features that the agent lacks: loopback, a refusal of `after=0`, and some states of deployments. */
+/** Checks of features that the agent lacks, e.g. loopback. */
 const LACKING = {
   device: [
     'device.deployment.failed',

@@ -7,7 +7,7 @@ import { useFleetRuns } from '../testing/muster.ts';
 const MEMORY = '/sys/fs/cgroup/memory';
 const fleets = useFleetRuns();
 
-/** Control group with 90 MiB, which are enough for the leading process, but not for a worker. */
+/** Control group of 90 MiB, enough for the main process but not for a worker. */
 class SmallGroup implements Disposable {
   readonly #folder = join(MEMORY, `muster-test-${process.pid}`);
 
@@ -30,7 +30,7 @@ it('a worker that the kernel ends at the memory limit of the container is told w
   using group = new SmallGroup();
   const words = fleets.words('  - { do: hold, for: 5s }\n', { platform: undefined, robots: '1000', uplink: 'none' });
   const fleet = fleets.start([...words, '--force']);
-  // The fleet joins the group before it starts a worker, which inherits the group.
+  // Moves the main process into the group, which workers inherit.
   group.take(fleet.child.pid ?? 0);
   const { code, stdout } = await fleet.ended;
   expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(

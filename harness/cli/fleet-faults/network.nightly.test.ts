@@ -9,7 +9,7 @@ import { Running, reportIn, typed, unlessSaturated } from '../testing/muster.ts'
 import { type Addresses, onlineOf, rollouts, Scene } from './testing/faulted-fleet.ts';
 import { Cable, FaultyProxy, noNamespaces, withHosts } from './testing/faults.ts';
 
-/** Milliseconds to detect a fault: keep-alive takes two periods of 18 s, and a busy machine takes longer. */
+/** Maximum number of milliseconds to detect a fault; keep-alive takes two periods of 18 s on an idle machine. */
 const BOUND_MS = 100_000;
 
 it.skipIf(noNamespaces !== '')(
@@ -113,7 +113,7 @@ it.skipIf(mosquittoPath === undefined)('rolls out in spite of a Mosquitto that d
   await outage(scene, platform, mosquitto);
 });
 
-/** Eight days ago: a certificate of that day has expired, because certificates are valid for a week. */
+/** Eight days ago, so that a certificate issued then has expired. */
 const LAST_WEEK = new Date(Date.now() - 8 * 86_400_000);
 
 function authorityIn(scene: Scene) {
@@ -138,7 +138,7 @@ it('rolls out although certificates of platform and broker expire on the way, an
     proxy.renew(expired);
     proxy.cut();
   }
-  // Eight robots retry one after another, and one try may be under way already.
+  // Waits for nine attempts: one of each robot, and one that may have begun before the count.
   const before = broker.tries;
   await poll('robots to be refused', () => broker.tries > before + 8 || undefined, { timeoutMs: 100_000 });
   for (const proxy of [http, broker]) proxy.renew(authority.issue());

@@ -52,7 +52,7 @@ it('ends incomplete when the platform resets what a roll-out needs first', async
   proxy.resets = () => true;
   const { code, result, said } = await fleet.end();
   expect(result.complete).toBe(false);
-  // The platform may answer the first requests before its resets begin.
+  // The roll-out may fail at any of its first requests, because the resets begin between two requests.
   expect(said).toMatch(/the phase rollout could not begin: (GET|POST) \/config_/);
   expect(code).toBe(2);
 });

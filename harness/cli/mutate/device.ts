@@ -1,4 +1,4 @@
-/** Starts simulated devices for the tests of a client: faithful, with a defect, or as a legal variant. */
+/** Starts simulated devices for the tests of a client: correct, with a defect, or with a legal difference. */
 import { rmSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -81,7 +81,7 @@ export async function openDevice(
       loopback: { discovery: place.discovery },
       endpoints: [plain],
       control: { port: 0 },
-      // Skips fsync: events have to survive a restart of the agent, not a crash of the machine.
+      // Skips fsync, because events must survive a restart of the agent but not a crash of the machine.
       durability: 'os',
       heartbeatMs,
       seed,
@@ -108,11 +108,11 @@ export async function openDevice(
   return { device, server: { env, secrets: [controlToken], [Symbol.asyncDispose]: () => all.disposeAsync() } };
 }
 
-/** Requests to the plain transport need no token, even with a defect in the check of tokens. */
+/** Allows requests without a token on the plain address, even if a defect breaks the check of tokens. */
 function openAtPlain({ transport, ...others }: DeviceBehaviour): DeviceBehaviour {
   const authorized: typeof transport.authorized = (header, token, way) =>
     way === PLAIN || transport.authorized(header, token, way);
-  // Uses a proxy, because a copy reads every decision and so marks each decision as taken.
+  // Uses a proxy instead of a copy, because copying would record decisions that no request has used.
   const get = (target: typeof transport, name: string): unknown =>
     name === 'authorized' ? authorized : Reflect.get(target, name);
   return { ...others, transport: new Proxy(transport, { get }) };
@@ -120,7 +120,7 @@ function openAtPlain({ transport, ...others }: DeviceBehaviour): DeviceBehaviour
 
 const PLAIN = 'url';
 
-/** Loopback address without a token, for clients that take only a URL; keeps its port over restarts. */
+/** Serves loopback without a token, for clients that take only a URL; keeps the port over restarts. */
 class PlainEndpoint implements Endpoint {
   readonly option = 'url';
   readonly address = {};
@@ -133,7 +133,7 @@ class PlainEndpoint implements Endpoint {
   async listen({ rules, onConnection }: Serving) {
     const entrance = { transport: PLAIN };
     const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-      // Hides the remote address, by which defects recognise the loopback transport.
+      // Hides the remote address, because some defects treat loopback connections differently.
       Object.defineProperty(socket, 'remoteAddress', { value: undefined });
       onConnection(socket, entrance);
     });

@@ -1,4 +1,4 @@
-/** Starts simulated platforms for the tests of a client: faithful, with a defect, or as a legal variant. */
+/** Starts simulated platforms for the tests of a client: correct, with a defect, or with a legal difference. */
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import {
   type PlatformBehaviour,
@@ -19,7 +19,7 @@ export interface PlatformSetting {
   readonly devices: number;
 }
 
-/** API key with every scope, the same on each platform, so that tests need no new key. */
+/** API key with every scope; each platform has the same key, so that tests need no new one. */
 const KEY = 'key_mutate_0123456789abcdefghij';
 
 interface KnownContent {
@@ -28,7 +28,7 @@ interface KnownContent {
   offline: boolean;
 }
 
-/** Rejects if the seed file has a mistake. */
+/** Prepares the platforms with their defects; rejects if the seed file has a mistake. */
 export async function platformSubjects(
   setting: PlatformSetting,
   requirements: Requirements,
@@ -88,7 +88,7 @@ export const headersOf = (dialect: Dialect): Record<string, string> => ({
   [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION,
 });
 
-/** Reads ids from a faithful platform, because a defect may hide records. */
+/** Reads ids from a correct platform, because a defect may hide records. */
 async function knownContent(setting: PlatformSetting): Promise<KnownContent> {
   await using platform = await openPlatform(setting, referenceBehaviour);
   const list = async (path: string): Promise<{ id: string; status?: string }[]> => {

@@ -1,4 +1,4 @@
-/** Runs `muster mutate` from its options to reports and an exit code. */
+/** Runs `muster mutate` and writes its reports. */
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -163,11 +163,11 @@ function numbersOf({
   };
 }
 
-/** Secrets of the environment, which the tests inherit and may print. */
+/** Lists secrets of the environment, because the tests inherit and may print the environment. */
 const secretsIn = (env: NodeJS.ProcessEnv): string[] =>
   Object.keys(env).flatMap((name) => (isSecretName(name) && env[name]) || []);
 
-/** Line that runs the tests on a single server; the name of the server follows `--only`. */
+/** Command line that repeats the tests against one server, whose name follows `--only`. */
 function repeatOf(args: MutateArguments, table: OptionTable, side: string, seed: number): string {
   const kept = Object.entries(args).filter(
     ([name]) => table[name]?.group === 'Server' || name === 'command' || name === 'setup',
@@ -175,7 +175,7 @@ function repeatOf(args: MutateArguments, table: OptionTable, side: string, seed:
   return `${commandLine(['mutate', side], table, Object.fromEntries(kept))} --jobs 1 --seed ${seed} --only`;
 }
 
-/** Reads the source of a defect, which is JavaScript in the published package. */
+/** Reads the source file of a defect, which is JavaScript in the published package. */
 function sourceOf(file: string): string {
   const root = new URL('../../../', import.meta.url);
   const path = [file, file.replace(/ts$/, 'js')]

@@ -1,4 +1,4 @@
-/** Turns defects and variants into subjects: servers, with the environment variables by which tests find them. */
+/** Describes each defect and variant as a server that Muster starts for the tests. */
 import type { Located } from '../../../simulators/defects/catalogue.ts';
 import type { Defect, Variant } from '../../../simulators/defects/define.ts';
 import { defined } from '../../common/defined.ts';
@@ -19,7 +19,7 @@ export interface PlantedDeviation<B> {
   readonly all: readonly Located<Defect<B> | Variant<B>>[];
   readonly requirements: Requirements;
   readonly reference: B;
-  /** Command line that starts a server with this deviation. */
+  /** Command line by which a user starts a server with this defect or variant. */
   byHand(kind: Subject['kind'], name: string, breaks: readonly string[]): string;
   start(behaviour: B, signal: AbortSignal): Promise<Server>;
 }
@@ -27,7 +27,7 @@ export interface PlantedDeviation<B> {
 export function subjectsOf<B>({ all, requirements, reference, byHand, start }: PlantedDeviation<B>): Subject[] {
   const sectionOf = (one: Located<Defect<B> | Variant<B>>): string | undefined =>
     'breaks' in one ? one.breaks.map((id) => requirements.get(id)?.section).find(Boolean) : undefined;
-  // Takes the section of a variant from defects in the same file, because a variant breaks no requirement.
+  // Gives a variant the section of the defects in its file, because a variant breaks no requirement.
   const byFile = new Map(all.map((one) => [one.file, sectionOf(one)] as const).filter(([, section]) => section));
   return all.map((each) => {
     const { name, summary, file } = each;
@@ -48,7 +48,7 @@ export function subjectsOf<B>({ all, requirements, reference, byHand, start }: P
   });
 }
 
-/** Adds the name of each decision to `taken`: of a function when called, of any other value when read. */
+/** Records in `taken` which decisions of the simulator are used: functions when called, other values when read. */
 export const recordingDecisions = <T extends object>(behaviour: T, taken: Set<string>, prefix = ''): T =>
   new Proxy(behaviour, {
     get(target, name) {
@@ -70,7 +70,7 @@ export async function faithfulServer<B extends object>(reference: B, start: (beh
   return { ...(await start(recordingDecisions(reference, taken))), taken };
 }
 
-/** Environment variables that tell tests where their server is; see `fixtures/mutate/README.md`. */
+/** Names of environment variables that tell tests where the server is; see `fixtures/mutate/README.md`. */
 export const VARIABLES = {
   url: 'MUSTER_URL',
   socket: 'MUSTER_SOCKET',
@@ -84,6 +84,6 @@ export const VARIABLES = {
 
 const OURS: ReadonlySet<string> = new Set([...Object.values(VARIABLES), ...Object.values(CLIENT_VARIABLES)]);
 
-/** Drops variables of servers, so that tests never reach the server of an outer run. */
+/** Removes the variables of servers, so that tests cannot reach the server of a surrounding `muster mutate`. */
 export const withoutOurs = (env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.has(name)));

@@ -1,4 +1,4 @@
-/** Starts the counterpart of the tested side: robots for the user's platform, or a platform for the user's agent. */
+/** Starts robots for the tests of a user's platform, or a platform for the tests of a user's agent. */
 import { randomUUID } from 'node:crypto';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
 import { platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
@@ -24,16 +24,16 @@ export interface OwnPlatform {
   readonly mqtt: string | undefined;
 }
 
-/** Milliseconds for a robot to come online, which usually takes less than two seconds. */
+/** Maximum number of milliseconds for a robot to come online; usually two seconds suffice. */
 const START_LIMIT_MS = 30_000;
 
-/** Each run of the tests enrols a new robot, which stays in the user's platform, offline. */
+/** Enrols a new robot for each run of the tests; the robot later stays in the platform, offline. */
 export function agentSubjects(
   platform: OwnPlatform,
   setting: DeviceSetting,
   requirements: Requirements,
 ): SubjectSource {
-  // Names `muster mutate`, because `muster simulate device` cannot start a robot with these defects.
+  // Repeats by `muster mutate`, because `muster simulate device` knows no defects of this list.
   const byHand = `muster mutate system --api agent --url ${platform.url} --jobs 1 --command LINE --only`;
   const { password } = new URL(platform.url);
   return {
@@ -66,14 +66,14 @@ async function startRobot(
   starting.defer(() => http.close());
   const token = () => new PlatformClient(http).provisioningToken();
   const uplink = createUplink({ kind: 'agent', platform: agentUrl, token, habits, dialect, ...defined({ mqtt }) });
-  // A new seed makes a robot that the platform does not know.
+  // Makes a new robot by a new seed, because the platform may know the old robot.
   const anew = { ...setting, seed: randomUUID() };
   const { device, server } = await openDevice(anew, { behaviour: dialectBehaviour(dialect), uplink });
   starting.use(server);
   try {
     await inTime(device.uplink?.start(), signal);
   } catch (error) {
-    // Closes the HTTP server before the uplink, which waits for requests that a platform may never answer.
+    // Closes the HTTP client before the uplink, which may wait for an answer that never comes.
     await http.close();
     signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
@@ -96,7 +96,7 @@ async function startRobot(
   };
 }
 
-/** Rejects after START_LIMIT_MS or an interrupt, even if `work` never settles. */
+/** Waits for `work`, but rejects after START_LIMIT_MS or an interrupt. */
 async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
   const limit = AbortSignal.timeout(START_LIMIT_MS);
   const either = AbortSignal.any([signal, limit]);

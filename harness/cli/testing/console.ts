@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { barriers, CHROMIUM, fits, openBrowser, openConsole, SKIPPED } from '../../common/testing/browser.ts';
 import { ask } from './muster.ts';
 
-/** Milliseconds for `expect.poll`; a start takes up to a minute on a busy machine. */
+/** Maximum number of milliseconds for `expect.poll`; a start takes up to a minute on a busy machine. */
 export const soon = { timeout: 200_000, interval: 20 };
 const LONGEST = { timeout: 600_000 };
 
@@ -18,7 +18,7 @@ interface Look extends Partial<(typeof LOOKS)[number]> {
   except?: RegExp;
 }
 
-/** Skips the tests without a browser. Each test fails if an opened page reports an unexpected error. */
+/** Runs tests in a browser, or skips the tests without one; an unexpected error of a page fails its test. */
 export function describeConsole(
   name: string,
   tests: (open: (url: string, look?: Look) => Promise<Page>, browser: () => Browser) => void,

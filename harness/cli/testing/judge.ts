@@ -1,4 +1,4 @@
-/** Judges watched traffic in the test's process. */
+/** Judges watched traffic without a worker thread. For tests. */
 import type { Pairs } from '../../common/http-parser.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import { type WatchedApi, watchSuite } from '../watching/suite.ts';

@@ -2,11 +2,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
-/** Peak memory in bytes, from the text of `/proc/PID/status`. */
+/** Reads the peak memory in bytes from a copy of `/proc/PID/status`. */
 export const mostBytesIn = (status: string): number =>
   1024 * Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, 'utf8'))?.[1]);
 
-/** Environment of a command that copies `/proc/self/status` to `file` when it exits. */
+/** Environment that makes a Node process copy `/proc/self/status` to `file` at its end. */
 export function keepingStatus(file: string): NodeJS.ProcessEnv {
   const script = `${file}.mjs`;
   const copy =

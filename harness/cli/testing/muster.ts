@@ -1,4 +1,4 @@
-/** Runs the command like a user, in a separate process or in this process. For tests. */
+/** Runs the command `muster` in a separate process or in this process. For tests. */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -18,7 +18,7 @@ import { parseCommandLine } from '../command-line.ts';
 import { type CommandContext, complete } from '../options.ts';
 
 export const MAIN = fileURLToPath(new URL('../launch.cjs', import.meta.url));
-/** Compile cache that all started processes share, so that types are stripped once. */
+/** Shared compile cache, which makes the start of each command faster. */
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url));
 
 export interface Ended {
@@ -30,9 +30,9 @@ export interface Ended {
 export interface RunOptions {
   env?: NodeJS.ProcessEnv;
   cwd?: string;
-  /** Words of a wrapper such as `ip netns exec NAME`. */
+  /** Words before the command, such as `ip netns exec NAME`. */
   under?: readonly string[];
-  /** Starts a new process group, so that a test can kill the command with all its children. Default: true. */
+  /** Starts a process group, so that a test can kill the command with its children. Default: true. */
   detached?: boolean;
 }
 
@@ -101,7 +101,7 @@ export class Running implements AsyncDisposable {
 
 export const muster = (...words: string[]): Promise<Ended> => new Running(words).ended;
 
-/** Splits a line at blanks; an interpolated text stays within its word, an interpolated list becomes several words. */
+/** Splits a command line at blanks; an inserted text stays one word, an inserted list becomes several words. */
 export function typed(
   line: TemplateStringsArray,
   ...values: readonly (string | number | readonly string[])[]
@@ -121,7 +121,7 @@ export function useFolder(): (...names: string[]) => string {
   return (...names) => join(folder, ...names);
 }
 
-/** A new folder for each test; commands end with the test. */
+/** Makes a folder for each test, and ends the commands of the test with the test. */
 export function useHome() {
   const runs: Running[] = [];
   const home = {
@@ -139,7 +139,7 @@ export function useHome() {
     for (const { child, ended } of runs.splice(0)) {
       child.kill('SIGKILL');
       const { stderr } = await ended;
-      // Shows stderr of a failed test, because a timeout has no message.
+      // Shows what a command wrote if its test failed, because a timeout has no message.
       if (task.result?.state === 'fail') process.stderr.write(stderr);
     }
     rmSync(home.path, { recursive: true, force: true });
@@ -212,7 +212,7 @@ export function needsDocker(context: TestContext): void {
   if (!hasDocker()) context.skip('no Docker on this machine');
 }
 
-/** Words of a wrapper that hides the socket of Docker. Skips the test without root. */
+/** Words before a command that hide the socket of Docker; skips the test without root. */
 export function withoutDocker(context: TestContext): string[] {
   if (!hasDocker()) return [];
   if (process.getuid?.() !== 0) context.skip('there is Docker, and only root can hide it');
@@ -229,13 +229,13 @@ export function useFleetRuns() {
     return home.start(words, { env: { MUSTER_API_KEY: '', TMPDIR: path('tmp'), ...env } });
   };
   return {
-    /** Path in the folder of the test; temporary files of runs lie in `tmp`. */
+    /** Returns a path in the folder of the test. */
     path,
     start,
     run: (words: readonly string[], env?: Record<string, string>): Promise<Ended> => start(words, env).ended,
     /**
-     * Words of a run with 8 robots: `phases` is YAML after the ramp, and `change` overrides options (undefined removes
-     * an option).
+     * Words of a fleet run with 8 robots; `phases` is YAML, and `change` overrides options (undefined removes an
+     * option).
      */
     words: (phases: string, change: Record<string, string | undefined> = {}): string[] => {
       const scenario = path('s.yaml');
@@ -255,5 +255,5 @@ export function useFleetRuns() {
   };
 }
 
-/** Expected exit code, or 98 if a busy machine saturated the load generator, which has precedence over thresholds. */
+/** Expected exit code, or 98 if the machine was too busy for valid figures. */
 export const unlessSaturated = (code: number, { verdict }: FleetResult): number => (verdict === 'invalid' ? 98 : code);

@@ -1,4 +1,4 @@
-/** Watches a simulated server in the test's process. For tests. */
+/** Watches the traffic of a simulated server in the process of the test. For tests. */
 import { join } from 'node:path';
 import { referenceBehaviour as clientReference } from '../../../simulators/client/reference.ts';
 import { runClient } from '../../../simulators/client/run.ts';
@@ -97,7 +97,7 @@ export interface DeviceDay {
   clientDefect?: string;
   faults?: readonly string[];
   retain?: number;
-  /** Runs while a client follows the device's events; the watch ends when the promise resolves. */
+  /** Runs while a client follows the events; the watch ends when the promise resolves. */
   day(device: SimulatedDevice, watched: Watched): Promise<void>;
 }
 
@@ -146,7 +146,7 @@ export const called = (
     complain: () => {},
   });
 
-/** Publishes deployments and events until `holds` is true; the agent breaks streams off now and then. */
+/** Publishes deployments and events until `holds` returns true. */
 export const dayUntil =
   (holds: (watched: Watched) => boolean): DeviceDay['day'] =>
   async (device, watched) => {
@@ -160,7 +160,7 @@ export const dayUntil =
 export const untilFound = (id: string): DeviceDay['day'] => dayUntil(({ found }) => found.includes(id));
 export const streams = ({ traffic }: Watched): number => traffic.filter(({ kind }) => kind === 'response').length;
 
-/** Breaks each stream off after 900 to 2000 bytes, even within an event. */
+/** Fault that breaks each stream off after 900 to 2000 bytes, even within an event. */
 export const BROKEN_LINK = ['reset=900..2000'];
 
 export interface PlatformDay {
@@ -173,7 +173,7 @@ export interface PlatformDay {
   online?: boolean;
 }
 
-/** Queries that users type by hand, in range and out of range. */
+/** Queries that users type by hand, with valid and invalid numbers. */
 const STRANGE = ['?limit=500', '?limit=1000', '?limit=-5', '?limit=0', '?offset=-3', '?offset=-9'];
 export const BY_HAND = ['?limit=20&offset=20', ...STRANGE].flatMap((query) => ['/devices', `/devices${query}`]);
 export const DEPLOYMENTS = ['/deployments?limit=100', '/deployments?limit=100&offset=100'];

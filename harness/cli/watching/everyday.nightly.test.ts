@@ -1,4 +1,4 @@
-/** Finds slow defects of clients in watched traffic. */
+/** Tests that a watch finds defects of clients that show only after a long time. */
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../simulators/common/testing/scratch.ts';
@@ -54,7 +54,7 @@ describe('of a client that follows', { timeout: 120_000 }, () => {
 });
 
 describe('nothing is found of a legal choice', { timeout: 120_000 }, () => {
-  /** Leaves out slow variants, which give the same answers as the reference. */
+  /** Leaves out variants that are only slow, because their answers are those of the reference. */
   const namesOf = (variants: readonly { name: string; file: string }[]): string[] =>
     variants.filter(({ file }) => !file.includes('slowness')).map(({ name }) => name);
 

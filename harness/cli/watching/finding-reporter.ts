@@ -1,4 +1,4 @@
-/** Prints findings of a watch as they come, but only one finding for each cause. */
+/** Prints the findings of a watch at once, but only the first of several findings with the same cause. */
 import { Recorder } from '../../client/recorder.ts';
 import { telling } from '../../common/excerpt.ts';
 import { painter } from '../../common/terminal.ts';
@@ -21,14 +21,14 @@ export interface FindingReporterOptions {
   env: NodeJS.ProcessEnv;
 }
 
-/** Finding that follows from no earlier finding, with figures for the page. */
+/** Finding that no earlier finding explains, with figures for the page. */
 export interface LeadingFinding {
   result: CheckResult;
-  /** Milliseconds since 1970. */
+  /** Time of the finding in milliseconds since 1970. */
   at: number;
-  /** Number of times that traffic decided the rule, this finding included. */
+  /** Number of times that traffic obeyed or broke the rule so far. */
   looked: number;
-  /** Ids of findings that the leading finding may explain. */
+  /** Ids of findings that this finding may explain. */
   followers: string[];
 }
 
@@ -60,14 +60,14 @@ export class FindingReporter {
     if (result === undefined) return;
     this.#found.push(result);
     this.#about.set(id, { at: Date.now(), looked: judged.sightings });
-    // Prints no consequence of an earlier finding; the report has all findings.
+    // Skips a finding that an earlier finding explains; the report lists all findings.
     if (!this.#leads().some((lead) => lead.id === id)) return;
     const { stderr, env, verbose } = this.#options;
     const text = findingText(result, { paint: painter(stderr, env), columns: columns(env), verbose });
     try {
       stderr.write(text);
     } catch {
-      // Ignores a failed output: the report has the finding, too, and a relay must outlive the reader of its output.
+      // Ignores a failed output, because the relay must go on and the report has the finding, too.
     }
   }
 

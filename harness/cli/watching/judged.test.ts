@@ -1,7 +1,4 @@
-/**
- * Judges correct traffic in which earlier versions found violations: of several clients, and of clients whose traffic
- * ends early.
- */
+/** Tests that a watch finds nothing in correct but unusual traffic, which earlier versions misjudged. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Page of `--ui`: live figures of traffic and findings, without controls. */
+/** Serves the page of `muster watch --ui`: live figures of traffic and findings. */
 import { type Console, serveConsole } from '../../../simulators/console/console.ts';
 import { Feed } from '../../../simulators/console/feed.ts';
 import type { FindingLine, WatchDocument } from '../../../simulators/console/page/watch/document.ts';
@@ -29,7 +29,7 @@ export class WatchPage implements AsyncDisposable {
     });
   }
 
-  /** Resolves with the address of the page. Throws UsageError when the port cannot be used. */
+  /** Serves the page and resolves with its address; throws UsageError if the port cannot be used. */
   async serve(port: number): Promise<string> {
     try {
       this.#console = await serveConsole({ page: 'watch', title: 'Watch', feed: this.#feed, actions: {}, port });
@@ -62,7 +62,7 @@ export class WatchPage implements AsyncDisposable {
     this.#feed.set({ findings: leads.map(lineOf) });
   }
 
-  /** `why` is null when the outage ends. */
+  /** Shows why the server is unreachable; null ends the outage. */
   unreachable(why: string | null): void {
     this.#feed.set({ unreachable: why });
   }

@@ -1,4 +1,4 @@
-/** Finds the watched server, and publishes the address of the relay to clients. */
+/** Finds the address of the watched server, and tells clients the address of the relay. */
 
 import { lookup } from 'node:dns/promises';
 import { chmodSync, chownSync, rmSync, type Stats, statSync, unwatchFile, watchFile } from 'node:fs';
@@ -31,7 +31,7 @@ export interface RelayRoute {
   server: ServerAddress;
   listen: Place;
   upstream(): Upstream;
-  /** Publishes the bound port or socket to clients. Returns fields of the ready line. */
+  /** Tells clients the bound port or socket; returns fields for the ready line on standard output. */
   publish(port: number): Record<string, string | number>;
   close(): void;
 }
@@ -67,7 +67,7 @@ async function onSocket(real: string, path: string): Promise<RelayRoute> {
   if (there?.isSocket() === false) throw new UsageError(`--listen ${path}: is there already, and is no socket`);
   if (await accepts({ path })) throw new UsageError(`--listen ${path}: something else already serves it`);
   prepareFile(`--listen ${path}`, `${path}.probe`);
-  // Removes a stale socket, on which no server listens.
+  // Removes a socket file on which no process listens.
   if (there !== undefined) rmSync(path);
   let looks: NodeJS.Timeout | undefined;
   return {
@@ -79,7 +79,7 @@ async function onSocket(real: string, path: string): Promise<RelayRoute> {
     publish() {
       chmodSync(path, SECRET_MODE);
       copyAccess(real, path);
-      // Repeats, because the agent may start later or change permissions.
+      // Copies again and again, because the agent may start later or change its permissions.
       looks = setInterval(() => copyAccess(real, path), LOOKS_MS).unref();
       return { socket: path };
     },
@@ -87,12 +87,12 @@ async function onSocket(real: string, path: string): Promise<RelayRoute> {
   };
 }
 
-/** Copies permissions and owner, which decide who may connect to a socket (section 5 of the specification). */
+/** Copies permissions and owner, which decide who may connect (section 5 of the specification). */
 function copyAccess(from: string, to: string): void {
   const steps = [
     ({ gid }: Stats) => chownSync(to, -1, gid),
     ({ mode }: Stats) => chmodSync(to, mode & 0o777),
-    // Changes the owner last, because only the owner may change permissions.
+    // Changes the owner last, because Muster can then no longer change the permissions.
     ({ uid }: Stats) => chownSync(to, uid, -1),
   ];
   for (const step of steps) {
@@ -100,12 +100,12 @@ function copyAccess(from: string, to: string): void {
       const access = statSync(from, { throwIfNoEntry: false });
       if (access !== undefined) step(access);
     } catch {
-      // Only a privileged user can change the owner of a file.
+      // Ignores the error, because only a privileged user can change the owner of a file.
     }
   }
 }
 
-/** Writes a copy of the agent's discovery file with the port of the relay, for clients. */
+/** Routes clients by a copy of the agent's discovery file that contains the relay's port. */
 function onLoopback(file: string, listen: string): RelayRoute {
   const own = prepareFile(`--listen ${listen}`, listen);
   if (own === file) throw new UsageError(`--listen ${listen}: is the discovery file of the agent itself`);
@@ -128,12 +128,12 @@ function onLoopback(file: string, listen: string): RelayRoute {
     },
     publish(port) {
       write(port);
-      // Repeats, because a restarted agent writes a new token.
+      // Writes the copy again after each change, because a restarted agent has a new token.
       watchFile(file, { interval: LOOKS_MS, persistent: false }, () => {
         try {
           write(port);
         } catch {
-          // The agent may be writing the file; the next look reads the file again.
+          // Ignores a half-written file, because the next change of the file triggers another attempt.
         }
       });
       return { discovery: own, port };
@@ -177,7 +177,7 @@ async function isOneAddress(here: ReturnType<typeof listenPort>, there: typeof h
   if (here.port !== there.port) return false;
   const [own, others] = await Promise.all([addressesOf(here.host), addressesOf(there.host)]);
   const interfaces = Object.values(networkInterfaces()).flatMap((each = []) => each.map(({ address }) => address));
-  // The system connects 0.0.0.0 and :: to loopback.
+  // Adds loopback for 0.0.0.0 and ::, because the system connects these addresses to loopback.
   const reached = others.flatMap((address) => (isAny(address) ? [address, LOOPBACK, '::1'] : [address]));
   return reached.some((address) => own.includes(address) || (own.some(isAny) && interfaces.includes(address)));
 }

@@ -1,4 +1,4 @@
-/** Turns outcomes of a watch into reports and an exit code, like those of a check. */
+/** Turns the results of a watch into reports and an exit code. */
 import process from 'node:process';
 import { quote } from '../../client/request-forms.ts';
 import { defined } from '../../common/defined.ts';
@@ -18,7 +18,7 @@ import { VERSION } from '../version.ts';
 export interface Conclusion {
   suite: Suite<never>;
   plan: Plan<never>;
-  /** Undefined if the judging thread failed. */
+  /** Results of all rules; undefined if the judging thread failed. */
   concluded: Concluded | undefined;
   found: ReadonlyMap<string, PlainJudged>;
   troubles: readonly string[];
@@ -26,14 +26,14 @@ export interface Conclusion {
   reporters: readonly Reporter[];
   redactor: TrafficRedactor;
   arguments: readonly string[];
-  /** Milliseconds since 1970. */
+  /** Start of the watch in milliseconds since 1970. */
   began: number;
-  /** File with the recorded traffic, for lines that repeat a finding. */
+  /** File with the recorded traffic, which a command line for a finding repeats. */
   recording: string | undefined;
   settle(results: CheckResult[]): CheckResult[];
 }
 
-/** Reason in the report for undecided checks: a watch sends no requests. */
+/** Reason of the report for undecided rules, because a watch sends no requests of its own. */
 const NARROWED = 'what no traffic showed';
 
 export async function writeReports(about: Conclusion): Promise<number> {
@@ -94,7 +94,7 @@ export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'wr
   try {
     stderr.write(inert(`muster: ${printableLine(text)}\n`));
   } catch {
-    // Ignores a failed output: a closed reader must not end the watch, and the report has the same text.
+    // Ignores a failed output, because the watch must go on and the report has the same text.
   }
 }
 
@@ -104,7 +104,7 @@ interface OutageListener {
   changed(why: string | null): void;
 }
 
-/** Maximum number of messages about a server that keeps failing and returning. */
+/** Maximum number of messages about a server that fails and returns repeatedly. */
 const MOST_TOLD = 40;
 
 export function outageReporter({ announce, trouble, changed }: OutageListener) {
@@ -122,7 +122,7 @@ export function outageReporter({ announce, trouble, changed }: OutageListener) {
     refused: (why: string) =>
       turn(true, why, `the server cannot be reached: ${why}; connections of clients are closed until it is back`),
     reached: () => turn(false, null, 'the server is back'),
-    /** Reports once, because a client that rejects the certificate fails at each attempt. */
+    /** Reports only the first failure, because a client that rejects the certificate fails at each attempt. */
     handshakeFailed(why: string): void {
       if (!hasFailed) trouble(`the TLS handshake of a client failed: ${why}; further ones are not reported`);
       hasFailed = true;
@@ -130,6 +130,6 @@ export function outageReporter({ announce, trouble, changed }: OutageListener) {
   };
 }
 
-/** Returns `code`, or `EXIT.hungUp` if SIGHUP ended a watch without a finding. */
+/** Returns `EXIT.hungUp` if SIGHUP ended a watch without a finding, otherwise `code`. */
 export const exitCodeAfter = (code: number, signal: string | undefined): number =>
   signal === 'SIGHUP' && (code === EXIT.conformant || code === EXIT.incomplete) ? EXIT.hungUp : code;

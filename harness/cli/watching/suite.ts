@@ -1,4 +1,4 @@
-/** Selects rules for watched traffic, from the server's suite and for its clients. */
+/** Selects the rules for watched traffic, both of the server and of its clients. */
 import { type Way, watchedRules } from '../../../suites/client/watched/index.ts';
 import { suite } from '../../runner/define.ts';
 import { inOrder, premisesOf } from '../../runner/plan.ts';
@@ -20,7 +20,7 @@ export async function watchSuite(api: WatchedApi, way: Way): Promise<Suite<never
   return rulesOf(api, [...(await checksOf(api)), ...ofTraffic]);
 }
 
-/** Rules for answers of the server alone, without rules for clients. */
+/** Selects the rules for answers of the server, without the rules for clients. */
 export async function serverRules(api: WatchedApi): Promise<Suite<never>> {
   return rulesOf(api, await checksOf(api));
 }
@@ -36,13 +36,15 @@ async function checksOf(api: WatchedApi): Promise<readonly Check<never>[]> {
 function rulesOf(api: WatchedApi, all: readonly Check<never>[]): Suite<never> {
   const rules = all.filter(({ rule }) => rule !== undefined);
   const premises = premisesAmong(rules, all);
-  // Drops `needs`, because traffic of any client may decide a rule, whatever the target's capabilities.
+  // Removes required capabilities, because the traffic of any client may decide a rule.
   return suite<never>(api, [
     rules.map(({ needs: _, ...check }) => ({ ...check, ...premises(check), orElse: OR_ELSE })),
   ]);
 }
 
-/** Replaces premises that are checks by rules of the same requirements, because a watch runs no checks. */
+/**
+ * Replaces the premises of a rule, which are checks, by rules of the same requirements, because a watch runs no checks.
+ */
 function premisesAmong(rules: readonly Check<never>[], all: readonly Check<never>[]) {
   const ordered = inOrder(all);
   const below = new Map<string, Set<Check<never>>>();

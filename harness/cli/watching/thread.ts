@@ -1,4 +1,4 @@
-/** Entry of the worker thread that judges traffic. */
+/** Worker thread that judges traffic. */
 import { workerData } from 'node:worker_threads';
 import { serveJudge } from '../../watch/judge-thread.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
@@ -11,7 +11,7 @@ export interface ThreadData {
   api: WatchedApi;
   way: Way;
   place: ServerAddress;
-  /** True for a sample of answers: counts every violation and does not judge clients. */
+  /** True for a sample of answers: the judge counts every violation and ignores clients. */
   sample?: boolean;
   shown?: readonly string[];
   record?: { path: string; limit: number; head: Omit<RecordingHead, 'part'> };

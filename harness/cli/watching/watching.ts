@@ -1,4 +1,4 @@
-/** Runs `muster watch`: relays between clients and a server until a signal, or judges a recording. */
+/** Runs `muster watch`: relays live traffic until a signal, or judges a recording. */
 
 import { existsSync, realpathSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
@@ -32,7 +32,7 @@ import { type Conclusion, exitCodeAfter, outageReporter, writeReports, writeToSt
 import { type WatchedApi, type Way, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
 
-/** Milliseconds within which signals count as one, because a service manager may send two at once. */
+/** Milliseconds within which several signals count as one, because a service manager may send two. */
 const TOGETHER_MS = 1000;
 
 export async function watchTraffic(api: WatchedApi, table: OptionTable, args: WatchArguments): Promise<number> {
@@ -81,10 +81,10 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     shown?.page.follow(String(published['url'] ?? published['discovery'] ?? published['socket']), relay, link);
     process.stdout.write(`${JSON.stringify({ ready: true, ...published, ...defined({ ui: shown?.ui }) })}\n`);
     const signal = AbortSignal.any([interrupt.signal, enough.signal]);
-    // Waits for the signal without polling: the pause is 12 days, below the limit of a timer.
+    // Waits for a signal; the poll has nothing to find, so its first pause is 12 days.
     const waiting = { timeoutMs: lasts, firstPauseMs: 2 ** 30, signal };
     await pollWithin('the end of the watch', () => undefined, waiting).catch(() => {});
-    // Ends judging before the relay cuts connections, because the cut is no fault of clients or server.
+    // Ends judging before the relay closes connections, which would look like a fault of client or server.
     const concluded = await link.conclude();
     const code = await writeReports({
       ...conclusion,
@@ -128,7 +128,7 @@ async function pageOf(api: WatchedApi, { address }: RelayRoute, plan: Plan<never
   return { page, ui, [Symbol.asyncDispose]: () => page[Symbol.asyncDispose]() };
 }
 
-/** Ends judging on an unhandled fault, but keeps relaying. */
+/** Ends judging on an unhandled error, while the relay continues. */
 function faultsEndJudging(link: JudgeLink): Disposable {
   const take = (error: unknown): void => {
     taking = takeFaults(take);
@@ -180,7 +180,7 @@ function recordOf(api: WatchedApi, { way, server, address }: RelayRoute, args: W
   const option = `--record ${args.record}`;
   if (args.record.endsWith('.har')) throw new UsageError(`${option}: is written as lines of JSON; name it .jsonl`);
   const named = prepareFile(option, args.record);
-  // Follows a symbolic link, which the recording must not replace.
+  // Writes to the target of a symbolic link, which the recording must not replace.
   const path = existsSync(named) ? realpathSync(named) : named;
   usage(option, () => expectFiles(path));
   const started_at = new Date().toISOString();
@@ -193,7 +193,7 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
   if (head !== undefined && head.api !== api)
     throw new UsageError(`--replay ${file}: is a recording of a ${head.api}; use muster watch ${head.api}`);
   const server = args.url === undefined ? undefined : new URL(webAddress('--url', args.url));
-  // HAR names no transport, so rules of sockets and loopback do not run.
+  // Judges HAR as traffic over a URL, because HAR does not name the transport.
   const way: Way = head?.way === 'unix' || head?.way === 'loopback' ? head.way : 'url';
   const { suite, plan, conclusion, reporter } = await prepareWatch(api, way, table, args);
   const found = new Map<string, PlainJudged>();

@@ -71,7 +71,7 @@ export async function openConsole(
   const wrong: string[] = [];
   page.on('pageerror', (error) => wrong.push(error.message));
   page.on('console', (message) => {
-    // The machine's network changed, e.g. by a container of a concurrent test; the page reloads itself.
+    // Ignores errors of a changed network, which a container of a concurrent test causes; the page reloads by itself.
     if (message.text().includes('net::ERR_NETWORK_CHANGED')) return;
     if (message.type() === 'error') wrong.push(message.text());
   });
@@ -82,7 +82,7 @@ export async function openConsole(
   try {
     await page.locator('.card').first().waitFor();
   } catch (error) {
-    // The page's text tells a failed script from a browser that draws nothing.
+    // Adds the text of the page, which tells a failed script from a browser that draws nothing.
     throw new Error(`the page shows no card; ${wrong.join('; ') || 'nothing went wrong'}; ${await stateOf(page)}`, {
       cause: error,
     });
@@ -99,7 +99,7 @@ const stateOf = (page: Page): Promise<string> =>
   })`);
 
 export async function barriers(page: Page, least: 'minor' | 'serious' = 'serious'): Promise<string[]> {
-  // Evaluated through the debugger, because the page's policy blocks foreign scripts.
+  // Runs axe through the debugger, because the page's policy blocks foreign scripts.
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate('axe.run(document)')) as axe.AxeResults;
   return violations

@@ -1,7 +1,4 @@
-/**
- * Runs the published agent in separate namespaces, and watches its traffic with platform and client. Prints the
- * findings as one line of JSON. For tests only.
- */
+/** Runs the published agent, watches its traffic, and prints the findings as one line of JSON. For tests. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +29,7 @@ const start = (...words: string[]): Running =>
 const tls = ['--ca', at('ca'), '--tls-cert', at('cert'), '--tls-key', at('key')];
 await using calls = start('platform', '--url', platform.url, '--listen', 'localhost:0', ...tls);
 const { url } = await calls.ready();
-// The relay also serves the API for agents, which has a different path.
+// Sends the agent to the relay, which also serves the path of the API for agents.
 const backend = new URL(platform.agentUrl);
 backend.port = new URL(String(url)).port;
 

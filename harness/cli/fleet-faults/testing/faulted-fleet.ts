@@ -1,4 +1,6 @@
-/** Compares the records of a platform with the files of its robots after a run. For tests and soaks. */
+/**
+ * Runs fleets with faults, and compares the records of the platform with the files of the robots. For tests and soaks.
+ */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,14 +29,14 @@ export interface Deployment {
 
 export interface RobotFiles {
   deviceId: string;
-  /** `deployment_id` of every `deployment.deployed` in the event log. */
+  /** Ids of deployments from all `deployment.deployed` events in the event log. */
   deployed: string[];
   ids: number[];
   occurredAt: string[];
   current: string | undefined;
 }
 
-/** Reads the robots below the `--dir` of a fleet that ran with `--keep`. */
+/** Reads the files of robots that a fleet with `--keep` left below `--dir`. */
 export function robotsIn(dir: string): RobotFiles[] {
   const [fleet = ''] = readdirSync(dir);
   const hosts = join(dir, fleet, 'r');
@@ -44,7 +46,7 @@ export function robotsIn(dir: string): RobotFiles[] {
 }
 
 function filesOf(folder: string): RobotFiles {
-  // A robot that never came online lacks files.
+  // Tolerates missing files, because a robot may never have come online.
   const read = (otherwise: string, ...names: string[]): string =>
     existsSync(join(folder, ...names)) ? readFileSync(join(folder, ...names), 'utf8') : otherwise;
   const events = read('', 'events.jsonl')
@@ -61,16 +63,13 @@ function filesOf(folder: string): RobotFiles {
 }
 
 export interface Expected {
-  /** Number of deployments of each robot. Default: as many as the platform records. */
+  /** Expected number of deployments of each robot. Default: the number that the platform records. */
   each?: number | undefined;
-  /** Maximum number of deployments that the platform replaced before the robot heard of them. Default: 0. */
+  /** Maximum number of deployments that the platform may replace before a robot hears of them. Default: 0. */
   replaced?: number;
 }
 
-/**
- * Differences between platform and robots, one sentence each: a deployment applied twice or lost, or a wrong current
- * deployment.
- */
+/** Lists how robots and platform disagree, e.g. about a lost deployment, one sentence for each. */
 export function disagreements(
   deployments: readonly Deployment[],
   robots: readonly RobotFiles[],
@@ -160,7 +159,7 @@ export interface Addresses {
 type Surroundings = Pick<RunOptions, 'env' | 'under'>;
 
 interface FleetSetup extends Surroundings {
-  /** Phases after the ramp, as YAML. */
+  /** Phases of the scenario after the ramp, as YAML. */
   phases: string;
   platform: Addresses;
   robots?: number;

@@ -1,4 +1,4 @@
-/** Faults for tests: a broken connection, an unplugged cable, wrong DNS, a clock that jumps. */
+/** Makes faults for tests: a broken connection, an unplugged cable, wrong DNS, a clock that jumps. */
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ export class FaultyProxy implements AsyncDisposable {
   #tls: ServerCertificate | undefined;
   #port = 0;
   delayMs = 0;
-  /** Decides for each piece of an answer whether the proxy resets the connection halfway through the piece. */
+  /** True for a piece of an answer that the proxy must cut in half by a reset. */
   resets: (piece: Buffer) => boolean = () => false;
   tries = 0;
 
@@ -46,7 +46,7 @@ export class FaultyProxy implements AsyncDisposable {
 
   async start(): Promise<void> {
     const accept = (socket: Socket) => this.#accept(socket);
-    // TLS sockets with allowHalfOpen stay open for ever after a handshake that the client breaks off.
+    // Sets allowHalfOpen only without TLS, because TLS sockets would stay open after a broken handshake.
     const server = this.#tls ? createTlsServer(this.#tls, accept) : createServer({ allowHalfOpen: true }, accept);
     server.on('connection', () => {
       this.tries += 1;
@@ -114,14 +114,14 @@ export class FaultyProxy implements AsyncDisposable {
   }
 }
 
-/** Node cannot reset a TLS connection, so `destroy` closes the connection without close_notify. */
+/** Resets a connection, or closes a TLS connection without close_notify, because Node cannot reset TLS. */
 const reset = (socket: Socket): void =>
   void (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy());
 
-/** Numbers the cables, because Linux limits names of interfaces to 15 characters. */
+/** Counts cables for short names, because Linux limits the names of interfaces to 15 characters. */
 let cables = 0;
 
-/** Suffix for a test's name that says why the test is skipped; empty if the test runs. */
+/** Text for the name of a skipped test that says why; empty if the test runs. */
 export const noNamespaces = (() => {
   if (process.getuid?.() !== 0) return ' (skipped: needs root)';
   try {
@@ -163,7 +163,7 @@ export class Cable implements Disposable {
     run('ip', 'link', 'set', this.#near, 'up');
   }
 
-  /** Loses every packet without telling either end, so connections stay half open. */
+  /** Drops every packet silently, so that both ends believe in the connection. */
   unplug(): void {
     run('ip', 'link', 'set', this.#near, 'down');
   }
@@ -173,7 +173,7 @@ export class Cable implements Disposable {
   }
 }
 
-/** Words before a command that resolves names by the file `hosts` only; tests may change the file. */
+/** Words that start a command which resolves names only by the file `hosts`; tests may change the file meanwhile. */
 export function withHosts(hosts: string, services: string, names: string): string[] {
   writeFileSync(hosts, names);
   writeFileSync(services, 'hosts: files\n');
@@ -185,7 +185,7 @@ const PLACES = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr
 const library = PLACES.map((place) => `${place}/faketime/libfaketimeMT.so.1`).find((path) => existsSync(path));
 export const noFaketime = library === undefined ? ' (skipped: libfaketime is not installed)' : '';
 
-/** Environment of processes whose wall clock follows `turn`; their monotonic clock keeps going. */
+/** Environment for a process whose wall clock `turn` sets; the monotonic clock stays correct. */
 export function turnableClock(file: string) {
   const turn = (by: string): void => writeFileSync(file, `${by}\n`);
   turn('+0');
