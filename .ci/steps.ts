@@ -1,6 +1,6 @@
 /**
- * Runs the steps of `.ci/run` and writes results into FOLDER: `node .ci/steps.ts change|nightly FOLDER`. Waits for the
- * file `machine` in FOLDER, which sets the environment of the tests.
+ * Runs the steps of `.ci/run`: `node .ci/steps.ts change|nightly FOLDER`. FOLDER gets the results; its file `machine`
+ * sets the environment of the tests.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -56,9 +56,9 @@ function change(): Work {
     AGENT,
     inOrder(
       { name: 'tests', command: `npm run test:all -- --project short --project long --exclude ${AGENT_TEST}` },
-      // Runs the references alone, because their checks need many events a second.
+      // Checks the correct simulated device alone, because these checks need many events a second.
       matrix('device', 3, 'reference'),
-      // Runs three matrices together: each is one process, and devices mostly wait.
+      // Runs three matrices at once, because each is a single process and simulated devices mostly wait.
       atOnce(
         matrix('device', 5, 'defect,variant,null,unwilling,starved'),
         inOrder(matrix('client', 12), matrix('system', 8), matrix('platform', 3, 'defect')),

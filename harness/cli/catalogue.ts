@@ -73,8 +73,8 @@ export const watchOf = ({ api, option }: WatchedRule): string =>
   `muster watch ${api}${option === undefined ? '' : ` --${option}`}`;
 
 /**
- * Lists the requirements of the requirement set of `date` (default: newest set), sorted by section. Throws UsageError
- * if a suite lacks the set.
+ * Lists the requirements in the set of `date` (default: newest set) by section; throws UsageError if a suite lacks the
+ * set.
  */
 export function catalogue(suites: readonly Suite<never>[], date?: string, watched: readonly Watched[] = []): Catalogue {
   const byId = new Map<string, CataloguedRequirement>();

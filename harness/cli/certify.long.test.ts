@@ -64,8 +64,7 @@ test('a key is made, a run certified, the certificate verified, and a changed on
   expect(await refusal(['keygen', signer])).toContain('not overwritten');
   const verified = (...more: string[]) => printed(['verify', file, '--key', `${signer}.pub`, ...more]);
 
-  // Names a version of Muster that does not exist, because `verify` compares verdicts of the same version with its
-  // suites.
+  // Names an unknown version of Muster, so that `verify` does not compare the report with these suites.
   const report = { ...sampleReport([sampleResult()], { complete: true }), muster: '0.0.1-sample' };
   certificateIssuer(file, signer, LASTING).issue(report);
   const good = await muster('verify', file, '--key', `${signer}.pub`);

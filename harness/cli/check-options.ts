@@ -45,7 +45,7 @@ const WHICH = optionsIn('Which checks');
 const HOW = optionsIn('How');
 const OUTCOME = optionsIn('Outcome');
 
-/** Maximum number of seconds for `--patience`; a Node timer fires at once if set to more than 24 days. */
+/** Maximum number of seconds for `--patience`; a Node timer allows at most 24 days. */
 export const LONGEST_PATIENCE_SECONDS = 3600;
 
 export const commonOptions = {

@@ -127,7 +127,7 @@ function tellOutput({ checks }: Report, written: string): void {
   if (last !== '') process.stderr.write(inert(`\nThe target wrote:\n${last}\n`));
 }
 
-/** Runs the suite; returns errors of unwritten reports (e.g. a full disk) and rejects on any other error. */
+/** Runs the suite; returns the report and errors of writing, e.g. on a full disk. Rejects on any other error. */
 async function ranWith<Context>(
   suite: Suite<Context>,
   options: RunOptions<Context>,
@@ -186,7 +186,7 @@ async function filedFailOn({ target }: Pick<PlanArguments, 'target'>, redactor: 
   return typeof named === 'string' ? ['*'] : named;
 }
 
-/** Keeps only the checks that the user wants to repeat, because the id of a requirement selects all its checks. */
+/** Removes checks that nobody asked to repeat, which the plan holds if a check and its requirement share an id. */
 const onlyChecks = <Context>(plan: Plan<Context>, { checks }: Again): Plan<Context> => ({
   ...plan,
   checks: plan.checks.filter(({ check: { id } }) => checks.some(({ check }) => check === id)),

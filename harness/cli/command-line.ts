@@ -1,7 +1,4 @@
-/**
- * Parses a command line: yargs splits the words and writes help, and Muster validates the options itself to report all
- * mistakes at once.
- */
+/** Parses a command line: yargs splits words and writes help, and Muster itself validates all options at once. */
 
 import { resolve } from 'node:path';
 import yargs, { type Argv, type Options } from 'yargs';

@@ -14,8 +14,8 @@ export interface Configured {
 }
 
 /**
- * Reads the options of a command from the file `named`, else from the nearest `muster.yaml` up to the root of the
- * repository. Skips files that other users can change, because options can start commands. Throws UsageError.
+ * Reads the options of a command from the file `named`, else from the nearest `muster.yaml` in the repository. Throws
+ * UsageError.
  */
 export async function configured(
   path: readonly string[],

@@ -117,10 +117,7 @@ export class FleetJudge implements AnswerJudge {
     this.#underWay.shift();
   }
 
-  /**
-   * Stores a finding with the phase of its exchange, which stays first in `#underWay` until the thread confirms the
-   * exchange.
-   */
+  /** Stores a finding with the phase of its exchange, which is still the first in `#underWay`. */
   #found(
     id: string,
     { broken, fault }: PlainJudged,

@@ -215,7 +215,7 @@ function readyScenarios(): Map<string, string> {
   return new Map(names.sort().map((name) => [name.replace('.yaml', ''), join(dir ?? '', name)]));
 }
 
-/** Reads texts such as `seam-gap@137` into defects by robot index. Throws UsageError. */
+/** Parses texts such as `seam-gap@137`, a defect and the index of a robot. Throws UsageError. */
 export async function defectsFrom(
   texts: readonly string[] | undefined,
   robots: number,

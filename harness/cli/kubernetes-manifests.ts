@@ -198,10 +198,7 @@ const shardOf = (run: ClusterRun) => ({
   ],
 });
 
-/**
- * Names robots after their pod if pods share no volume: a new pod makes new keys, and platforms refuse a new key for a
- * known name.
- */
+/** Names robots after their pod unless pods share a volume, because platforms refuse a known robot with a new key. */
 function delivering(run: ClusterRun): string[] {
   if (run.results === 'volume') return [];
   const isNamed = run.fleetArguments.some((word) => word.startsWith('--name-prefix'));

@@ -54,10 +54,7 @@ function fileFor(api: Api, options: GivenOptions, env: Environment): string {
   return join(folderIn(env), `${api}-${key.digest('hex')}.json`);
 }
 
-/**
- * True if an earlier run in this folder used the same target; `replay` refuses any other target of a report, because
- * anybody may write a report.
- */
+/** True if an earlier run in this folder used the same target; `replay` distrusts any other target of a report. */
 export const isRemembered = (api: Api, options: GivenOptions, env: Environment = process.env): boolean =>
   existsSync(fileFor(api, options, env));
 

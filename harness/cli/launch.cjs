@@ -21,7 +21,7 @@ if (isOlder(process.versions.node, needed)) {
   });
 }
 
-/** Finds package.json, the entry file and a folder for the compile cache, in a package or a checkout. */
+/** Finds package.json and the entry file, in a package or in a checkout, which has its own compile cache. */
 function findMain() {
   try {
     return [require.resolve('../../package.json'), './main.ts', `${__dirname}/../../node_modules/.cache/muster`];

@@ -212,7 +212,7 @@ export function urlFrom(option: string, text: string, schemes: readonly string[]
 
 export const textFrom = (option: string, path: string): string => usage(`--${option}`, () => readInputText(path));
 
-/** Maximum number of milliseconds of a time option (24 hours); a Node timer fires at once after more than 24 days. */
+/** Maximum number of milliseconds of a time option: 24 hours; a Node timer allows at most 24 days. */
 const LONGEST_MS = 86_400_000;
 
 /** Parses a time such as `10m` to milliseconds; throws UsageError for 0 and above 24 hours. */

@@ -41,7 +41,7 @@ export function outputsMayFail(): Disposable {
   };
 }
 
-/** Passes the first unhandled error to `take`, which must end the work, until disposal. */
+/** Sets `take` as the handler of the first unhandled error; `take` must end the work. Disposal removes the handler. */
 export function takeFaults(take: Handler): Disposable {
   handler = take;
   return {

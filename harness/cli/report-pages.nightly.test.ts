@@ -45,7 +45,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
     for (const { id, clause = '' } of report.checks.filter(({ outcome }) => outcome === 'fail')) {
       const card = page.locator(`.finding[data-id="${id}"]`);
       expect(await card.locator('blockquote').first().textContent()).toContain(clause);
-      // A finding that follows from another finding is shown closed.
+      // Expects a collapsed card for a finding that another finding explains.
       const open = await card
         .first()
         .evaluate(

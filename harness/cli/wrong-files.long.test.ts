@@ -43,7 +43,7 @@ const READERS: Readonly<Record<string, (file: string) => string[]>> = {
   merge: (file) => ['merge', file.replace(/[^/]+$/, (form) => `shards-${form}`)],
 };
 
-/** Contents that a kind of file may have, e.g. an empty seed file. */
+/** Contents that are valid for a kind of file, e.g. an empty seed file. */
 const FINE: Readonly<Record<string, readonly string[]>> = {
   target: ['object'],
   'seed file': ['empty', 'null', 'object'],

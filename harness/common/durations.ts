@@ -43,8 +43,8 @@ export interface RetryHeaders {
 }
 
 /**
- * Converts the header `Retry-After` (RFC 9110, section 10.2.3) to milliseconds from the date of the answer; a past date
- * gives a negative number, an invalid value gives undefined.
+ * Converts the header `Retry-After` (RFC 9110, section 10.2.3) to milliseconds, negative for a past date; undefined if
+ * invalid.
  */
 export function retryAfterMs({ 'retry-after': asked = '', date = '' }: RetryHeaders): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(asked)) return Number(asked) * 1000;

@@ -23,10 +23,7 @@ export function telling({ expected = '', actual = '' }: { expected?: string; act
   return weights;
 }
 
-/**
- * Cuts the text to `limit` characters around the words that are most specific to a finding; `…` marks the cuts. Without
- * such words keeps the beginning.
- */
+/** Cuts the text to `limit` characters around the words most specific to a finding; `…` marks the cuts. */
 export function excerpt(text: string, limit: number, about: Telling = new Map()): string {
   if (text.length <= limit) return text;
   const [first, last] = mostTelling(text, limit / 2, about) ?? [0, 0];

@@ -226,7 +226,7 @@ export const clipped = (reason: string): string =>
   reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason;
 
 /**
- * Decides how a body is framed; returns a reason as text if two readers may frame the body differently (RFC 9112,
+ * Reads the framing of a body from the headers; returns a text if readers may disagree about the framing (RFC 9112,
  * section 6).
  */
 function framingOf(headers: Pairs): { chunked: boolean; length?: number } | string {

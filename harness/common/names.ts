@@ -1,9 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 
-/**
- * Returns a name that no other run uses, of letters, digits and dashes only, because the specification sets no rules
- * for names.
- */
+/** Returns a name that no other run uses; only letters, digits and dashes, because the specification sets no rules. */
 export const uniqueName = (what: string): string =>
   // Begins the suffix with a digit, by which the comparison of two runs recognises and ignores the suffix.
   `${what}-${randomInt(10)}${randomBytes(4).toString('hex').slice(1)}`;

@@ -12,8 +12,8 @@ const OWNED = /^muster-(?:[a-z]+-)?(?<pid>[0-9a-z]+)_(?<start>[0-9a-z]+)_(?<wher
 const swept = new Set<string>();
 
 /**
- * Makes an empty folder that only the current user can read, and removes folders of dead processes in `parent`. The
- * name is short, because a socket's path has at most 107 bytes. Throws UsageError.
+ * Makes an empty folder for the current user only; the short name leaves room for the path of a socket. Throws
+ * UsageError.
  */
 export function ownedFolder(purpose: string, parent: string = tmpdir()): string {
   if (!swept.has(parent)) sweep(parent);

@@ -1,4 +1,4 @@
-/** Rejects with the first rejection, which stops further items but does not wait for running items. */
+/** Runs `work` on the items, `width` at a time; rejects with the first error without waiting for running items. */
 export async function inParallel<T>(
   items: Iterable<T>,
   width: number,

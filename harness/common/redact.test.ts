@@ -1,4 +1,4 @@
-/** Tests that output contains no fragment of a secret, whatever the cut or encoding. */
+/** Tests that output contains no fragment of a secret, even if encoded or cut. */
 
 import { createServer, type RequestListener } from 'node:http';
 import fc from 'fast-check';

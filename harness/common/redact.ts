@@ -1,11 +1,11 @@
-/** Masks the secrets of a run in records and reports, whatever the encoding, and also cut secrets. */
+/** Masks secrets in records and reports, even if encoded or cut. */
 
 import { endOf, escaped, type Form, formsOf, HEAD, remains, sources } from './secret-forms.ts';
 import { isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
 
 const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
 
-/** True for a short or everyday secret, which Muster masks only as the value of a credential. */
+/** True for a short secret or an ordinary word, which Muster masks only as the value of a credential. */
 export const isOrdinary = (secret: string): boolean => secret.length < HEAD || isShortWords(secret);
 
 export const isSecretName = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD/i.test(name);
@@ -73,7 +73,7 @@ export class Redactor {
     limit: number,
     { ended = true, size }: { ended?: boolean; size?: string | undefined } = {},
   ): string {
-    // Masks more text than `limit`, because a mask is shorter than a secret and the text behind moves up.
+    // Masks more text than `limit`, because masks are shorter than secrets and leave room for more text.
     const reach = limit * 2 + Math.max(0, ...this.#forms.map(({ characters }) => characters.length * 6));
     const whole = size === undefined && text.length <= reach;
     const clean = this.text(whole ? text : text.slice(0, reach), { ended: whole && ended });
@@ -119,7 +119,7 @@ const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
 const WORD = /[\w-]{8,}/g;
 const MOST_WORDS = 1000;
 
-/** Masks also unknown secrets of watched traffic by their names and formats, in linear time even for hostile text. */
+/** Also masks secrets that Muster does not know, by their names and formats, in linear time even for hostile text. */
 export class TrafficRedactor extends Redactor {
   readonly #words = new Set<string>();
 

@@ -1,4 +1,4 @@
-/** Exit codes, usage errors, and suggestions for mistyped words. */
+/** Defines exit codes and usage errors, and suggests corrections of mistyped words. */
 
 /** Commands that give exit codes a special meaning; all other commands exit with 0 after their work. */
 export const EXIT_TABLES = [
@@ -117,7 +117,7 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
-/** Returns a secret for a header; throws UsageError without the secret if a header forbids a character. */
+/** Checks that a header can carry the secret; throws UsageError without showing the secret. */
 export function headerSecret(option: string, secret: string): string {
   const at = secret.search(/[^\x21-\x7e]/);
   if (at < 0) return secret;
@@ -127,7 +127,7 @@ export function headerSecret(option: string, secret: string): string {
   );
 }
 
-/** A mistake of the user (`EXIT.usage`); the message names the option and the accepted values. */
+/** Error for a mistake of the user (`EXIT.usage`); the message names the option and the accepted values. */
 export class UsageError extends Error {
   override name = 'UsageError';
   readonly code = 'MUSTER_USAGE';

@@ -20,9 +20,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { UsageError } from './usage.ts';
 
-// A new file gets an unpredictable name and its final permissions before the rename, so that nobody else can prepare,
-// read or redirect the file.
-
+/** Flags that refuse an existing file or link, which another user may have prepared. */
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
 export const SECRET_MODE = 0o600;
@@ -34,8 +32,7 @@ export const besideName = (path: string): string => join(dirname(path), `.muster
 export const isBesideName = (name: string): boolean => FORM.test(name);
 
 /**
- * Replaces `path` atomically, also a link; throws the system's error and leaves no temporary file behind. `mode` holds
- * the permissions before the umask.
+ * Replaces `path` atomically, even a link, and leaves no temporary file after an error; `mode` holds the permissions.
  */
 export function replaceWith(path: string, content: string | Uint8Array, mode = 0o644): void {
   const beside = besideName(path);

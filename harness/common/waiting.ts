@@ -32,17 +32,14 @@ function startTicking(): void {
   setInterval(tick, TICK_MS).unref();
 }
 
-/**
- * Milliseconds of a clock that stops while this process is blocked or the machine sleeps, because no target caused that
- * delay.
- */
+/** Milliseconds of a clock that stops while this process is blocked or the machine sleeps. */
 export function runningMs(): number {
   startTicking();
   const now = performance.now();
   return now - heldUpMs - lateness(now);
 }
 
-/** Maximum number of milliseconds by which data may have arrived before this process read the data. */
+/** Maximum delay in milliseconds between the arrival of data and its reading by this process. */
 export function lateBy(): number {
   startTicking();
   return lateness(performance.now()) + (heldUp?.ms ?? 0);
@@ -148,8 +145,8 @@ const systemTime: PollTime = {
 };
 
 /**
- * Calls `look` until it returns a value, for the last time after `timeoutMs`. Throws the error of `look`, PollTimeout
- * or `timeoutError`, or the reason of the signal; `what` completes the message "waiting for …".
+ * Calls `look` until it returns a value; throws after `timeoutMs` or an abort. `what` completes the message "waiting
+ * for …".
  */
 export async function poll<T>(
   what: string,

@@ -1,4 +1,4 @@
-/** Parses YAML of possibly hostile authors, with a limit for size and aliases and without cycles. */
+/** Parses YAML of possibly hostile authors: limits size and aliases, and rejects cycles. */
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { UsageError } from './usage.ts';
 import { readInputText, whyNot } from './user-files.ts';

@@ -120,10 +120,7 @@ async function mirrorFrom(args: FleetArguments): Promise<Mirror | undefined> {
 
 type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
 
-/**
- * Decides the output folder and shard of this process. Throws UsageError, PreflightError for an unwritable folder, or
- * NoRunError if no run is announced in time.
- */
+/** Decides the output folder and shard of this process. Throws UsageError, PreflightError or NoRunError. */
 async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<Place> {
   const shard = shardFrom(args.shard, process.env);
   const id = runIdFrom(args['run-id'], process.env);

@@ -131,8 +131,7 @@ async function controlOf({
 }
 
 /**
- * Splits `KEY=SCOPES` at the last `=`, because a key may contain `=`. Also splits before a misspelt scope, which would
- * otherwise become part of a key with all scopes.
+ * Splits `KEY=SCOPES` at the last `=`, also before a misspelt scope, which must not become part of an unlimited key.
  */
 function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
   const mark = text.lastIndexOf('=');

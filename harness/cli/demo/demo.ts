@@ -64,7 +64,7 @@ export async function runDemo(demo: Demo): Promise<number> {
   mkdirSync(out, { recursive: true });
   const early = demo.uiPort === undefined ? await conclude(fleet, out) : undefined;
 
-  // Checks a robot outside the fleet, because checks break off event streams and would spoil the result of the fleet.
+  // Checks a robot outside the fleet, because a check manipulates its robot and would spoil the result of the fleet.
   const place = { socket: join(scratch, 'robot.sock'), control: join(scratch, 'control.sock') };
   stack.use(
     await simulateDevice({ dir: join(scratch, 'robot'), socket: place.socket, control: { path: place.control }, seed }),

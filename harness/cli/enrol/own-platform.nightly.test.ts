@@ -25,7 +25,7 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   expect(code).toBe(0);
   expect(report.summary.pass).toBeGreaterThan(15);
   expect(report.target.capabilities).toEqual(expect.arrayContaining(['unix', 'drive', 'restart', 'log']));
-  // Muster starts this agent and passes the token in the environment, so nothing needs to print the token.
+  // Muster must not print the token that it passes to this agent in the environment.
   expect(stderr).not.toContain('MUSTER_TOKEN=');
 
   const envelope = JSON.parse(readFileSync(certificate, 'utf8')) as { payload: string };

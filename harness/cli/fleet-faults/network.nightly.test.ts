@@ -138,7 +138,7 @@ it('rolls out although certificates of platform and broker expire on the way, an
     proxy.renew(expired);
     proxy.cut();
   }
-  // Waits for nine attempts: one of each robot, and one that may have begun before the count.
+  // Waits for nine attempts: one by each of the eight robots, and one that may have begun before.
   const before = broker.tries;
   await poll('robots to be refused', () => broker.tries > before + 8 || undefined, { timeoutMs: 100_000 });
   for (const proxy of [http, broker]) proxy.renew(authority.issue());

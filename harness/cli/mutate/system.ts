@@ -33,7 +33,7 @@ export function agentSubjects(
   setting: DeviceSetting,
   requirements: Requirements,
 ): SubjectSource {
-  // Repeats by `muster mutate`, because `muster simulate device` knows no defects of this list.
+  // Names `muster mutate` as the command to repeat, because `muster simulate device` lacks these defects.
   const byHand = `muster mutate system --api agent --url ${platform.url} --jobs 1 --command LINE --only`;
   const { password } = new URL(platform.url);
   return {

@@ -92,7 +92,7 @@ export class Watched implements AsyncDisposable {
 }
 
 export interface DeviceDay {
-  /** Name of a defect or a variant. */
+  /** Name of a defect, or of a legal variant, of the simulated server. */
   defect?: string;
   clientDefect?: string;
   faults?: readonly string[];
@@ -164,7 +164,7 @@ export const streams = ({ traffic }: Watched): number => traffic.filter(({ kind 
 export const BROKEN_LINK = ['reset=900..2000'];
 
 export interface PlatformDay {
-  /** Name of a defect or a variant. */
+  /** Name of a defect, or of a legal variant, of the simulated server. */
   defect?: string;
   clientDefect?: string;
   jobs?: readonly ClientValues[];

@@ -105,7 +105,7 @@ function copyAccess(from: string, to: string): void {
   }
 }
 
-/** Routes clients by a copy of the agent's discovery file that contains the relay's port. */
+/** Writes a copy of the agent's discovery file with the relay's port, by which clients find the relay. */
 function onLoopback(file: string, listen: string): RelayRoute {
   const own = prepareFile(`--listen ${listen}`, listen);
   if (own === file) throw new UsageError(`--listen ${listen}: is the discovery file of the agent itself`);

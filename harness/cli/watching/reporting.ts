@@ -28,12 +28,12 @@ export interface Conclusion {
   arguments: readonly string[];
   /** Start of the watch in milliseconds since 1970. */
   began: number;
-  /** File with the recorded traffic, which a command line for a finding repeats. */
+  /** File with the recorded traffic; a finding names the command that judges this file again. */
   recording: string | undefined;
   settle(results: CheckResult[]): CheckResult[];
 }
 
-/** Reason of the report for undecided rules, because a watch sends no requests of its own. */
+/** Reason that the report gives for undecided rules, because a watch sends no requests of its own. */
 const NARROWED = 'what no traffic showed';
 
 export async function writeReports(about: Conclusion): Promise<number> {

@@ -42,9 +42,7 @@ function rulesOf(api: WatchedApi, all: readonly Check<never>[]): Suite<never> {
   ]);
 }
 
-/**
- * Replaces the premises of a rule, which are checks, by rules of the same requirements, because a watch runs no checks.
- */
+/** Replaces the checks that a rule presupposes by rules of the same requirements, because a watch runs no checks. */
 function premisesAmong(rules: readonly Check<never>[], all: readonly Check<never>[]) {
   const ordered = inOrder(all);
   const below = new Map<string, Set<Check<never>>>();

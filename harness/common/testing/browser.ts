@@ -1,4 +1,4 @@
-/** Chromium for tests of pages: records requests and errors, and checks accessibility. */
+/** Opens pages in Chromium, records their requests and errors, and checks accessibility. For tests. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
