@@ -13,19 +13,19 @@ import { TRANSPORT_FIELDS, type TransportFields } from './transports/index.ts';
 
 export interface Field {
   readonly type?: TSchema;
-  /** Shape of the value as an option, if different from a target file. */
+  /** Schema of the option's value. Default: `type`, the schema in a target file. */
   readonly given?: TSchema;
-  /** Help of the option; without help there is no option. */
+  /** Help text of the option; a field without help has no option. */
   readonly help?: string;
   readonly defaultText?: string;
   readonly conflicts?: string;
   readonly description?: string;
-  /** Name of the option. Default: the row's name with dashes; `false`: no option. */
+  /** Name of the option, `false` for none. Default: the field's key with dashes. */
   readonly option?: string | false;
-  /** Name in a target file. Default: the row's name with underscores; `false`: not in target files. */
+  /** Name in a target file, `false` for none. Default: the field's key with underscores. */
   readonly file?: string | false;
   readonly isPath?: boolean | ((value: string) => boolean);
-  /** Environment variable from which the command line takes the secret. */
+  /** Environment variable that supplies a secret if neither option nor target file does. */
   readonly variable?: string;
 }
 
@@ -203,7 +203,7 @@ export const systemFields = {
   apiVersion: platformFields.apiVersion,
 } as const satisfies Fields;
 
-/** A client runs once per situation, so it has no address and no target file. */
+/** Fields of a client; Muster starts each client, so a client has no address and no target file. */
 export const clientFields = {
   command: { help: 'Shell command that starts the client, once a situation', conflicts: 'image' },
   image: { help: 'Container image of the client, started once a situation' },
@@ -249,7 +249,8 @@ function words(name: string, joint: string): string {
 }
 
 /**
- * Precedence: option, target file, environment. An unset flag counts as absent, so that a target file can set the flag.
+ * Takes each value from its option, else the target file, else the environment. An unset flag leaves the choice to the
+ * target file.
  */
 export function mergedFields<T extends Fields>(
   fields: T,
@@ -343,13 +344,13 @@ export const PATIENCE_MS = 10_000;
 
 export interface TargetOptions extends Options<typeof startFields>, Options<typeof identityFields> {
   redactor: Redactor;
-  /** Environment of commands and of `${NAME}` in a target file. Default: of this process. */
+  /** Environment of started commands and of `${NAME}` in a target file. Default: environment of this process. */
   env?: Record<string, string | undefined>;
   /** Milliseconds within which a started target must serve. Default 60 000. */
   startMs?: number;
   /** Milliseconds that a check waits for an immediate effect. Default 10 000. */
   patienceMs?: number;
-  /** Milliseconds for the very first answer. Default: three times `patienceMs`. */
+  /** Milliseconds within which the target must give its first answer. Default: three times `patienceMs`. */
   firstAnswerMs?: number;
   userAgent?: string | undefined;
   notify?(text: string): void;
@@ -357,16 +358,16 @@ export interface TargetOptions extends Options<typeof startFields>, Options<type
 }
 
 /**
- * Address by `socket`, `discovery`, or `url` with `token`. `controlToken` is the bearer token of a control API;
+ * Names a device by `socket`, `discovery`, or `url` with `token`. `controlToken`: bearer token of the control API;
  * default: MUSTER_CONTROL_TOKEN of `env`.
  */
 export interface DeviceTargetOptions extends TargetOptions, TransportFields, Options<typeof controlFields> {
-  /** Makes a control once the device answers (`--control platform`), beside other controls. Throws ControlError. */
+  /** Adds a control that needs an answering device (`--control platform`). Throws ControlError. */
   attach?(device: HttpClient): Promise<Control>;
   placeholders?: Readonly<Record<string, string>>;
 }
 
-/** Default keys: MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
+/** Keys default to the variables MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
 export interface PlatformTargetOptions extends TargetOptions, Options<typeof platformFields> {}
 
 export type ClientTargetOptions = Options<typeof clientFields> &

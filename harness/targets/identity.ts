@@ -13,7 +13,7 @@ import type { Ran } from './launch/started.ts';
 
 const oneOf = (patterns: string): RegExp => new RegExp(`^(?:${patterns.trim().split(/\s+/).join('|')})$`);
 
-/** Programs that run another program, so that their digest says nothing about the agent. */
+/** Programs that run other programs; their digest says nothing about the agent. */
 const RUNNERS = oneOf(String.raw`
   (?:ba|da|z|k)?sh busybox env sudo su doas nice nohup setsid stdbuf time timeout taskset chroot unshare nsenter strace
   gdb valgrind systemd-run docker podman nerdctl kubectl node(?:js)? deno bun np[mx] pnpm yarn tsx python[\d.]* uv ruby
@@ -44,7 +44,7 @@ function whyChanged(file: string, before: string): string | undefined {
   }
 }
 
-/** `sha256:…` of a file. Throws Error with the reason. */
+/** `sha256:…` digest of a file. Throws Error for an unreadable file. */
 export const sha256 = (file: string): string => `sha256:${createHash('sha256').update(readInput(file)).digest('hex')}`;
 
 /** File that a simple command executes; for a script, the script itself. */
@@ -109,7 +109,7 @@ const unquoted = (word: string): string =>
       single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped ?? '',
   );
 
-/** Throws UsageError for an unreadable artifact. */
+/** Name, version and digests of the target. Throws UsageError for an unreadable artifact. */
 export function identityOf(
   options: Pick<TargetOptions, 'name' | 'version' | 'artifact'>,
   file: Partial<TargetFile>,

@@ -23,13 +23,13 @@ import type { Connection } from './transports/transport.ts';
 
 const HEARTBEAT_SECONDS = 30;
 
-/** Throws UsageError if the options name no target; `unreachable` tells any other failure. */
+/** Throws UsageError if the options name no target; reports all other failures in `unreachable`. */
 export async function openDeviceTarget(options: DeviceTargetOptions): Promise<OpenDeviceTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;
   const settings = deviceSettings(options);
   return opening(async (closers) => {
     let starting: Awaited<ReturnType<typeof tryStart>> = {};
-    // Removed after the agent's end, as the agent may still write into the folder.
+    // Removes the folder after the agent's end, because the agent may still write into the folder.
     closers.push(() => (starting.started?.close() ?? Promise.resolve()).finally(() => settings.removeFolder()));
     starting = await tryStart(settings);
     const { started, problem: startProblem } = starting;
@@ -57,7 +57,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       isStopped: () => agent.isStopped,
       patienceMs,
       endedByItself: restart?.endedByItself,
-      // Control starts the agent if the process still runs, as a rig may outlive its agent.
+      // While the started process runs, control starts the agent, because a rig may outlive its agent.
       start:
         restart === undefined && !capabilities.has('restart')
           ? undefined
@@ -109,7 +109,10 @@ async function reach(
   return { connection, http, problem: await whySilent(http, ASKED_FIRST, connection.hint, options) };
 }
 
-/** Requests sent at once, of which one answer suffices. HEAD opens no stream, as a device may limit streams. */
+/**
+ * Requests sent together; a single answer proves a reachable device. HEAD opens no stream, because a device may limit
+ * its streams.
+ */
 const ASKED_FIRST = [{ path: '/deployments/current' }, { method: 'HEAD', path: '/events' }];
 
 interface Reached {
@@ -153,7 +156,7 @@ async function drive(reached: Reached) {
   }
 }
 
-/** Precedence: attached control, the target's control, restart of Muster's process. */
+/** Combines controls by precedence: attached control, the target's own control, restart of the started process. */
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
   const { controlToken, redactor } = options;
   const token = controlToken ?? settings.startOptions.env[CONTROL_TOKEN];

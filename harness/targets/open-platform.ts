@@ -1,4 +1,4 @@
-/** Opens a Platform API as a target, and detects its data by reading. */
+/** Opens a Platform API as a target, and detects capabilities by reading its data. */
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
@@ -10,10 +10,10 @@ import { type PlatformSettings, platformSettings } from './settings.ts';
 import { TargetLife } from './target-life.ts';
 import { NOWHERE, webAddress, webEndpoint } from './transports/index.ts';
 
-/** Path segment of `{base_url}` (specification section 9). */
+/** Base path of the Platform API (section 9 of the specification). */
 const BASE_PATH = '/beta';
 
-/** Throws UsageError if the options name no target; `unreachable` tells any other failure. */
+/** Throws UsageError if the options name no target; reports all other failures in `unreachable`. */
 export async function openPlatformTarget(options: PlatformTargetOptions): Promise<OpenPlatformTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;
   const settings = platformSettings(options);
@@ -89,12 +89,12 @@ function clientOf(
   });
 }
 
-/** Requests sent at once, of which one answer suffices, as checks find requests that hang. */
+/** Requests sent together; a single answer proves a reachable platform. */
 const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: { limit: 1 } }));
 
 const ENOUGH = 3;
 
-/** Ignores errors: an undetected capability is not declared, and checks report the reason. */
+/** Detects capabilities by requests; a failed request only leaves its capability undeclared. */
 async function probePlatform(http: HttpClient, versionHeader: string) {
   const accepted = await Promise.all(
     SUPPORTED_VERSIONS.map(async (version) => {

@@ -1,4 +1,4 @@
-/** Opened target, as a run and the checks of each suite see it. */
+/** Interfaces of opened targets, and helpers to open, close and probe a target. */
 
 import { NoAnswerInTime, Unfinished, Unreachable } from '../client/errors.ts';
 import type { HttpClient, HttpRequest } from '../client/http.ts';
@@ -21,12 +21,12 @@ import { type Connection, whyUnreachable } from './transports/transport.ts';
 export interface DeviceContext extends TargetHooks {
   readonly transport: Connection;
   /**
-   * Client of the Device API with base path and bearer token. `with({headers: {}})` drops credentials;
+   * HTTP client with base path and bearer token of the Device API. `with({headers: {}})` drops the credentials;
    * `request({absolute: true})` drops the base path.
    */
   readonly http: HttpClient;
   readonly capabilities: ReadonlySet<Capability>;
-  /** Calls of undeclared capabilities throw ControlError. */
+  /** Control of the agent; calls of undeclared capabilities throw ControlError. */
   readonly control: Control;
   readonly info: ControlInfo;
   readonly files: TargetFiles;
@@ -37,15 +37,15 @@ export interface DeviceContext extends TargetHooks {
 }
 
 export interface PlatformContext extends TargetHooks {
-  /** Client with API key and version header, which `with({headers})` changes. */
+  /** HTTP client with API key and version header; `with({headers})` replaces both. */
   readonly http: HttpClient;
   readonly versionHeader: string;
   readonly apiVersion: string;
   readonly apiKey: string;
-  /** Key without `devices:read`; set with capability `limited-key`. */
+  /** API key without the permission `devices:read`; defined with the capability `limited-key`. */
   readonly limitedKey: string | undefined;
   readonly capabilities: ReadonlySet<Capability>;
-  /** Ids of devices that answer a ping, or do not; set with `online-device` and `offline-device`. */
+  /** Ids of two devices: `onlineDevice` answers pings, `offlineDevice` does not. */
   readonly onlineDevice: string | undefined;
   readonly offlineDevice: string | undefined;
   readonly readOnly: boolean;
@@ -57,7 +57,7 @@ export interface SystemContext extends TargetHooks {
   readonly platform: PlatformContext;
   readonly device: DeviceContext;
   readonly deviceId: string;
-  /** `offline` cuts the agent's connection to the platform, or stops the agent with capability `restart`. */
+  /** Cuts the agent's connection to the platform, or stops an agent with the capability `restart`. */
   offline(): Promise<void>;
   online(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export interface ClientContext extends Pick<TargetHooks, 'standardError'> {
   readonly versionHeader: string;
   readonly recorder: Recorder;
   readonly capabilities: ReadonlySet<Capability>;
-  /** Milliseconds a check waits without progress (`--patience`). Default 10 000. */
+  /** Milliseconds without progress, after which a check stops waiting (`--patience`). Default 10 000. */
   readonly patienceMs: number;
 }
 
@@ -75,7 +75,7 @@ export type StartClient = (situation: ClientStart, listener: ClientListener) => 
 
 export interface ClientStart {
   readonly variables: Readonly<Record<string, string>>;
-  /** Folder of the paths in `variables`, which are adapted for a container. */
+  /** Folder on this machine to which `variables` refer; a container mounts the folder elsewhere. */
   readonly folder?: string | undefined;
 }
 
@@ -88,7 +88,7 @@ export interface RunningClient {
   readonly how: string | undefined;
   readonly code: number | undefined;
   readonly diagnostics: string;
-  /** Ends the client with all its children. Idempotent. */
+  /** Ends the client and all its child processes. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -96,19 +96,20 @@ export interface OpenedTarget<Context> extends AsyncDisposable {
   readonly description: TargetDescription;
   readonly capabilities: ReadonlySet<Capability>;
   /**
-   * Reason why the target cannot be checked, with a hint. No exception, as an unreachable target gets a report, too.
+   * Reason and hint if the target cannot be checked. Not an exception, because an unreachable target gets a report,
+   * too.
    */
   readonly unreachable: string | undefined;
-  /** End of the target's standard error; empty if Muster did not start the target. */
+  /** Last output on the target's standard error; empty if Muster did not start the target. */
   diagnostics(): Promise<string>;
-  /** Called after the run; removes a digest that has become invalid. */
+  /** Removes the target's digest after the run if the executable has changed. */
   conclude(): void;
   context(recorder: Recorder, signal: AbortSignal): Context;
   readonly redactor?: Redactor;
 }
 
 interface Closing extends AsyncDisposable {
-  /** Idempotent. Throws AggregateError. */
+  /** Closes the target. Idempotent. Throws AggregateError if a resource fails to close. */
   close(): Promise<void>;
 }
 
@@ -117,7 +118,7 @@ interface OpenTarget<Context> extends OpenedTarget<Context>, Closing {
   readonly redactor: Redactor;
 }
 
-/** Opened Device API. Without control every call of `control` throws ControlError. */
+/** Opened Device API; without control, every call of `control` throws ControlError. */
 export interface OpenDeviceTarget
   extends OpenTarget<DeviceContext>,
     Pick<DeviceContext, 'transport' | 'control' | 'info' | 'files' | 'heartbeatSeconds'> {}
@@ -130,7 +131,7 @@ export interface OpenPlatformTarget
 
 type Closer = () => Promise<void> | undefined;
 
-/** Calls `open`, which adds a closer per resource. If `open` throws, closes the resources and rethrows. */
+/** Runs `open`, which adds a closer for each resource; closes all resources if `open` throws. */
 export async function opening<T>(open: (closers: Closer[]) => Promise<T>): Promise<T & Closing> {
   const closers: Closer[] = [];
   let closing: Promise<void> | undefined;
@@ -198,15 +199,15 @@ export const writing = (started: Started | undefined, recorder: Recorder): Pick<
   return written === undefined ? {} : { standardError: () => written.during(recorder) };
 };
 
-/** Multiple of `patienceMs` for the first answer, as the target may still be starting. */
+/** Time limit of the first answer as a multiple of `patienceMs`; the target may still be starting. */
 const FIRST_ANSWER_PATIENCES = 3;
-/** Milliseconds for a target that is started beside the run to listen. */
+/** Milliseconds within which a target must accept connections, e.g. when started beside Muster. */
 const LISTENS_WITHIN_MS = 5_000;
-/** Errors that repeat in every check, and tell nothing about conformance. */
+/** Errors of the first request after which a run is pointless, because every check would repeat them. */
 const UNDECIDED = [NoAnswerInTime, Unreachable, Unfinished];
 
 /**
- * Undefined if the target can be checked. Any whole answer or closed connection suffices, as the suite judges answers.
+ * Reason why the target does not answer; a closed connection counts as an answer, because checks report such faults.
  */
 export async function whySilent(
   http: HttpClient,

@@ -1,4 +1,4 @@
-/** Merges options and target file to the settings of a target, and fills placeholders of a command. */
+/** Merges options and target file into settings, and fills placeholders of a command. */
 
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,7 +42,7 @@ export type StartSettings = ReturnType<typeof startSettings> & {
 
 export type DeviceSettings = ReturnType<typeof deviceSettings>;
 
-/** Throws UsageError. */
+/** Settings of a device. Throws UsageError for invalid options or an invalid target file. */
 export function deviceSettings(options: DeviceTargetOptions) {
   const { redactor } = options;
   const loaded = fileOf(options);
@@ -82,7 +82,7 @@ export type PlatformSettings = ReturnType<typeof platformSettings>;
 
 const PLATFORM_PORT = 8080;
 
-/** Throws UsageError. */
+/** Settings of a platform. Throws UsageError for invalid options or an invalid target file. */
 export function platformSettings(options: PlatformTargetOptions) {
   const { redactor } = options;
   const loaded = fileOf(options);
@@ -153,7 +153,7 @@ function fileOf({ target, env = process.env, redactor }: TargetOptions): { file:
 
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
 
-/** Throws UsageError for the first name that a target of the kind cannot declare. */
+/** Capabilities from options and target file. Throws UsageError for an unknown name. */
 export function declaredCapabilities(
   kind: keyof typeof CAPABILITIES_OF,
   { capability = [] }: Pick<TargetOptions, 'capability'>,
@@ -174,7 +174,7 @@ function addressOf(
   options: DeviceTargetOptions,
   device: NonNullable<TargetFile['device']>,
 ): TransportAddress | undefined {
-  // With --image, --socket is the path inside the container.
+  // With `--image`, `--socket` names a path inside the container.
   if (options.image !== undefined) return undefined;
   const given = addressesIn(options, TRANSPORTS);
   if (given.length > 1) {
@@ -202,8 +202,8 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Fills `{socket}`, `{discovery}`, `{control}` and `{dir}` with short paths in a private folder, as a socket's path is
- * limited to 107 bytes. Undefined without placeholders.
+ * Fills the placeholders `{socket}`, `{discovery}`, `{control}` and `{dir}` with paths in a private folder. The paths
+ * are short, because a unix socket's path has at most 107 bytes. Undefined without placeholders.
  */
 function fillPlaceholders(command: string) {
   const used = Object.keys(PLACEHOLDERS).filter((name) => command.includes(`{${name}}`));

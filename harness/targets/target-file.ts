@@ -1,4 +1,4 @@
-/** Reads a target file: merges `extends`, fills in variables, and reports mistakes by position. */
+/** Reads a target file: merges extended files, fills in variables, and reports mistakes by position. */
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Document, isMap } from 'yaml';
@@ -9,7 +9,7 @@ import { filedFields, type TargetFile, targetFile } from './fields.ts';
 
 type Json = Record<string, unknown>;
 
-/** Throws UsageError with file, position and accepted fields. */
+/** Loads a target file. Throws UsageError with the position of a mistake and the accepted fields. */
 export function loadTargetFile(
   path: string,
   env: Record<string, string | undefined>,
@@ -56,7 +56,7 @@ function read(file: string, reading: Reading, chain: string[]): Json {
   return [...below, rest].reduce(merge, {});
 }
 
-/** Fills in `${NAME}` and `${NAME:-default}`; a variable with a secret's name becomes a secret. */
+/** Replaces `${NAME}` and `${NAME:-default}` by environment variables; redacts variables with a secret's name. */
 function fill(value: unknown, env: Record<string, string | undefined>, redactor: Redactor, file: string): unknown {
   if (Array.isArray(value)) return value.map((item) => fill(item, env, redactor, file));
   if (value !== null && typeof value === 'object') {

@@ -1,4 +1,4 @@
-/** Watches whether a target serves, blames the check whose request ended it, and starts the target again. */
+/** Watches the target's life: blames the check whose request ended the target, and restarts the target. */
 import { NoAnswer, NoAnswerInTime, Unreachable } from '../client/errors.ts';
 import { type HttpClient, unlessAborted } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
@@ -8,22 +8,22 @@ import type { TargetHooks } from '../runner/types.ts';
 import { AttemptCutOff, Blocked, Standstill, TargetEnded, Violation } from '../runner/violation.ts';
 import { AgentEnded } from './control/control.ts';
 
-/** Milliseconds until the end of a process is noticed. */
+/** Milliseconds until Muster learns of a process's end. */
 const END_MS = 1000;
 const LOOK_MS = 20;
-/** Most restarts of a target in a run, as some targets end in every check. */
+/** Maximum number of restarts of a target in a run; some targets end in every check. */
 const MOST_STARTS = 12;
-/** Milliseconds for concurrent checks to end; some may not notice the end of the target. */
+/** Milliseconds to wait for concurrent checks, some of which may not notice the target's end. */
 const OTHERS_MS = 5000;
-/** Milliseconds for a target to come back by itself before Muster starts it. */
+/** Milliseconds for a target to restart by itself, before Muster starts the target. */
 const BACK_MS = 2000;
 const ANSWER_MS = 2000;
 const MOST_ASKED = 10;
-/** Milliseconds; a slower answer to the simplest request means that the target stood still. */
+/** Milliseconds above which the simplest request proves that the target stood still. */
 const STILL_MS = 100;
-/** Milliseconds that Muster stood still, after which a server may have given up a connection. */
+/** Milliseconds of a standstill of Muster, after which a server may have given up a connection. */
 const HELD_UP_MS = 2000;
-/** Multiple of `patienceMs` after which a target counts as hung; a laptop may just have slept. */
+/** Multiple of `patienceMs` without an answer, after which the target counts as hung. */
 const STILL_PATIENCES = 6;
 
 export interface LifeOptions {
@@ -42,7 +42,7 @@ interface Running {
   leave?: () => void;
 }
 
-/** `isKnown`: the process has ended; otherwise the target may have restarted, or a proxy refuses. */
+/** End of the target; `isKnown` is false for refused connections alone, e.g. by a proxy. */
 interface Ending {
   how: string;
   isKnown: boolean;
@@ -57,7 +57,7 @@ interface CutOff {
 export class TargetLife {
   readonly #options: LifeOptions;
   readonly #running = new Set<Running>();
-  /** Checks in progress at the target's end; each runs again alone, to find the culprit. */
+  /** Checks in progress when the target ended; each check runs again alone, to find the cause. */
   readonly #cutOff = new Map<string, CutOff>();
   #suspected: string[] = [];
   #ending: Ending | undefined;
@@ -141,8 +141,8 @@ export class TargetLife {
   }
 
   /**
-   * Undefined if the target serves. Without a known exit, a check is blamed only if an answer breaks off again while no
-   * other check runs.
+   * Error of a check after the target's end, or undefined. Without a known exit, blames the check only for an answer
+   * that breaks off again while no other check runs.
    */
   async #failed(run: Running, error: unknown): Promise<unknown> {
     if (error instanceof TargetEnded || error instanceof AttemptCutOff) return error;
@@ -166,14 +166,14 @@ export class TargetLife {
       return new AttemptCutOff('the target ended while this check was under way');
     }
     if (isKnown || isBroken) return await this.#guilty(run, ending);
-    // A third party may have stopped the target, or a proxy refuses, so the check is not at fault.
+    // Blames no check, because a third party may have stopped the target, or a proxy refuses.
     await this.#startAgain(how, request, run.signal);
     return new Blocked(this.#over ?? `the target took no connections, after ${request}`);
   }
 
   /**
-   * Blames a standstill: of the target for a failed wait, of Muster for a broken-off answer. Returns Standstill at most
-   * once per check.
+   * Reports a standstill of the target after a failed wait, or of Muster after a broken-off answer, at most once per
+   * check.
    */
   async #stoodStill({ id, signal, recorder, heldUpMs: before }: Running, error: unknown): Promise<unknown> {
     if (this.#metStill.has(id)) return undefined;
@@ -211,8 +211,8 @@ export class TargetLife {
   }
 
   /**
-   * Resends unanswered requests one by one, each after a fresh start; the request that ends the target stays last.
-   * Resolves with the number of candidates.
+   * Finds the request that ends the target: resends unanswered requests one by one, each after a fresh start. Resolves
+   * with the number of candidates.
    */
   async #pinned(run: Running, how: string): Promise<number> {
     const { exchanges, ...kept } = run.recorder.snapshot();
@@ -234,7 +234,7 @@ export class TargetLife {
     return waiting.length;
   }
 
-  /** Lets the next rerun begin. The last rerun reports an end that did not repeat, unless the rerun itself failed. */
+  /** Starts the next rerun; the last rerun reports an end of the target that no rerun repeated. */
   #end(run: Running, error: unknown): Error | undefined {
     this.#running.delete(run);
     this.#last = this.#lastOf(run);
@@ -275,7 +275,7 @@ export class TargetLife {
   async #howEnded(signal: AbortSignal, { isBroken }: { isBroken: boolean }): Promise<Ending | undefined> {
     if (this.#options.isStopped?.() === true) return undefined;
     const wait = { firstPauseMs: LOOK_MS, signal };
-    // Polls, because a process breaks off its answer before it closes its port.
+    // Polls, because a dying process breaks off its answer before its port closes.
     const look = async () => (await this.#isGone(signal)) || undefined;
     const timeoutMs = isBroken ? END_MS / 4 : 0;
     if ((await pollWithin('the target to go', look, { ...wait, timeoutMs })) === undefined) return undefined;
@@ -303,7 +303,7 @@ export class TargetLife {
     );
   }
 
-  /** Waits for the target to come back by itself, else starts it. Resolves with true if the target serves. */
+  /** Waits until the target restarts by itself, else starts the target. Resolves with true if the target serves. */
   async #startAgain(how: string, request: string, signal: AbortSignal): Promise<boolean> {
     const { start, patienceMs } = this.#options;
     if (!(await this.#isGone(signal))) return true;
@@ -340,7 +340,7 @@ const isBrokenOff = (error: unknown, { exchanges }: Recorder): boolean =>
     .slice(-MOST_ASKED)
     .some(({ error: why }) => why !== undefined && !NOT_SENT.test(why) && !/in time/.test(why));
 
-/** Status 408: the target gave up a request that was too slow (RFC 9110, section 15.5.9). */
+/** True if the target gave up a slow request with status 408 (RFC 9110, section 15.5.9). */
 const wasGivenUp = ({ exchanges }: Recorder): boolean =>
   exchanges.slice(-MOST_ASKED).some(({ status }) => status === 408);
 

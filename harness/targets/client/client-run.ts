@@ -1,4 +1,4 @@
-/** Runs a client once, as a process group or in a container, and reads its standard output line by line. */
+/** Runs one client, as a process group or in a container, and reads the client's output line by line. */
 
 import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
@@ -13,10 +13,10 @@ const LONGEST_LINE = 32 * 1024 * 1024;
 
 const complaintsIn = (stderr: string): string => (stderr.trim() === '' ? '' : lastLines(stderr));
 
-/** Milliseconds between SIGTERM and SIGKILL; short, because a killed client loses no data. */
+/** Milliseconds between SIGTERM and SIGKILL for a client, which has no data to lose. */
 const GRACE_MS = 2000;
 
-/** Never throws: a command that cannot start ends at once. */
+/** Never throws; if the command cannot start, the returned client ends at once. */
 export function startClientProcess(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -72,13 +72,13 @@ export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientCon
 
 const FOLDER = '/run/muster';
 
-/** Containers use the network of this machine, as situations are served on loopback. */
+/** Client image whose containers use this machine's network, because Muster's servers listen on loopback. */
 interface ClientImage {
   readonly ran: Ran;
   start(situation: ClientStart, listener: ClientListener): RunningClient;
 }
 
-/** Pulls a missing image. Throws StartFailed. */
+/** Pulls the image unless this machine has it. Throws StartFailed. */
 export async function findClientImage(image: string, notify: (text: string) => void): Promise<ClientImage> {
   const { testcontainers, client } = await containerRuntime('run the client without a container: --command LINE');
   const { host } = client.info.containerRuntime;
@@ -96,7 +96,7 @@ export async function findClientImage(image: string, notify: (text: string) => v
       const why = `not on this machine, and it cannot be fetched (${reasonOf(error)})`;
       throw new StartFailed(`--image ${image}: ${why}`, { cause: error });
     });
-  // Testcontainers' reaper removes containers after Muster is killed.
+  // The reaper of testcontainers removes the containers if Muster is killed.
   const labels = await testcontainers.getReaper(client).then(
     ({ sessionId }) => ({ [testcontainers.LABEL_TESTCONTAINERS_SESSION_ID]: sessionId }),
     () => {
@@ -107,12 +107,12 @@ export async function findClientImage(image: string, notify: (text: string) => v
   const docker = client.container.dockerode;
   return {
     ran: { of: 'image', digest: digestOfImage({ Id, RepoDigests }) },
-    // Started by id, because a name may point to a new image during the run.
+    // Starts the image by id, because the name may point to a newer image during the run.
     start: (situation, listener) => new ContainerRun({ docker, image: Id, labels, situation }, listener),
   };
 }
 
-/** Tries to listen on the host, as lists of network interfaces omit inactive interfaces. */
+/** True if this machine can listen on `host`; a list of interfaces would omit inactive interfaces. */
 async function isHere(host: string): Promise<boolean> {
   const server = createServer();
   try {
@@ -176,7 +176,7 @@ class ContainerRun implements RunningClient {
 
   async #start(lines: Lines): Promise<{ container: DockerContainer; read: Promise<unknown> }> {
     const container = await this.#created;
-    // Attached before the start, so that no output is lost.
+    // Attaches before the container starts, so that no output is lost.
     const output = (await container.attach({ stream: true, stdout: true, stderr: true })) as Duplex;
     this.#output = output;
     const read = once(output, 'close').catch(() => {});
@@ -199,17 +199,17 @@ class ContainerRun implements RunningClient {
   }
 
   async #stop(): Promise<void> {
-    // Waits for the start, since Docker may start a container whose removal failed before.
+    // Waits for a pending start, because Docker may still start a container after a failed removal.
     await Promise.allSettled([this.#started]);
     await this.#created.then((container) => container.remove({ force: true, v: true })).catch(() => {});
-    // Docker keeps the output of a container that never ran open, which keeps this process alive.
+    // Closes the attached output, because Docker keeps the output of a never started container open.
     this.#output?.destroy();
     await this.#over;
   }
 }
 
 function create({ docker, image, labels, situation: { variables, folder } }: Plan): Promise<DockerContainer> {
-  // The image's user differs from the folder's owner.
+  // Lets every user read the folder, because the container runs as a different user.
   if (folder !== undefined) chmodSync(folder, 0o755);
   const inside = (value: string): string =>
     folder !== undefined && value.startsWith(`${folder}/`) ? `${FOLDER}${value.slice(folder.length)}` : value;

@@ -17,7 +17,7 @@ import { type ClientContext, type OpenedTarget, opening, type RunningClient, typ
 import { declaredCapabilities } from '../settings.ts';
 import { findClientImage, startClientProcess, startsOfOneCheck } from './client-run.ts';
 
-/** Milliseconds for the self-description, as interpreters start slowly on a busy machine. */
+/** Milliseconds for the client to describe itself; interpreters start slowly on a busy machine. */
 const START_MS = 60_000;
 
 interface Way {
@@ -29,7 +29,7 @@ interface Way {
   problem?: string;
 }
 
-/** Throws UsageError if the options name no client; `unreachable` tells any other failure. */
+/** Throws UsageError if the options name no client; reports all other failures in `unreachable`. */
 export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
   const { redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
   const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
@@ -57,7 +57,7 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
       address: way.address,
       capabilities: [...capabilities],
       control: 'none',
-      // The client ends with each situation, so no shell command can repeat a finding.
+      // No shell command can repeat a finding, because every client ends with its check.
       ended: true,
       ...defined({ name: said?.name, version: said?.version }),
       ...identityOf(options, {}, way.ran),
@@ -148,7 +148,7 @@ function whyUseless(capabilities: ReadonlySet<Capability>): string | undefined {
   return undefined;
 }
 
-/** Removes Muster's variables, which hold keys, and proxies to this machine. */
+/** Removes Muster's variables, which may hold keys, and excludes this machine from proxies. */
 function cleaned(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith('MUSTER_'));
   return { ...Object.fromEntries(kept), ...withoutProxy(env) };

@@ -247,7 +247,6 @@ test.each([
 
 test.each([
   ['fails', new ControlError('no'), 'stop,start,start'],
-  // A late start holds up every check.
   ['is late', new ControlLate('no'), 'stop,start'],
 ])(
   'where the start of the check itself %s, the next one starts the agent only if that is quick',

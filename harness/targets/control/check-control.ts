@@ -1,4 +1,4 @@
-/** Control of one check: records its calls, ends with the check, and tells faults of the control from findings. */
+/** Control of one check: records the calls, ends with the check, and separates control faults from findings. */
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { Recorder } from '../../client/recorder.ts';
 import type { ControlCompacted, ControlInfo } from '../../contract/control.ts';
@@ -38,9 +38,9 @@ const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);
 
 /** Number of batches whose ids are compared with the log; a control that counts wrongly does so from the start. */
 const MOST_COMPARED = 3;
-/** Late calls in a row, after which a call is not made again. */
+/** Maximum number of late calls in a row; later calls of the same name fail at once. */
 const MOST_LATE_CALLS = 2;
-/** Milliseconds; a longer call that the check's end cuts off counts as late. */
+/** Milliseconds after which a call that the check's end interrupts counts as late. */
 const LONG_CALL_MS = 10_000;
 
 const ID_FIELDS: ReadonlySet<string> = new Set(['id', 'first_id', 'last_id', 'earliest_id', 'latest_id']);
@@ -93,7 +93,7 @@ export class CheckControl extends Control implements TargetHooks {
   }
 
   async #compact(call: ControlCall, over: AbortSignal | undefined): Promise<Answer> {
-    // Some agents restart to compact, and may stay down after a failure.
+    // Marks the agent as stopping, because some agents restart to compact and may stay down.
     this.#agent.stopping();
     const compacted = (await this.#make(call, over)) as Exact<ControlCompacted>;
     this.#agent.started();
@@ -106,10 +106,10 @@ export class CheckControl extends Control implements TargetHooks {
     this.#drives.clear();
     this.#agent.stopping();
     await this.#make(call, over);
-    // A control that works through the stopped agent waits until its time limit, unless aborted.
+    // Aborts pending calls that need the stopped agent; otherwise they wait until their time limit.
     if (this.#control.seesDevice) this.#stopped.abort(new ControlRefused('control: the agent was stopped meanwhile'));
     this.#stopped = new AbortController();
-    // A stop may cut off pending calls, so their failure is expected.
+    // Forgets earlier failures, because a stop may cut off pending calls.
     this.#failure = undefined;
     await this.#agent.expectDown(this.#signal);
   }
@@ -199,7 +199,7 @@ export class CheckControl extends Control implements TargetHooks {
 
 function asControlError(name: CallName, error: unknown, lateAgain: boolean): ControlError | undefined {
   if (lateAgain) return new ControlLate(`control ${name}: no answer in time, after one that came too late`);
-  // A server behind the control, e.g. a platform, failed; the target did not.
+  // A server behind the control failed, e.g. a platform, so the target is not at fault.
   if (error instanceof NoAnswer || error instanceof Unfinished || error instanceof Unreachable)
     return new ControlError(`control ${name}: ${error.message}`, { cause: error });
   return error instanceof ControlError ? error : undefined;

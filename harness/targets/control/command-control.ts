@@ -20,7 +20,7 @@ export type ControlCommands = Omit<NonNullable<TargetFile['control']>, 'http' | 
 
 export type CommandControlOptions = Pick<LineOptions, 'env'> & Partial<Pick<LineOptions, 'cwd' | 'timeoutMs'>>;
 
-/** Throws ControlError for a call without a shell line. */
+/** A call without a shell line in the target file throws ControlError. */
 export class CommandControl extends Control {
   readonly kind = 'commands';
   readonly #commands: ControlCommands;
@@ -46,7 +46,7 @@ export class CommandControl extends Control {
     if (line === undefined) throw new ControlError(`control: the target file has no \`${command}\` command`);
     const { env, cwd, timeoutMs = LINE_MS } = this.#options;
     const printed = await runControlLine(command, line, {
-      // An agent that `start` leaves behind holds the pipes open, so only the shell's exit is awaited.
+      // After `start`, waits for the shell only, because the running agent keeps the pipes open.
       until: command === 'drive' || command === 'compact' ? 'ended' : 'exited',
       cwd,
       timeoutMs,
@@ -97,19 +97,19 @@ export interface LineOptions {
   env: Record<string, string | undefined>;
   cwd: string | undefined;
   stdin: string;
-  /** `exited`: the shell ended; `ended`: every process that holds the shell's output ended, too. */
+  /** `exited`: waits for the shell; `ended`: waits for every process that holds the shell's output. */
   until: 'exited' | 'ended';
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }
 
 const SHOWN_CHARACTERS = 2000;
-/** Bytes; a deployment has a few hundred. */
+/** Maximum number of bytes that a control command prints; a deployment has a few hundred. */
 const MOST_PRINTED_BYTES = 1024 * 1024;
 
 /**
- * Returns standard output. Throws ControlRefused for an exit code other than 0, ControlLate after `timeoutMs`,
- * otherwise ControlError.
+ * Returns standard output. Throws ControlRefused for a nonzero exit code, ControlLate after `timeoutMs`, and
+ * ControlError for other failures.
  */
 export async function runControlLine(name: string, line: string, options: LineOptions): Promise<string> {
   const { env, cwd, stdin, until, timeoutMs, signal } = options;
@@ -138,6 +138,6 @@ export async function runControlLine(name: string, line: string, options: LineOp
   if (late.aborted) throw new ControlLate(`${what} did not end within ${timeoutMs / 1000} s${shown}`);
   if (signal?.aborted === true) throw new ControlError(`${what} was ended with its check`);
   if (group.code === 0) return Buffer.concat(pieces).toString('utf8');
-  // An exit code is the shell line's decision; a signal is not.
+  // A shell line refuses by its exit code; a shell that a signal ended has failed.
   throw new (group.code === undefined ? ControlError : ControlRefused)(`${what} ${group.how}${shown}`);
 }

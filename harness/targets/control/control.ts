@@ -1,4 +1,4 @@
-/** Control of an agent: a call is data, which a subclass carries out. */
+/** Drives an agent under test; a subclass carries out the calls. */
 import {
   type ControlCompacted,
   type ControlDeployment,
@@ -12,13 +12,13 @@ import type { Deployment } from '../../contract/device-api.ts';
 import type { Shape } from '../../contract/shape.ts';
 import { Blocked } from '../../runner/violation.ts';
 
-/** Setting up a check failed, so the target is not judged. */
+/** Failure of the control; the check is blocked and says nothing about the target. */
 export class ControlError extends Blocked {
   override name = 'ControlError';
   readonly code = 'MUSTER_CONTROL';
 }
 
-/** Control refused a call, e.g. as the rig cannot bring about the state. */
+/** Refusal by the control, e.g. because the test rig cannot bring about a state. */
 export class ControlRefused extends ControlError {
   override name = 'ControlRefused';
 }
@@ -27,7 +27,7 @@ export class ControlLate extends ControlError {
   override name = 'ControlLate';
 }
 
-/** An agent that Muster started ended by itself; the target is at fault. */
+/** An agent that Muster started has ended by itself, which is a fault of the target. */
 export class AgentEnded extends ControlError {
   override name = 'AgentEnded';
 }
@@ -43,10 +43,10 @@ export type CallName = ControlCall['name'];
 
 export type Answer = Deployment | Exact<ControlPublished> | Exact<ControlCompacted> | undefined;
 
-/** Calls resolve once their effect shows on the Device API, else throw ControlError. */
+/** Drives an agent; each call resolves once the Device API shows its effect, or throws ControlError. */
 export abstract class Control {
   abstract readonly kind: string;
-  /** True if answers come from the device, so that no effect needs confirmation. */
+  /** True if control's answers come from the Device API, so that effects need no confirmation. */
   readonly seesDevice: boolean = false;
 
   abstract info(signal?: AbortSignal): Promise<ControlInfo>;
@@ -79,10 +79,10 @@ export abstract class Control {
   }
 }
 
-/** `T` with bigint beside number: event ids may exceed 2^53. */
+/** Type whose numbers may be bigints, because event ids may exceed 2^53. */
 export type Exact<T> = { [K in keyof T]: T[K] extends number ? T[K] | bigint : T[K] };
 
-/** Parses unsafe integers as bigints. Throws SyntaxError. */
+/** Parses JSON with unsafe integers as bigints. Throws SyntaxError. */
 export const parseExact = (text: string): unknown =>
   JSON.parse(text, (_key: string, value: unknown, details?: { source?: string }) =>
     typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(details?.source ?? '')
@@ -100,7 +100,7 @@ export function eventIn(text: string): { id: number | bigint; [field: string]: u
   }
 }
 
-/** A declared path to the event log or config files adds a capability. */
+/** Adds the capability `log` or `files` for a declared path of the event log or of config files. */
 export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'capabilities'>): ControlInfo {
   const capabilities = new Set(info.capabilities);
   if (declared.event_log !== undefined) capabilities.add('log');
@@ -110,12 +110,14 @@ export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'cap
 
 const SHAPES = { publish: controlPublished, compact: controlCompacted };
 
-/** Throws ControlError: `said` begins the message; `withoutId` is the message for a deployment without an id. */
+/**
+ * Parses a call's answer. Throws ControlError, with `withoutId` if a deployment has no id, else beginning with `said`.
+ */
 export function answerTo({ name }: ControlCall, text: string, said: string, withoutId: string): Answer {
   if (name === 'stop' || name === 'start') return undefined;
   const value = jsonOf(text);
   if (name === 'deploy' || name === 'remove') {
-    // Checks only the id, since the suite judges the shape of a deployment.
+    // Checks the id only, because the suite checks the shape of deployments.
     if (typeof (value as { id?: unknown } | null | undefined)?.id === 'string') return value as Deployment;
     throw new ControlError(withoutId);
   }

@@ -1,4 +1,4 @@
-/** State of the driven agent that all checks of a target share. */
+/** State of the driven agent, which all checks of a target share. */
 
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
@@ -11,7 +11,7 @@ import type { TargetFiles } from '../files/target-files.ts';
 import { type Connection, whyUnreachable } from '../transports/transport.ts';
 import { type CallName, type Control, ControlError, ControlLate } from './control.ts';
 
-/** Milliseconds for a stopped agent to close its socket. */
+/** Milliseconds within which a stopped agent must close its socket. */
 const DOWN_MS = 2000;
 const LOOK_MS = 20;
 const ANSWER_MS = 1000;
@@ -31,16 +31,16 @@ export interface ControlledAgentOptions {
 
 export class ControlledAgent {
   readonly calls = new Waits(WAIT_POLICIES.control);
-  /** Reason for each call whose claimed effect the device contradicts; the call is not made again. */
+  /** Names of calls whose claimed effect the device contradicted, with the reason; such calls are not repeated. */
   readonly untrue = new Map<CallName, string>();
-  /** Calls that were contradicted once, but took effect when repeated. */
+  /** Names of calls that the device contradicted at least once; a second contradiction is final. */
   readonly doubted = new Set<CallName>();
   readonly log: AgentPlace | undefined;
   readonly config: AgentPlace | undefined;
-  /** True once the log held an event that control caused; until then, a missing event proves nothing. */
+  /** True once a call of control changed the log; before, an event missing in the log proves nothing. */
   logTells = false;
   idsCompared = 0;
-  /** True if the target lost events, so that missing events do not contradict control. */
+  /** True if the target lost events, so that missing events no longer contradict control. */
   losesEvents = false;
   #connection: Connection;
   readonly #redactor: Redactor;
@@ -57,7 +57,7 @@ export class ControlledAgent {
     return this.#down !== undefined;
   }
 
-  /** Marks the agent as down before a call, as a failing call may stop the agent, too. */
+  /** Marks the agent as down before the call, because even a failed call may stop the agent. */
   stopping(): void {
     this.#down = { why: 'the check that stopped it ended before it had started it again', again: true };
   }
@@ -69,11 +69,11 @@ export class ControlledAgent {
   notStarted(error: unknown): void {
     if (this.#down === undefined) return;
     const why = error instanceof Error ? error.message : String(error);
-    // A late start is not repeated, because every check has to wait.
+    // Does not repeat a late start, because every check would wait for the start.
     this.#down = { why, again: this.#down.again && !(error instanceof ControlLate) };
   }
 
-  /** Throws ControlError if the agent still answers. */
+  /** Waits until the agent stops answering. Throws ControlError if the agent still answers. */
   async expectDown(signal: AbortSignal): Promise<void> {
     const look = async () => ((await this.#serves(signal)) ? undefined : true);
     const down = await pollWithin('the agent to be down', look, { timeoutMs: DOWN_MS, firstPauseMs: LOOK_MS, signal });
@@ -84,7 +84,7 @@ export class ControlledAgent {
     );
   }
 
-  /** Starts an agent that an earlier check left stopped, once. Throws ControlError if the agent stays down. */
+  /** Starts an agent that an earlier check left stopped. Throws ControlError if the agent stays down. */
   async ready(control: Control, signal: AbortSignal): Promise<void> {
     if (this.#down === undefined) return;
     if (!(await this.#accepts(signal))) {
@@ -111,7 +111,7 @@ export class ControlledAgent {
     return this.ask(signal, async (http) => (await whyUnreachable(http, '')) === undefined);
   }
 
-  /** A proxy accepts connections while its agent is down, so an answer is required. */
+  /** True if the agent answers; a proxy accepts connections even while its agent is down. */
   #serves(signal: AbortSignal): Promise<boolean> {
     const look = async (http: HttpClient) => !GATEWAY_ERRORS.includes((await http.get('/deployments/current')).status);
     return this.ask(signal, look).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** Compares what control claims to have done with the device and its event log, after a finding. */
+/** After a finding, compares the effects that control claims with the device and its event log. */
 import { join } from 'node:path';
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
@@ -34,7 +34,7 @@ type LogMark = ReadonlyMap<string, Pick<FileInfo, 'size' | 'version'>>;
 
 const MOST_KEPT = 1000;
 
-/** Drives of a check since its last stop of the agent, as a restart may lose earlier drives. */
+/** Successful calls of control in a check since the last stop; a restart may lose earlier effects. */
 export class Drives {
   readonly #log: AgentPlace | undefined;
   #all: Drive[] = [];
@@ -56,7 +56,7 @@ export class Drives {
     this.newest = { drive, mark };
     if (this.#all.length < MOST_KEPT) this.#all.push(drive);
     const after = await this.mark();
-    // A log that appears counts as changed, since the first event creates the log.
+    // A log that did not exist before counts as changed, because the first event creates the log.
     if (after !== undefined && (mark === undefined || changed(mark, after))) this.logChanged = true;
     else if (this.#unseen.length < MOST_KEPT) this.#unseen.push({ drive, mark });
     return answer;
@@ -93,8 +93,8 @@ export class Drives {
   }
 
   /**
-   * Searches the text added since the mark for the drive's id, as the layout of a line is not specified. Earlier ids
-   * may belong to other drives, so the last id counts.
+   * Searches new text of the log for the drive's last id, because earlier ids may belong to other drives. Compares
+   * text, because no section specifies the layout of a line.
    */
   async isInLog({ drive, mark }: Unseen): Promise<boolean> {
     const added = await this.addedSince(mark);
@@ -147,7 +147,7 @@ export interface Asked {
   control: Control;
   agent: Pick<ControlledAgent, 'ask' | 'logTells' | 'losesEvents' | 'config'>;
   signal: AbortSignal;
-  /** Milliseconds for a trace to appear. Default 2000, enough for a published event. */
+  /** Milliseconds within which an effect of control must show on the device or in the log. Default 2000. */
   traceMs?: number;
 }
 
@@ -190,7 +190,7 @@ const idsIn = (lines: string): bigint[] => lines.split('\n').flatMap((line) => i
 const firstServed = (after: bigint, drives: Drives, asked: Asked): Promise<bigint | undefined> =>
   asked.agent.ask(asked.signal, (http) => firstAfter({ traceMs: TRACE_MS, ...asked, http, drives }, after));
 
-/** Undefined if the device shows any trace, as the finding may then be the target's fault. */
+/** Returns a claim of control that the device contradicts, or undefined: the target may be at fault. */
 export async function contradiction(drives: Drives, asked: Asked): Promise<Untrue | undefined> {
   if (drives.all.length === 0 && drives.compacted === undefined) return undefined;
   const compare = async (http: HttpClient) => {
@@ -224,7 +224,7 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
     const { drive } = one;
     if (await hadEffect(looking, drive)) continue;
     if (looking.agent.logTells && (await isLogged(looking, one))) continue;
-    // A deployment in any state but deployed has no event.
+    // Only a deployment in the state `deployed` causes an event in the log.
     const logTells = looking.agent.logTells && (drive.kind !== 'deploy' || drive.isDeployed);
     if (!logTells && (await isTruthful(looking, drive.kind))) return undefined;
     if (logTells && drive.kind === 'publish' && (await losesEvents(looking))) return undefined;
@@ -256,7 +256,7 @@ async function isLogged(looking: Looking, one: Unseen): Promise<boolean> {
   return (await pollWithin('the log to be written', look, waitOf(looking))) ?? false;
 }
 
-/** True if the log lacks the event of a deployment that the device shows. */
+/** True if a new deployment shows on the device, but its event is missing in the log. */
 async function losesEvents(looking: Looking): Promise<boolean> {
   const { agent, control, signal } = looking;
   const lost =
@@ -307,7 +307,7 @@ async function publishes(looking: Looking, stream: EventStream): Promise<boolean
   if ((await firstId(looking, stream)) !== undefined) return true;
   const last = BigInt(last_id);
   if ((await firstAfter(looking, last - 1n)) === last) return true;
-  // A deployment without an event proves that the device loses events.
+  // Deploys a release: if the device shows the deployment without an event, the device loses events.
   const { id } = await control.deploy({}, signal);
   agent.losesEvents = (await isCurrent(looking, id)) && (await firstId(looking, stream)) === undefined;
   return agent.losesEvents;

@@ -1,4 +1,4 @@
-/** Control over HTTP: the control API of `fixtures/control.md`. */
+/** Control over HTTP, by the control API of `fixtures/control.md`. */
 
 import { HttpClient, type HttpResponse } from '../../client/http.ts';
 import { curlLine } from '../../client/request-forms.ts';
@@ -26,7 +26,7 @@ const authorization = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
 export interface HttpControlOptions {
-  /** Milliseconds of one call. Default 60 000. */
+  /** Milliseconds within which each call must end. Default 60 000. */
   timeoutMs?: number;
   token?: string;
 }
@@ -79,7 +79,7 @@ export class HttpControl extends Control {
     const what = `control ${request.method} ${request.path}`;
     const late = AbortSignal.timeout(this.#timeoutMs);
     const signal = over === undefined ? late : AbortSignal.any([over, late]);
-    // Twice the limit, so that the signal ends the request first, with a message about control.
+    // Sets the client's limit higher, so that `signal` ends a late request with a message about control.
     const client = this.#http.with({ signal, timeoutMs: 2 * this.#timeoutMs });
     const response = await client.request(request).catch((error: unknown) => {
       if (late.aborted) throw new ControlLate(`${what}: no whole answer within ${this.#timeoutMs / 1000} s`);

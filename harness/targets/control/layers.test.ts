@@ -1,4 +1,4 @@
-/** Tests which calls a layer handles, and which it passes to the inner control. */
+/** Tests which calls a layer handles, and which calls the inner control gets. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

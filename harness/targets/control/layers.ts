@@ -1,4 +1,4 @@
-/** Controls that wrap other controls: each handles some calls and passes on the rest. */
+/** Wraps controls: a layer handles some calls and passes all others to the inner control. */
 
 import { pollWithin } from '../../common/waiting.ts';
 import type { ControlCapability, ControlCompacted, ControlInfo } from '../../contract/control.ts';
@@ -20,7 +20,7 @@ import {
 export interface Layer {
   kind?: string;
   info?(signal?: AbortSignal): Promise<ControlInfo>;
-  /** Returns undefined to pass the call to the inner control. */
+  /** Handles a call, or returns undefined to pass the call to the inner control. */
   call?(call: ControlCall, signal?: AbortSignal): Promise<Answer> | undefined;
   line?(call: ControlCall): string | undefined;
   close?(): Promise<void>;
@@ -65,10 +65,7 @@ export const CAPABILITY_FOR: { readonly [Name in CallName]: ControlCapability } 
   start: 'restart',
 };
 
-/**
- * Sends each call to the first control whose `info` offers it; the combined `info` lists the capabilities of both
- * controls.
- */
+/** Combines two controls: `first` handles every call for which it has the capability, `second` all others. */
 export function combinedControl(first: Control, second: Control): Control {
   if (first === noControl) return second;
   if (second === noControl) return first;
@@ -110,7 +107,7 @@ export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
 }
 
 const FILL_MS = 60_000;
-/** Milliseconds for an agent to compact its log. */
+/** Milliseconds within which an agent must compact its log. */
 const COMPACTION_MS = 5000;
 
 export const canFill = ({ capabilities }: ControlInfo): boolean =>
@@ -123,8 +120,8 @@ export const withCompaction = (info: ControlInfo): ControlInfo => ({
 });
 
 /**
- * Fills the stopped agent's log and publishes an event, on which the agent compacts. The agent may show the event
- * first, so the compaction is awaited.
+ * Makes an agent compact: fills the stopped agent's log, starts the agent, and publishes an event. Waits for the
+ * compaction, because the agent may show the event first.
  */
 export function withFilling(inner: Control, { log, line, env, cwd, files }: Filling): Control {
   const readLog = async (): Promise<string> => (await files.read(log))?.toString('utf8') ?? '';
@@ -143,7 +140,7 @@ export function withFilling(inner: Control, { log, line, env, cwd, files }: Fill
       return firstLine(text) === before ? undefined : true;
     };
     await pollWithin('the agent to compact its log', hasChanged, { timeoutMs: COMPACTION_MS, signal });
-    // Reads only the first line, as the specification leaves the layout of the log open.
+    // The log's first line holds the earliest event that the compaction left.
     const event = eventIn(firstLine(text));
     if (event !== undefined) return { earliest_id: event.id, latest_id: last_id };
     throw new ControlError(`control: the first line of ${log} has no \`id\`, so what a compaction left is not known`);

@@ -1,4 +1,4 @@
-/** Tests control by a platform: its requests, the agent's part, and the end of a call. */
+/** Tests control of an agent through a platform. */
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { HttpClient } from '../../client/http.ts';

@@ -1,4 +1,4 @@
-/** Control through a platform, which drives an unmodified agent by deployments alone. */
+/** Controls an unmodified agent through a platform, by deployments alone. */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,7 +31,7 @@ export interface ReleaseFixture {
   instanceIds: string[];
 }
 
-/** Public Platform API, newest version. Throws ControlError if the platform refuses a call. */
+/** Client of the Platform API in its newest version. Throws ControlError if the platform refuses a call. */
 export class PlatformClient {
   readonly #http: HttpClient;
   readonly #made: { typeId?: string };
@@ -125,20 +125,20 @@ export interface PlatformControlOptions {
   platform: HttpClient;
   device: HttpClient;
   deviceId: string;
-  /** Milliseconds for an agent to carry out one deployment. Default 60 000. */
+  /** Milliseconds within which an agent must carry out a deployment. Default 60 000. */
   timeoutMs?: number;
-  /** Path of the Device API that makes the agent ask the platform at once. */
+  /** Path of the Device API on which a request makes the agent ask the platform at once. */
   syncPath?: string | undefined;
 }
 
 const POLL_MS = 20;
-/** Growth of pauses, as fifty polls a second slow an agent on a busy machine. */
+/** Factor between two pauses of polling; constant polling slows an agent on a busy machine. */
 const POLL_GROWTH = 1.3;
 const LONGEST_POLL_MS = 150;
-/** No agent can write the path: file names have at most 255 bytes. */
+/** Path that no agent can write, because a file name has at most 255 bytes. */
 const IMPOSSIBLE = `/srv/robot/${'too-long-'.repeat(40)}.json`;
 
-/** Milliseconds of retries, after which the agent is expected to retry for ever. */
+/** Milliseconds of retries, after which control stops waiting for the deployment to fail. */
 const RETRIES_MS = 10_000;
 const ONLY_RETRIES = 'control: the agent retries what it cannot apply, and does not call it failed';
 
@@ -155,7 +155,7 @@ interface Joint {
   ids: Promise<(number | bigint)[]>;
 }
 
-/** Milliseconds in which further calls may join a publication, which itself takes up to a second. */
+/** Milliseconds during which further calls may join a publication. */
 const JOINING_MS = 100;
 
 export class PlatformControl extends Control {
@@ -188,7 +188,7 @@ export class PlatformControl extends Control {
     return Promise.resolve({ capabilities: ['drive'] });
   }
 
-  /** A call has no shell line, as it takes many requests with a secret key. */
+  /** Reports show no shell line of a call, which takes many requests with a secret key. */
   async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
     const bound = defined({ signal });
     const reach = { platform: this.#platform.with(bound), device: this.#device.with(bound), signal };
@@ -222,7 +222,7 @@ export class PlatformControl extends Control {
     return this.#deployed(await reach.platform.deploy(this.#deviceId, description, filesOf(request)), reach);
   }
 
-  /** A platform can only replace a deployment, so another release is deployed. */
+  /** Replaces the deployment by another release, because a platform cannot remove deployments. */
   async #remove(deploymentId: string, reach: Reach): Promise<Deployment> {
     const { platform } = reach;
     const { activity_status: activity } = await platform.deployment(deploymentId);
@@ -231,7 +231,7 @@ export class PlatformControl extends Control {
     return this.#reported(deploymentId, ({ activity_status }) => activity_status === 'archived', 'archived', reach);
   }
 
-  /** Shares one publication among waiting calls; each call gets its last `count` events. */
+  /** Publishes once for all waiting calls; each call gets the last `count` event ids. */
   async #publishTogether(count: number, signal: AbortSignal | undefined): Promise<Exact<ControlPublished>> {
     signal?.throwIfAborted();
     this.#waiting ??= this.#inOneTurn();
@@ -262,13 +262,13 @@ export class PlatformControl extends Control {
     const { signal } = unwanted;
     const reach = { platform: this.#platform.with({ signal }), device: this.#device.with({ signal }), signal };
     const ids = this.#inTurn(signal, async () => {
-      // Checks that shared a publication ask again at nearly the same time, so the next publication waits for all.
+      // Waits for further calls, because checks that shared a publication ask again almost together.
       if (this.#wasJoint || joint.calls > 1) await sleep(JOINING_MS, undefined, { signal });
       this.#wasJoint = joint.calls > 1;
       this.#waiting = undefined;
       return this.#publish(joint.most, reach);
     });
-    // Handles a rejection after the last caller has left, which would end the process.
+    // Handles a rejection after the last caller has left; otherwise Node ends the process.
     ids.catch(() => {});
     const joint: Joint = { most: 1, calls: 0, unwanted, ids };
     return joint;
@@ -279,7 +279,7 @@ export class PlatformControl extends Control {
     await watch.start(this.#timeoutMs, reach.signal);
     const mark = watch.mark;
     let earliest: number | bigint | undefined;
-    // After a restart, a reconnected watch also brings earlier events.
+    // Drops earlier events, which a new stream repeats after a restart of the agent.
     const published = (): WatchedEvent[] =>
       watch.since(mark).filter(({ id }) => earliest !== undefined && id >= earliest);
     do {
@@ -294,13 +294,13 @@ export class PlatformControl extends Control {
       }
       earliest ??= event.id;
     } while (published().length < count);
-    // Sorted, so that callers take the last ids; earlier ids concern the replaced deployment.
+    // Sorts the ids; callers take the last ids, because earlier events concern the replaced deployment.
     return published()
       .map(({ id }) => id)
       .sort((left, right) => (left < right ? -1 : 1));
   }
 
-  /** Deploys the same release again, which takes fewer requests than a new release. */
+  /** Deploys the same release again, because a new release takes more requests. */
   async #deployAgain(reach: Reach): Promise<string> {
     this.#release ??= this.#platform.createReleaseFixture(filesOf({}));
     const release = await this.#release.catch((error: unknown) => {
@@ -312,7 +312,7 @@ export class PlatformControl extends Control {
     return id;
   }
 
-  /** Makes a deployment fail; an agent that retries instead (section 2.2) is not asked again. */
+  /** Makes a deployment fail. Throws ControlRefused if the agent only retries (section 2.2 of the specification). */
   async #fail(request: ControlDeployment, reach: Reach): Promise<Deployment> {
     if (this.#onlyRetries) throw new ControlRefused(ONLY_RETRIES);
     const files = [...filesOf(request), { filepath: IMPOSSIBLE, content: '{}' }];
@@ -367,7 +367,7 @@ export class PlatformControl extends Control {
     return this.#until(look, failure, reach);
   }
 
-  /** Ignores the answer, since only the agent's report to the platform counts. */
+  /** Ignores the device's answer, because only the agent's report to the platform counts. */
   #askToSync(device: HttpClient): void {
     if (this.#syncPath === undefined || this.#asking) return;
     this.#asking = true;
@@ -388,7 +388,7 @@ export class PlatformControl extends Control {
     });
   }
 
-  /** One by one, because an agent has one target deployment at a time. */
+  /** Runs calls one by one, because an agent has one target deployment at a time. */
   #inTurn<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     const next = this.#last.then(() => {
       signal?.throwIfAborted();
@@ -399,7 +399,7 @@ export class PlatformControl extends Control {
   }
 }
 
-/** Adds a file to an empty deployment, which some agents refuse. */
+/** Files of a deployment; adds a file to an empty deployment, because some agents refuse empty deployments. */
 function filesOf({ config_instances: files = [] }: ControlDeployment): ConfigFile[] {
   if (files.length === 0)
     return [{ filepath: '/srv/robot/config.json', content: JSON.stringify({ made: randomUUID() }) }];

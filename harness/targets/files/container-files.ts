@@ -1,7 +1,4 @@
-/**
- * Reads files of an agent's container through its mounts, else through Docker's archive API, which also serves stopped
- * containers.
- */
+/** Reads files of a container from its mounts, or by Docker's archive API, which also serves stopped containers. */
 
 import { lstatSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -28,7 +25,7 @@ export interface TarEntry {
   readonly content: Buffer | undefined;
 }
 
-/** Holds at most one content, and only if `wanted`. Throws Error for an invalid or truncated archive. */
+/** Yields the entries of a tar archive, with content only if `wanted`. Throws Error for an invalid archive. */
 export async function* readTar(archive: Readable, wanted: boolean): AsyncGenerator<TarEntry> {
   const input = new ByteReader(archive);
   let extended: { path?: string; size?: number } = {};
@@ -60,7 +57,7 @@ export async function* readTar(archive: Readable, wanted: boolean): AsyncGenerat
 
 const KINDS: { readonly [type: string]: TarEntry['kind'] } = { '0': 'file', '\0': 'file', '5': 'folder', '2': 'link' };
 
-/** Throws RangeError for a name of more than 100 bytes. */
+/** Packs one file as a tar archive. Throws RangeError for a name of more than 100 bytes. */
 export function tarOf(
   { name, mode, uid, gid }: Pick<TarEntry, 'name' | 'mode' | 'uid' | 'gid'>,
   content: Buffer,
@@ -88,7 +85,7 @@ function checksumOf(header: Buffer): number {
   return sum;
 }
 
-/** Octal digits, or a big-endian integer if the first bit is set (large sizes and ids). */
+/** Number in a tar header: octal digits, or a big-endian integer if the first bit is set. */
 function numberIn(header: Buffer, at: number, length: number): number {
   const field = header.subarray(at, at + length);
   if ((field[0] ?? 0) < 128) return Number.parseInt(field.toString('latin1').replace(/\0.*$/s, '').trim() || '0', 8);
@@ -166,7 +163,7 @@ export interface ArchiveApi {
   putArchive(archive: Buffer, options: { path: string }): Promise<unknown>;
 }
 
-/** Bytes; content is held in memory, and bounded logs are far smaller. */
+/** Maximum number of bytes in a file, which is held in memory; bounded logs are far smaller. */
 const LARGEST_FILE_BYTES = 268_435_456;
 const MOST_LINKS = 40;
 
@@ -221,7 +218,8 @@ export class ContainerFiles implements TargetFiles {
   }
 
   /**
-   * Undefined outside mounted folders. Resolves links step by step, as an absolute link starts at the container's root.
+   * Path on this machine, or undefined outside mounted folders. Resolves links step by step, because an absolute link
+   * starts at the container's root.
    */
   #onHost(path: string): string | undefined {
     let rest = partsOf(path);
@@ -286,7 +284,7 @@ export class ContainerFiles implements TargetFiles {
     const listed: Pick<TarEntry, 'name' | 'kind' | 'size'>[] = [];
     for await (const { name, kind, size } of this.#archive(found.path, false)) listed.push({ name, kind, size });
     const entries: FileEntry[] = [];
-    // Docker answers no other request about the container before the archive ends.
+    // Reads the whole archive first, because Docker answers no other request about the container meanwhile.
     for (const { name, kind, size } of listed) {
       const [, ...below] = partsOf(name);
       if (below.length === 0 || (!deep && below.length > 1)) continue;
@@ -317,7 +315,7 @@ export class ContainerFiles implements TargetFiles {
   }
 }
 
-/** Bits of Go's FileMode. */
+/** Bits of Go's FileMode, by which Docker describes a file. */
 const FOLDER = 2 ** 31;
 const LINK = 2 ** 27;
 const NO_FILE = (2 ** 25) | (2 ** 24) | (2 ** 26) | (2 ** 21);

@@ -8,7 +8,7 @@ import { Blocked } from '../../runner/violation.ts';
 export interface FileInfo {
   readonly kind: 'file' | 'folder' | 'other';
   readonly size: number;
-  /** Changes with each write; the size alone stays equal if a log drops as much as it gains. */
+  /** Text that changes with each write; a log of equal size may have dropped as much as it gained. */
   readonly version?: string;
 }
 
@@ -16,21 +16,18 @@ export interface FileEntry extends FileInfo {
   readonly path: string;
 }
 
-/**
- * Paths are absolute, as the agent sees them. All methods throw FilesUnreadable without access, or if the container
- * does not answer.
- */
+/** Files of the agent, by the agent's absolute paths. All methods throw FilesUnreadable if access fails. */
 export interface TargetFiles {
   stat(path: string): Promise<FileInfo | undefined>;
   read(path: string): Promise<Buffer | undefined>;
   readPart(path: string, from: number, bytes: number): Promise<Buffer | undefined>;
-  /** `deep` includes subfolders. A missing folder has no entries. */
+  /** Lists a folder, with subfolders if `deep`; a missing folder has no entries. */
   list(folder: string, options?: { deep?: boolean }): Promise<FileEntry[]>;
   /** Throws FilesUnreadable for a missing file. */
   append(path: string, bytes: Buffer): Promise<void>;
 }
 
-/** Files cannot be reached, so the agent is not judged. */
+/** The agent's files cannot be read, so the check is blocked and says nothing about the agent. */
 export class FilesUnreadable extends Blocked {
   override name = 'FilesUnreadable';
 }
@@ -43,7 +40,7 @@ export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM'].incl
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** Synchronous, to read the state of files without delay after an event. */
+/** Files of this machine, read synchronously to see their state without delay after an event. */
 export const hostFiles: TargetFiles = {
   stat: async (path) => attempt(path, () => infoOf(path)),
   read: async (path) => attempt(path, () => (infoOf(path).kind === 'file' ? readFileSync(path) : undefined)),
@@ -102,8 +99,8 @@ function attempt<T>(path: string, work: () => T): T | undefined {
 }
 
 /**
- * Drops capabilities whose path is missing. A parent folder suffices, since the log may appear with the first
- * deployment.
+ * Drops the capability `log` or `files` if its path is missing. The parent folder suffices, because the first
+ * deployment may create the log.
  */
 export async function withReadablePaths(
   info: ControlInfo,

@@ -19,11 +19,11 @@ import { OutputTail, type Started, StartFailed, type StartOptions, type Waiting,
 export type Docker = ContainerRuntimeClient['container']['dockerode'];
 export type DockerContainer = ReturnType<Docker['getContainer']>;
 
-/** Throws StartFailed without testcontainers or a container runtime; `instead` names the alternative. */
+/** Loads testcontainers and finds a container runtime. Throws StartFailed with the alternative `instead`. */
 export async function containerRuntime(
   instead: string,
 ): Promise<{ testcontainers: typeof import('testcontainers'); client: ContainerRuntimeClient }> {
-  // Optional, as testcontainers brings more packages than Muster, some with install scripts.
+  // Muster installs without testcontainers, which has many dependencies and install scripts.
   const testcontainers = await import('testcontainers').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new StartFailed(
@@ -51,7 +51,7 @@ const NO_REAPER = 'TESTCONTAINERS_RYUK_DISABLED';
 const GRACE_MS = 10_000;
 const LOG_LINES = 100;
 
-/** Throws StartFailed: no Docker, a missing image, or a failed start. */
+/** Throws StartFailed without Docker, without the image, or if the start fails. */
 async function runContainer(
   options: StartOptions,
   image: ImageOptions,
@@ -67,7 +67,7 @@ async function runContainer(
     throw new StartFailed(`--image ${image.name}: ${reasonOf(error)}`, { cause: error });
   });
   const handle = docker.getContainer(started.getId());
-  // Looked up by container, as the name may lead to a new image by now.
+  // Asks the container for its image, because the name may point to a newer image by now.
   const { Image: id } = await handle.inspect();
   const digest = digestOfImage(await docker.getImage(id).inspect());
   return new RunningContainer(started, handle, { ...options, name: image.name }, mounts, digest);
@@ -102,7 +102,7 @@ class RunningContainer {
     return { host: this.#started.getHost(), port: this.#started.getMappedPort(port) };
   }
 
-  /** Throws StartFailed if the container ends first, or after `timeoutMs`. */
+  /** Waits until `look` returns true. Throws StartFailed after `timeoutMs`, or if the container ends. */
   async until(what: string, look: () => Promise<boolean>, signal = this.#waiting.signal): Promise<void> {
     await waitUntil(what, async () => (await look()) || undefined, {
       ...this.#waiting,
@@ -116,13 +116,13 @@ class RunningContainer {
     return this.#ended === undefined ? undefined : `${this.#waiting.name} ${this.#ended}`;
   }
 
-  /** Resolves at the container's end; sends SIGKILL after 10 s. */
+  /** Signals the container and waits for its end; sends SIGKILL after 10 s. */
   async kill(signal: StopSignal): Promise<void> {
     this.#expected = true;
     const gone = (timeoutMs: number) =>
       pollWithin('the end of the container', () => this.#how(), { timeoutMs, firstPauseMs: 20 });
     await this.#handle.kill({ signal }).catch(unlessSo);
-    // A container's first process ignores signals without a handler.
+    // The first process of a container ignores signals without a handler, so SIGKILL follows.
     if ((await gone(GRACE_MS)) !== undefined) return;
     await this.#handle.kill({ signal: 'SIGKILL' }).catch(unlessSo);
     await gone(Number.POSITIVE_INFINITY);
@@ -141,7 +141,7 @@ class RunningContainer {
     await this.#started.stop({ timeout: 5000, remove: true });
   }
 
-  /** Read on demand, so that a container that floods its log costs neither time nor memory. */
+  /** Reads the last lines on demand, because a container may flood its log. */
   async logs(): Promise<string> {
     const tail = new OutputTail();
     const wanted = { follow: false, stdout: true, stderr: true, tail: LOG_LINES } as const;
@@ -162,19 +162,19 @@ class RunningContainer {
       ({ StatusCode: code }: { StatusCode: number }) => {
         if (run === this.#runs && !this.#expected) this.#ended = `ended with exit code ${code}`;
       },
-      // A failed wait means that Docker or the container is gone, not that the agent ended.
+      // Ignores a failed wait, which means that Docker or the container is gone.
       () => {},
     );
   }
 }
 
-/** Status 304 or 409: the container already is in the requested state. */
+/** Accepts status 304 and 409: the container already is in the requested state. */
 function unlessSo(error: unknown): void {
   const { statusCode } = error as { statusCode?: unknown };
   if (statusCode !== 304 && statusCode !== 409) throw error;
 }
 
-/** Docker's log has 8-byte headers, whose last four bytes are the length. */
+/** Payloads of Docker's log; each payload follows an 8-byte header that ends with its length. */
 function* partsOf(log: Buffer): Generator<Buffer> {
   for (let at = 0; at + 8 <= log.length; ) {
     const length = log.readUInt32BE(at + 4);
@@ -189,14 +189,14 @@ function containerFor(
   mounts: readonly Mount[],
   { GenericContainer, StartupCheckStrategy }: typeof import('testcontainers'),
 ): GenericContainer {
-  // Starts without a check, since `until` waits for the agent and sees an early end.
+  // Skips the start check of testcontainers, because `until` waits for the agent.
   class NoCheck extends StartupCheckStrategy {
     override checkStartupState(): Promise<'SUCCESS'> {
       return Promise.resolve('SUCCESS');
     }
   }
   class Container extends GenericContainer {
-    /** By default, Docker keeps every line of the log on disk. */
+    /** Limits the log's size on disk, because Docker keeps every line by default. */
     withBoundedLog(): this {
       this.hostConfig.LogConfig = { Type: 'json-file', Config: { 'max-size': '4m', 'max-file': '1' } };
       return this;
@@ -217,7 +217,7 @@ function containerFor(
   return container;
 }
 
-/** Offline, the image of testcontainers' reaper cannot be pulled, so the container starts without the reaper. */
+/** Starts the container, without the reaper if the reaper's image cannot be pulled, e.g. offline. */
 async function start(
   container: GenericContainer,
   { notify }: StartOptions,
@@ -242,11 +242,11 @@ async function start(
 
 const DEFAULT_SOCKET = '/run/muster/agent.sock';
 
-/** Throws StartFailed; UsageError for a control socket outside the folder of the image's socket. */
+/** Starts an agent's image. Throws StartFailed, or UsageError for a control socket outside the socket's folder. */
 export const startImage = (options: StartOptions, image: ImageOptions): Promise<Started> =>
   image.port === undefined ? startOnSocket(options, image) : startOnPort(options, image, image.port);
 
-/** A mapped port changes with each start, so no restart is offered. */
+/** Offers no restart, because the mapped port changes with each start. */
 async function startOnPort(options: StartOptions, image: ImageOptions, port: number): Promise<Started> {
   const container = await runContainer(options, image);
   const place = container.placeOf(port);

@@ -13,7 +13,6 @@ import { Lines, OutputTail, waitUntil } from './started.ts';
 
 const folder = temporaryFolder();
 
-/** Agent that serves at its first argument, announces itself as the second says, and answers with its pid. */
 const AGENT = join(folder, 'agent.mjs');
 writeFileSync(
   AGENT,
@@ -163,7 +162,6 @@ test.each<[string, Partial<DeviceTargetOptions> & { command: string }, RegExp[]]
     { command: `node ${AGENT} ${socket('served.sock')} line`, socket: socket('asked.sock'), startMs: 2000 },
     [/within 2 s \(its ready line names .*served\.sock\)/],
   ],
-  // A process prints only one ready line.
   [
     'is ready, and says no place',
     { command: `echo '{"ready":true}'; sleep 600` },

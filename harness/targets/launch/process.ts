@@ -1,4 +1,4 @@
-/** Runs shell lines in process groups, and starts, awaits and restarts `--command`. */
+/** Runs shell lines in process groups, e.g. the command that starts the target. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -36,7 +36,7 @@ export interface GroupOptions {
   onStderr?(output: Buffer): void;
 }
 
-/** Reads all output, so that the shell line never blocks on a full pipe, and keeps the end. */
+/** Runs a shell line in a process group. Reads all output, because a full pipe would block the processes. */
 export class ProcessGroup {
   readonly label: string;
   readonly ended: Promise<void>;
@@ -70,7 +70,7 @@ export class ProcessGroup {
       ...defined({ cwd }),
     });
     this.#release = this.#child.pid === undefined ? () => {} : endWithUs(this.#child.pid);
-    // The shell line may end without reading its input.
+    // Ignores write errors of a shell line that ends without reading its input.
     this.#child.stdin?.on('error', () => {}).end(stdin);
     this.#child.stdout?.on('data', (output: Buffer) => {
       onStdout(output);
@@ -91,7 +91,7 @@ export class ProcessGroup {
       if (!this.#alive()) this.#release();
       exited.resolve();
     });
-    // `close` comes after `exit`, once all of stderr is read.
+    // `close` comes after `exit`, once all output is read.
     this.#child.once('close', () => ended.resolve());
   }
 
@@ -119,7 +119,7 @@ export class ProcessGroup {
     return this.#stderr.text;
   }
 
-  /** Ends all processes of the group, with SIGKILL after `graceMs`. Idempotent. */
+  /** Sends the signal to all processes of the group, and SIGKILL after `graceMs`. Idempotent. */
   stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     this.#stopping ??= this.#stop(signal);
     return this.#stopping;
@@ -132,7 +132,7 @@ export class ProcessGroup {
       await this.#gone(Number.POSITIVE_INFINITY);
     }
     this.#release();
-    // A process that left the group may hold the pipes open, so the wait is bounded.
+    // Limits the wait for output, because a process that left the group may hold the pipes open.
     const drained = delay(DRAIN_MS, true, { ref: false });
     this.#leftBehind = await Promise.race([this.ended.then(() => false), drained]);
     this.release();
@@ -156,7 +156,7 @@ export class ProcessGroup {
     } catch {
       return false;
     }
-    // Zombies stay listed until their new parent reaps them, so zombies count as gone.
+    // Zombies count as ended, although the kernel lists zombies until their parent reaps them.
     return this.#how === undefined || hasLiving(pid);
   }
 
@@ -186,7 +186,7 @@ function hasLiving(group: number): boolean {
   return entries.some((entry) => {
     if (!/^\d+$/.test(entry)) return false;
     try {
-      // The name in /proc/PID/stat may contain parentheses; state, parent and group follow.
+      // Skips the name, which may contain parentheses; state, parent and group follow.
       const stat = readFileSync(`/proc/${entry}/stat`, 'utf8');
       const [state, , own] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return Number(own) === group && state !== 'Z' && state !== 'X';
@@ -209,7 +209,7 @@ interface ReadyLine {
   control?: string;
 }
 
-/** Ready line: `{"ready":true,"socket"|"discovery"|"url"|"control":…}`; undefined for any other line. */
+/** Parses a target's ready line `{"ready":true,"socket"|"discovery"|"url"|"control":…}`; undefined for other lines. */
 export function readyLine(line: string, transports: readonly Transport[]): ReadyLine | undefined {
   const said = line.startsWith('{') ? (jsonOf(line) as Record<string, unknown> | undefined) : undefined;
   if (said?.['ready'] !== true) return undefined;
@@ -244,7 +244,7 @@ class ServingGroup extends ProcessGroup {
     return `${this.label} ${how}${lastLines(this.#output)}`;
   }
 
-  /** Resolves with the ready line once target and control API serve. Throws StartFailed. */
+  /** Resolves with the ready line once target and control API accept connections. Throws StartFailed. */
   async untilServing(
     at = this.#options.at,
     signal = this.#options.signal,
@@ -256,7 +256,7 @@ class ServingGroup extends ProcessGroup {
             const ready = this.#ready();
             if (ready === undefined) return undefined;
             if (ready.at !== undefined) return { ...ready, at: ready.at };
-            // A process prints only one ready line.
+            // Fails at once, because a process prints only one ready line.
             throw new StartFailed(`${this.label} is ready, but has not printed ${readyForm(transports)}`);
           })
         : await this.#waitFor(`served ${at.transport.served(at.address)}`, signal, async () =>
@@ -288,7 +288,7 @@ class ServingGroup extends ProcessGroup {
   }
 }
 
-/** Throws StartFailed after ending the command. */
+/** Starts the command and waits until the target serves. On failure ends the command and throws StartFailed. */
 export async function startCommand(given: CommandOptions): Promise<Started> {
   const written = new Written();
   const options = { ...given, written };

@@ -29,7 +29,7 @@ export interface Ran {
 
 export interface Restarter {
   stop(signal: StopSignal): Promise<void>;
-  /** Resolves when the agent serves. An abort ends the wait and leaves the agent as it is. */
+  /** Resolves once the agent serves. An abort ends the wait, but not the agent. */
   start(signal?: AbortSignal): Promise<void>;
   endedByItself?: () => string | undefined;
 }
@@ -46,7 +46,7 @@ export interface Started {
   close(): Promise<void>;
 }
 
-/** The message ends with the last lines of the target's output. */
+/** Failed start of a target; the message ends with the last lines of the target's output. */
 export class StartFailed extends Error {
   override name = 'StartFailed';
 }
@@ -58,7 +58,7 @@ export interface Waiting extends Pick<StartOptions, 'timeoutMs' | 'signal' | 'no
   hint?(): string | undefined;
 }
 
-/** Throws StartFailed if the target ends first, or after `timeoutMs`; `what` completes the message. */
+/** Polls `look`. Throws StartFailed if the target ends first, or after `timeoutMs`; `what` completes the message. */
 export async function waitUntil<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
@@ -69,7 +69,7 @@ export async function waitUntil<T>(
   const lookWhileRunning = async (): Promise<T | undefined> => {
     const found = await look();
     if (found !== undefined) return found;
-    // Checked before the exit, because an interrupt of the terminal ends the target, too.
+    // Checks for an abort first, because Ctrl-C in the terminal ends the target, too.
     signal?.throwIfAborted();
     const how = await ended();
     if (how !== undefined) throw new StartFailed(`${name} ${how} before it ${what}${lastLines(await output())}`);
@@ -104,7 +104,7 @@ export class OutputTail {
     this.#kept = all.slice(-this.#limit);
   }
 
-  /** Begins with `…` if the start is missing, for the reader and the redactor. */
+  /** Last characters of the output, after `…` if earlier output was dropped. */
   get text(): string {
     return this.#cut ? `…${this.#kept}` : this.#kept;
   }

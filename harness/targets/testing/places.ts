@@ -1,4 +1,4 @@
-/** Folders and servers of tests, which end with their test. */
+/** Creates folders and servers that end with their test. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';

@@ -1,4 +1,4 @@
-/** Transports of Muster; the first transport with an address reaches the target. */
+/** Transports by which Muster reaches a target: unix socket, loopback TCP, and URL. */
 
 import { lstatSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -22,10 +22,10 @@ import {
 } from './transport.ts';
 
 const UNIX_SCHEME = 'unix:';
-/** Bytes; the system's `sun_path` holds no more. */
+/** Maximum number of bytes in a socket's path, limited by the system's `sun_path`. */
 const LONGEST_SOCKET_PATH = 107;
 
-/** Unix socket without credentials: file permissions decide who may connect (section 5). */
+/** Unix socket without credentials; file permissions decide who may connect (section 5 of the specification). */
 export const unix = {
   name: 'unix',
   fields: {
@@ -56,7 +56,7 @@ export class UnixConnection implements Connection {
   readonly kind = 'unix';
   readonly socketPath: string;
   readonly headers: Given['headers'];
-  /** Bytes; a unix socket buffers a few hundred KiB. */
+  /** Number of bytes that exceeds the buffers of a unix socket. */
   readonly bufferBytes = 1_200_000;
 
   constructor(socketPath: string, headers?: Given['headers']) {
@@ -68,7 +68,7 @@ export class UnixConnection implements Connection {
     return `unix:${this.socketPath}`;
   }
 
-  /** Only root can test file permissions as another user. */
+  /** Adds `root` for the superuser, who alone can test file permissions as another user. */
   get capabilities(): readonly Capability[] {
     return process.getuid?.() === 0 ? ['unix', 'root'] : ['unix'];
   }
@@ -95,7 +95,7 @@ export class UnixConnection implements Connection {
 
 const TOKEN_VARIABLE = 'MUSTER_TOKEN';
 
-/** Loopback TCP; a discovery file names port and bearer token (section 5). */
+/** Loopback TCP; a discovery file holds port and bearer token (section 5 of the specification). */
 export const loopback = {
   name: 'loopback',
   fields: {
@@ -109,7 +109,7 @@ export const loopback = {
   usage: '--discovery FILE',
   placeholder: 'discovery.json',
   prepare: async (address) => {
-    // The file of an earlier run names a port that the agent no longer has.
+    // Removes the discovery file of an earlier run, whose port is outdated.
     rmSync(address, { force: true });
   },
   accepts: async (address) => {
@@ -128,10 +128,10 @@ export const loopback = {
   },
 } as const satisfies Transport;
 
-/** Bytes; TCP on loopback buffers several MiB. */
+/** Number of bytes that exceeds the buffers of TCP on loopback. */
 const TCP_BUFFER_BYTES = 4_500_000;
 
-/** Port 1 of loopback has no server. */
+/** Stand-in for a missing discovery file; no server listens on port 1. */
 const NO_DISCOVERY: DiscoveryFile = { port: 1, token: '' };
 
 export class LoopbackConnection implements Connection {
@@ -182,7 +182,7 @@ export class LoopbackConnection implements Connection {
     });
   }
 
-  /** A restart may change port and token; without a usable file the old values stay. */
+  /** Reads port and token again after a restart; without a usable file the old values stay. */
   relocate(redactor: Redactor): Promise<LoopbackConnection> {
     const found = tryDiscovery(this.discovery);
     const same = found === undefined || (found.port === this.port && found.token === this.token);
@@ -198,7 +198,7 @@ function readDiscovery(file: string): DiscoveryFile {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     throw new Error(missing ? `${file}: no such discovery file` : `${file} is not JSON`, { cause: error });
   }
-  // A port in quotes still leads to the agent; a check reports the quotes.
+  // Accepts a port in quotes, so that the run continues; a check reports the quotes.
   const usable = withNumericPort(content);
   if (!discoveryFile.is(usable)) {
     const [problem] = discoveryFile.problems(content);
@@ -264,7 +264,7 @@ export const url = {
   },
 } as const satisfies Transport;
 
-/** Drops a final slash. Throws UsageError unless the URL is http(s) with only host and path. */
+/** Removes a final slash from an http(s) address. Throws UsageError for an invalid address. */
 export function webAddress(option: string, text: string): string {
   const parsed = URL.parse(text);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
@@ -277,7 +277,7 @@ export function webAddress(option: string, text: string): string {
   return parsed.href.replace(/\/$/, '');
 }
 
-/** In TLS, `ca` alone replaces the system's authorities, so both are passed. */
+/** Adds `ca` to Node's root certificates, which the TLS option `ca` would otherwise replace. */
 export const webEndpoint = (origin: string, { ca, caFile }: Pick<Given, 'ca' | 'caFile'>): Endpoint => ({
   origin,
   ...(ca === undefined ? {} : { ca: [...tls.rootCertificates, ca].join('\n'), caFile }),

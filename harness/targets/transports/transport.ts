@@ -1,4 +1,4 @@
-/** Transport of the Device API (section 5), from which options, fields of files and placeholders follow. */
+/** Interface of a transport of the Device API (section 5 of the specification). */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { nothingListens, Unreachable } from '../../client/errors.ts';
@@ -18,7 +18,7 @@ export interface TransportField {
 export interface Given {
   readonly address: string;
   readonly fields: Readonly<Record<string, string | undefined>>;
-  /** Certificate authorities to trust besides the system's, as PEM text, and their file. */
+  /** Trusted certificate authorities beside the system's, as PEM text; `caFile` is their file. */
   readonly ca?: string | undefined;
   readonly caFile?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -30,13 +30,13 @@ export interface Transport<Field extends string = string> {
   readonly fields: Readonly<Record<Field, TransportField>>;
   readonly addressField: Field;
   readonly usage: string;
-  /** File name for `{<addressField>}` in a command; absent without a placeholder. */
+  /** File name that replaces `{<addressField>}` in a command; undefined if the transport has no placeholder. */
   readonly placeholder?: string;
-  /** Called before an agent starts. Throws Error if the agent cannot serve at `address`. */
+  /** Prepares an agent's start. Throws Error if the agent cannot serve at `address`. */
   prepare?(address: string): Promise<void>;
   accepts(address: string): Promise<boolean>;
   served(address: string): string;
-  /** Throws UsageError for a malformed address; `problem` tells any other failure. */
+  /** Throws UsageError for a malformed address; the connection's `problem` names all other failures. */
   open(given: Given): Connection;
 }
 
@@ -46,7 +46,7 @@ export interface Connection {
   readonly problem?: string | undefined;
   readonly hint: string;
   readonly capabilities: readonly Capability[];
-  /** Bytes; exceeds all buffers between an agent and a client that does not read. */
+  /** Number of bytes that exceeds all buffers between an agent and a client that does not read. */
   readonly bufferBytes: number;
   client(recorder: Recorder): HttpClient;
   relocate(redactor: Redactor): Promise<Connection>;
@@ -59,7 +59,7 @@ export interface TransportAddress {
 
 const LOOK_AGAIN_MS = 50;
 
-/** Undefined if a connection succeeds. Retries for `listensWithinMs` milliseconds while nothing listens. */
+/** Reason why no connection succeeds, or undefined. While nothing listens, retries for `listensWithinMs`. */
 export async function whyUnreachable(http: HttpClient, hint: string, listensWithinMs = 0): Promise<string | undefined> {
   const patience = new Patience(listensWithinMs);
   for (;;) {
