@@ -34,18 +34,18 @@ export class BothEnds {
     const tail = this.#tail.view();
     const beyond = this.#length - this.#head.length;
     if (tail.length >= beyond) return { body: Buffer.concat([this.head, tail.subarray(tail.length - beyond)]) };
-    // The redactor misses a secret after a broken UTF-8 character, so the tail starts at a character boundary.
+    // Starts the tail at a character boundary, because the redactor misses a secret after a broken character.
     const whole = tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80));
     return { body: `${this.head.toString()}…${whole.toString()}`, size: `${this.#length} bytes` };
   }
 }
 
 const MIB = 1024 * 1024;
-/** Bytes; a list of 100 items with configs of 150 KiB each fits. */
+/** Maximum number of bytes in a body; a list of 100 items with configs of 150 KiB each fits. */
 const LARGEST_BODY = 16 * MIB;
-/** Bytes; larger bodies are read one at a time. */
+/** Maximum number of bytes in a body that is read concurrently; larger bodies are read one at a time. */
 const SMALL_BODY = MIB;
-/** Nesting levels; deeper JSON is not parsed, to bound memory. */
+/** Maximum number of nesting levels in parsed JSON, which bounds memory. */
 const DEEPEST_JSON = 500;
 const MOST_VALUES = 250_000;
 
@@ -53,7 +53,7 @@ export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
   #unpacking: Promise<unknown> = Promise.resolve();
 
-  /** Throws NoAnswer if the body exceeds 16 MiB; each chunk renews `patience`. */
+  /** Reads a body; each chunk renews `patience`. Throws NoAnswer for more than 16 MiB. */
   async read(body: Readable, patience: Patience): Promise<Buffer> {
     const bytes = new Bytes(LARGEST_BODY);
     const over = Promise.withResolvers<void>();
@@ -90,8 +90,8 @@ export class BodyReader {
 }
 
 /**
- * Decodes content codings (RFC 9110, section 8.4.1) up to the first unknown coding. Throws NoAnswer if the body is
- * invalid or exceeds 16 MiB.
+ * Decodes content codings (RFC 9110, section 8.4.1) up to the first unknown coding. Throws NoAnswer for an invalid
+ * body, or for more than 16 MiB.
  */
 async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buffer> {
   const codings = contentEncoding.split(',').map((coding) => coding.trim().toLowerCase());

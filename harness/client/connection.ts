@@ -1,4 +1,4 @@
-/** Connections to the target: undici's pool for HTTP, and bare sockets. */
+/** Connects to the target, by undici's pool for HTTP or by a bare socket. */
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
@@ -12,7 +12,7 @@ export interface Endpoint {
   /** `http://host:port` or `https://…`; with a socket path, the host is only a name. */
   origin: string;
   socketPath?: string;
-  /** PEM of certificate authorities to trust besides the system's. */
+  /** Trusted certificate authorities as PEM text. Default: Node's root certificates. */
   ca?: string;
   caFile?: string | undefined;
 }
@@ -31,12 +31,12 @@ export function socatAddress({ origin, socketPath, caFile }: Endpoint): string {
 }
 
 export interface Connecting {
-  /** Milliseconds to connect, including the TLS handshake. */
+  /** Milliseconds within which to connect, including the TLS handshake. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Throws Unreachable, LimitReached or the reason of the aborted signal; `where` names the target in errors. */
+/** Opens a socket. Throws Unreachable, LimitReached or the reason of an abort; errors call the target `where`. */
 export function openSocket(endpoint: Endpoint, where: string, connecting: Connecting): Promise<Socket> {
   const connect = (): Promise<Socket> => connectOnce(endpoint, where, connecting);
   return entranceOf(endpoint).enter(connect, connecting.timeoutMs, connecting.signal);
@@ -60,7 +60,7 @@ function connectOnce(endpoint: Endpoint, where: string, { timeoutMs, signal }: C
     socket.once(ready, () => {
       stop();
       socket.off('error', fail);
-      // Node ends the process on an 'error' event without a listener.
+      // Handles later errors, because Node ends the process on an 'error' event without a listener.
       socket.on('error', () => {});
       resolve(socket);
     });
@@ -71,7 +71,7 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
   if (socketPath !== undefined) return { socket: connectTcp({ path: socketPath }), ready: 'connect' };
   const { host, port, secure } = hostAndPort(origin);
   if (!secure) return { socket: connectTcp({ host, port }), ready: 'connect' };
-  // TLS forbids an IP address as server name (RFC 6066, section 3).
+  // Sends no server name for an IP address, because TLS forbids such a name (RFC 6066, section 3).
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const socket = tls.connect({ host, port, ...servername, ...defined({ ca }) });
   return { socket, ready: 'secureConnect' };
@@ -79,8 +79,8 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
 
 export function agentFor(endpoint: Endpoint, { keepsAlive = false } = {}): Agent {
   return new Agent({
-    // HTTP connections are not reused, as a server may close an idle connection while a request arrives. HTTPS
-    // connections stay open to save handshakes.
+    // Reuses connections for HTTPS only, to save handshakes; a server may close an idle connection while a request
+    // arrives.
     pipelining: keepsAlive || endpoint.origin.startsWith('https:') ? 1 : 0,
     keepAliveTimeout: 1000,
     connections: 128,
@@ -104,7 +104,7 @@ function connectorFor(endpoint: Endpoint): buildConnector.connector {
       .enter(once, CONNECT_MS)
       .then(
         (socket) => {
-          // After a TLS alert undici reports the later end; destroying the socket reports the alert.
+          // Destroys the socket on an error, so that undici reports the TLS alert, not the later end.
           if (secure) socket.once('error', (error) => socket.destroy(error));
           done(null, socket);
         },

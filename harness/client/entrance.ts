@@ -1,10 +1,10 @@
-/** Retries connecting to a listener whose short backlog is full (5 in Python's `socketserver`). */
+/** Connects again to a listener whose backlog is full; Python's `socketserver` has a backlog of 5. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../common/waiting.ts';
 import { codeOf } from './errors.ts';
 
 const PAUSES = { firstMs: 5, longestMs: 200 };
-/** Milliseconds; a refusal soon after a success means a full backlog, later a missing listener. */
+/** Milliseconds after a success during which a refusal means a full backlog, not a missing listener. */
 const MOMENT_MS = 1000;
 const MOST_REFUSALS = 4;
 
@@ -13,7 +13,7 @@ export class Entrance {
   #waiting = 0;
   #lastEntered = Number.NEGATIVE_INFINITY;
 
-  /** Throws the error of the last attempt after `withinMs` milliseconds. */
+  /** Connects within `withinMs` milliseconds, or throws the error of the last attempt. */
   async enter<T>(connect: () => Promise<T>, withinMs: number, signal?: AbortSignal): Promise<T> {
     const deadline = performance.now() + withinMs;
     if (this.#waiting > 0) return this.#inTurn(() => this.#again(connect, deadline, signal));

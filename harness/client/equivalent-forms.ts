@@ -1,4 +1,4 @@
-/** Forms of a request with equal meaning in HTTP (RFC 9110, RFC 3986); a target must accept all. */
+/** Variants of a request with equal meaning in HTTP (RFC 9110, RFC 3986); a target must accept each variant. */
 type Headers = Record<string, string>;
 
 export interface Form {
@@ -6,7 +6,9 @@ export interface Form {
   readonly headers?: (headers: Headers) => Headers;
   readonly query?: (query: string) => string;
   readonly chunked?: true;
-  /** Specification that demands equal answers; without a specification, a difference is only an observation. */
+  /**
+   * Reason why answers must be equal, e.g. a section of an RFC; without a reason, a difference is only an observation.
+   */
   readonly promise?: string;
 }
 

@@ -1,6 +1,6 @@
-/** Errors of requests without a complete answer, sorted by whose fault it is. */
+/** Errors of requests without a complete answer; each class tells whether the target is at fault. */
 
-/** Connecting failed, so a check cannot judge the target. */
+/** Failed connection, after which a check cannot judge the target. */
 export class Unreachable extends Error {
   override name = 'Unreachable';
 }
@@ -44,7 +44,7 @@ const TARGET_CODES = new Set([
   ...['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE', 'UND_ERR_SOCKET'],
   ...['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_BODY_TIMEOUT'],
   ...['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_RES_EXCEEDED_MAX_SIZE'],
-  // undici reports an answer with status 000 or an unrequested 101 as ERR_ASSERTION.
+  // undici reports status 000 or an unrequested status 101 as ERR_ASSERTION.
   'ERR_ASSERTION',
 ]);
 
@@ -81,8 +81,8 @@ export const notConnected = (error: unknown): Unreachable =>
   new Unreachable(CONNECTING_WORDS[codeOf(error) ?? ''] ?? describe(error), { cause: error });
 
 /**
- * Returns Unreachable, LimitReached or NoAnswer; any other error, a defect of Muster, unchanged. `what` names the
- * request.
+ * Sorts an error into Unreachable, LimitReached or NoAnswer; returns other errors, which are defects of Muster,
+ * unchanged. `what` names the request.
  */
 export function classify(error: unknown, what: string): Error {
   const code = codeOf(error) ?? '';
@@ -90,7 +90,7 @@ export function classify(error: unknown, what: string): Error {
   if (limit !== undefined) return new LimitReached(`${what}: ${limit}`, { cause: error });
   if (isConnecting(error) || CONNECT_CODES.has(code) || code.startsWith('ERR_TLS') || code.includes('CERT'))
     return new Unreachable(`${what}: cannot connect (${describe(error)})`, { cause: error });
-  // OpenSSL reports a broken TLS record, or an alert in place of an answer.
+  // ERR_SSL codes mean a broken TLS record or a TLS alert from the target.
   if (TARGET_CODES.has(code) || code.startsWith('ERR_SSL_') || isBadHttp(error))
     return new NoAnswer(`${what}: ${describe(error)}`, { cause: error });
   return errorOf(error);
@@ -123,7 +123,7 @@ export const wasClosed = (error: unknown): boolean => !isConnecting(error) && WO
 const isConnecting = (error: unknown): boolean =>
   [...causesOf(error)].some((at) => at instanceof Unreachable || ('syscall' in at && at.syscall === 'connect'));
 
-/** llhttp's errors sometimes lack a code, so the name counts too. */
+/** Compares the name, too, because llhttp's errors sometimes lack a code. */
 const isBadHttp = (error: unknown): boolean =>
   [...causesOf(error)].some(
     (at) => at.name === 'HTTPParserError' || ('code' in at && String(at.code).startsWith('HPE_')),
@@ -134,7 +134,7 @@ export function describe(error: unknown): string {
   const code = codeOf(error);
   const words = WORDS[code ?? ''];
   if (words !== undefined) return words;
-  // OpenSSL's message contains memory addresses and source lines; the `reason` does not.
+  // Shows OpenSSL's `reason`, because OpenSSL's message contains memory addresses and source lines.
   if (error instanceof Error && 'reason' in error && code?.startsWith('ERR_SSL_') === true)
     return `TLS: ${String(error.reason)}`;
   return error instanceof Error ? error.message || (code ?? error.name) : String(error);

@@ -1,4 +1,4 @@
-/** Event stream through the `eventsource` package, as a real client reads it. */
+/** Reads an event stream through the `eventsource` package, as real clients do. */
 import { Readable } from 'node:stream';
 import { EventSource, type FetchLike } from 'eventsource';
 import { Changes } from '../common/waiting.ts';
@@ -17,14 +17,14 @@ export interface OpenClient {
   path: string;
   types: readonly string[];
   /**
-   * Milliseconds before a reconnection, unless the server sends `retry`. Default 20, as the package's 3 s slow checks
-   * down.
+   * Milliseconds before a reconnection, unless the server sends `retry`. Default 20; the package waits 3 s, which slows
+   * checks down.
    */
   reconnectMs?: number;
   open?: (request: HttpRequest) => Promise<OpenResponse>;
 }
 
-/** Bytes; the client closes after more, so that no server fills the memory. */
+/** Maximum number of bytes received, after which the client closes, to bound memory. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const MESSAGE_BYTES = 500;
 
@@ -76,7 +76,7 @@ export class EventSourceClient {
         this.#changes.announce();
       });
     }
-    // An EventSource left open reconnects after the check is over.
+    // Closes the EventSource at the check's end, because an open EventSource keeps reconnecting.
     http.signal?.addEventListener('abort', () => this.close(), { once: true });
     if (http.signal?.aborted === true) this.close();
     this.#source.addEventListener('error', (event) => {
@@ -141,7 +141,7 @@ export class EventSourceClient {
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Prepends a `retry` block to the body; the server's own `retry` comes later and wins. */
+/** Prepends a `retry` block to the body; a later `retry` of the server takes precedence. */
 function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: number) => void): Readable {
   const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
   return Readable.from(

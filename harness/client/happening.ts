@@ -1,4 +1,4 @@
-/** Observations of a target that rules judge: answers, frames, and requests of watched clients. */
+/** Observations that rules judge: answers and frames of a target, and requests of watched clients. */
 import type { SseFrame } from './sse-parser.ts';
 
 export interface Asked {
@@ -22,9 +22,9 @@ export interface RequestSeen {
   readonly target: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined until complete, or if unknown; empty for a request without a body. */
+  /** Complete body, `''` for a request without a body; undefined until complete, or if unknown. */
   readonly body?: string | undefined;
-  /** Shared by the requests of a connection. Behind a proxy, connections are unknown and count as open. */
+  /** State of the connection, the same object for all requests on the connection; always open behind a proxy. */
   readonly connection: { readonly open: boolean };
   readonly client: string;
   readonly at: number;
@@ -39,7 +39,7 @@ export interface Over {
   readonly began?: string;
 }
 
-/** `asked` is redacted, and updated as the answer arrives. Only watched traffic has `request`. */
+/** Observation; `asked` is the redacted request, updated as the answer arrives. Only watched traffic has `request`. */
 export type Happening =
   | { kind: 'answer'; asked: Asked; path: string; answer: AnswerSeen; request?: RequestSeen }
   | { kind: 'frame'; asked: Asked; stream: object; frame: SseFrame; request?: RequestSeen }

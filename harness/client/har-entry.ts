@@ -1,4 +1,4 @@
-/** HAR 1.2 entries of exchanges. */
+/** Converts recorded exchanges to HAR 1.2 entries. */
 import { defined } from '../common/defined.ts';
 import type { Recorded } from './recorder.ts';
 

@@ -1,4 +1,4 @@
-/** HTTP client, over a unix socket or TCP; records every exchange. */
+/** HTTP client over a unix socket or TCP, which records every exchange. */
 
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -14,7 +14,7 @@ import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable, w
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
 
-/** Characters; a longer address in an error leaves no room for the problem. */
+/** Maximum number of characters of an address in an error, which leaves room for the problem. */
 const LONGEST_SHOWN_URL = 300;
 /** Time limit of the whole answer, as a multiple of `timeoutMs`. */
 export const LONGEST_ANSWER = 6;
@@ -30,7 +30,7 @@ export interface Pending {
   stop(): void;
 }
 
-/** Silence after connecting is the target's fault; a missing connection or a slow answer is not. */
+/** Error of a timeout; only silence after connecting is the target's fault. */
 export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatience, timeoutMs: number): Error {
   if (stage === 'connecting') return new Unreachable(`${what}: no connection within ${timeoutMs} ms`);
   if (stage === 'head') return new NoAnswerInTime(`${what}: no answer within ${timeoutMs} ms`);
@@ -39,7 +39,7 @@ export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatien
   return new Unfinished(`${what}: the answer still came after ${(LONGEST_ANSWER * timeoutMs) / 1000} s`);
 }
 
-/** undici ignores an abort until connected, so the promise races with the signal. */
+/** Rejects on an abort at once, because undici ignores an abort until connected. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
@@ -59,15 +59,15 @@ export interface HttpRequest {
   /** Encoded path, below the client's base path unless `absolute`. */
   path: string;
   absolute?: boolean;
-  /** Pairs are encoded; a string is sent unchanged. */
+  /** Query: pairs are encoded, a string is sent unchanged. */
   query?: Query;
   headers?: Record<string, string | undefined>;
-  /** Objects are sent as JSON, text and bytes as they are. */
+  /** Body: objects are sent as JSON, text and bytes unchanged. */
   body?: unknown;
-  /** Sends the body in two pieces, split within the first multi-byte character or in the middle. */
+  /** True to send the body in two pieces, split within a multi-byte character if possible. */
   isCut?: boolean | undefined;
   /**
-   * Milliseconds until the head of the answer and between chunks of its body; the whole answer may take six times as
+   * Milliseconds until the head of the answer, and between chunks of its body. The whole answer may take six times as
    * long.
    */
   timeoutMs?: number;
@@ -75,11 +75,11 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   status: number;
-  /** Names in lower case, repeated headers joined with `, `. */
+  /** Headers with lower-case names; repeated headers are joined with `, `. */
   headers: Record<string, string>;
   bytes: Buffer;
   readonly text: string;
-  /** Undefined for invalid JSON, above 500 levels or above 250,000 values. */
+  /** Parsed body; undefined for invalid JSON, more than 500 levels or more than 250,000 values. */
   readonly json: unknown;
   durationMs: number;
   recorded: Recorded;
@@ -100,9 +100,9 @@ export interface HttpClientOptions {
   recorder?: Recorder;
   timeoutMs?: number;
   signal?: AbortSignal;
-  /** Throws instead of sending any request but GET and HEAD. */
+  /** True to throw on every request but GET and HEAD. */
   readOnly?: boolean;
-  /** Reuses connections. A GET is repeated once if the server closes a reused connection. */
+  /** True to reuse connections; a GET is repeated once if the server closes a reused connection. */
   keepsAlive?: boolean;
   form?: Form | undefined;
 }
@@ -160,8 +160,8 @@ export class HttpClient {
   }
 
   /**
-   * Reads the whole answer, up to 16 MiB. Throws Unreachable, LimitReached, NoAnswer, or Unfinished after six times
-   * `timeoutMs`.
+   * Reads the whole answer, up to 16 MiB. Throws Unreachable, LimitReached, NoAnswer, or, after six times `timeoutMs`,
+   * Unfinished.
    */
   async request(request: HttpRequest): Promise<HttpResponse> {
     const exchange = this.#begin(request, LONGEST_ANSWER);
@@ -173,7 +173,7 @@ export class HttpClient {
       this.recorder.received(recorded, bytes);
       recorded.duration_ms = performance.now() - exchange.started;
       this.recorder.ended(recorded);
-      // undici frees the connection one turn of the event loop after its answer.
+      // Waits one turn of the event loop, after which undici can reuse the connection.
       if (this.#options.keepsAlive === true) await new Promise(setImmediate);
       const answer = wholeAnswer(open, bytes);
       this.recorder.happened({ kind: 'answer', asked: recorded, path: exchange.request.path, answer });
@@ -185,7 +185,7 @@ export class HttpClient {
     }
   }
 
-  /** Resolves at the head of the answer; `timeoutMs` does not bound the body. Throws as `request` does. */
+  /** Resolves at the head of the answer; `timeoutMs` does not bound the body. Throws the errors of `request`. */
   async open(request: HttpRequest): Promise<OpenResponse> {
     const exchange = this.#begin(request, 1);
     try {
@@ -198,8 +198,8 @@ export class HttpClient {
   }
 
   /**
-   * Opens a raw socket, for bytes that HTTP clients cannot send; the client's signal closes the socket. Throws
-   * Unreachable or LimitReached.
+   * Opens a raw socket, for bytes that HTTP clients cannot send. An abort of the client's signal closes the socket.
+   * Throws Unreachable or LimitReached.
    */
   connect(options: Partial<Connecting> = {}): Promise<Socket> {
     return openSocket(this.endpoint, this.describe(), { timeoutMs: this.#timeoutMs, signal: this.signal, ...options });
@@ -253,7 +253,7 @@ export class HttpClient {
         method: method as Dispatcher.HttpMethod,
         path,
         headers: isCut && !isChunked ? { ...headers, 'content-length': String(bytes.length) } : headers,
-        // undici sends a stream of unknown length in chunks.
+        // Wraps the body in a stream, which undici sends in chunks unless the length is given.
         body: isCut || isChunked ? Readable.from(isCut ? piecesOf(bytes) : [bytes]) : (body ?? null),
       },
       timeoutMs,
@@ -281,7 +281,7 @@ export class HttpClient {
     const ask = (through: Agent) => unlessAborted(through.compose(connected).request(options), signal);
     const answer = await (this.#options.keepsAlive === true
       ? ask(kept).catch((error: unknown) => {
-          // A server may close an idle connection as a request arrives, so a GET is sent again.
+          // Repeats a GET, because a server may close an idle connection as a request arrives.
           if (signal.aborted || request.method !== 'GET' || !wasClosed(error)) throw error;
           return ask(kept);
         })
@@ -292,7 +292,7 @@ export class HttpClient {
     recorded.status = answer.statusCode;
     recorded.response_headers = this.recorder.headers(received);
     recorded.duration_ms = performance.now() - exchange.started;
-    // Node ends the process on an 'error' event without a listener.
+    // Handles later errors, because Node ends the process on an 'error' event without a listener.
     answer.body.on('error', () => {});
     return { status: answer.statusCode, headers: received, body: answer.body, recorded, abort: () => ended.abort() };
   }
@@ -311,7 +311,7 @@ export class HttpClient {
   }
 }
 
-/** Milliseconds between two pieces; the kernel joins pieces sent without a pause. */
+/** Milliseconds between two pieces of a body; without a pause, the kernel joins the pieces. */
 const PIECES_MS = 5;
 
 async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void> {

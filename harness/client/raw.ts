@@ -9,7 +9,7 @@ import { type HttpClient, LONGEST_ANSWER } from './http.ts';
 import type { Recorded } from './recorder.ts';
 import { LONGEST_LINE, runnable } from './request-forms.ts';
 
-/** Header names are in lower case, repeated headers joined with `, `. */
+/** Answer with header names in lower case and repeated headers joined with `, `. */
 export interface RawResponse {
   status: number;
   headers: Record<string, string>;
@@ -35,7 +35,7 @@ export function parseResponse(
   const { length, ...rest } = head;
   const body = bodyOf(rest, bytes.subarray(length), method, closed);
   if (body === undefined || body === 'malformed') return body;
-  // A copy, because the receive buffer is overwritten later.
+  // Copies the body, because later data overwrites the receive buffer.
   return { response: { ...rest, body: Buffer.from(body.content) }, length: length + body.length };
 }
 
@@ -81,7 +81,7 @@ function bodyOf(
   if (coded !== undefined) {
     const codings = coded.split(',').map((coding) => coding.trim().toLowerCase());
     const chunked = codings.filter((coding) => coding === 'chunked').length;
-    // RFC 9110, section 5.6.1.1, forbids empty list members, which clients read differently.
+    // Refuses framing that clients read differently, e.g. empty list members (RFC 9110, section 5.6.1.1).
     if (written !== undefined || chunked > 1 || codings.includes('')) return 'malformed';
     if (codings.at(-1) === 'chunked') return dechunk(bytes);
   }
@@ -103,7 +103,7 @@ function dechunk(bytes: Buffer): Parsed<Body> {
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {
     const end = bytes.indexOf(CRLF, at);
-    // Counts incomplete lines, too, so that an endless size line cannot fill the memory.
+    // Limits incomplete size lines, too, because an endless line would fill the memory.
     if ((end === -1 ? bytes.length : end) - at > LONGEST_SIZE_LINE) return 'malformed';
     if (end === -1) return undefined;
     const [written = ''] = bytes.subarray(at, end).toString('latin1').split(';');
@@ -138,24 +138,24 @@ export type RawEnd = 'answered' | 'refused' | 'closed' | 'timeout' | 'malformed'
 export interface RawExchange {
   responses: RawResponse[];
   /**
-   * `refused`: status not accepted; `closed`: by the server before all answers came; `timeout`: nothing for `within`
-   * milliseconds; `malformed`: wrong framing, or above 4 MiB.
+   * `refused`: status not accepted; `closed`: the server closed before all answers came; `timeout`: no bytes for
+   * `within` milliseconds; `malformed`: wrong framing, or more than 4 MiB.
    */
   end: RawEnd;
   rest: Buffer;
 }
 
 export interface RawOptions {
-  /** Milliseconds to connect, and between bytes of the answers. */
+  /** Milliseconds within which to connect, and between bytes of the answers. */
   within: number;
   answers?: number;
   /** Methods of the requests, as an answer to HEAD has no body. Default: GET. */
   methods?: readonly string[];
-  /** A refused status ends the exchange at the head, as the body may be an endless stream. */
+  /** True for an accepted status; a refused status ends the exchange at the head, because the body may be endless. */
   accepts?(status: number): boolean;
 }
 
-/** Bytes; every answer to a raw request is far smaller. */
+/** Maximum number of bytes received; every expected answer to a raw request is far smaller. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
@@ -165,8 +165,8 @@ const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
 };
 
 /**
- * Sends the parts one by one and reads the answers. Throws Unreachable, the reason of the client's signal, or
- * Unfinished after six times `within`.
+ * Sends the parts one by one, and reads the answers. Throws Unreachable, Unfinished after six times `within`, or the
+ * reason of an abort.
  */
 export async function exchange(
   http: HttpClient,
@@ -261,11 +261,11 @@ function askedBy(text: string, origin: string): Pick<Recorded, 'method' | 'url'>
 
 function record(http: HttpClient, parts: readonly (string | Buffer)[], within: number): Recorded {
   const sent = parts.map((part) => part.toString('latin1')).join('');
-  // Masking comes first, because escaping can change a secret.
+  // Masks secrets before escaping, because escaping can change a secret.
   const text = http.recorder.redactor.excerpt(sent.replaceAll(CREDENTIALS, '$1***'), LONGEST_LINE);
   const escaped = JSON.stringify(text).slice(1, -1).replaceAll("'", "'\\''").replaceAll('%', '%%');
   const seconds = Math.max(1, Math.ceil(within / 1000));
-  // Without timeouts, socat stops reading once the request is sent, or never ends.
+  // Sets timeouts, because socat otherwise stops reading once the request is sent, or never ends.
   const line = `printf '${escaped}' | socat -t ${seconds} -T ${seconds} - ${socatAddress(http.endpoint)}`;
   return http.recorder.add({
     ...askedBy(text, http.endpoint.origin),
@@ -281,7 +281,7 @@ async function send(socket: Socket, parts: readonly (string | Buffer)[]): Promis
   for (const part of parts) {
     if (socket.destroyed) return;
     await new Promise<void>((resolve) => socket.write(part, () => resolve()));
-    // A turn of the event loop lets each part leave in its own TCP segment.
+    // Waits one turn of the event loop, so that each part leaves in its own TCP segment.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

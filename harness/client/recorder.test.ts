@@ -129,7 +129,7 @@ test('a check leaves what it drove, asked and saw on one axis', async () => {
   recorder.ended(recorder.drove({ what: 'stop the agent', restarts: true }));
   await stream.close();
   const order = ['drive', 'request', 'stream', 'heartbeat', 'frame', 'restart', 'cut'];
-  // A busy machine may split a burst of frames.
+  // Removes duplicates, because a busy machine may split a burst of frames.
   expect([...new Set(kinds(recorder))]).toEqual(order);
   const [drive, request, opened, , , , cut] = order.map((kind) => recorder.timeline.find((mark) => mark.kind === kind));
   const frames = recorder.timeline.filter(({ kind }) => kind === 'frame');
@@ -164,7 +164,7 @@ test('a run of a property forgets the marks of the run before it, and what still
 });
 
 test('a check that is the server adds what it sends and what the client prints, in bursts, redacted', () => {
-  // Fake time, because a pause of a busy machine ends a burst.
+  // Uses fake time, because a pause of a busy machine ends a burst.
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const redactor = new Redactor();

@@ -8,7 +8,7 @@ import type { Form } from './equivalent-forms.ts';
 import type { Happening } from './happening.ts';
 import { type Axis, cut, type Mark, type StreamMarks, Timeline } from './timeline.ts';
 
-/** Redacted exchange: bodies are cut to 4096 characters, URLs to 2000, header values to 1000. */
+/** Recorded exchange, redacted; bodies are cut to 4096 characters, URLs to 2000, header values to 1000. */
 export interface Recorded {
   method: string;
   url: string;
@@ -97,7 +97,7 @@ export class Recorder {
   readonly #markOf = new WeakMap<object, Mark>();
   #driven = false;
 
-  /** Called with each whole answer and each frame. Must not throw. */
+  /** Callback for each whole answer and each frame; must not throw. */
   readonly happened: (happening: Happening) => void;
   readonly form: Form | undefined;
 

@@ -1,11 +1,11 @@
-/** Converts parts of requests and answers between HTTP and programs. */
+/** Builds and reads parts of HTTP messages: headers, bodies, queries and `curl` lines. */
 
 import { cut } from './timeline.ts';
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>;
 export type Query = Parameters | string;
 
-/** Lower-case names; `undefined` in `change` removes a header. */
+/** Merges headers under lower-case names; `undefined` in `change` removes a header. */
 export function mergeHeaders(
   base: Record<string, string>,
   change: Record<string, string | undefined> = {},
@@ -36,7 +36,7 @@ export function bodyOf(body: unknown, headers: Record<string, string>): string |
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
-/** Lower-case names, repeated headers joined with `, `. */
+/** Headers under lower-case names; repeated headers are joined with `, `. */
 export function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
@@ -45,7 +45,7 @@ export function flatten(headers: Record<string, string | string[] | undefined>):
   );
 }
 
-/** Commas between types stay unescaped, as an escaped comma belongs to a type. */
+/** Query of the event stream; commas between types stay unescaped, because an escaped comma belongs to a type. */
 export function eventsQuery({ after, types }: { after?: string | number | bigint; types?: readonly string[] }): string {
   const pairs: string[] = [];
   if (after !== undefined) pairs.push(`after=${encodeURIComponent(String(after))}`);
@@ -62,7 +62,7 @@ export interface CurlParts {
   body?: string | undefined;
   timeoutMs: number;
   stream?: boolean;
-  /** Environment variable that holds a secret; undefined for a secret that is wrong on purpose. */
+  /** Environment variable that holds `secret`; undefined for a secret that is wrong on purpose. */
   variable(secret: string): string | undefined;
 }
 
@@ -77,13 +77,13 @@ function credential(name: string, value: string, { variable }: CurlParts): strin
   return known === undefined ? undefined : `"${name}: ${scheme}$${known}"`;
 }
 
-/** Seconds for `curl` on an endless stream, which sends a heartbeat every 30 s. */
+/** Seconds after which `curl` leaves an endless stream; a heartbeat comes every 30 s. */
 const STREAM_SECONDS = 45;
 const LONGEST_NAME = 200;
-/** Characters; shells may reject longer lines. */
+/** Maximum number of characters in a shell line; shells may reject longer lines. */
 export const LONGEST_LINE = 4000;
 
-/** Shell line that repeats a request and ends by itself; a shell comment if too long. */
+/** Shell line that repeats a request and then ends; a shell comment if the line would be too long. */
 export function curlLine(parts: CurlParts): string {
   const { body } = parts;
   const sent = body === undefined ? '' : ` with a body of ${body.length} characters`;

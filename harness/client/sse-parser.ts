@@ -1,4 +1,4 @@
-/** Parses event streams (WHATWG), and keeps what clients drop, e.g. comments, offsets and line ends. */
+/** Parses event streams (WHATWG), and also keeps what clients drop, e.g. comments, offsets and line ends. */
 
 import { Bytes } from '../common/bytes.ts';
 import { defined } from '../common/defined.ts';
@@ -9,9 +9,9 @@ export interface SseFrame {
   data?: string;
   retry?: string;
   fields: readonly { name: string; value: string }[];
-  /** Clients ignore blocks without `data`, for which `dispatched` is false. */
+  /** False for a block without `data`, which clients ignore. */
   dispatched: boolean;
-  /** `Last-Event-ID` that a client sends after the frame. */
+  /** Value of `Last-Event-ID` that a client sends after the frame. */
   lastEventId: string;
   at: number;
   end: number;
@@ -37,11 +37,11 @@ export interface SseFraming {
   crlf: number;
   cr: number;
   invalidUtf8: number;
-  /** Unknown field names, at most 100, which clients ignore. */
+  /** Names of unknown fields, at most 100; clients ignore such fields. */
   unknownFields: Set<string>;
-  /** Ids with a NUL, which clients ignore. */
+  /** Number of ids with a NUL, which clients ignore. */
   nulIds: number;
-  /** `retry` values other than digits, which clients ignore. */
+  /** Number of `retry` values with characters other than digits, which clients ignore. */
   badRetries: number;
 }
 
@@ -50,7 +50,7 @@ export interface SseSink {
   comment(comment: SseComment): void;
 }
 
-/** Bytes; an endless line or block must not fill the memory (an event has about 400). */
+/** Maximum number of bytes in a line or block, to bound memory; an event has about 400. */
 const MAX_BLOCK_BYTES = 2 * 1024 * 1024;
 const LONGEST_COMMENT = 1000;
 const MOST_UNKNOWN_FIELDS = 100;
@@ -105,7 +105,7 @@ export class SseParser {
     return this.#carry.capacity + 2 * this.#blockBytes;
   }
 
-  /** True within an incomplete line or block, which clients drop at the end. */
+  /** True within an incomplete line or block, which clients drop at the stream's end. */
   get unfinished(): boolean {
     return this.#dropped || this.#carry.length > 0 || this.#fields.length > 0;
   }
@@ -128,7 +128,7 @@ export class SseParser {
     return this.#lastEventId;
   }
 
-  /** `at`: arrival in milliseconds. Throws BlockTooLarge. */
+  /** Parses a chunk that arrived at `at` milliseconds. Throws BlockTooLarge. */
   push(chunk: Uint8Array, at: number): void {
     let start = 0;
     for (let index = 0; index < chunk.length; index += 1) {
@@ -145,7 +145,7 @@ export class SseParser {
       if (byte !== LF && byte !== CR) continue;
       const line = this.#line(chunk.subarray(start, index));
       start = index + 1;
-      // A CR ends the line at once, since its LF may come in the next chunk.
+      // Ends the line at a CR, because its LF may come in the next chunk.
       if (byte === CR) this.#afterCr = true;
       else this.framing.lf += 1;
       this.#take(line, at, this.#bytes + start);

@@ -1,4 +1,4 @@
-/** Subscription to the event stream (sections 6.1 and 6.2), with bounded waits and memory. */
+/** Subscription to the event stream (sections 6.1 and 6.2 of the specification), with bounded waits and memory. */
 
 import { defined } from '../common/defined.ts';
 import { Changes, runningMs } from '../common/waiting.ts';
@@ -22,9 +22,7 @@ import type { StreamMarks } from './timeline.ts';
 
 const KEPT_WHEN_DROPPING = 0.75;
 
-/**
- * Keeps items up to a total cost, e.g. bytes, and drops the oldest read items first. Indices stay valid after drops.
- */
+/** Keeps all unread items, and read items up to a total cost, e.g. in bytes. Indices stay valid after drops. */
 export class Recent<T> implements Iterable<T> {
   readonly #limit: number;
   readonly #costOf: (item: T) => number;
@@ -108,7 +106,7 @@ export interface OpenEvents {
   types?: readonly string[];
   query?: string;
   headers?: Record<string, string | undefined>;
-  /** Milliseconds until the head of the answer. Default: the client's time limit. */
+  /** Milliseconds within which the head of the answer must come. Default: the client's time limit. */
   within?: number;
   paused?: boolean;
   read?: (frame: SseFrame) => SseFrame | undefined;
@@ -116,20 +114,20 @@ export interface OpenEvents {
 }
 
 /**
- * `error`: broken connection; `closed`: by `close()`; `cut`: by `cutAfterBytes`; `too large`: line or block above 2
- * MiB.
+ * Reason of the stream's end. `error`: broken connection; `closed`: call of `close`; `cut`: limit `cutAfterBytes`; `too
+ * large`: line or block of more than 2 MiB.
  */
 export type StreamEnd = 'server' | 'error' | 'closed' | 'cut' | 'too large';
 
 const MIB = 1024 * 1024;
-/** Bytes of unread frames at which reading pauses. */
+/** Maximum number of bytes in unread frames, at which reading pauses. */
 const MOST_UNREAD = 2 * MIB;
 const MOST_READ = 2 * MIB;
 const MOST_COMMENTS = MIB / 4;
 const MAX_OTHER_BODY = 64 * 1024;
 const TAIL = 16 * 1024;
 
-/** Resolves with the head of the answer, whatever its status. Throws Unreachable or NoAnswer. */
+/** Opens the event stream; resolves with the head of an answer of any status. Throws Unreachable or NoAnswer. */
 export async function openEvents(http: HttpClient, options: OpenEvents = {}): Promise<EventStream> {
   const response = await http.open({
     path: '/events',
@@ -211,7 +209,7 @@ export class EventStream {
     return this.frames.length - this.#read;
   }
 
-  /** Throws StreamTimeout or StreamEnded. */
+  /** Waits for the next frame. Throws StreamTimeout or StreamEnded. */
   async next(wait: StreamWait): Promise<SseFrame> {
     const frame = await this.#until(() => this.frames.at(this.#read), wait, this.#fieldBytes);
     this.#read += 1;
@@ -229,8 +227,8 @@ export class EventStream {
   }
 
   /**
-   * Resolves after `quietMs` without a frame, at the end of the stream, or after `wait.within`. A function `quietMs` is
-   * called after each frame.
+   * Resolves after `quietMs` without a frame, at the stream's end, or after `wait.within`. A function `quietMs` gives
+   * the milliseconds anew after each frame.
    */
   async idle(quietMs: number | (() => number), wait: StreamWait): Promise<void> {
     const deadline = runningMs() + wait.within;
@@ -337,7 +335,7 @@ export class EventStream {
       changes: this.#changes,
       ended: () => {
         const { by, reason } = this.#ended ?? {};
-        // Muster ended the stream, so the server is not at fault.
+        // Throws Unfinished, because Muster ended the stream, not the server.
         if (by === 'too large') throw new Unfinished(this.#describe(wait, `${reason}, which Muster does not read`));
         return reason;
       },

@@ -2,13 +2,11 @@
 import { type Changes, Patience, socketsRead } from '../common/waiting.ts';
 
 export interface StreamWait {
-  /**
-   * Milliseconds without progress; pauses of this process do not count, and comments are no progress towards a frame.
-   */
+  /** Milliseconds without progress; pauses of this process do not count. Comments are no progress towards a frame. */
   within: number;
-  /** Milliseconds in total, even with progress. Default: the check's limit. */
+  /** Maximum number of milliseconds in total. Default: the check's time limit. */
   atMost?: number;
-  /** Words that complete "waited for …". */
+  /** Text that completes "waited for …". */
   for: string;
 }
 
@@ -40,7 +38,7 @@ export async function untilReady<T>(ready: () => T | undefined, wait: StreamWait
       late = false;
       await stream.changes.next(patience.leftMs);
     } else if (!late) {
-      // Received bytes may wait behind the timer, so sockets are read once more.
+      // Reads sockets once more, because received bytes may wait behind the timer.
       late = true;
       await socketsRead();
     } else {

@@ -1,9 +1,10 @@
-/** Timeline of a check: drives, requests, and events on each stream. */
+/** Timeline of a check: calls of control, requests, and events on each stream. */
 import { defined } from '../common/defined.ts';
 
 /**
- * `drive`: call of the control; `restart`: stop or start of the target; `sent`, `cut`: by a check that acts as server;
- * `end`: by the target or a break; `printed`: output of a client under test.
+ * Kinds of marks. `drive`: call of control; `restart`: stop or start of the target; `sent`: by a check that acts as
+ * server; `cut`: end of a stream by Muster; `end`: end of a stream by the target or a broken connection; `printed`:
+ * output of a client under test.
  */
 export const MARK_KINDS = [
   ...(['drive', 'restart', 'request', 'stream', 'frame', 'heartbeat', 'sent'] as const),
@@ -20,11 +21,11 @@ export interface Mark {
   count?: number;
 }
 
-/** Cuts to `limit` characters; `…` tells a Redactor that a secret may be cut. */
+/** Cuts text to `limit` characters and adds `…`, which tells a Redactor that a secret may be cut. */
 export const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
 const MOST = 150;
-/** Milliseconds; marks closer together form one burst. */
+/** Maximum number of milliseconds between two marks of a burst. */
 const BURST_MS = 20;
 const KEPT_STEPS = 1000;
 const SHOWN = 160;
@@ -52,7 +53,7 @@ export class Timeline {
     const mark: Mark = { at_ms: this.#now(), kind, what: cut(what, KEPT_STEPS), ...defined({ stream }) };
     this.#count(kind);
     this.kept.push(mark);
-    // Drops the oldest mark, but no mark of a stream, to which later marks refer.
+    // Drops the oldest mark that opens no stream, because later marks refer to their stream.
     if (this.kept.length > MOST)
       this.kept.splice(
         Math.max(
@@ -100,7 +101,7 @@ export class Timeline {
     this.#count(kind);
     last.until_ms = now;
     last.count = (last.count ?? 1) + 1;
-    // A burst of frames shows the first and last text; a burst of sent bytes shows all.
+    // Shows the first and last text of a burst of frames, but every text of sent bytes.
     last.what = cut(kind === 'sent' ? `${last.what} ${what}` : `${last.what.split(' … ')[0]} … ${what}`, KEPT_STEPS);
   }
 

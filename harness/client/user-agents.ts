@@ -1,6 +1,6 @@
-/** `User-Agent` of a run, drawn from common clients so that no target recognises a test. */
+/** Picks a run's `User-Agent` from common clients, so that no target recognises a test. */
 
-/** Values that common clients send; undefined sends no header. */
+/** Values of common clients; undefined sends no header. */
 const USUAL = [
   'curl/8.14.1',
   'python-requests/2.32.5',

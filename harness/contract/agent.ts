@@ -81,7 +81,7 @@ export const agentDeploymentList = objectShape('AgentDeploymentList', {
   data: Type.Array(agentDeployment.schema),
 });
 
-/** Body of `PATCH /deployments/{id}` by the agent. */
+/** Body of the agent's request `PATCH /deployments/{id}`. */
 export const deploymentReport = objectShape('UpdateDeploymentRequest', {
   activity_status: Type.Optional(oneOf(DEPLOYMENT_ACTIVITY_STATUSES)),
   error_status: Type.Optional(oneOf(DEPLOYMENT_ERROR_STATUSES)),

@@ -1,4 +1,4 @@
-/** Capabilities that targets declare and checks need; a check without its capability does not apply. */
+/** Capabilities that targets declare; a check applies only to a target with all needed capabilities. */
 import { CLIENT_JOBS, type ClientJob, JOB_TABLE } from './client.ts';
 import { SUPPORTED_CODENAMES, type SupportedCodename, versionNamed } from './versions.ts';
 

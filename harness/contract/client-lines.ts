@@ -1,10 +1,10 @@
-/** Lines of JSON that a client under test prints: its description and its observations; see `fixtures/client.md`. */
+/** JSON lines that a client under test prints: its description and its observations; see `fixtures/client.md`. */
 import type { Static, TSchema } from 'typebox';
 import { CLIENT_JOBS, CLIENT_PLACES, type ClientJob, JOB_TABLE } from './client.ts';
 import { objectShape, shape } from './shape.ts';
 import { Type } from './type.ts';
 
-/** A client prints this line if MUSTER_JOB is `describe`. */
+/** Line that a client prints if MUSTER_JOB is `describe`. */
 export const clientDescription = objectShape('ClientDescription', {
   jobs: Type.Array(Type.String(), { description: `Jobs that it knows, among ${CLIENT_JOBS.join(', ')}` }),
   reaches: Type.Optional(
@@ -55,7 +55,7 @@ const LINES = {
 export type ClientLine = { [K in LineKind]: Static<(typeof LINES)[K]> }[LineKind];
 const kinds = new Set<LineKind>([...CLIENT_JOBS.flatMap((job): readonly LineKind[] => JOB_TABLE[job].lines), 'error']);
 
-/** Muster does not judge lines of a different shape, but shows them in findings. */
+/** Line of an observation; Muster does not judge lines of a different shape, but shows such lines in findings. */
 export const clientLine = shape(
   'ClientLine',
   Type.Unsafe<ClientLine>(Type.Union([...kinds].map((kind) => LINES[kind]))),

@@ -45,18 +45,18 @@ export const DEPLOYMENT: Deployment = {
 };
 
 interface Job {
-  /** Completes the sentence `the client ...`. */
+  /** Text that completes the sentence `the client ...`. */
   readonly means: string;
   readonly api: 'device' | 'platform';
   readonly given: ClientValues;
-  /** In `path` and `body`, `{device}` stands for the value of the variable `device`. */
+  /** Request of the job; `{device}` in `path` and `body` stands for the value of the variable `device`. */
   readonly request: {
     readonly method: 'GET' | 'POST';
     readonly path: string;
     readonly body?: Readonly<Record<string, string>>;
-    /** A client may use any path, because the specification names none. */
+    /** True if a client may use any path, because the specification names none. */
     readonly isPathOpen?: true;
-    /** Never repeated, because a request without an answer may have been carried out. */
+    /** True if a client must not repeat the request, because an unanswered request may have been carried out. */
     readonly isOnce?: true;
   };
   readonly answer: object | undefined;

@@ -48,16 +48,16 @@ export interface ControlLog {
   events: number;
   earliest_id: number;
   latest_id: number;
-  /** Number of lines of the log that hold no event; no subscriber receives these lines. */
+  /** Number of lines in the log that hold no event; subscribers never receive such lines. */
   skipped_lines: number;
   skipped_bytes: number;
   skipped: { offset: number; bytes: number }[];
-  /** Ranges of ids that the log skipped after a crash, because clients may have seen these ids. */
+  /** Ranges of ids that the log skipped after a crash, because clients may have seen such ids. */
   unused_ids: { after: number; through: number }[];
   repairs: string[];
 }
 
 export const STOP_SIGNALS = ['SIGTERM', 'SIGKILL'] as const;
 export type StopSignal = (typeof STOP_SIGNALS)[number];
-/** `POST /stop` answers 204 once the agent is down, and `POST /start` once the agent serves. */
+/** Body of `POST /stop`, which answers 204 once the agent is down. */
 export const controlStop = objectShape('ControlStop', { signal: Type.Optional(oneOf(STOP_SIGNALS)) });

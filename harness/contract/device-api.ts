@@ -1,4 +1,7 @@
-/** Shapes of the Device API: deployment, events and discovery file (sections 2.1 to 2.4, 5 and 6.3). */
+/**
+ * Shapes of the Device API: deployment, events and discovery file (sections 2.1 to 2.4, 5 and 6.3 of the
+ * specification).
+ */
 
 import type { Static } from 'typebox';
 import {
@@ -30,10 +33,10 @@ export const deploymentFields = {
 export const deployment = objectShape('Deployment', deploymentFields);
 export type Deployment = Static<typeof deployment.schema>;
 
-/** Form `{resource}.{action}` of an event type (specification section 6.1). */
+/** Pattern `{resource}.{action}` of an event type (section 6.1 of the specification). */
 export const EVENT_TYPE_FORM = '^[^.\\s]+\\.[^.\\s]+$';
 
-/** JSON in the `data` field of a frame of the event stream (specification section 2.3). */
+/** JSON in the `data` field of an event stream frame (section 2.3 of the specification). */
 export const eventEnvelope = objectShape('Event', {
   object: Type.Literal('event'),
   id: Type.Integer({ description: 'Equals the SSE id; monotonically increasing' }),
@@ -48,7 +51,7 @@ const payloadFields = { deployment_id: Type.String(), release_id: Type.String(),
 export const deployedPayload = objectShape('DeploymentDeployed', { ...payloadFields, deployed_at: Timestamp });
 export type DeployedPayload = Static<typeof deployedPayload.schema>;
 
-/** Payload of `deployment.removed` as published agents send it; the specification shows none. */
+/** Payload of `deployment.removed` from published agents; the specification shows no such payload. */
 export const removedPayload = objectShape('DeploymentRemoved', { ...payloadFields, archived_at: Timestamp });
 export type RemovedPayload = Static<typeof removedPayload.schema>;
 

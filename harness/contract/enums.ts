@@ -1,6 +1,6 @@
 /**
- * Statuses of a deployment (section 2.2) as arrays, unions and guards.
- * Imports no schema library, which takes 100 ms to load.
+ * Statuses of a deployment (section 2.2 of the specification) as arrays, unions and guards. Imports no schema library,
+ * which takes 100 ms to load.
  */
 
 export function guardOf<const V extends readonly string[]>(values: V): (value: unknown) => value is V[number] {
@@ -29,7 +29,7 @@ export type DeploymentTargetStatus = (typeof DEPLOYMENT_TARGET_STATUSES)[number]
 export const DEPLOYMENT_STATUSES = [...DEPLOYMENT_ACTIVITY_STATUSES, 'failed', 'retrying'] as const;
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
 
-/** Event types in section 6.3 of the specification; an API version may have more. */
+/** Event types in section 6.3 of the specification; an API version may have further event types. */
 export const EVENT_TYPES = ['deployment.deployed', 'deployment.removed'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 export const isEventType = guardOf(EVENT_TYPES);

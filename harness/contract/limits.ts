@@ -1,6 +1,9 @@
-/** Bounds of lists and pings of the Platform API (section 8); imports no schema library, to load fast. */
+/**
+ * Bounds of lists and pings of the Platform API (section 8 of the specification). Imports no schema library, to load
+ * fast.
+ */
 
-/** Section 8 states no minimum `limit`; 1 is the smallest useful value. */
+/** Bounds of list requests. The specification states no minimum `limit`; 1 is the smallest useful value. */
 export const LIST_LIMITS = {
   limitDefault: 10,
   limitMaximum: 100,

@@ -1,4 +1,4 @@
-/** Lists, ping and errors of the Platform API (specification sections 2.5, 2.6, 7, 8). */
+/** Lists, ping and errors of the Platform API (sections 2.5, 2.6, 7 and 8 of the specification). */
 
 import type { Static } from 'typebox';
 import { objectShape } from './shape.ts';
@@ -26,7 +26,7 @@ export const pingResponse = objectShape('PingResponse', {
 });
 export type PingResponse = Static<typeof pingResponse.schema>;
 
-/** Error body of published implementations; the specification shows none in its section 7. */
+/** Error body of published implementations; section 7 of the specification shows none. */
 export const errorBody = objectShape('Error', {
   error: Type.Object({
     code: Type.String(),

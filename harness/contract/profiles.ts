@@ -1,12 +1,12 @@
 /**
- * Profiles: sets of requirements that a target is held to, by the capabilities that checks need.
- * Released profiles are frozen in `fixtures/requirements/history.jsonl`.
+ * Profiles: named sets of requirements for targets with certain capabilities. Released profiles are frozen in
+ * `fixtures/requirements/history.jsonl`.
  */
 import type { Capability } from './capabilities.ts';
 
 export interface Profile {
   readonly name: string;
-  /** Completes the sentence `holds the target to ...`. */
+  /** Text that completes the sentence `holds the target to ...`. */
   readonly about: string;
   /** Capabilities that a target needs for a complete verdict. */
   readonly has: readonly Capability[];
@@ -57,7 +57,7 @@ export const PROFILE_NAMES: readonly string[] = [
   ),
 ];
 
-/** Largest profile whose capabilities are all given, otherwise the profile with the fewest missing capabilities. */
+/** Largest profile whose capabilities the target has, else the profile with the fewest missing capabilities. */
 export function largestProfile(api: Target, capabilities: ReadonlySet<Capability>): Profile {
   const lacks = ({ has }: Profile): number => has.filter((each) => !capabilities.has(each)).length;
   const within = PROFILES[api].findLast((profile) => lacks(profile) === 0);

@@ -1,6 +1,6 @@
 /**
- * Lists the sentences of the specification that demand something, with the requirements that decide each.
- * A requirement also decides every sentence that its clause quotes.
+ * Lists each sentence of the specification that states a demand, with the requirements that decide the sentence. A
+ * requirement also decides every sentence that its clause quotes.
  */
 
 export interface Sentence {

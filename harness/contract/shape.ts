@@ -3,15 +3,15 @@ import { Type } from './type.ts';
 
 export { guardOf } from './enums.ts';
 
-/** Difference between a value and a shape. `path` is a JSON Pointer; '' is the value itself. */
+/** Mismatch between a value and a shape; `path` is a JSON Pointer, '' for the value itself. */
 export interface Problem {
   path: string;
   message: string;
 }
 
 /**
- * Named wire format: gives the TypeScript type (`Static<typeof x.schema>`), a guard, problems in words, and the
- * published JSON Schema.
+ * Named wire format with a TypeScript type (`Static<typeof x.schema>`), a guard, problems in words, and the published
+ * JSON Schema.
  */
 export interface Shape<T extends TSchema = TSchema> {
   readonly name: string;
@@ -22,13 +22,13 @@ export interface Shape<T extends TSchema = TSchema> {
 
 export type Of<S extends Shape> = Static<S['schema']>;
 
-/** Declared here, because a browser page imports types from this file without Node's own types. */
+/** Declares `process`, because a browser page imports types from this file without Node's own types. */
 declare const process: {
   getBuiltinModule(name: 'node:module'): { createRequire(from: string): (name: string) => unknown };
 };
 const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);
 
-/** Loads the compiler of validators, which takes 100 ms; call this early in a process that measures time. */
+/** Loads the compiler of validators, which takes 100 ms; a process that measures time loads the compiler early. */
 export function loadCompiler(): typeof import('typebox/schema') {
   const { Format } = require('typebox/format') as typeof import('typebox/format');
   Format.Set('date-time', isIso8601);
@@ -38,7 +38,7 @@ export function loadCompiler(): typeof import('typebox/schema') {
 const compile = (schema: TSchema): { Check(value: unknown): boolean; Errors(value: unknown): [boolean, ErrorLike[]] } =>
   loadCompiler().Compile(schema);
 
-/** Compiles the validator on first use, to keep imports cheap. */
+/** Shape whose validator is compiled on first use, to keep imports fast. */
 export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
   let compiled: ReturnType<typeof compile> | undefined;
   const validator = () => {
@@ -53,7 +53,7 @@ export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
   };
 }
 
-/** Accepts unknown members unless the options refuse them. */
+/** Shape of an object; accepts unknown members unless the options refuse them. */
 export const objectShape = <P extends TProperties>(
   name: string,
   members: P,
@@ -106,10 +106,13 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
 const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
 const TIME = String.raw`([01]\d|2[0-4]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?`;
 const OFFSET = String.raw`(Z|[+-]\d{2}(:?[0-5]\d)?)?`;
-/** ISO 8601 date with time (specification section 2); unlike in RFC 3339, seconds and offset are optional. */
+/**
+ * Pattern of an ISO 8601 date with time (section 2 of the specification); seconds and offset are optional, unlike in
+ * RFC 3339.
+ */
 const ISO_8601 = new RegExp(`^${DATE}T${TIME}${OFFSET}$`, 'i');
 
-/** Accepts leap seconds and 24:00; refuses days that the month lacks. */
+/** True for an ISO 8601 date with time; accepts leap seconds and 24:00, refuses days that the month lacks. */
 export function isIso8601(text: string): boolean {
   if (!ISO_8601.test(text)) return false;
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);

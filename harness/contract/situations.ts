@@ -1,8 +1,8 @@
-/** Situations that the client suite plays, as data: streams, refusals and scripts of answers. */
+/** Scenarios that the client suite serves to a client: event streams, refusals and scripts of answers. */
 
 import type { DeployedPayload } from './device-api.ts';
 
-/** `id` is text, because an id may exceed 2^53. */
+/** Event of a served stream; `id` is text, because an id may exceed 2^53. */
 export interface SentEvent {
   id: string;
   type: string;
@@ -80,7 +80,7 @@ const three = [first, second, last];
 
 const withEnds = (end: string): string => frames([first, second]).replaceAll('\n', end) + frame(last);
 
-/** Begins with a data line: a client that reads the byte order mark as part of the field name drops the event. */
+/** Starts with `data`; a client that takes the byte order mark for a part of the field name drops the event. */
 const afterMark = `data: ${first.json}\nid: 1\nevent: ${first.type}\n\n${frame(second)}`;
 
 const heartbeatsWithin = frame(second).replaceAll('\n', '\n: heartbeat\n');
@@ -147,13 +147,13 @@ export const TORN = {
   },
 } as const satisfies Record<string, TornFrame>;
 
-/** The server sends `pieces` one by one; `hold` leaves the connection open. */
+/** Stream whose `pieces` the server sends one by one; `hold` leaves the connection open. */
 export interface ScriptedStream {
   pieces: readonly (string | Buffer)[];
   last: 'cut' | 'end' | 'hold';
 }
 
-/** `cut`: the connection breaks without an answer. */
+/** Answer of the server; `cut` breaks the connection without an answer. */
 export type Answer = ScriptedStream | { refusal: Refusal } | 'cut';
 
 export interface Situation {

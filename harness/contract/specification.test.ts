@@ -1,4 +1,4 @@
-/** Compares the vocabulary with the tables of the specification, since suites and simulators trust both. */
+/** Compares the contract with the tables of the specification, because suites and simulators trust the contract. */
 import { describe, expect, it } from 'vitest';
 import { CAPABILITIES, CAPABILITY_MEANINGS } from './capabilities.ts';
 import { deployedPayload, deployment, discoveryFile, eventEnvelope } from './device-api.ts';

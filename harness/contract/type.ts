@@ -33,5 +33,5 @@ const constructors = {
   Ref: (to: string): Schema => ({ $ref: to }),
 };
 
-/** Subset of TypeBox that Muster uses, with TypeBox's types; TypeBox itself takes 100 ms to load in each process. */
+/** Builds schemas with TypeBox's types, but without TypeBox, which takes 100 ms to load in each process. */
 export const Type = constructors as unknown as Pick<typeof TypeBox, keyof typeof constructors>;

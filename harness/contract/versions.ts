@@ -1,4 +1,4 @@
-/** API versions (specification section 9) and header dialects. */
+/** API versions (section 9 of the specification) and dialects of header names. */
 import { guardOf } from './enums.ts';
 
 export const DEVICE_API_PREFIX = '/v0.2';
@@ -16,7 +16,7 @@ type CodenameOf<Id> = Id extends `${string}.${infer Name}` ? Name : never;
 
 export type PlatformVersion = Declared['id'];
 export type SupportedVersion = Extract<Declared, { status: 'supported' }>['id'];
-/** Word after the date, e.g. `rainier`; also names the capability of targets that accept the version. */
+/** Codename after the date, e.g. `rainier`; also the capability of targets that accept the version. */
 export type Codename = CodenameOf<PlatformVersion>;
 export type SupportedCodename = CodenameOf<SupportedVersion>;
 
@@ -29,7 +29,7 @@ export const END_OF_LIFE_VERSIONS: readonly PlatformVersion[] = inStatus('end-of
 export const SUPPORTED_CODENAMES: readonly SupportedCodename[] = SUPPORTED_VERSIONS.map(codenameOf);
 export const NEWEST_VERSION = SUPPORTED_VERSIONS.at(-1) as SupportedVersion;
 
-/** `2026-05-06.rainier` → `rainier`. */
+/** Codename of a version: `2026-05-06.rainier` → `rainier`. */
 export function codenameOf<Id extends PlatformVersion>(version: Id): CodenameOf<Id> {
   return version.slice(version.indexOf('.') + 1) as CodenameOf<Id>;
 }

@@ -1,4 +1,6 @@
-/** Config schemas: rules for the instances of a config type, with file paths (section 9, rule 1). */
+/**
+ * Config schemas: rules for the instances of a config type, with file paths (section 9, rule 1, of the specification).
+ */
 import type { Static, TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';

@@ -1,4 +1,6 @@
-/** Config types: kinds of configuration. Slugs are immutable since everglades (specification section 9, rule 2). */
+/**
+ * Config types: kinds of configuration. Slugs are immutable since everglades (section 9, rule 2, of the specification).
+ */
 import type { Static, TObject } from 'typebox';
 import { Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';

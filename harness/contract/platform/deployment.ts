@@ -1,4 +1,4 @@
-/** Deployments on the Platform API (sections 2.1 and 2.2), with the changes between versions (section 9). */
+/** Deployments on the Platform API in each version (sections 2.1, 2.2 and 9 of the specification). */
 import type { Static, TObject } from 'typebox';
 import { deploymentFields } from '../device-api.ts';
 import {
@@ -12,7 +12,7 @@ import { Type } from '../type.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { body, fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
 
-/** `removing` exists since the API version rainier (specification section 9). */
+/** Activity statuses in an API version; rainier added `removing` (section 9 of the specification). */
 export function activityStatuses(version: SupportedVersion): readonly string[] {
   return atLeast(version, 'rainier')
     ? DEPLOYMENT_ACTIVITY_STATUSES
@@ -83,7 +83,7 @@ const on = operationsOn(deploymentResource, 'Deployments');
 const act = (scope: string) => ({ method: 'POST', scopes: [scope], kind: 'deployment' }) as const;
 export const deploymentOperations: Operation[] = [
   on.list('listDeployments', 'List deployments'),
-  // The caller's key also needs `deployments:stage` or `deployments:deploy`, depending on `target_status`.
+  // Needs `deployments:stage` or `deployments:deploy` as well, depending on `target_status`.
   on.create('createDeployment', 'Stage or deploy a new deployment', createBody),
   on.get('getDeployment', 'Get a deployment'),
   on.below('deployDeployment', 'deploy', 'Deploy a staged deployment', act('deployments:deploy')),

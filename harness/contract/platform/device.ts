@@ -1,4 +1,4 @@
-/** Devices (specification sections 2.5, 4.2 and 9). */
+/** Devices (sections 2.5, 4.2 and 9 of the specification). */
 import type { Static, TObject } from 'typebox';
 import { pingRequest, pingResponse } from '../lists.ts';
 import { nullable, oneOf, Timestamp } from '../shape.ts';
@@ -49,7 +49,7 @@ export const deviceResource = resource('device', 'dvc_', {
   orders: { status: { since: 'everglades' } },
 });
 
-/** Published platforms accept at most 48 characters; the specification states no limit. */
+/** Name of at most 48 characters, as on published platforms; the specification states no limit. */
 const name = printable(48, 'The name of the device, unique');
 const createBody = body({ name });
 export type CreateDevice = Static<typeof createBody>;
@@ -70,7 +70,7 @@ export const deviceOperations: Operation[] = [
     body: () => pingBody,
     answer: { name: 'PingDeviceResponse', schema: pingResponse.schema },
   }),
-  // Rainier replaced activation tokens by provisioning tokens.
+  // The API version rainier replaced activation tokens by provisioning tokens.
   on.below('createDeviceActivationToken', 'activation_token', 'Issue a token that activates this device', {
     method: 'POST',
     last: 'tetons',

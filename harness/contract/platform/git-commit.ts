@@ -7,7 +7,7 @@ import { body, type Operation, operationsOn, resource } from './operation.ts';
 export const GIT_REPOSITORY_TYPES = ['github', 'gitlab', 'bitbucket'] as const;
 export type GitRepositoryType = (typeof GIT_REPOSITORY_TYPES)[number];
 
-/** Needs `id` or `sha`; `id` takes precedence. */
+/** Reference to a commit by `id` or `sha`; `id` takes precedence. */
 export const gitCommitRef = body({ id: Type.Optional(Type.String()), sha: Type.Optional(Type.String()) });
 export type GitCommitRef = Static<typeof gitCommitRef>;
 

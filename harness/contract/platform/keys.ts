@@ -1,4 +1,4 @@
-/** Provisioning tokens for devices, and the owner of an API key (section 9). */
+/** Provisioning tokens for devices, and the owner of an API key (section 9 of the specification). */
 import type { Static } from 'typebox';
 import { Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';

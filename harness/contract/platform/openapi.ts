@@ -137,7 +137,7 @@ const inQuery = (name: string, schema: Json | TSchema, description?: string): Js
   schema,
 });
 
-/** Accepts any integer, because a server clamps values out of range (specification section 8). */
+/** Parameters of a page; accepts any integer, because a server clamps values (section 8 of the specification). */
 function pagingParameters(): Json[] {
   const { limitDefault, limitMinimum, limitMaximum, offsetDefault } = LIST_LIMITS;
   const clamped = `Page size, clamped to ${limitMinimum} to ${limitMaximum}`;

@@ -1,4 +1,4 @@
-/** Describes resources and operations of the Platform API as data (sections 4.2 and 9). */
+/** Describes resources and operations of the Platform API as data (sections 4.2 and 9 of the specification). */
 import type { TObject, TProperties, TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { exact } from '../shape.ts';
@@ -17,7 +17,7 @@ export const RESOURCE_KINDS = [
 ] as const;
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
-/** Versions from `since` to `last`, both inclusive; by default from the oldest to the newest. */
+/** Range of API versions, both ends inclusive. Default: from the oldest to the newest. */
 export interface Span {
   since?: SupportedCodename;
   last?: SupportedCodename;
@@ -56,7 +56,7 @@ export interface Operation extends Span {
   path: string;
   summary: string;
   tag: string;
-  /** Scopes that a key needs; empty if the platform accepts every key. */
+  /** Scopes that an API key needs; empty if the platform accepts every key. */
   scopes: readonly string[];
   kind?: ResourceKind;
   list?: boolean;
@@ -69,7 +69,7 @@ export interface Operation extends Span {
   answer?: { name: string; schema: TSchema } | 'binary';
 }
 
-/** Derives names from the kind: `config_type` has the schema `ConfigType` and the path `/config_types`. */
+/** Describes a resource; the kind `config_type` implies the schema name `ConfigType` and the path `/config_types`. */
 export const resource = (
   kind: ResourceKind,
   prefix: string,
@@ -108,7 +108,7 @@ export function operationsOn({ kind, collection }: Resource, tag: string, span: 
 
 export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
 
-/** Refuses unknown fields, so that a client notices a misspelt optional field. */
+/** Body of a request; refuses unknown fields, so that a client notices a misspelt optional field. */
 export const body = exact;
 
 export const fieldsIn = <P extends TProperties>(

@@ -1,4 +1,4 @@
-/** Releases: a version of the software together with the config schemas it needs. */
+/** Releases: versions of software, each with the config schemas that the software needs. */
 import type { Static, TObject } from 'typebox';
 import { nullable, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';
