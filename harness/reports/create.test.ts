@@ -77,7 +77,7 @@ test('a place that cannot be written is refused before the run', () => {
   for (const [specs, words] of [
     [[`html=${join(file, 'report.html')}`], /cannot write .*report.html/],
     [[`json=${folder}`], /is a folder/],
-    // The system reports the file as writable, although writing fails.
+    // `/proc` reports the file as writable, although writing fails.
     [['json=/proc/report.json'], /cannot write \/proc\/report.json/],
     [[`json=${twice}`, `ctrf=${twice}`], /another report goes to .*twice.json already/],
   ] as const)

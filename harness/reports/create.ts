@@ -1,4 +1,4 @@
-/** Makes reporters from `--report FORMAT[=FILE]`. */
+/** Creates reporters from the options `--report FORMAT[=FILE]`. */
 import type { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { ctrfFormat } from './ctrf.ts';
@@ -27,12 +27,12 @@ const FORMATS: readonly ReportFormat[] = [
 
 export const REPORT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name);
 
-/** E.g. `pretty, json, … or github, each with =FILE`. */
+/** List of formats for help texts, e.g. `pretty, json, … or github, each with =FILE`. */
 export const REPORT_FORMATS_TEXT = `${REPORT_FORMATS.join(', ').replace(/, (\w+)$/, ' or $1')}, each with =FILE`;
 
 /**
- * If one document goes to stdout, all other reporters write to stderr.
- * @throws UsageError for an unknown format, an unwritable place, or two reports in one place
+ * Creates reporters; if a document goes to stdout, all other reporters write to stderr. Throws UsageError for an
+ * unknown format, an unwritable file, or two reports to the same file.
  */
 export function createReporters(specs: readonly string[], options: ReporterOptions): Reporter[] {
   const wanted = (specs.length === 0 ? [prettyFormat.name] : specs).map(parse);
@@ -69,7 +69,7 @@ function documentReporter(format: DocumentFormat, path: string | undefined, { st
   };
 }
 
-/** Masks before formatting, because the escapes of a format could hide a secret. */
+/** Masks secrets before formatting, because the escapes of a format could hide a secret. */
 function redacting(reporter: Reporter, redactor: Redactor): Reporter {
   return {
     ...reporter,

@@ -10,7 +10,7 @@ import type { DocumentFormat } from './format.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
 
-/** CTRF knows no warnings, so a warning passes; undecided and stale checks are `other`. */
+/** Status of each outcome in CTRF, which has no warnings, so that a warning passes. */
 const STATUS: Record<Outcome, Status> = {
   pass: 'passed',
   warn: 'passed',
@@ -115,7 +115,7 @@ function test(result: CheckResult): Record<string, unknown> {
   };
 }
 
-/** UUID of version 8 (RFC 9562), made from the report alone, so that equal reports have equal ids. */
+/** UUID of version 8 (RFC 9562), derived from the report alone, so that equal reports have equal ids. */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -13,7 +13,7 @@ export interface ShownExchange {
 const ROWS = 6;
 const COLUMNS = 160;
 const URL = 200;
-/** Hidden, because every client sends these headers. */
+/** Headers that every client sends; reports hide such headers unless the finding names them. */
 const USUAL = new Set([
   ...['host', 'connection', 'keep-alive', 'user-agent', 'accept-encoding', 'accept-language'],
   ...['content-length', 'transfer-encoding', 'sec-fetch-mode', 'cache-control', 'pragma'],
@@ -67,7 +67,7 @@ const REQUEST_LINES = /^[!-~]{1,20} [!-~]+ HTTP\/\d/gm;
 const problemOf = ({ method, url, error }: Recorded): string | undefined =>
   error?.startsWith(`${method} ${url}: `) === true ? error.slice(`${method} ${url}: `.length) : error;
 
-/** Adds the length; a text that was cut before keeps its original length. */
+/** Cuts a text and appends its number of characters; a text cut before keeps the original number. */
 export const shortened = (text: string, limit: number): string =>
   text.length <= limit
     ? text
@@ -78,7 +78,7 @@ const headersOf = (headers: Readonly<Record<string, string>> = {}, isShown: (nam
     .filter(([name]) => isShown(name.toLowerCase()))
     .map(([name, value]) => printable(`${name}: ${shortened(value, URL)}`).replaceAll('\n', ' '));
 
-/** Tells the header `Date` from the word `date` in a sentence. */
+/** Finds header names in a text; tells the header `Date` from the word `date`. */
 const namedIn =
   (text: string) =>
   (name: string): boolean => {
@@ -110,7 +110,7 @@ interface Row {
   at: number;
 }
 
-/** Breaks lines after spaces, commas and `&` where possible, to keep names whole. */
+/** Breaks lines after spaces, commas and `&` where possible, so that names stay unbroken. */
 function inRows(text: string, columns: number): Row[] {
   const rows: Row[] = [];
   for (let at = 0; at <= text.length; ) {

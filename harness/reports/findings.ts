@@ -1,4 +1,4 @@
-/** Order and wording shared by all reports for people. */
+/** Orders and words findings for all human-readable reports. */
 
 import { printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';

@@ -1,4 +1,4 @@
-/** Types of report formats, and the places that reports are written to. */
+/** Types of report formats, and functions that write reports to files or stdout. */
 import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../common/redact.ts';
 import { type Output, type Paint, painter } from '../common/terminal.ts';
@@ -24,7 +24,7 @@ export interface DocumentFormat {
 
 export interface LiveFormat {
   readonly name: string;
-  /** @param file absolute path that replaces the usual destination */
+  /** `file`: absolute path that replaces the usual destination. */
   reporter(options: ReporterOptions, file: string | undefined): Reporter;
 }
 
@@ -56,7 +56,7 @@ export function writeReport(path: string, text: string, write: typeof writeWhole
   }
 }
 
-/** Reserves a file, or stdout if undefined. Throws UsageError if a different report has the place. */
+/** Reserves a file, or stdout if `file` is undefined, for a report. Throws UsageError if reserved before. */
 export function claimPlace(places: Set<string | undefined>, spec: string, file: string | undefined) {
   const path = file === undefined ? undefined : prepareFile(`--report ${spec}`, file);
   if (places.has(path) && (path === undefined || isOneFile(path)))
@@ -65,7 +65,7 @@ export function claimPlace(places: Set<string | undefined>, spec: string, file: 
   return path;
 }
 
-/** Tries all files at once, so that UsageError is thrown before the work. */
+/** Writer of reports; checks all files at once, so that UsageError comes before the work. */
 export function reportWriter<F extends { readonly name: string }>(
   specs: readonly string[],
   formats: readonly F[],

@@ -32,7 +32,7 @@ test('whatever a target says, the document stays well formed and valid', async (
     fc.string({ unit: anyCharacter }),
     fc.constantFrom(']]>', '<!--', '\u0000', '\uffff', '\ud800', '"\'&<>', '\u001b[31m', '\r\n\t'),
   );
-  // Many texts in one document, because starting the validator takes most of the time.
+  // Puts many texts into one document, because starting the validator takes most of the time.
   await fc.assert(
     fc.asyncProperty(fc.array(nasty, { minLength: 20, maxLength: 40 }), async (texts) => {
       const checks = texts.flatMap((text, index) => [

@@ -1,4 +1,4 @@
-/** GitHub Actions: annotations on standard output, and the summary of the job. */
+/** Reporter for GitHub Actions: annotations on standard output, and a summary of the job. */
 import { appendFileSync } from 'node:fs';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
@@ -17,10 +17,10 @@ import { type LiveFormat, writeReport } from './format.ts';
 import { markdownReport } from './markdown.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 
-/** GitHub shows 10 annotations of a kind per step, and drops further ones silently. */
+/** Maximum number of annotations of a kind per step; GitHub drops further annotations silently. */
 const LIMIT = 10;
 
-/** `file` replaces `$GITHUB_STEP_SUMMARY`. */
+/** Writes the summary to `file` instead of `$GITHUB_STEP_SUMMARY` if `file` is given. */
 export const githubFormat: LiveFormat = {
   name: 'github',
   reporter: ({ stdout, env }, file) => ({
@@ -33,7 +33,7 @@ export const githubFormat: LiveFormat = {
   }),
 };
 
-/** Errors, then warnings, then the verdict. A blocked check only warns, because no requirement failed. */
+/** Annotations: errors, then warnings, then the verdict. A blocked check only warns, because no requirement failed. */
 export function annotations(report: Report): string[] {
   const annotation = (group: FindingGroup): Annotation => [titleOf(group.lead), words(group)];
   const failsByIt = ({ lead }: FindingGroup): boolean => lead.fails_by !== undefined;

@@ -1,4 +1,4 @@
-/** HAR 1.2 with a page for each finding; exchanges record no time, so every time is the start of the run. */
+/** Writes HAR 1.2 with a page for each finding; every time is the run's start, because exchanges record no time. */
 import { harEntry } from '../client/har-entry.ts';
 import { printableJson } from '../common/terminal.ts';
 import type { Report } from '../runner/types.ts';

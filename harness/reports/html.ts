@@ -1,4 +1,4 @@
-/** Report as one HTML file, which loads nothing and is readable without its script. */
+/** Report as one HTML file, which loads no other file and is readable without its script. */
 
 import type { Mark, MarkKind } from '../client/timeline.ts';
 import { ticks } from '../common/axis.ts';
@@ -59,7 +59,7 @@ interface Lane {
   marks: Mark[];
 }
 
-/** Draws lanes and, for screen readers, lists the same marks; empty below two marks. */
+/** Draws marks in lanes, and lists the marks for screen readers; empty for fewer than two marks. */
 export function timelineOf(marks: readonly Mark[]): Markup {
   if (marks.length < 2) return NOTHING;
   const from = Math.min(...marks.map(({ at_ms }) => at_ms));
@@ -206,7 +206,7 @@ function coverage(report: Report): Markup {
 
 const present = (report: Report): Outcome[] => BY_WEIGHT.filter((outcome) => report.summary[outcome] > 0);
 
-/** Hidden, because the search works only with the script, which shows the form. */
+/** Search form, hidden until the page's script runs, because the search needs the script. */
 const SEARCH = html`<form class="search" role="search" hidden>
 <label>Search <input type="search" placeholder="id, words of a requirement, a header, a body …"></label>
 <output aria-live="polite"></output></form>`;
@@ -327,7 +327,7 @@ ${followers(consequences)}${held(blocked)}</div></details>
 `;
 }
 
-/** A browser opens the closed element around an anchor, even without a script. */
+/** Link target; a browser opens the closed element around an anchor, even without a script. */
 const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
 
 function clause({ clause: quoted, section: number }: CheckResult): Markup {

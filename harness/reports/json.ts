@@ -1,4 +1,4 @@
-/** JSON report: the data of the run, unchanged. Its shape is published as `fixtures/schemas/report.schema.json`. */
+/** JSON report: the data of the run, unchanged; published schema: `fixtures/schemas/report.schema.json`. */
 
 import { MARK_KINDS } from '../client/timeline.ts';
 import { printableJson } from '../common/terminal.ts';
@@ -212,7 +212,7 @@ export const jsonReportShape = objectShape(
   { title: 'Muster JSON report' },
 );
 
-/** Throws UsageError with the file. */
+/** Reads a JSON file. Throws UsageError with the file if reading or parsing fails. */
 export function readJson(file: string): unknown {
   let text: string;
   try {
@@ -230,7 +230,7 @@ export function readJson(file: string): unknown {
 export const looksLikeReport = (value: unknown): value is ReportLike =>
   isRecord(value) && Array.isArray(value['checks']) && value['checks'].every(isNamedResult);
 
-/** Throws UsageError with the file and the first invalid members. */
+/** Checks the shape of a report. Throws UsageError with the file and the first invalid members. */
 export function reportFrom(value: ReportLike, file: string): Report {
   if (jsonReportShape.is(value)) return value as unknown as Report;
   const problems = jsonReportShape.problems(value).slice(0, SHOWN);

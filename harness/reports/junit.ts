@@ -1,6 +1,6 @@
 /**
- * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite per section, a case per check.
- * A run that decided too little adds an error, because CI servers show skipped cases as green.
+ * JUnit XML (github.com/testmoapp/junitxml): a suite per section, a case per check. A run that decided too little adds
+ * an error, because CI servers show skipped cases as green.
  */
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
@@ -127,12 +127,12 @@ function totals(checks: readonly CheckResult[], undecided = 0): Record<string, s
   };
 }
 
-/** UTC without an offset, as readers of JUnit expect. */
+/** Start of the run in UTC without an offset, as readers of JUnit expect. */
 const stamp = (report: Report): string => report.started_at.slice(0, 19);
 
 const xmlText = (text: string): string => escapeText(writable(text));
 
-/** Keeps line breaks, which an XML parser otherwise turns into spaces. */
+/** Escapes line breaks and tabs in attributes, which an XML parser otherwise turns into spaces. */
 const xmlAttribute = (text: string): string =>
   escapeAttribute(writable(text)).replaceAll('\n', '&#10;').replaceAll('\t', '&#9;');
 

@@ -31,7 +31,7 @@ import {
 } from './findings.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 
-/** Maximum number of characters; GitHub drops a summary above 1 MiB. */
+/** Maximum number of characters in a report; GitHub drops a summary above 1 MiB. */
 const LIMIT = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
@@ -148,7 +148,7 @@ function grouped(heading: string, checks: readonly CheckResult[], outcome: Outco
   ];
 }
 
-/** Puts text of a target on one line, without markup or mentions of users. */
+/** Puts a target's text on one line, without Markdown markup or mentions of users. */
 function cell(text: string): string {
   return escapeText(printable(text))
     .replaceAll(/[\\`*_[\]|#~!]/g, (character) => `\\${character}`)

@@ -120,7 +120,7 @@ export function findingLines(
   ];
 }
 
-/** Leaves commands unwrapped, so that a copy is whole. */
+/** Lines that repeat a finding; commands stay unwrapped, so that a user can copy each command. */
 function repeating(result: CheckResult, paint: Paint, most: number): string[] {
   const line = tryLine(result);
   const script = scriptLines(result);

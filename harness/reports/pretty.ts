@@ -91,7 +91,7 @@ export class Progress {
     this.#area.clear();
   }
 
-  /** E.g. `41 of 88 · 1 failed · waiting for device.events.long-lived (31 s), …`. */
+  /** Text of the progress line, e.g. `41 of 88 · 1 failed · waiting for device.events.long-lived (31 s), …`. */
   line(columns = this.#output.columns ?? 80): string {
     const counted = (['fail', 'blocked'] as const).map((outcome) => {
       const count = this.#ended.filter((ended) => ended === outcome).length;
@@ -199,7 +199,7 @@ const printableReport = ({ checks, unreachable, ...report }: Report): Report => 
   checks: checks.map(printableResult),
 });
 
-/** Leaves bodies and counterexamples to their renderers, which escape more than control characters. */
+/** Escapes a result except bodies and counterexamples, whose renderers escape more than control characters. */
 const printableResult = ({ exchanges, counterexample, ...result }: CheckResult): CheckResult => ({
   ...printableValue(result, printableLine),
   ...Object.fromEntries(LINES.flatMap((name) => (result[name] === undefined ? [] : [[name, printable(result[name])]]))),
@@ -240,7 +240,7 @@ function watched({ watched: seen }: Report, { paint, columns }: PrettyOptions): 
   ];
 }
 
-/** Leaves commands unwrapped, so that a copy is whole. */
+/** Report of an unreachable target; commands stay unwrapped, so that a user can copy each command. */
 function unreachableBlocks(report: Report, options: PrettyOptions): string[][] {
   const [why = '', ...hints] = printable(report.unreachable ?? '').split(/ (?=Try: )/);
   return [

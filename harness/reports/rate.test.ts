@@ -1,4 +1,4 @@
-/** Every report shows the failure rate of a finding in the same words. */
+/** Tests that every report shows the failure rate of a finding in the same words. */
 import { expect, it } from 'vitest';
 import { rateInWords } from '../runner/attempts.ts';
 import type { Rate, Report } from '../runner/types.ts';

@@ -1,6 +1,6 @@
 /**
- * SARIF 2.1.0 (OASIS) for code scanning, where `primaryLocationLineHash` identifies an alert across runs.
- * Results are problems only; checks without an answer are notifications.
+ * Writes SARIF 2.1.0 (OASIS) for code scanning, which tracks alerts by `primaryLocationLineHash`. Lists problems as
+ * results, and checks without an answer as notifications.
  */
 import { createHash } from 'node:crypto';
 import { defined } from '../common/defined.ts';
@@ -81,7 +81,7 @@ function resultOf(check: CheckResult, { api }: Report, ruleIndex: number): objec
     message: { text: findingText(check) },
     locations: [
       {
-        // Code scanning needs a file for each alert, so a fixed name of the API stands in.
+        // Names a fixed file for the API, because code scanning needs a file for each alert.
         physicalLocation: { artifactLocation: { uri: `muster/${api}` }, region: { startLine: 1 } },
         logicalLocations: [{ fullyQualifiedName: id, kind: 'resource' }],
       },

@@ -1,4 +1,4 @@
-/** Reports for code scanning (SARIF), for older CI (TAP) and for tools that resend requests (HAR). */
+/** Tests reports for code scanning (SARIF), for older CI (TAP) and for tools that resend requests (HAR). */
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { harFormat } from './har.ts';

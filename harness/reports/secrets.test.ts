@@ -15,7 +15,7 @@ import { temporaryFolder } from '../targets/testing/places.ts';
 import { createReporters, REPORT_FORMATS } from './create.ts';
 import { sampleFailure, sampleReport } from './testing/samples.ts';
 
-/** Characters that HTML, XML, JSON, URLs, Markdown and shells escape in different ways. */
+/** Secret whose characters HTML, XML, JSON, URLs, Markdown and shells escape in different ways. */
 const SECRET = `s3cr3t/k+y="'<&>%\\|~é`;
 const FORMS = [
   SECRET,

@@ -1,4 +1,7 @@
-/** TAP 14 (testanything.org). A run that decided too little adds a failed point, because skipped points are green. */
+/**
+ * Writes TAP 14 (testanything.org). A run that decided too little adds a failed point, because skipped points are
+ * green.
+ */
 import { printable } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
@@ -49,5 +52,5 @@ function written({ isOk, name, skip, detail }: Point, number: number): string[] 
 
 const block = (text: string): string => printable(text).replaceAll(/^/gm, '    ');
 
-/** On one line, with TAP's special characters `\` and `#` escaped. */
+/** Text on one line, with TAP's special characters `\` and `#` escaped. */
 const line = (text: string): string => printable(text).replaceAll(/\s+/g, ' ').replaceAll(/[\\#]/g, '\\$&').trim();

@@ -1,4 +1,4 @@
-/** No report format passes on characters that command a terminal or disguise text. */
+/** Tests that no report format passes on characters that command a terminal or disguise text. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -12,7 +12,7 @@ import { fullReports, poisoned, sampleFailure, sampleReport } from './testing/sa
 
 const folder = temporaryFolder();
 
-/** Listed one by one, because the tested code names the characters by their Unicode properties. */
+/** Lists code points one by one, because the tested code selects characters by Unicode properties. */
 const FORBIDDEN = [
   ...Array.from({ length: 0x20 }, (_, code) => code).filter((code) => code !== 9 && code !== 10),
   ...Array.from({ length: 0x21 }, (_, index) => 0x7f + index),

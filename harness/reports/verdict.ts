@@ -14,7 +14,7 @@ export interface Verdict extends Headline {
   kind: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'INTERRUPTED' | 'NO FAILURE FOUND';
 }
 
-/** States the verdict: nothing about undecided checks, and conformance only to the named profile. */
+/** Verdict that says nothing about undecided checks, and claims conformance only to the named profile. */
 export function verdict(report: Report): Verdict {
   const { summary, interrupted, narrowed_by: narrowed, profile, profile_coverage: decidedOf } = report;
   const bad = (kind: Verdict['kind'], meaning: string): Verdict => ({ kind, word: kind, good: false, meaning });
@@ -136,7 +136,7 @@ function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>)
   return { word, good: gone.length === ids.length, meaning: meaning.join('; ') };
 }
 
-/** E.g. `28 of 88 checks decided: 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
+/** Coverage in words, e.g. `28 of 88 checks decided: 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
 export function decided(coverage: Coverage): string {
   const { checks, decided: count, undecided } = coverage;
   const reasons = reasonsOf(undecided);
@@ -154,7 +154,7 @@ export const isUndriven = ({ undecided }: Coverage): boolean =>
 export const toneOf = ({ coverage }: Report, { good }: Headline): 'pass' | 'warn' | 'fail' =>
   good ? (isUndriven(coverage) ? 'warn' : 'pass') : 'fail';
 
-/** Undefined where coverage distracts: for an unreachable target or a replay. */
+/** Coverage in words; undefined for a replay, or for an unreachable target without failures. */
 export const coverageLine = (report: Report): string | undefined =>
   showsCoverage(report) ? decided(report.coverage) : undefined;
 

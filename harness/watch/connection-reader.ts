@@ -81,7 +81,7 @@ export class ConnectionReader {
     this.#at = at;
     if (from === 'client') this.#clientLeft = true;
     if (this.#over) return;
-    // A client that ends its side may still wait for an answer.
+    // Keeps the exchange open, because a client that ends its side may still wait for an answer.
     if (from === 'client' && how === 'end' && !this.#lost) this.#parsers.client.end(at);
     else {
       if (!this.#lost) this.#broken(from, how, at);

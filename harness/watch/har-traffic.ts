@@ -23,7 +23,7 @@ interface Entry {
   origin: string;
 }
 
-/** Creator of HAR files in Chromium, which omits the headers LEFT_OUT by default. */
+/** Creator of HAR files from Chromium, which by default leaves out the headers of LEFT_OUT. */
 const CHROMIUM = 'WebInspector';
 const LEFT_OUT = ['authorization', 'cookie'];
 
@@ -32,8 +32,8 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /**
- * Returns the document's gaps in words; undefined if the document is no HAR. `origin` selects the server to judge;
- * throws UsageError for several servers without `origin`.
+ * Converts a HAR document and returns its gaps in words, or undefined for other documents. `origin` selects the server;
+ * without `origin`, a HAR of several servers throws UsageError.
  */
 export function trafficOfHar(
   document: unknown,
@@ -57,7 +57,7 @@ export function trafficOfHar(
     );
   const known = origin === undefined ? read : read.filter((entry) => entry.origin === origin);
   const steps = known.flatMap((entry, index) => stepsOf(entry, index + 1));
-  // Ordered by time, since exchanges of several connections overlap.
+  // Sorts the steps by time, because exchanges of several connections overlap.
   for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
   const count = (what: string, entries: number): string[] => (entries === 0 ? [] : [`${what}: ${entries}`]);
   const of = (is: (entry: Entry) => boolean): number => known.filter(is).length;
@@ -100,7 +100,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
   const status = Number(response['status'] ?? 0);
   const type = textOf(content['mimeType']) ?? '';
   const fields = pairsOf(response['headers']);
-  // Some tools omit headers, but give the content type.
+  // Adds the content type, because some tools omit headers.
   const received: Pairs = typeOf(fields) === '' && type !== '' ? [...fields, ['content-type', type]] : fields;
   const name = textOf(entry['connection']);
   const connection = name === undefined ? numbers.size + 1 : (numbers.get(name) ?? numbers.size + 1);
@@ -118,13 +118,13 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     status: Number.isInteger(status) ? status : 0,
     received,
     text: text || emptyText(content['size'], received),
-    // Reports of Muster shorten answers, so the ends of exchanges are unseen.
+    // Muster's own reports shorten answers, so the end of an exchange in a report is unknown.
     ended: isOwn ? 'unseen' : endOf(status, received, entry['_error']),
     origin: url.origin,
   };
 }
 
-/** HAR makes the body optional, so size and headers tell an empty body from a missing body. */
+/** Body of a request; HAR makes the body optional, so size and headers tell an empty body from a missing body. */
 function bodyOf({ postData, bodySize }: Fields, sent: Pairs): Body | undefined {
   const text = textOf(fieldsOf(postData)['text']) || (postData === undefined ? emptyText(bodySize, sent) : undefined);
   return text === '' ? undefined : known(text);
@@ -135,7 +135,7 @@ const emptyText = (size: unknown, headers: Pairs): string | undefined => {
   return size === 0 && length === '0' && coding === undefined ? '' : undefined;
 };
 
-/** HAR does not record who ended a stream, or whether the stream ended. */
+/** End of an exchange; HAR records neither who ended an event stream nor whether the stream ended. */
 const endOf = (status: number, received: Pairs, error: unknown): Ended =>
   status === 0 || isEventStream(status, received) || (typeof error === 'string' && error !== '') ? 'unseen' : 'whole';
 
@@ -148,7 +148,7 @@ const hasOneOf = (names: readonly string[], headers: Pairs): boolean =>
 const pairsOf = (value: unknown): Pairs =>
   (Array.isArray(value) ? value : []).flatMap((each: unknown) => {
     const { name, value: text } = fieldsOf(each);
-    // HTTP/2 has pseudo-header fields that begin with a colon.
+    // Skips pseudo-header fields of HTTP/2, which begin with a colon.
     return typeof name === 'string' && typeof text === 'string' && !name.startsWith(':') ? [[name, text] as const] : [];
   });
 
@@ -173,7 +173,7 @@ function stepsOf(entry: Entry, exchange: number): { at: number; step(take: TakeT
   ];
 }
 
-/** A missing body counts as cut, so that no rule judges the body. */
+/** Body from a HAR text; a missing text counts as a cut body, which no rule judges. */
 const known = (text: string | undefined): Body =>
   text === undefined ? { size: 0, cut: { sha256: '' } } : { text, size: Buffer.byteLength(text) };
 

@@ -1,16 +1,19 @@
-/** Carries watched traffic to the judging thread; stops judging connections above memory or processor limits. */
+/** Sends watched traffic to the judging thread; stops judging connections above limits of memory or processor time. */
 import { Batch, type Observation } from './batch.ts';
 import { JudgeWorker, type JudgeWorkerOptions } from './judge-worker.ts';
 import type { Concluded } from './judging.ts';
 import type { Ending, Side, Tap } from './relay.ts';
 
-/** Share of a processor; a busier judge drops the busiest connections, so that traffic has processor time. */
+/** Maximum share of a processor for the judging thread, which must leave processor time to the traffic. */
 const MOST_BUSY = 0.125;
-/** Milliseconds of processor time for the thread's warm-up, which says nothing about the cost of traffic. */
+/** Milliseconds of processor time for the thread's warm-up, which the load measurement ignores. */
 const WARM_UP_MS = 1000;
 /** Milliseconds between load measurements; a short burst ends within one interval. */
 const LOOK_MS = 500;
-/** Milliseconds and bytes of a batch: waking the thread per exchange costs more, and larger batches delay traffic. */
+/**
+ * Maximum age (milliseconds) and size (bytes) of a batch; small batches wake the thread often, large batches delay
+ * traffic.
+ */
 const TOGETHER_MS = 2;
 const FULL_BATCH = 256 * 1024;
 const MIB = 1024 * 1024;
@@ -103,7 +106,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#recent = [];
   }
 
-  /** Drops the busiest connections first, as idle event streams cost little. */
+  /** Stops judging the busiest connections first, because idle event streams cost little. */
   #shed(part: number): void {
     let left = Math.ceil(part * this.#recent.reduce((sum, { recent }) => sum + recent, 0));
     for (const { connection, recent } of this.#recent.toSorted((one, other) => other.recent - one.recent)) {

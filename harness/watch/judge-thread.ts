@@ -18,8 +18,8 @@ export type ToThread =
 
 export type FromThread =
   /**
-   * Confirms a message. `spentMs`: milliseconds of processor time of the thread, if Node reports it; `broken`:
-   * violations by check id.
+   * Confirms a message. `spentMs`: milliseconds of the thread's processor time, if Node reports the time; `broken`:
+   * number of violations by check id.
    */
   | { kind: 'taken'; spentMs: number | undefined; broken?: Readonly<Record<string, number>> }
   | { kind: 'found'; id: string; judged: PlainJudged; requirement?: Pick<Requirement, 'level' | 'text'> }
@@ -52,7 +52,7 @@ export function serveJudge(
   const telling = isShown ? setInterval(tell, TELLING_MS) : undefined;
   let isOver = false;
   port?.on('message', (message: ToThread) => {
-    // The recording is closed, so later messages are dropped.
+    // Drops messages after the end, because the recording is closed.
     if (isOver) return;
     if (message.kind === 'batch') {
       serving.take(message);
@@ -78,7 +78,7 @@ export function serveJudge(
 
 const LESS_URGENT = 5;
 
-/** Linux keeps priorities by thread; a lower priority lets traffic go first. */
+/** Lowers the thread's priority, so that traffic goes first; only Linux has priorities by thread. */
 function yieldToTraffic(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
@@ -90,7 +90,7 @@ function yieldToTraffic(): void {
 
 const MOST_PENDING = 8 * 1024 * 1024;
 
-/** Records each batch before judging, so that traffic that breaks the judge can be replayed. */
+/** Parses batches, and records traffic before judging, so that traffic that breaks the judge can be replayed. */
 class Serving {
   readonly #judge: TrafficJudge;
   readonly #keeping: RecordingSink | undefined;
@@ -138,7 +138,7 @@ class Serving {
   }
 }
 
-/** Milliseconds of processor time of the thread; undefined in older versions of Node. */
+/** Milliseconds of the thread's processor time; undefined in older versions of Node. */
 function spentMs(): number | undefined {
   const usage = process.threadCpuUsage?.();
   return usage && (usage.user + usage.system) / 1000;

@@ -1,9 +1,9 @@
-/** Parent's side of the judging thread: messages, end, and share of a processor. */
+/** Starts the judging thread, exchanges messages with the thread, and measures its processor time. */
 import { Worker } from 'node:worker_threads';
 import type { FromThread, LiveFigures, ToThread } from './judge-thread.ts';
 import type { Concluded, PlainJudged } from './judging.ts';
 
-/** MiB of heap; the thread's bounded state needs less. */
+/** Maximum number of MiB in the thread's heap; the thread's bounded state needs less. */
 const HEAP_MB = 512;
 const CONCLUDING_MS = 30_000;
 
@@ -47,7 +47,7 @@ export class JudgeWorker implements AsyncDisposable {
   }
 
   get spentMs(): number {
-    // Some versions of Node report no processor time by thread, but active time of the event loop.
+    // Falls back to active time of the event loop, because some versions of Node report no processor time by thread.
     return this.#spent ?? this.#worker.performance.eventLoopUtilization().active;
   }
 

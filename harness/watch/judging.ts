@@ -36,25 +36,25 @@ export interface JudgeOptions {
   checks: readonly { readonly id: string; readonly rule?: () => Rule }[];
   place: ServerAddress;
   found(id: string, judged: PlainJudged): void;
-  /** Also counts repeated violations; then only `found` reports the first violation. */
+  /** True to count repeated violations, too; `found` still reports only the first violation. */
   counts?: boolean;
   chosen?: ReadonlySet<string>;
 }
 
 const WHO = 'traffic';
-/** Number of credentials masked in any encoding; further credentials are masked only unencoded. */
+/** Maximum number of credentials masked in every encoding; further credentials are masked only unencoded. */
 const MOST_SECRETS = 20;
 const LONGEST_SECRET = 1000;
-/** Number of reasons counted; a peer may cause any number. */
+/** Maximum number of distinct reasons counted; a peer may cause any number. */
 const MOST_REASONS = 50;
 const LONGEST_REASON = 200;
-/** Headers that rules read; further headers must not stay in memory with remembered requests. */
+/** Request headers that rules read; remembered requests keep no further headers, to save memory. */
 const READ = new Set([
   ...['accept', 'authorization', 'content-type', 'cookie', 'last-event-id', 'user-agent', 'x-api-key'],
   ...DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase()),
 ]);
 const READ_OF_ANSWERS = new Set(['content-type', 'date', 'retry-after']);
-/** Characters; no client of the API sends a longer address or header. */
+/** Maximum number of characters in an address or header; no client of the API sends more. */
 const LONGEST_READ = 8192;
 const LONGEST_FIELD = 2000;
 const LONGEST_AGENT = 300;
@@ -105,7 +105,7 @@ export class TrafficJudge {
     else if (traffic.kind === 'request') this.#request(traffic);
     else if (traffic.kind === 'closed') this.#closed(traffic.connection);
     else if (traffic.kind === 'lost') {
-      // Rules treat a lost connection as open, because its end is unknown.
+      // Forgets a lost connection without closing it; rules treat the connection as open, because its end is unknown.
       this.#connections.delete(traffic.connection);
       count(this.seen.lost, this.#reason(traffic.why));
     } else if (traffic.kind === 'refused')
@@ -116,7 +116,7 @@ export class TrafficJudge {
     }
   }
 
-  /** Formats only the first finding, as formatting takes longer than judging. */
+  /** Reports a violation; formats only the first finding, because formatting takes longer than judging. */
   #ended(id: string, judged: RuleOutcome): void {
     if (judged.broken !== undefined) this.broken[id] = (this.broken[id] ?? 0) + 1;
     if (judged.fault !== undefined || this.broken[id] === 1) this.#options.found(id, this.#plain(judged));
@@ -213,7 +213,7 @@ export class TrafficJudge {
     this.#happened({ kind: 'over', asked, request, over });
   }
 
-  /** Skips ordinary words, as masking them everywhere makes output unreadable. */
+  /** Masks a secret, except an ordinary word, because masking ordinary words makes output unreadable. */
   #keepSecret(secret: string): void {
     if (isOrdinary(secret) || this.#secrets.has(secret)) return;
     this.redactor.addWord(secret);
@@ -253,7 +253,7 @@ export class TrafficJudge {
   }
 }
 
-/** Copies the text, as a slice keeps the whole text in memory. */
+/** Copies the text, because a slice keeps the whole text in memory. */
 const own = (text: string): string => Buffer.from(text).toString();
 const beginning = (text: string | undefined): string | undefined =>
   text === undefined || text.length <= LONGEST_SHOWN ? text : own(text.slice(0, LONGEST_SHOWN));
@@ -274,7 +274,7 @@ const shownOf = (fields: Fields): Fields =>
       );
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
-/** Identity of a client, hashed because rules remember many and must hold no secret. */
+/** Identity of a client as a hash, because rules remember many clients and must hold no secret. */
 const clientOf = ({ 'user-agent': agent, 'x-api-key': key, authorization, ...rest }: Fields): string =>
   hashOf(JSON.stringify([agent, key, authorization, ...FORWARDING.map((name) => rest[name])]));
 /** Headers of a proxy, which sends requests of many clients on one connection. */
@@ -291,7 +291,7 @@ interface Asking {
   readonly shown: Fields;
 }
 
-/** Equal headers are one object, so results are cached by object. */
+/** Caches a result for each header object, because equal headers are the same object. */
 function readOnce<T extends object>(read: (fields: Pairs) => T): (fields: Pairs) => T {
   const known = new WeakMap<Pairs, T>();
   return (fields) => {

@@ -1,11 +1,11 @@
-/** Keeps a body completely up to a bound, otherwise its beginning and a hash of the whole. */
+/** Keeps a whole body up to 4 MiB; of a larger body, keeps the beginning and a hash. */
 import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
 import { CODINGS } from '../client/codings.ts';
 import { Bytes } from '../common/bytes.ts';
 import type { Body } from './traffic.ts';
 
-/** Bytes; ten times a usual page of 100 items. */
+/** Maximum number of bytes in a completely kept body, ten times a usual page of 100 items. */
 const MOST_KEPT = 4 * 1024 * 1024;
 const BEGINNING = 64 * 1024;
 
@@ -59,7 +59,7 @@ export class KeptBody {
 
 function readable(bytes: Buffer): Pick<Body, 'text' | 'base64'> {
   const text = bytes.toString('utf8');
-  // The beginning of a text may end within a character; UTF-16 is full of NULs.
+  // Accepts text that is cut within its last character; refuses UTF-16, which is full of NULs.
   const isText = !text.includes('\0') && (isUtf8(bytes) || !text.slice(0, -1).includes('\ufffd'));
   return isText ? { text } : { base64: bytes.toString('base64') };
 }

@@ -1,4 +1,4 @@
-/** Form of a recording: lines of JSON, first a head, then traffic without secrets. */
+/** Format of a recording: lines of JSON, first a head, then traffic without secrets. */
 
 import type { Pairs } from '../common/http-parser.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
@@ -15,7 +15,7 @@ export interface RecordingHead {
   part: number;
 }
 
-/** Bodies that are no text may hold a secret, so they are dropped. */
+/** Traffic without secrets; drops binary bodies, which may hold a secret. */
 export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Traffic {
   if (traffic.kind === 'request')
     return {
@@ -44,7 +44,7 @@ export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Tra
 const headersWithout = (headers: Pairs, redactor: TrafficRedactor): Pairs =>
   headers.map(([name, value]) => [name, redactor.header(name, value)]);
 
-/** Masks the lines of data as one body, and other fields as headers. */
+/** Masks the data lines of an event as one body, and all other fields as headers. */
 function fieldsWithout(fields: Pairs, redactor: TrafficRedactor): Pairs {
   const data = fields.flatMap(([name, value]) => (name === 'data' ? [value] : []));
   const masked = redactor.body(data.join('\n'), false).split('\n').values();

@@ -15,10 +15,10 @@ export interface RecordOptions {
   trouble(why: string): void;
 }
 
-/** Characters per write; a system call for each line costs more than the line. */
+/** Number of characters written together, because a system call for each line is slow. */
 const MOST_TOGETHER = 65_536;
 
-/** Throws the system's error if the file cannot be made. */
+/** Records traffic in a file. Throws the system's error if the file cannot be created. */
 export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions): RecordingSink {
   const file = new RecordFile(path, limit, (part) => `${printableJson({ ...head, part })}\n`);
   let lines = '';
@@ -57,7 +57,7 @@ export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions
 /** Number of rotated files; `FILE.1` is the newest. */
 const ASIDE = 4;
 
-/** Throws Error for devices, pipes and links, which rotation must not rename. */
+/** Throws Error for devices, pipes and links at the recording's paths, which rotation must not rename. */
 export function expectFiles(path: string): void {
   const names = [path, ...Array.from({ length: ASIDE }, (_, index) => `${path}.${index + 1}`)];
   const stranger = names.find((name) => lstatSync(name, { throwIfNoEntry: false })?.isFile() === false);
@@ -68,7 +68,7 @@ class RecordFile {
   readonly #path: string;
   readonly #limit: number;
   readonly #begin: (part: number) => string;
-  /** Undefined once closed, because the descriptor may then belong to a socket. */
+  /** File descriptor; undefined once closed, because the system may reuse the number for a socket. */
   #file: number | undefined;
   #part = 0;
   #size = 0;

@@ -185,7 +185,7 @@ test('a client and a server that cannot agree on TLS are told, each with what to
   ]);
 });
 
-/** Node's error has no message for a name with several addresses. */
+/** Server name with several addresses, for which Node's error has no message. */
 const SEVERAL = {
   host: 'robot.test',
   lookup: (_: string, __: object, found: (error: null, addresses: object[]) => void) =>

@@ -7,10 +7,10 @@ import { isTorn, watchTlsEnd } from './tls-end.ts';
 
 export type Side = 'client' | 'server';
 
-/** `end`: the side sends no more; `cut`: its connection broke. */
+/** `end`: the side sends no more bytes; `cut`: the side's connection broke. */
 export type Ending = 'end' | 'cut';
 
-/** `piece` is reused, so a tap must copy the bytes that it keeps. */
+/** Observer of relayed bytes; must copy the bytes to keep, because the relay reuses `piece`. */
 export interface Tap {
   opened(connection: number): void;
   bytes(connection: number, from: Side, piece: Buffer): void;
@@ -22,14 +22,14 @@ export type Place = { readonly path: string } | { readonly host: string; readonl
 
 export interface Upstream {
   readonly place: Place;
-  /** `ca`: PEM, trusted besides the system's authorities; `servername`: name in the server's certificate. */
+  /** `ca`: trusted certificate authorities as PEM; `servername`: name in the server's certificate. */
   readonly tls?: { readonly ca?: string; readonly servername?: string };
 }
 
 export interface RelayOptions {
   listen: Place;
   tls?: { readonly cert: string; readonly key: string };
-  /** Called for each connection, as an agent may return on another port. Throws if no address is known. */
+  /** Called for each connection, because a restarted agent may have a different port. Throws if no address is known. */
   upstream(): Upstream;
   tap: Tap;
   faulty(error: unknown): void;
@@ -41,7 +41,7 @@ export interface RelayOptions {
 }
 
 const BACKLOG = 4096;
-/** Connections whose server has ended and whose client has not; above the limit, the longest silent is closed. */
+/** Maximum number of connections that a server has ended and a client has not; above, the longest silent is closed. */
 const MOST_LINGERING = 32;
 
 export class Relay implements AsyncDisposable {
@@ -72,14 +72,14 @@ export class Relay implements AsyncDisposable {
     });
   }
 
-  /** Resolves when clients can connect. Rejects with the system's error. */
+  /** Resolves once clients can connect. Rejects with the system's error. */
   static async open(options: RelayOptions): Promise<Relay> {
     const relay = new Relay(options);
     await new Promise<void>((resolve, reject) => {
       relay.#server.once('error', reject);
       relay.#server.listen({ ...options.listen, backlog: BACKLOG }, resolve);
     });
-    // A failed accept, e.g. for lack of descriptors, affects no open connection.
+    // Ignores a failed accept, e.g. for lack of descriptors, which affects no open connection.
     relay.#server.on('error', () => {});
     return relay;
   }
@@ -148,7 +148,7 @@ export class Relay implements AsyncDisposable {
     if (silent === undefined) return;
     const [longest, its] = silent;
     this.#lingering.delete(longest);
-    // Closed before the client, so that a server that still reads sees an end, not a reset.
+    // Closes the server's side first, so that a server that still reads sees an end, not a reset.
     its.destroy();
     longest.destroy();
   }
@@ -168,7 +168,7 @@ export class Relay implements AsyncDisposable {
     source.once('end', () => {
       const isCut = isTorn(source);
       ended(isCut ? 'cut' : 'end');
-      // Only TLS can show an unclean end.
+      // Passes on an unclean end to TLS only, because only TLS can show an unclean end.
       if (isCut && sink instanceof tls.TLSSocket) tear(sink);
       else sink.end();
     });
@@ -207,7 +207,8 @@ export class Relay implements AsyncDisposable {
 }
 
 /**
- * A limit of this machine comes first, as the server is not at fault. Node names the address only for failed connects.
+ * Reason of a failed connection; a limit of this machine comes first, because the server is then not at fault. Node
+ * names the address only in errors of `connect`.
  */
 const whyOf = (error: Error): string =>
   limitIn(error) ?? ('syscall' in error && error.syscall === 'connect' ? error.message : notConnected(error).message);
@@ -223,7 +224,7 @@ function tear(socket: Socket): void {
   socket.write('', () => socket.destroy());
 }
 
-/** Only TCP has resets; other sockets are destroyed. */
+/** Resets a TCP connection; destroys other sockets, because only TCP has resets. */
 function reset(socket: Socket): void {
   if (socket.destroyed) return;
   try {

@@ -11,17 +11,20 @@ export interface ReplayResult {
 }
 
 const MOST_SHOWN = 80;
-/** Longest line in characters, as large as a HAR may be; bodies of a recording have at most 4 MiB. */
+/** Maximum number of characters in a line; a HAR document may be a single line. */
 const MOST_IN_LINE = 64 * 1024 * 1024;
 const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
-/** Undefined for any other file. Throws UsageError for an unreadable file. */
+/** Head of a recording; undefined for any other file. Throws UsageError for an unreadable file. */
 export async function recordingHead(path: string): Promise<RecordingHead | undefined> {
   for await (const line of linesOf(path)) return headIn(parsed(line));
   return undefined;
 }
 
-/** `origin` selects the requests to one server in a HAR. Throws UsageError with the file and the accepted formats. */
+/**
+ * Replays a recording or a HAR, of which `origin` selects a server. Throws UsageError with the file and the accepted
+ * formats.
+ */
 export async function replayTraffic(path: string, take: TakeTraffic, origin?: string): Promise<ReplayResult> {
   return (await recordingHead(path)) === undefined ? replayHar(path, take, origin) : await replayLines(path, take);
 }

@@ -1,4 +1,4 @@
-/** Request of watched traffic as a finding shows it, formatted and masked on demand. */
+/** Request of watched traffic in a finding, formatted and masked on demand. */
 import type { Asked } from '../client/happening.ts';
 import { curlLine } from '../client/request-forms.ts';
 import type { TrafficRedactor } from '../common/redact.ts';

@@ -8,7 +8,7 @@ export const isTorn = (socket: Socket): boolean => torn.has(socket);
 
 export function watchTlsEnd(socket: TLSSocket): TLSSocket {
   const push = socket.push.bind(socket);
-  // Checked at once, because the 'end' event comes after all bytes are read, when the TCP socket may have ended, too.
+  // Checks before the later 'end' event, at which the TCP socket may have ended even after close_notify.
   socket.push = (piece, encoding) => {
     if (piece === null && hasEndedBelow(socket)) torn.add(socket);
     return push(piece, encoding);
@@ -16,7 +16,9 @@ export function watchTlsEnd(socket: TLSSocket): TLSSocket {
   return socket;
 }
 
-/** `readStart` succeeds only on a TCP socket that has ended; after close_notify the TCP socket is still open. */
+/**
+ * True if the TCP socket has ended, because only then `readStart` returns 0; after close_notify the TCP socket is open.
+ */
 function hasEndedBelow(socket: TLSSocket): boolean {
   const { _handle: handle } = socket as unknown as {
     _handle?: { reading?: boolean; _parent?: { readStart?(): number } };

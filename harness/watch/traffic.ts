@@ -1,22 +1,27 @@
-/** Traffic between clients and a server as a sequence, for recordings and the judge. */
+/** Types of observed traffic between clients and a server, for recordings and rules. */
 import type { Pairs } from '../common/http-parser.ts';
 
 export interface Body {
   readonly text?: string;
   readonly base64?: string;
   readonly size: number;
-  /** Set if only the beginning is kept; the hash covers the whole body. */
+  /** Set if only the beginning of the body is kept; the hash covers the whole body. */
   readonly cut?: { readonly sha256: string };
 }
 
-/** `server`, `client`: side that broke off, e.g. a client that leaves an event stream; `unseen`: end unknown. */
+/**
+ * End of an exchange. `server`, `client`: side that broke off, e.g. a client that leaves an event stream; `unseen`:
+ * unknown end.
+ */
 export type Ended = 'whole' | 'server' | 'client' | 'unseen';
 
-/** `at`: milliseconds since 1970, with fractions. */
+/** Step of observed traffic; `at`: milliseconds since 1970, with fractions. */
 export type Traffic =
   | { kind: 'opened'; at: number; connection: number }
   | { kind: 'refused'; at: number; connection: number; why: string }
-  /** `target`: path and query as received; `lacksHeaders`: the recording lacks headers of the request or its answer. */
+  /**
+   * `target`: path and query as received; `lacksHeaders`: the recording lacks headers of the request or of its answer.
+   */
   | {
       kind: 'request';
       at: number;

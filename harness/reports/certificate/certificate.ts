@@ -42,9 +42,9 @@ export interface VerifyOptions {
   own?: OwnSuites;
   digest?: string;
   now?: Date;
-  /** Maximum accepted age of the run in milliseconds. */
+  /** Maximum number of milliseconds since the run began. */
   maxAgeMs?: number;
-  /** Oldest accepted date of requirements (YYYY-MM-DD). */
+  /** Oldest accepted date of the run's requirement set (YYYY-MM-DD). */
   atLeast?: string;
 }
 
@@ -75,10 +75,7 @@ export function ownSuites(version: string, suites: readonly Suite<never>[]): Own
   };
 }
 
-/**
- * @param file content of the file
- * @throws Refused with the first problem
- */
+/** Verifies a certificate, whose text is `file`. Throws Refused with the first problem. */
 export function verifyCertificate(file: string, publicKey: KeyObject, options: VerifyOptions = {}): Statement {
   const payload = openEnvelope(file, publicKey);
   const content = parseSigned(payload.toString('utf8'));
@@ -153,7 +150,7 @@ function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeM
     throw new Refused(`its run began at ${started}, which is to come by the clock of this machine`);
   if (began < written - CLOCK_SLACK_MS)
     throw new Refused(`its run began at ${started}, before its requirements of ${date} were written`);
-  // The last day counts in full in every time zone.
+  // Accepts the last day of validity in every time zone.
   if (now.getTime() >= Date.parse(until) + 2 * CLOCK_SLACK_MS) throw new Refused(`it was valid until ${until}`);
   if (maxAgeMs !== undefined && now.getTime() - began > maxAgeMs)
     throw new Refused(`its run began at ${started}, longer ago than is accepted`);
@@ -161,12 +158,12 @@ function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeM
     throw new Refused(`its requirements are of ${date}, and those of ${atLeast} or later are asked for`);
 }
 
-/** Released requirement sets never change, so all versions of Muster agree on their digests. */
+/** Compares digests of requirement sets, which all versions of Muster share, because released sets never change. */
 function sameRequirements({ predicate: { configuration, muster } }: Statement, own: OwnSuites): void {
   const { api, requirements_version: date } = muster;
   const named = configuration.find(({ name }) => name === requirementsName(api, date));
   const here = own.requirementsDigest(api, date);
-  // Sets are only added, so a missing date before the newest set never existed.
+  // Refuses an unknown date before the newest set, because no version of Muster removes a set.
   if (here === undefined && date <= own.newestRequirements) throw new Refused(`there are no requirements of ${date}`);
   if (named !== undefined && here !== undefined && here !== `sha256:${named.digest.sha256}`) {
     throw new Refused(`its requirements are not those of ${date}: sha256:${named.digest.sha256}, here ${here}`);
@@ -200,7 +197,7 @@ const API_NAMES = {
   client: 'a client',
 };
 
-/** Control that kills Muster's own process, so that the kill needs no proof. */
+/** Kind of control that kills a process which Muster started, so that the kill needs no proof. */
 const OWN_PROCESS = 'process';
 
 export interface Claims {
@@ -376,15 +373,15 @@ font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
 `.markup;
 }
 
-/** Estimated width of a text in pixels; `textLength` fits the text exactly. */
+/** Estimated width of a text in pixels; the attribute `textLength` fits the text into the width. */
 const widthOf = (text: string): number => Math.round(text.length * 6.6) + 12;
 
 export interface Issuer {
-  /** Throws Refused for an incomplete run, and writes nothing then. */
+  /** Throws Refused for an incomplete run, and then writes no file. */
   issue(report: Report): { file: string; keyId: string; result: string; verdict: string };
 }
 
-/** Throws UsageError before the run if the key or the file cannot be used. */
+/** Issuer of certificates. Throws UsageError before the run if the key or the file is unusable. */
 export function certificateIssuer(file: string, keyFile: string | undefined, words: SignersWords = {}): Issuer {
   if (keyFile === undefined)
     throw new UsageError('--certificate needs --key FILE, a private key (`muster keygen FILE` makes one)');

@@ -16,7 +16,7 @@ import { readInputText, whyNot } from '../../common/user-files.ts';
 import { exact, shape } from '../../contract/shape.ts';
 import { Type } from '../../contract/type.ts';
 
-/** Lowercase hex SHA-256 of the public key's SubjectPublicKeyInfo. */
+/** Id of a key: SHA-256 of its SubjectPublicKeyInfo, in lowercase hex. */
 export function keyId(key: KeyObject): string {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   return createHash('sha256')
@@ -24,7 +24,9 @@ export function keyId(key: KeyObject): string {
     .digest('hex');
 }
 
-/** Writes `file` (private, mode 0600) and `file.pub`. Throws UsageError if a file exists. */
+/**
+ * Writes a new private key to `file` (mode 0600) and the public key to `file.pub`. Throws UsageError if a file exists.
+ */
 export function generateKey(file: string): { keyId: string; publicFile: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const publicFile = `${file}.pub`;
@@ -52,7 +54,7 @@ export function readPrivateKey(file: string): KeyObject {
   return read(file, 'private', (pem) => createPrivateKey(pem));
 }
 
-/** Throws UsageError if the file holds no public key; a verifier must never see a private key. */
+/** Throws UsageError unless the file holds a public key; a verifier must never see a private key. */
 export function readPublicKey(file: string): KeyObject {
   return read(file, 'public', (pem) => {
     if (pem.includes('PRIVATE KEY')) throw new Error('it holds a private key, which a verifier should never see');
@@ -80,7 +82,7 @@ function read(file: string, kind: string, make: (pem: string) => KeyObject): Key
   return key;
 }
 
-/** Throws SyntaxError even for a repeated member, because readers disagree on which value counts. */
+/** Parses JSON. Throws SyntaxError even for a repeated member, because readers disagree on which value counts. */
 export function parseStrict(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const twice = repeatedName(text);
@@ -141,7 +143,7 @@ export function sealEnvelope(payload: Buffer, privateKey: KeyObject): string {
   return `${JSON.stringify(made, null, 2)}\n`;
 }
 
-/** Throws Refused unless `publicKey` verifies the only signature. */
+/** Returns the payload. Throws Refused unless `publicKey` verifies the only signature. */
 export function openEnvelope(text: string, publicKey: KeyObject): Buffer {
   const parsed = parseSigned(text);
   if (!envelope.is(parsed)) throw new Refused(`not a DSSE envelope: ${envelope.problems(parsed)[0]?.message ?? ''}`);
@@ -150,7 +152,7 @@ export function openEnvelope(text: string, publicKey: KeyObject): Buffer {
   const payload = bytes(parsed.payload, 'payload');
   const id = keyId(publicKey);
   const [signature, other] = parsed.signatures;
-  // The key id is an optional hint; the signature decides.
+  // Accepts a missing key id, which is an optional hint.
   if (signature === undefined || other !== undefined || (signature.keyid ?? id) !== id) {
     const by = parsed.signatures.map(({ keyid = 'a key without name' }) => keyid).join(', ');
     throw new Refused(`not signed by this key alone: the key is ${id}, the signature says ${by}`);
@@ -171,7 +173,7 @@ export function parseSigned(text: string): unknown {
   }
 }
 
-/** Accepts canonical base64 only, because decoders ignore stray characters. */
+/** Decodes canonical base64 only, because decoders ignore stray characters. */
 function bytes(base64: string, what: string): Buffer {
   const decoded = Buffer.from(base64, 'base64');
   if (decoded.toString('base64') !== base64) throw new Refused(`the ${what} is not in canonical base64`);

@@ -91,7 +91,7 @@ export type Statement = Static<typeof statement.schema>;
 export type Predicate = Statement['predicate'];
 type Own = Predicate['muster'];
 
-/** A certificate counts excused and flaky checks as failed. */
+/** Outcomes that a certificate counts as failed, including excused (`known`) and flaky checks. */
 const FAILED: readonly Outcome[] = ['fail', 'known', 'flaky'];
 
 type Decided = Pick<CheckResult, 'outcome' | 'fails_by'>;
@@ -130,7 +130,9 @@ export function whyNotCertifiable(report: Report): string | undefined {
   return undefined;
 }
 
-/** `validUntil`: last day of validity (UTC). `signer`: name, and place where the key is published. */
+/**
+ * Words of the signer. `validUntil`: last day of validity (UTC); `signer`: name, and place where the key is published.
+ */
 export interface SignersWords {
   validUntil?: string | undefined;
   signer?: string | undefined;
@@ -142,7 +144,7 @@ function lastDay({ started_at: started }: Report): string {
   return day.toISOString().slice(0, 10);
 }
 
-/** Throws Refused if the run cannot be certified. */
+/** Statement about a run. Throws Refused if the run cannot be certified. */
 export function statementOf(report: Report, suites: SuitesDigest, words: SignersWords = {}): Statement {
   const why = whyNotCertifiable(report);
   if (why !== undefined) throw new Refused(`no certificate: ${why}`);
@@ -223,12 +225,12 @@ function subjectDetails(target: TargetDescription): Pick<Own, 'digest_of'> & Par
   };
 }
 
-/** SHA-256 of `{"name":…,"version":…}`, for a subject without a measured file. */
+/** Digest of a subject without a measured file: SHA-256 of `{"name":…,"version":…}`. */
 export function declaredDigest(name: string, version: string): string {
   return createHash('sha256').update(JSON.stringify({ name, version })).digest('hex');
 }
 
-/** Leaves out the evidence, because readers of a certificate cannot repeat the run. */
+/** Verdict on a check without evidence, because readers of a certificate cannot repeat the run. */
 function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: Judged): JudgedCheck {
   return { id, level, section, outcome, ...defined({ reason, in_profile, fails_by, saw: saw && { ...saw } }) };
 }
@@ -252,7 +254,7 @@ function untrueIn({ declarations }: Report): Pick<Own, 'declarations'> {
 export interface SuitesDigest {
   sha256: string;
   files: number;
-  /** `source`: TypeScript of a checkout; `package`: compiled files, whose digest differs. */
+  /** `source`: TypeScript files of a checkout; `package`: compiled files, whose digest differs. */
   form: 'source' | 'package';
 }
 
@@ -261,7 +263,7 @@ const FOLDERS = ['suites', 'harness/runner', 'harness/client', 'harness/contract
 /** Folder above `harness/`: the checkout, or `dist/` in a package. */
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Equals `find … | sort | sha256sum | sha256sum` over the files of the suites, without tests. */
+/** Digest of the suites' files without tests; equals `find … | sort | sha256sum | sha256sum`. */
 export function suitesDigest(root: string = ROOT): SuitesDigest {
   const form = import.meta.filename.endsWith('.ts') ? 'source' : 'package';
   const files = FOLDERS.filter((folder) => existsSync(join(root, folder)))

@@ -1,4 +1,4 @@
-/** Compares reports by requirement, and by choices that the specification leaves open. */
+/** Compares reports: outcomes of requirements, and choices that the specification leaves to implementations. */
 
 import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
@@ -47,14 +47,14 @@ export interface Changes {
 
 type Outcomes = ReadonlySet<Outcome | undefined>;
 const HELD: Outcomes = new Set(['pass', 'fixed']);
-/** A flaky check counts as broken, whatever its last outcome. */
+/** Outcomes that count as broken; a flaky check counts as broken, whatever its last outcome. */
 const BROKEN: Outcomes = new Set(['fail', 'warn', 'known', 'flaky']);
 const DECIDED = HELD.union(BROKEN);
 const OPEN: Outcomes = new Set(['blocked', 'not_applicable', 'undecided', undefined]);
 
 export type Terms = ReadonlyMap<string, Pick<Requirement, 'since' | 'until'>>;
 
-/** @throws UsageError for fewer than two entries, or entries of different APIs */
+/** Compares two or more reports of the same API. Throws UsageError for other reports. */
 export function compare(given: readonly Entry[], terms: Terms = new Map()): Comparison {
   if (given.length < 2) throw new UsageError('there is only one report: give two or more to compare');
   const apis = new Set(given.map(({ api }) => api));
@@ -117,7 +117,7 @@ const tellingOf = (row: RequirementRow): number =>
 export const judgedApart = ({ outcomes }: RequirementRow): boolean =>
   new Set(outcomes.filter((outcome) => DECIDED.has(outcome))).size > 1;
 
-/** E.g. `58 of 90 checks decided by both, 32 by neither`. */
+/** Share of checks that the reports decided, e.g. `58 of 90 checks decided by both, 32 by neither`. */
 export function shareOf({ checks, both, flaky, undecided, undecidedBefore, inOneSet }: Changes): string {
   const alone = undecided.length + undecidedBefore.length;
   return lines(
@@ -158,7 +158,7 @@ function saidOf({ expected, actual, reason, consequence_of }: EntryCheck): Said 
   return Object.keys(said).length === 0 ? undefined : said;
 }
 
-/** A check of a MUST may find a violated SHOULD, so the level of a check varies between reports. */
+/** Strictest level of a requirement; the level varies, because a check of a MUST may find a violated SHOULD. */
 const strictest = (checks: readonly EntryCheck[]): Level =>
   LEVELS.find((level) => checks.some((check) => check.level === level)) ?? 'INFO';
 
@@ -186,15 +186,15 @@ function choicesOf({ checks }: Entry): Map<string, { check: string; name: string
 }
 
 export const GATES = ['none', 'regressions', 'behaviour'] as const;
-/** `regressions` fails if a requirement holds no longer; `behaviour` fails also if a free choice changed. */
+/** `regressions` fails if a requirement holds no longer; `behaviour` also fails if a free choice has changed. */
 export type Gate = (typeof GATES)[number];
 
 export interface GateVerdict {
   word: 'COMPARED' | 'NO REGRESSION' | 'REGRESSED' | 'CHANGED' | 'UNDECIDED';
   share: string;
-  /** `warn`: without a gate, a requirement broke or became undecided. */
+  /** `warn`: no gate is set, and a requirement broke or became undecided. */
   tone: 'pass' | 'warn' | 'fail';
-  /** Exit code: 0, 1 if the gate refuses, 2 if undecided. */
+  /** Exit code: 0 for success, 1 if the gate refuses, 2 if undecided. */
   code: number;
   meaning: string;
 }

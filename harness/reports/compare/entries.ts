@@ -27,8 +27,8 @@ export type EntryCheck = Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome
 export type Said = Pick<CheckResult, 'expected' | 'actual' | 'reason' | 'consequence_of'>;
 
 /**
- * Orders the files of a folder by time, as a history.
- * @throws UsageError with the file
+ * Reads reports and certificates; sorts the files of a folder by the start of their run. Throws UsageError with the
+ * file.
  */
 export function readEntries(paths: readonly string[]): Entry[] {
   return paths.flatMap((path) =>
@@ -87,10 +87,7 @@ const named = (name: string | undefined, version: string | undefined): string | 
 
 export type Recorded = { file: string } & ({ report: Report } | { certified: Statement });
 
-/**
- * Finds reports and certificates in a file or folder, sorted by file name.
- * @throws UsageError with the path if there is none
- */
+/** Finds reports and certificates in a file or folder, sorted by file name. Throws UsageError if `path` has none. */
 export function recordedIn(path: string): Recorded[] {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
     const recorded = recordedAs(path);
@@ -113,7 +110,7 @@ function recordedAs(file: string): Recorded | undefined {
   return certified && { file, certified };
 }
 
-/** Skips the signature, which `muster verify` checks. */
+/** Reads a certificate without its signature, which only `muster verify` checks. */
 function certifiedBy(value: unknown): Statement | undefined {
   const payload = typeof value === 'object' && value !== null && 'payload' in value ? value.payload : undefined;
   if (typeof payload !== 'string') return undefined;

@@ -7,7 +7,7 @@ import type { Statement } from '../certificate/statement.ts';
 import { recordedIn } from '../compare/entries.ts';
 import { verdict } from '../verdict.ts';
 
-/** `unknown`: undecided, or a certificate that has expired. */
+/** `unknown`: an undecided run, or an expired certificate. */
 export type Answer = 'yes' | 'no' | 'unknown';
 
 export interface Subject {
@@ -29,8 +29,8 @@ export interface Evidence {
 }
 
 /**
- * Oldest first; leaves out runs of an implementation without a name. `today`: YYYY-MM-DD in UTC.
- * @throws UsageError with the file
+ * Evidence in order of time, oldest first, without runs of unnamed implementations. `today`: YYYY-MM-DD in UTC. Throws
+ * UsageError with the file.
  */
 export function readEvidence(paths: readonly string[], today: string): Evidence[] {
   const found = paths

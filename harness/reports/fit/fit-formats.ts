@@ -1,4 +1,4 @@
-/** Renders the answer of `muster fit` for a terminal, as a page and as JSON. */
+/** Renders the answer of `muster fit` for a terminal, as an HTML page and as JSON. */
 import { html, reportPage } from '../../common/html.ts';
 import { type Paint, printable, wrap } from '../../common/terminal.ts';
 import { SYMBOLS } from '../findings.ts';

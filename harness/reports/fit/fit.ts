@@ -10,7 +10,7 @@ export type Role = (typeof ROLES)[number];
 
 const API_OF = { agent: 'device', platform: 'platform', client: 'client' } as const satisfies Record<Role, Api>;
 
-/** Selectors by role: `NAME`, `NAME@VERSION` or `sha256:…`. Default: the newest version of each name. */
+/** Selected implementations by role: `NAME`, `NAME@VERSION` or `sha256:…`. Default: the newest version of each name. */
 export type Wanted = { readonly [R in Role]?: readonly string[] | undefined };
 
 export interface Piece extends Subject {
@@ -66,13 +66,13 @@ function subjectIn(role: Role, { api, subject, platform }: Evidence): Subject | 
   return role === 'platform' ? platform : undefined;
 }
 
-/** Compares digests only if both subjects have one, to tell builds of a version apart. */
+/** True for the same implementation; compares digests, which tell builds apart, only if both subjects have a digest. */
 const isSame = (one: Subject, other: Subject | undefined): boolean =>
   one.name === other?.name &&
   one.version === other.version &&
   (one.digest ?? other.digest) === (other.digest ?? one.digest);
 
-/** Of runs that began at the same time, the worst counts. */
+/** Newest run; among runs that began at the same time, the worst run counts. */
 function newest(evidence: readonly Evidence[]): Evidence | undefined {
   const last = evidence.at(-1)?.startedAt;
   const together = evidence.filter(({ startedAt }) => startedAt === last);
@@ -81,7 +81,7 @@ function newest(evidence: readonly Evidence[]): Evidence | undefined {
 
 const said = ({ words, file }: Evidence): string => `${words} (${file})`;
 
-/** Only a joint run decides, because agent and platform speak a protocol outside the specification. */
+/** Decides by joint runs only, because agent and platform speak a protocol outside the specification. */
 function together(agent: Piece, platform: Piece, evidence: readonly Evidence[]): Pair {
   const runs = evidence.filter(
     (each) => each.api === 'system' && isSame(agent, each.subject) && isSame(platform, each.platform),
@@ -93,8 +93,8 @@ function together(agent: Piece, platform: Piece, evidence: readonly Evidence[]):
 }
 
 /**
- * A server and a client fit if both keep to the specification, even if they never met.
- * Empty if the client does not use the API of the server.
+ * Decides by separate runs: server and client fit if each keeps to the specification. Empty if the client does not use
+ * the server's API.
  */
 function byContract(server: Piece, client: Piece, evidence: readonly Evidence[]): Pair | [] {
   const pieces = [server, client] as const;

@@ -1,6 +1,6 @@
 /**
- * Writes the mutation testing report schema, version 2 (stryker-mutator/mutation-testing-elements).
- * Defects are its mutants; variants are left out, because the schema knows no legal changes.
+ * Writes reports in the mutation testing schema, version 2 (stryker-mutator/mutation-testing-elements). Lists defects
+ * as mutants, and omits variants, because the schema has no permitted changes.
  */
 import { printableJson } from '../../common/terminal.ts';
 import type { MutationReport, MutationState, MutationSubject } from './report.ts';
@@ -21,7 +21,7 @@ const STATUS: Readonly<Partial<Record<MutationState, MutantStatus>>> = {
 const HIGH = 80;
 const LOW = 60;
 
-/** @param sourceOf text of the file that declares a defect; '' if missing */
+/** `sourceOf`: text of the file that declares a defect, '' for a missing file. */
 export function mutationElements(report: MutationReport, sourceOf: (file: string) => string): string {
   const defects = report.subjects.filter(({ kind }) => kind === 'defect');
   const files = [...Map.groupBy(defects, ({ file }) => file)].map(([file, members]) => {

@@ -31,7 +31,7 @@ const FORMATS: readonly Format[] = [
 export const MUTATION_FORMATS_TEXT =
   'Report: pretty, json or mutation (the mutation testing report schema, for its viewers), each with =FILE';
 
-/** Default: `pretty`. Throws UsageError before the work if a file cannot be written. */
+/** Writer of the chosen reports, by default `pretty`. Throws UsageError if a file cannot be written. */
 export function mutationWriters(specs: readonly string[], writing: MutationWriting): (report: MutationReport) => void {
   const write = reportWriter(specs.length === 0 ? ['pretty'] : specs, FORMATS, writing.stdout);
   return (report) => write((format, isTerminal) => format.text(report, writing, isTerminal));

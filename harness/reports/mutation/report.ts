@@ -6,7 +6,10 @@ import { Type } from '../../contract/type.ts';
 
 export const SUBJECT_KINDS = ['defect', 'variant'] as const;
 
-/** The first four are states of defects, `accepted` and `brittle` of variants, the rest of both. */
+/**
+ * `killed` to `known` are states of defects, `accepted` and `brittle` of variants, the last three of defects and
+ * variants.
+ */
 export const MUTATION_STATES = [
   'killed',
   'timed_out',
@@ -115,7 +118,7 @@ export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean => 
 
 const KILLED_CHARACTERS = 2000;
 
-/** Call only after redaction, because shortening may split a secret and so hide it from the redactor. */
+/** Shortens the output of killed defects; call only after redaction, because the redactor misses a cut secret. */
 export const shortened = (report: MutationReport): MutationReport => ({
   ...report,
   subjects: report.subjects.map((subject) => {
@@ -160,7 +163,7 @@ export function sectionsOf(subjects: readonly MutationSubject[]): MutationSectio
     });
 }
 
-/** Rounds down to a tenth, so that only a full score reads 100 %. */
+/** Percentage rounded down to a tenth, so that only a full score reads 100 %. */
 export const inPercent = (score: number | undefined): string =>
   score === undefined ? '–' : `${Math.floor(score * 10) / 10} %`;
 
@@ -174,6 +177,6 @@ export const findingOf = ({ kind, state }: Pick<MutationSubject, 'kind' | 'state
     ? `The tests ${state === 'survived' ? 'pass' : 'passed'} although the server is wrong.`
     : 'The tests fail although the server is right: the specification leaves this open.';
 
-/** Empty for a variant, which breaks no requirement. */
+/** Text of the first requirement that a defect breaks; '' for a variant, which breaks none. */
 export const requirementOf = ({ requirements }: Pick<MutationSubject, 'requirements'>): string =>
   requirements[0]?.text ?? '';

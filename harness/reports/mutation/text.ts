@@ -1,4 +1,4 @@
-/** Report for a terminal: findings, score by section, verdict. */
+/** Report of `muster mutate` for a terminal: findings, score by section, verdict. */
 import { readableDuration } from '../../common/durations.ts';
 import { bar, cutTo, hanging, type Paint, printable, width, wrap } from '../../common/terminal.ts';
 import { plural } from '../findings.ts';
@@ -48,7 +48,7 @@ function heading(report: MutationReport, paint: Paint, columns: number): string[
   return [
     `${paint('bold', `mutate ${side}`)}  ${paint('dim', `defects of the ${api} · ${about}`)}`,
     ...hanging(paint('dim', 'tests'), wrap(printable(report.command), columns - LABEL - 2), 2, LABEL),
-    // Commands stay unwrapped, so that a copy is whole.
+    // Leaves commands unwrapped, so that a user can copy each command.
     ...again,
     ...wroteLines(first.wrote, paint, WROTE.first),
   ];

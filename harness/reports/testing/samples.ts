@@ -159,7 +159,7 @@ export function sampleAllowing(): Report {
   ]);
 }
 
-/** Fields with Muster's own words, which no target can influence. */
+/** Fields with words of Muster, which no target can influence. */
 const OWN = new Set([
   ...['level', 'outcome', 'api', 'started_at', 'needs', 'capabilities', 'requirements_version', 'method'],
 ]);

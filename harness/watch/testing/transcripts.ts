@@ -1,4 +1,4 @@
-/** Plays scripts of bytes and ends between a client and a server in tests, and notes what each side saw. */
+/** Plays scripts of bytes between a client and a server in tests, and notes what each side received. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import fc from 'fast-check';

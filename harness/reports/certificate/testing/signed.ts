@@ -1,4 +1,4 @@
-/** A run that can be certified, and signed certificates of the run, for tests. */
+/** Sample run that can be certified, and signed certificates of the run, for tests. */
 import { generateKeyPairSync } from 'node:crypto';
 import type { CheckResult, Report } from '../../../runner/types.ts';
 import { sampleReport, sampleResult } from '../../testing/samples.ts';
@@ -19,7 +19,7 @@ export const good: CheckResult[] = [
 ];
 export const complete = (checks = good, change: Partial<Report> = {}): Report =>
   sampleReport(checks, { complete: true, ...change });
-/** Far in the future, because tests run for years. */
+/** Validity that ends far in the future, so that certificates in tests never expire. */
 export const LASTING = { validUntil: '2999-12-31' };
 export const certificate = (report = complete()): string =>
   sealEnvelope(Buffer.from(JSON.stringify(statementOf(report, suites, LASTING))), privateKey);
