@@ -1,4 +1,4 @@
-/** HTTP/1.1 over a raw socket, for requests that no client sends; parses answers strictly (RFC 9112). */
+/** Sends HTTP/1.1 over a raw socket, for requests that no HTTP client sends; parses answers strictly (RFC 9112). */
 
 import type { Socket } from 'node:net';
 import { Bytes } from '../common/bytes.ts';
@@ -149,7 +149,7 @@ export interface RawOptions {
   /** Milliseconds within which to connect, and between bytes of the answers. */
   within: number;
   answers?: number;
-  /** Methods of the requests, as an answer to HEAD has no body. Default: GET. */
+  /** Methods of the requests, because an answer to HEAD has no body. Default: GET. */
   methods?: readonly string[];
   /** True for an accepted status; a refused status ends the exchange at the head, because the body may be endless. */
   accepts?(status: number): boolean;

@@ -30,7 +30,7 @@ export function event(id: number | string, { type = 'deployment.deployed', data 
   return { id: name, type, data: content, json };
 }
 
-/** 2^53 + 1, which no double can hold. */
+/** Integer 2^53 + 1, which no double-precision number can hold. */
 export const UNSAFE_INTEGER = '9007199254740993';
 /** Writes the text `UNSAFE_INTEGER` as a number, because JSON.stringify has no integers beyond 2^53. */
 export const numbered = (value: unknown): string =>

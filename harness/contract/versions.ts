@@ -60,7 +60,7 @@ export interface DialectNames {
   versionHeader: string;
   /** Prefix of the headers by which an agent describes itself, e.g. `Agent-Version` and `Agent-OS`. */
   agentHeaderPrefix: string;
-  /** `iss` claim of a device token. */
+  /** Value of the claim `iss` in a device token. */
   tokenIssuer: string;
   configRoot: string;
 }

@@ -327,7 +327,7 @@ ${followers(consequences)}${held(blocked)}</div></details>
 `;
 }
 
-/** Link target; a browser opens the closed element around an anchor, even without a script. */
+/** Target of a link; a browser opens the closed element around the target, even without a script. */
 const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
 
 function clause({ clause: quoted, section: number }: CheckResult): Markup {

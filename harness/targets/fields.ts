@@ -1,4 +1,4 @@
-/** Fields of a target, from which options, target files and their precedence follow. */
+/** Declares the fields of a target once, for options, target files and environment variables. */
 import { isAbsolute } from 'node:path';
 import type { Static, TOptional, TSchema, TString } from 'typebox';
 import type { HttpClient } from '../client/http.ts';
@@ -362,12 +362,12 @@ export interface TargetOptions extends Options<typeof startFields>, Options<type
  * default: MUSTER_CONTROL_TOKEN of `env`.
  */
 export interface DeviceTargetOptions extends TargetOptions, TransportFields, Options<typeof controlFields> {
-  /** Adds a control that needs an answering device (`--control platform`). Throws ControlError. */
+  /** Makes a further control once the device answers (`--control platform`). Throws ControlError. */
   attach?(device: HttpClient): Promise<Control>;
   placeholders?: Readonly<Record<string, string>>;
 }
 
-/** Keys default to the variables MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
+/** API keys default to the environment variables MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
 export interface PlatformTargetOptions extends TargetOptions, Options<typeof platformFields> {}
 
 export type ClientTargetOptions = Options<typeof clientFields> &

@@ -57,7 +57,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       isStopped: () => agent.isStopped,
       patienceMs,
       endedByItself: restart?.endedByItself,
-      // While the started process runs, control starts the agent, because a rig may outlive its agent.
+      // While the started process runs, control starts the agent, because a test rig may outlive its agent.
       start:
         restart === undefined && !capabilities.has('restart')
           ? undefined

@@ -37,7 +37,7 @@ export interface DeviceContext extends TargetHooks {
 }
 
 export interface PlatformContext extends TargetHooks {
-  /** HTTP client with API key and version header; `with({headers})` replaces both. */
+  /** HTTP client with API key and version header; `with({headers})` replaces these headers. */
   readonly http: HttpClient;
   readonly versionHeader: string;
   readonly apiVersion: string;
@@ -75,7 +75,7 @@ export type StartClient = (situation: ClientStart, listener: ClientListener) => 
 
 export interface ClientStart {
   readonly variables: Readonly<Record<string, string>>;
-  /** Folder on this machine to which `variables` refer; a container mounts the folder elsewhere. */
+  /** Folder on this machine to which `variables` refer; in a container, the folder has a different path. */
   readonly folder?: string | undefined;
 }
 

@@ -42,7 +42,10 @@ interface Running {
   leave?: () => void;
 }
 
-/** End of the target; `isKnown` is false for refused connections alone, e.g. by a proxy. */
+/**
+ * End of the target. `isKnown`: Muster saw the process end; otherwise the target may have restarted, or a proxy
+ * refuses.
+ */
 interface Ending {
   how: string;
   isKnown: boolean;

@@ -23,7 +23,7 @@ interface Entry {
   origin: string;
 }
 
-/** Creator of HAR files from Chromium, which by default leaves out the headers of LEFT_OUT. */
+/** Value of `creator` in HAR files from Chromium, which by default leaves out the headers LEFT_OUT. */
 const CHROMIUM = 'WebInspector';
 const LEFT_OUT = ['authorization', 'cookie'];
 

@@ -105,7 +105,7 @@ export class TrafficJudge {
     else if (traffic.kind === 'request') this.#request(traffic);
     else if (traffic.kind === 'closed') this.#closed(traffic.connection);
     else if (traffic.kind === 'lost') {
-      // Forgets a lost connection without closing it; rules treat the connection as open, because its end is unknown.
+      // Forgets a lost connection; rules treat the connection as open, because its end is unknown.
       this.#connections.delete(traffic.connection);
       count(this.seen.lost, this.#reason(traffic.why));
     } else if (traffic.kind === 'refused')

@@ -41,7 +41,10 @@ export interface RelayOptions {
 }
 
 const BACKLOG = 4096;
-/** Maximum number of connections that a server has ended and a client has not; above, the longest silent is closed. */
+/**
+ * Maximum number of connections that a server has ended and a client has not; the relay closes the longest silent
+ * connection above the limit.
+ */
 const MOST_LINGERING = 32;
 
 export class Relay implements AsyncDisposable {

@@ -1,4 +1,4 @@
-/** Device groups, which form a tree, since the API version everglades (section 9 of the specification). */
+/** Device groups, which form a tree; the API version everglades added groups (section 9 of the specification). */
 import type { Static, TObject } from 'typebox';
 import { nullable, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';

@@ -1,6 +1,6 @@
 /**
  * Writes reports in the mutation testing schema, version 2 (stryker-mutator/mutation-testing-elements). Lists defects
- * as mutants, and omits variants, because the schema has no permitted changes.
+ * as mutants, and omits variants, for which the schema has no term.
  */
 import { printableJson } from '../../common/terminal.ts';
 import type { MutationReport, MutationState, MutationSubject } from './report.ts';

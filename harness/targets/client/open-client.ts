@@ -1,4 +1,4 @@
-/** Opens a client as a target: asks for its self-description, and starts it for each situation. */
+/** Opens a client as a target: asks for the client's self-description, and starts the client for each situation. */
 
 import { unlessAborted } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';

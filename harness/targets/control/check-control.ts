@@ -38,9 +38,9 @@ const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);
 
 /** Number of batches whose ids are compared with the log; a control that counts wrongly does so from the start. */
 const MOST_COMPARED = 3;
-/** Maximum number of late calls in a row; later calls of the same name fail at once. */
+/** Maximum number of consecutive calls without a timely answer; the next call of the same name fails at once. */
 const MOST_LATE_CALLS = 2;
-/** Milliseconds after which a call that the check's end interrupts counts as late. */
+/** Milliseconds after which a call counts as late if its check ends during the call. */
 const LONG_CALL_MS = 10_000;
 
 const ID_FIELDS: ReadonlySet<string> = new Set(['id', 'first_id', 'last_id', 'earliest_id', 'latest_id']);
@@ -52,7 +52,7 @@ const idsOf = (answer: unknown): Record<string, string> =>
       .map(([name, value]) => [name, String(value)]),
   );
 
-/** Calls reject with ControlError on failure. */
+/** Control of one check, whose calls reject with ControlError on failure. */
 export class CheckControl extends Control implements TargetHooks {
   readonly kind: string;
   readonly #control: Control;
@@ -199,7 +199,7 @@ export class CheckControl extends Control implements TargetHooks {
 
 function asControlError(name: CallName, error: unknown, lateAgain: boolean): ControlError | undefined {
   if (lateAgain) return new ControlLate(`control ${name}: no answer in time, after one that came too late`);
-  // A server behind the control failed, e.g. a platform, so the target is not at fault.
+  // A server that control depends on has failed, e.g. a platform, so the target is not at fault.
   if (error instanceof NoAnswer || error instanceof Unfinished || error instanceof Unreachable)
     return new ControlError(`control ${name}: ${error.message}`, { cause: error });
   return error instanceof ControlError ? error : undefined;

@@ -33,7 +33,7 @@ export class ControlledAgent {
   readonly calls = new Waits(WAIT_POLICIES.control);
   /** Names of calls whose claimed effect the device contradicted, with the reason; such calls are not repeated. */
   readonly untrue = new Map<CallName, string>();
-  /** Names of calls that the device contradicted at least once; a second contradiction is final. */
+  /** Names of calls that the device contradicted once; after a second contradiction, a call is not repeated. */
   readonly doubted = new Set<CallName>();
   readonly log: AgentPlace | undefined;
   readonly config: AgentPlace | undefined;

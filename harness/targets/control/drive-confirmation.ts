@@ -93,8 +93,8 @@ export class Drives {
   }
 
   /**
-   * Searches new text of the log for the drive's last id, because earlier ids may belong to other drives. Compares
-   * text, because no section specifies the layout of a line.
+   * Searches new text of the log for the drive's last id, because earlier ids may belong to different drives. The
+   * specification leaves the layout of a line to the agent.
    */
   async isInLog({ drive, mark }: Unseen): Promise<boolean> {
     const added = await this.addedSince(mark);
@@ -190,7 +190,9 @@ const idsIn = (lines: string): bigint[] => lines.split('\n').flatMap((line) => i
 const firstServed = (after: bigint, drives: Drives, asked: Asked): Promise<bigint | undefined> =>
   asked.agent.ask(asked.signal, (http) => firstAfter({ traceMs: TRACE_MS, ...asked, http, drives }, after));
 
-/** Returns a claim of control that the device contradicts, or undefined: the target may be at fault. */
+/**
+ * Finds a claim of control that the device contradicts; without such a claim, the finding counts against the target.
+ */
 export async function contradiction(drives: Drives, asked: Asked): Promise<Untrue | undefined> {
   if (drives.all.length === 0 && drives.compacted === undefined) return undefined;
   const compare = async (http: HttpClient) => {

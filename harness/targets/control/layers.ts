@@ -65,7 +65,7 @@ export const CAPABILITY_FOR: { readonly [Name in CallName]: ControlCapability } 
   start: 'restart',
 };
 
-/** Combines two controls: `first` handles every call for which it has the capability, `second` all others. */
+/** Combines two controls: `first` handles each call unless only `second` has the capability. */
 export function combinedControl(first: Control, second: Control): Control {
   if (first === noControl) return second;
   if (second === noControl) return first;

@@ -132,7 +132,7 @@ export interface PlatformControlOptions {
 }
 
 const POLL_MS = 20;
-/** Factor between two pauses of polling; constant polling slows an agent on a busy machine. */
+/** Factor by which pauses between polls grow, because frequent polls slow an agent on a busy machine. */
 const POLL_GROWTH = 1.3;
 const LONGEST_POLL_MS = 150;
 /** Path that no agent can write, because a file name has at most 255 bytes. */
@@ -188,7 +188,7 @@ export class PlatformControl extends Control {
     return Promise.resolve({ capabilities: ['drive'] });
   }
 
-  /** Reports show no shell line of a call, which takes many requests with a secret key. */
+  /** No shell line can repeat a call, because a call takes many requests with a secret key. */
   async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
     const bound = defined({ signal });
     const reach = { platform: this.#platform.with(bound), device: this.#device.with(bound), signal };

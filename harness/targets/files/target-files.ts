@@ -8,7 +8,7 @@ import { Blocked } from '../../runner/violation.ts';
 export interface FileInfo {
   readonly kind: 'file' | 'folder' | 'other';
   readonly size: number;
-  /** Text that changes with each write; a log of equal size may have dropped as much as it gained. */
+  /** Text that changes with each write; the size alone may stay equal although a log has changed. */
   readonly version?: string;
 }
 

@@ -19,7 +19,7 @@ import { OutputTail, type Started, StartFailed, type StartOptions, type Waiting,
 export type Docker = ContainerRuntimeClient['container']['dockerode'];
 export type DockerContainer = ReturnType<Docker['getContainer']>;
 
-/** Loads testcontainers and finds a container runtime. Throws StartFailed with the alternative `instead`. */
+/** Loads testcontainers and finds a container runtime. Throws StartFailed, whose message suggests `instead`. */
 export async function containerRuntime(
   instead: string,
 ): Promise<{ testcontainers: typeof import('testcontainers'); client: ContainerRuntimeClient }> {
