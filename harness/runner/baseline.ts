@@ -1,4 +1,4 @@
-/** Baseline of known findings: each has a reason and an expiry date, and must fail unless marked flaky. */
+/** Reads, applies and writes the baseline file, which lists known findings with a reason and an expiry date. */
 import { existsSync } from 'node:fs';
 import type { Static } from 'typebox';
 import { isCollection, isNode, stringify } from 'yaml';
@@ -59,7 +59,7 @@ export const baselineFile = shape(
 );
 
 export interface Baseline extends Readonly<Pick<Static<typeof baselineFile.schema>, 'known'>> {
-  /** Position of each entry, e.g. `lines 3-9 of muster.baseline.yaml`. */
+  /** Position of each entry in the file, e.g. `lines 3-9 of muster.baseline.yaml`. */
   readonly places?: ReadonlyMap<BaselineEntry, string>;
 }
 export type BaselineEntry = Static<typeof baselineFile.schema>['known'][number];
@@ -70,8 +70,7 @@ interface Scope {
 }
 
 /**
- * Marks findings that the baseline excuses as `known` or `flaky`, and checks that pass against it as `fixed`.
- * Expired entries and entries of unknown checks add results; entries of other APIs have no effect.
+ * Sets excused findings to `known` or `flaky`, and checks that pass despite a baseline entry to `fixed`.
  * @param today YYYY-MM-DD
  */
 export function applyBaseline(
@@ -159,7 +158,7 @@ function isEntryFor({ finding }: BaselineEntry, result: CheckResult): boolean {
 export const isExcused = ({ known }: Baseline, result: CheckResult, today: string): boolean =>
   known.some((entry) => entry.check === result.id && !isOver(entry, today) && isEntryFor(entry, result));
 
-/** Ids of checks with an entry that names no finding, and therefore excuses every failure. */
+/** Ids of checks with a baseline entry that names no finding; such an entry excuses every failure of the check. */
 export const oldEntries = ({ known }: Baseline): string[] =>
   known.filter(({ finding }) => finding === undefined).map(({ check }) => check);
 
@@ -173,17 +172,17 @@ const about = ({ kind = 'bug', reason, owner, expires }: BaselineEntry): string 
   `${reason} (${kind}${owner === undefined ? '' : `, owner ${owner}`}, excused until ${expires})`;
 
 const EXCUSED_DAYS = 30;
-/** Owner of a new entry until a person fills in a name. */
+/** Placeholder for the owner in a new baseline entry. */
 export const UNASSIGNED = 'unassigned';
 
 export interface BaselineUpdate extends Baseline {
-  /** Line for each entry of the suite: added (`+`), kept (`=`) or removed (`-`). */
+  /** Lines that list the added (`+`), kept (`=`) and removed (`-`) entries of the suite. */
   readonly changes: readonly string[];
 }
 
 /**
- * Returns a baseline that excuses exactly the failures in `results`.
- * New entries expire after 30 days; entries of other APIs and of undecided checks stay.
+ * Returns the baseline with new entries for the failures in `results`, and without outdated entries.
+ * New entries expire after 30 days.
  */
 export function updatedBaseline(
   results: readonly CheckResult[],

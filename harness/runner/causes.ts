@@ -1,4 +1,4 @@
-/** Groups findings by cause, so that the report shows one bug as one finding with its consequences. */
+/** Groups findings that probably have the same cause, so that a report shows each bug once. */
 
 import { isFinding } from './attempts.ts';
 import { withoutNumbers } from './finding-text.ts';
@@ -8,10 +8,10 @@ import type { CheckResult } from './types.ts';
 type Grouped = Premised & { readonly requirement: { readonly id: string } };
 
 /**
- * Sets `consequence_of` on findings that share the cause of a plainer finding. Two findings share a cause if
- * - both checks decide the same requirement, or
- * - one check rests on the other, directly or through premises, or
- * - both got the same wrong answer to the same request, apart from numbers.
+ * Sets `consequence_of` on each finding that shares its cause with a simpler finding. Two findings share a cause if
+ * - their checks decide the same requirement, or
+ * - one check depends on the other check, directly or through other checks, or
+ * - their checks got the same wrong answer to the same request, apart from numbers.
  */
 export function groupByCause(results: readonly CheckResult[], checks: readonly Grouped[]): CheckResult[] {
   const below = allPremises(checks);
@@ -62,7 +62,7 @@ const mayCause = ({ outcome, deviation }: CheckResult, { allowed_for = [] }: Che
 const isDecidedBy = ({ id, requirement }: Grouped, lead: CheckResult): boolean =>
   id === lead.id || (requirement.id === lead.requirement_id && lead.id === lead.requirement_id);
 
-/** Findings that are no consequence: MUST before SHOULD, then by number of consequences and blocked checks. */
+/** Returns the leading finding of each cause, MUST before SHOULD, then by number of consequences. */
 export function leadsFirst(results: readonly CheckResult[]): CheckResult[] {
   const leadOf = new Map(results.map(({ id, consequence_of }) => [id, consequence_of ?? id]));
   const followers = new Map<string, number>();
@@ -92,7 +92,7 @@ function isSameAnswer(left: CheckResult, right: CheckResult): boolean {
   return requestOf(left) === requestOf(right) && answer(left) === answer(right);
 }
 
-/** Omits the query of the request, because cursors differ between checks. */
+/** Method and path of the last request, without the query, because cursors differ between checks. */
 function requestOf({ exchanges }: CheckResult): string {
   const last = exchanges?.at(-1);
   return last === undefined ? '' : `${last.method} ${last.url.replace(/\?.*$/, '')}`;

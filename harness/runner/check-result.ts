@@ -1,4 +1,4 @@
-/** Maps the end of a check, and its recordings, to a result. */
+/** Makes the result of a check from the error that ended the check and from the recorded requests. */
 import { LimitReached, limitIn, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder, Snapshot } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
@@ -43,7 +43,7 @@ export const sawOf = ({ recorder }: Pick<EndedRun, 'recorder'>, { counts }: Chec
   ...Object.fromEntries(counts),
 });
 
-/** A replay runs a single input, so it may pass below the minimum. */
+/** Returns `pass` for a replay with too few observations, because a replay runs a single input. */
 export function passedOrUndecided(run: EndedRun, record: CheckRecord): Pick<CheckResult, 'outcome' | 'reason'> {
   const { least = {}, orElse } = run.check;
   const saw = sawOf(run, record);
@@ -86,7 +86,7 @@ export function endedBy(
 ): Partial<CheckResult> & { outcome: Outcome } {
   if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
   if (error instanceof TooLittleSeen) return { outcome: 'undecided', reason: error.message };
-  // The end of the run aborts every request, so later errors say nothing about the target.
+  // Ignores the error of an aborted check, because aborted requests fail on any target.
   if (signal.aborted) return { outcome: 'blocked', ...evidenceOf(recorder, {}), ...runOverReason(signal) };
   const finding = findingOf(error);
   if (finding === undefined) {
@@ -117,7 +117,7 @@ export function warnedResult(
 
 const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
 
-/** An unexpected error is a bug in Muster, so the reason names its place in the code. */
+/** Reason of a blocked check; an unexpected error is a bug in Muster, so the reason quotes the stack. */
 function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
   const limit = limitIn(error);
@@ -127,7 +127,7 @@ function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   return { reason: `a fault in Muster: ${place.replaceAll(/\s+/g, ' ')}`, fault: true };
 }
 
-/** A curl line reproduces a finding only if the check drove nothing; otherwise a script does. */
+/** Adds a curl line that repeats the last request, or a script if the check also called the control API. */
 function evidenceOf(
   recorder: Recorder,
   about: { expected?: string; actual?: string },

@@ -1,4 +1,4 @@
-/** Counts the decided checks of a run, with reasons for undecided checks and unmet demands. */
+/** Counts the decided checks of a run, and gives reasons for undecided checks and unmet demands. */
 import { defined } from '../common/defined.ts';
 import { CAPABILITIES, CAPABILITY_OPTIONS } from '../contract/capabilities.ts';
 import { PROFILES } from '../contract/profiles.ts';
@@ -19,8 +19,8 @@ type Planned = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
 const DECIDED: ReadonlySet<Outcome> = new Set(['pass', 'fail', 'warn', 'known', 'flaky', 'fixed']);
 
 /**
- * Coverage of the requirement set, or with `ofProfile` of the profile.
- * In a profile, an undecided check counts if a different check decided its requirement.
+ * Counts the decided checks of the requirement set, or with `ofProfile` of the profile.
+ * In a profile, an undecided check counts as decided if a different check decided the same requirement.
  */
 export function coverageOf(
   plan: Planned,
@@ -55,7 +55,7 @@ export function coverageOf(
   };
 }
 
-/** Largest profile, below that of the run, whose every requirement was decided. */
+/** Name of the largest profile, smaller than the run's own, of which the run decided every requirement. */
 export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report: Report): string | undefined {
   const { api, profile, requirements_version: date } = report;
   const results = new Map(report.checks.map((result) => [result.id, result.outcome]));
@@ -82,7 +82,7 @@ const agreeing = (why: string, count: number): string =>
 
 type Reason = Undecided & { because?: string };
 
-/** A target has one transport, so no option adds the missing transport. */
+/** Capabilities that no option can add, because a target has a single transport. */
 const TRANSPORTS: ReadonlySet<Capability> = new Set(['unix', 'loopback']);
 
 function whyUndecided(
@@ -112,7 +112,7 @@ function notChosen({ narrowedBy, profile }: Planned): Undecided {
 
 export interface Demands {
   require?: readonly Capability[];
-  /** Number of checks, or percent of the requirement set. */
+  /** Minimum number of decided checks, or minimum percentage of all checks. */
   minDecided?: { count: number } | { percent: number };
 }
 

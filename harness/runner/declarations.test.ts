@@ -23,7 +23,7 @@ test('a log that keeps far more events than declared is a difference', () => {
     observed: '6101 events after a compaction',
     holds: false,
   });
-  // A log in segments of 100 events may legally hold fewer.
+  // A log that deletes whole segments of 100 events may keep more events than declared.
   expect(retentionSeen(1, 100).holds).toBe(true);
 });
 

@@ -1,7 +1,7 @@
-/** Compares declarations of the target with observations of the run; a difference makes the run incomplete. */
+/** Compares values that a target declares, such as the heartbeat interval, with values that a run observed. */
 import { CAPABILITY_MEANINGS, type Capability } from '../contract/capabilities.ts';
 
-/** Declaration of the target with its observed value; field names are those of the JSON report. */
+/** Value that a target declares, with the value that the run observed, as in the JSON report. */
 export interface Declaration {
   name: string;
   declared: string;
@@ -17,14 +17,14 @@ export class Declarations {
     if (this.#seen.get(declaration.name)?.holds !== false) this.#seen.set(declaration.name, declaration);
   }
 
-  /** Proves the capability, so later refusals are ignored. */
+  /** Records that the target has the capability; `refused` then ignores later refusals. */
   worked(capability: Capability): void {
     const name = nameOf(capability);
     this.#worked.add(name);
     this.#seen.set(name, { name, declared: CAPABILITY_MEANINGS[capability], observed: 'it did', holds: true });
   }
 
-  /** Call only for a request that every target with the capability can serve. */
+  /** Records that the target refused a request which any target with the capability can serve. */
   refused(capability: Capability, why: string): void {
     const name = nameOf(capability);
     if (this.#worked.has(name)) return;
@@ -38,7 +38,7 @@ export class Declarations {
 
 const nameOf = (capability: Capability): string => `capability ${capability}`;
 
-/** A log in segments keeps whole segments, so it holds more than declared. */
+/** Tolerated excess of kept events, because a log that deletes whole segments keeps more events than declared. */
 const TIMES_THE_RETENTION = 3;
 const MORE_EVENTS = 100;
 
@@ -49,11 +49,11 @@ export const retentionSeen = (declared: number, kept: number): Declaration => ({
   holds: kept <= TIMES_THE_RETENTION * declared + MORE_EVENTS,
 });
 
-/** Allow extra heartbeats, which a target may send when a stream opens and after events. */
+/** Tolerated excess of heartbeats, which a target may also send after events and at the start of a stream. */
 const TIMES_THE_RATE = 3;
 const MORE_HEARTBEATS = 5;
 
-/** Only too many heartbeats are a difference; a check reports missing heartbeats. */
+/** Compares the number of heartbeats with the declared interval; only too many heartbeats are a difference. */
 export const heartbeatsSeen = (declaredSeconds: number, count: number, elapsedMs: number): Declaration => ({
   name: 'heartbeat',
   declared: `every ${declaredSeconds} s`,
@@ -64,6 +64,6 @@ export const heartbeatsSeen = (declaredSeconds: number, count: number, elapsedMs
 export const differences = (declarations: readonly Declaration[] = []): Declaration[] =>
   declarations.filter(({ holds }) => !holds);
 
-/** E.g. `retention: declared at most 100 events, and seen: 2000 events after a compaction`. */
+/** Sentence about a difference, e.g. `retention: declared at most 100 events, and seen: 2000 events`. */
 export const differenceInWords = ({ name, declared, observed }: Omit<Declaration, 'holds'>): string =>
   `${name}: declared ${declared}, and seen: ${observed}`;

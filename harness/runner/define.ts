@@ -14,7 +14,7 @@ type Options<Context> = Omit<Check<Context>, 'id' | 'requirement' | 'run'> & {
 
 /**
  * Returns the function that declares checks of one API: `const check = checks<DeviceContext>()`.
- * A check passes only after at least one answer, unless `least` says otherwise.
+ * A check passes only after at least one request, unless `least` sets other minimums.
  */
 export function checks<Context>() {
   return (requirement: Requirement, options: Options<Context>, run: Check<Context>['run']): Check<Context> => {
@@ -29,7 +29,7 @@ export function checks<Context>() {
   };
 }
 
-/** Returns the function that declares rules of one API. A rule passes only after at least one sighting. */
+/** Returns the function that declares rules of one API. A rule that examined no case ends as undecided. */
 export function rules<Context>() {
   return (
     requirement: Requirement,
@@ -46,7 +46,7 @@ export function rules<Context>() {
 /**
  * Joins lists of checks into a suite.
  * @param sets dates of the requirement sets, oldest first
- * @throws Error for a duplicate check id, two wordings of one requirement, or an unknown `since` or `until`
+ * @throws Error for a duplicate check id, a requirement with two texts, or an unknown `since` or `until`
  */
 export function suite<Context>(
   api: Api,

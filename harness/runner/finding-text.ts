@@ -1,17 +1,17 @@
-/** Reduces findings to the words that stay the same between requests and runs. */
+/** Removes ids, times and other varying numbers from findings, so that findings of two runs are comparable. */
 import { printable } from '../common/terminal.ts';
 import type { Finding } from './types.ts';
 
 const LIST = /\[(|\d[\d, –….]*)\](?: \(\d+\))?/g;
 
-/** Masks ids, times and lengths, which vary between requests. */
+/** Replaces every number in a finding by `#`, because numbers differ between requests. */
 export const withoutNumbers = (text: string): string => text.replaceAll(LIST, '[#]').replaceAll(/\d+/g, '#');
 
 export type FindingText = Pick<Finding, 'expected' | 'actual'>;
 
 /**
- * Words of a finding without the parts that vary between runs: ids, times, ports, paths, bodies and numbers.
- * Keeps HTTP statuses, and numbers named on both sides, e.g. `event #, the first after #a; actual: event #a`.
+ * Text of a finding without ids, times, ports, paths, bodies and numbers, which vary between runs.
+ * Keeps HTTP statuses, and writes a number that `expected` and `actual` share as `#a`, `#b` and so on.
  */
 export function comparableText({ expected = '', actual = '' }: Partial<FindingText>): FindingText {
   const [due = ''] = /(?<=\[)\d[\d, –….]*(?=\])/.exec(expected) ?? [];
@@ -22,7 +22,7 @@ export function comparableText({ expected = '', actual = '' }: Partial<FindingTe
   return { expected: inWords(expected, due, named), actual: inWords(actual, due, named) };
 }
 
-/** Maximum number of characters, because people read the text in a baseline file. */
+/** Maximum number of characters of a text, which people read in the baseline file. */
 const LONGEST = 300;
 const READ = 4000;
 
@@ -49,7 +49,7 @@ function partOf(due: string, numbers: string): string {
   return `[${from}…${to}]`;
 }
 
-/** JSON to the end of the text, because a cut text has no closing brace. */
+/** Matches JSON up to the end of the text, because shortened JSON may lack its closing brace. */
 const OBJECT = /\{".*/s;
 const BEFORE = /(?<=last events: |events before it: |last lines that it wrote:).*/s;
 const ESCAPED = /"[^"\\]*\\.(?:[^"\\]|\\.)*(?:"|$)/gs;
@@ -59,7 +59,7 @@ const DAYS_AND_MONTHS = /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Ju
 const AGAIN = /(?<=^|[;:,] )([^;:,]+)(?:[;,] \1)+(?=[;,]|$)/g;
 const VARYING = new RegExp(
   [
-    // Keeps an HTTP status, because answers of 500 and 200 are different findings.
+    // Captures an HTTP status, which stays in the text, because statuses 500 and 200 are different findings.
     String.raw`((?<=^|[\s(])[1-5]\d\d(?= (?:["{[]|[a-z]+/[a-z]))|^[1-5]\d\d(?=$|[,;:]| (?:with|and|for) ))`,
     String.raw`\b[a-z]{3}(?:_[a-z]{3,4})?_[a-z\d]{10,}\b`,
     String.raw`\b(?=[a-z_-]*\d)(?=[\d_-]*[a-z])[a-z\d_-]{6,}\b`,

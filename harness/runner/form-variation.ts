@@ -1,13 +1,13 @@
-/** Sends the requests of half the checks in an unusual but equivalent form, drawn by the seed. */
+/** Sends the requests of about half the checks in an unusual form, e.g. with header names in capitals. */
 import { EQUIVALENT_FORMS, type Form } from '../client/equivalent-forms.ts';
 import { isFinding } from './attempts.ts';
 import { choicesInWords } from './results.ts';
 import { seedOf } from './run-check.ts';
 import type { CheckResult } from './types.ts';
 
-/** After two findings in both forms, the run sends the usual form only. */
+/** Number of checks that fail in the unusual and in the usual form, after which only the usual form is sent. */
 const MOST_ALIKE = 2;
-/** Milliseconds by outcome; a slower check is not retried in the usual form, to save time. */
+/** Maximum milliseconds that a check may take, by outcome, to run again in the usual form. */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
 type RunCheck = (form?: Form) => Promise<CheckResult>;
@@ -47,7 +47,7 @@ export class FormVariation {
     return { result: { ...usual, ...formObservation(usual, form, first) } };
   }
 
-  /** Returns undefined, the usual form, for every second check. */
+  /** Form of the check's requests, drawn by the seed; undefined, the usual form, for about half the checks. */
   #of(id: string): Form | undefined {
     const drawn = seedOf(this.#seed, `${id} in a form`) >>> 0;
     const form = EQUIVALENT_FORMS[Math.floor(drawn / 2) % EQUIVALENT_FORMS.length];

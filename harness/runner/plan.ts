@@ -20,17 +20,17 @@ import {
 
 export interface PlanOptions {
   capabilities: ReadonlySet<Capability>;
-  /** Ids of requirements or checks, or prefixes of them; `*` matches anything. */
+  /** Ids of the checks or requirements to run, or prefixes of ids; `*` matches any text. */
   only?: readonly string[];
-  /** Sections of the specification; `6` includes `6.2`. */
+  /** Sections of the specification whose checks run; `6` includes `6.2`. */
   sections?: readonly string[];
   fast?: boolean;
   readOnly?: boolean;
-  /** Profile to hold the target to, or `core`. Default: the largest that the capabilities allow. */
+  /** Profile whose requirements the target must meet, or `core`. Default: the largest that the capabilities allow. */
   profile?: string;
-  /** SHOULD requirements that fail the run: sections, or patterns like `only`; `*` means all. */
+  /** Sections or ids of SHOULD requirements whose violation fails the run; `*` means all. */
   failOn?: readonly string[];
-  /** `failOn` of a target file; patterns of other APIs are ignored, and options take precedence. */
+  /** Value of `failOn` in the target file, used unless the command line gives `failOn`. */
   filedFailOn?: readonly string[];
   /** Date of the requirement set (YYYY-MM-DD). Default: the newest. */
   requirements?: string;
@@ -56,7 +56,7 @@ export interface Plan<Context> {
   shrinkMs: number;
 }
 
-/** Retries of each finding; all retries together take a third of the run, within `leastMs` and `mostMs`. */
+/** Number of retries for each finding, and minimum and maximum milliseconds for all retries together. */
 export interface Tries {
   times: number;
   leastMs: number;
@@ -65,7 +65,7 @@ export interface Tries {
 
 export const NO_TRIES: Tries = { times: 0, leastMs: 0, mostMs: 0 };
 
-/** Factor for the number of drawn inputs; handwritten examples run in any case. */
+/** Factor for the number of random inputs of a property; handwritten examples always run. */
 const RUNS = { fast: 0.4, usual: 1 };
 const SHRINK_MS = { fast: 3000, usual: 8000 };
 const TRIES = {
@@ -74,7 +74,7 @@ const TRIES = {
 };
 
 /**
- * Selects the checks that run against a target with these capabilities.
+ * Selects the checks to run against a target, by its capabilities and the options of the run.
  * @throws UsageError for an unknown requirement set, profile, id or section
  */
 export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
@@ -111,7 +111,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     const protects = inProfile && check.requirement.protective === true;
     const failsBy = pattern === undefined ? (protects ? `profile ${profile.name}` : undefined) : text(pattern);
     const one = { check, inProfile, ...defined({ failsBy }) };
-    // Precedes the capabilities: a target opened read-only lacks `write`, but the option is the true reason.
+    // Tests the option before the capabilities, because `--read-only` may be the reason why `write` is missing.
     if (options.readOnly === true && check.writes === true) {
       if (inProfile) narrowed.add('--read-only');
       return { ...one, skip: 'not run: --read-only sends nothing but GET', leftOutBy: '--read-only' };
@@ -162,7 +162,7 @@ function profileOf(api: Api, { profile: name, capabilities, readOnly }: PlanOpti
 const without = (capabilities: ReadonlySet<Capability>, name: Capability): ReadonlySet<Capability> =>
   new Set([...capabilities].filter((each) => each !== name));
 
-/** A profile demands every MUST in its scope, and protective SHOULDs if it `protects`. */
+/** True if the profile demands the requirement: any MUST, or a protective SHOULD if the profile `protects`. */
 function isHeldBy(api: Api, profile: Profile, { requirement, needs = [] }: Held): boolean {
   const { level, protective } = requirement;
   if (level !== 'MUST' && !(protective === true && profile.protects === true)) return false;
@@ -177,7 +177,7 @@ export const profilesOf = (api: Api, check: Held): string[] =>
 const isMet = (api: Api, { needs = [] }: Held, capabilities: ReadonlySet<Capability>): boolean =>
   needs.every((need) => !isCondition(api, need) || capabilities.has(need));
 
-/** Matches the id of a check or its requirement, a prefix of the check's id, or a pattern with `*`. */
+/** True if `pattern` is an id of the check or requirement, a prefix of the check id, or matches by `*`. */
 export function isNamed(pattern: string, id: string, requirementId: string): boolean {
   if (pattern === id || pattern === requirementId) return true;
   if (!pattern.includes('*')) return id.startsWith(`${pattern}.`);
@@ -238,7 +238,7 @@ export type Premised = Pick<Check<never>, 'id' | 'premises'>;
 export const premisesOf = <C extends Premised>({ premises = [] }: C, all: readonly C[]): C[] =>
   premises.flatMap((premise) => all.filter(({ id }) => id === premise));
 
-/** Sorts premises before their dependants. Throws Error for a circle. */
+/** Sorts checks so that each check follows the checks in its `premises`. Throws Error for a circle. */
 export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   const sorted = new Set<C>();
   const place = (check: C, path: readonly string[]): void => {
@@ -251,7 +251,7 @@ export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   return [...sorted];
 }
 
-/** `ordered` must list premises before their dependants. */
+/** Checks to run last: those marked `last` and their dependants. `ordered`: each check after its premises. */
 function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readonly C[]): Set<C> {
   const last = new Set<C>();
   for (const check of ordered)
@@ -260,8 +260,8 @@ function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readon
 }
 
 /**
- * Runs shared and slow checks beside one exclusive check at a time; then `last` checks, disruptive ones, and rules.
- * `runOne` receives the results of the check's premises, and must not reject.
+ * Runs the checks by their `sharing`: shared checks in parallel, exclusive and disruptive checks one at a time.
+ * `runOne` must not reject.
  */
 export async function runInLanes<Context>(
   checks: readonly Check<Context>[],

@@ -1,4 +1,4 @@
-/** Profile of a run, sightings that checks need, and SHOULDs that can fail the run. */
+/** Tests profiles, minimum observations of checks, and SHOULD requirements that fail a run. */
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../reports/github.ts';
 import { htmlFormat } from '../reports/html.ts';

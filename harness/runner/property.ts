@@ -19,8 +19,8 @@ const DEFAULT_RUNS = 25;
 const SHOWN = 2000;
 
 /**
- * Runs a property with the run's seed, and shrinks a failure.
- * @throws Violation with the smallest counterexample and its coordinates; other errors unchanged
+ * Tests a predicate with random values, and shrinks a failing value to a small counterexample.
+ * @throws Violation with the counterexample, seed and path; other errors unchanged
  */
 export async function runProperty<T>(
   arbitrary: fc.Arbitrary<T>,
@@ -40,7 +40,7 @@ export async function runProperty<T>(
   const finding = findingOf(error);
   if (finding === undefined) throw error ?? new Error('the property did not finish');
   const [smallest] = details.counterexample ?? [];
-  // Only fast-check's own text contains the replay path of model commands.
+  // Only fast-check's own text of a counterexample contains the replay path of model commands.
   const written = fc.stringify(smallest);
   const described = options.describe?.(smallest as T) ?? (typeof smallest === 'bigint' ? String(smallest) : written);
   const replayPath = /replayPath="([^"]*)"/.exec(written)?.[1];
@@ -53,12 +53,12 @@ export async function runProperty<T>(
   });
 }
 
-/** Multiplies the number of runs; a small multiplier drops no handwritten example. */
+/** Number of values to test: `runs` times `multiplier`, but enough for all handwritten examples. */
 function numberOfRuns<T>({ runs = DEFAULT_RUNS, examples = [] }: PropertyOptions<T>, multiplier: number): number {
   return Math.max(1, Math.round(runs * multiplier), Math.min(runs, examples.length));
 }
 
-/** Ignores weaker errors while shrinking, so that a crash cannot replace a violation. */
+/** Ignores an error while shrinking if an earlier error was stronger, e.g. a crash after a violation. */
 function neverWeaker<T>(predicate: (value: T) => Promise<void>, onFound: () => void): (value: T) => Promise<void> {
   let strongest = 0;
   return async (value) => {
@@ -89,19 +89,19 @@ export interface PropertyBounds {
   tryMs?: () => number;
   /** Minimum number of inputs to try, even after `tryMs`. Default: 1. */
   least?: number;
-  /** Number of examples tried first, in parallel. Default: none. */
+  /** Number of examples that run in parallel before the random inputs. Default: 0. */
   examplesAtOnce?: number;
   describeLeftOut(tried: number, all: number): string;
 }
 
 type Property = CheckContext['property'];
 
-/** Milliseconds to shrink a consequence of another finding, which needs no small counterexample. */
+/** Maximum milliseconds of shrinking if the failure of another check may explain the finding. */
 const FOLLOWING_SHRINK_MS = 500;
 
 /**
- * Limits `property` to `bounds`.
- * While shrinking, an undecided error such as a rate limit passes, because it must not replace the counterexample.
+ * Returns `property` with limits on time and inputs.
+ * Shrinking ignores errors that prove no violation, such as a rate limit.
  */
 export function boundedProperty(
   t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal' | 'session' | 'follows'>,
@@ -149,7 +149,7 @@ export function boundedProperty(
 
 export const AT_ONCE = 8;
 
-/** Runs eight items in parallel, and failed items again alone, so that a finding shows only their requests. */
+/** Tests items eight at a time, then failed items alone, so that a finding shows no requests of other items. */
 export async function eachAtOnce<T>(
   { signal }: Pick<CheckContext, 'signal'>,
   items: readonly T[],
@@ -165,7 +165,7 @@ interface Tried {
   failure: unknown;
 }
 
-/** Throws errors that decide nothing, such as a rate limit. */
+/** Returns a violation as `failure`, but throws an error that decides nothing, such as a rate limit. */
 async function trySeveral<T>(
   signal: AbortSignal,
   items: readonly T[],
@@ -186,14 +186,14 @@ async function trySeveral<T>(
   return { passed, failure: undefined };
 }
 
-/** Drops the replay path that fast-check appends. */
+/** Text of model commands, without the replay path that fast-check appends. */
 export const describeCommands = (commands: Iterable<unknown>): string =>
   String(commands).replace(/ *\/\*.*\*\/$/s, '') || 'no command at all';
 
 const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST_CODE_POINT = 0x10_ffff;
 
-/** Any code point except surrogates; fast-check's `binary` unit takes seconds to build its tables. */
+/** Arbitrary code point except surrogates; fast-check's unit `binary` takes seconds to set up. */
 export const codePoint: fc.Arbitrary<string> = fc
   .nat({ max: LAST_CODE_POINT - SURROGATES.count })
   .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.count));

@@ -59,7 +59,6 @@ describe('a check that is run several times', () => {
     const reader = declared('test.reader', {}, async (t) =>
       t.must(t.allowsFor(deviation), { expected: 'even', actual: 'odd' }),
     );
-    // Checks run one at a time, so the reader ends before the deviation is known.
     const report = await run([reader, odd], { repeat: 3, concurrency: 1, ...never });
     expect(report.checks[0]).toMatchObject({ outcome: 'fail', rate: { times: 3, failed: 3 } });
   });

@@ -29,7 +29,7 @@ export function requirementsOf<Context>(suite: Suite<Context>, date: string): Re
 
 /**
  * `sha256:` of the requirements as compact JSON `[{"id","level","section","text"}, …]`, sorted by id.
- * Excludes the clause, which explains a requirement and decides nothing.
+ * Excludes `clause`, a quotation of the specification that changes no requirement.
  */
 export function requirementsDigest(requirements: readonly Requirement[]): string {
   const statements = requirements

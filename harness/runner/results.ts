@@ -30,7 +30,7 @@ export function summaryOf(checks: readonly CheckResult[]): Summary {
 export const decidedNumber = (summary: Summary): number =>
   summary.pass + summary.fail + summary.warn + summary.known + summary.flaky + summary.fixed;
 
-/** `faulty`: Muster failed outside a check. `lacking`: the run decided less than demanded. */
+/** Exit code of a run. `faulty`: Muster failed outside a check. `lacking`: the run decided less than demanded. */
 export function exitCode(
   results: readonly CheckResult[],
   { faulty = false, lacking = false }: { faulty?: boolean; lacking?: boolean } = {},
@@ -42,7 +42,7 @@ export function exitCode(
   return open ? EXIT.incomplete : EXIT.conformant;
 }
 
-/** E.g. `1 request`, `3 requests`; a name of several words keeps its form. */
+/** Count with a noun, e.g. `1 request` or `3 requests`; a noun of several words stays plural. */
 export const countInWords = (name: string, count: number): string =>
   `${count} ${count === 1 ? name.replace(/^(\w+)s$/, '$1') : name}`;
 
@@ -50,19 +50,19 @@ export const failingWarnings = (results: readonly CheckResult[]): CheckResult[] 
   results.filter(({ fails_by: by }) => by !== undefined);
 
 export interface ReplayOptions {
-  /** Command that opens the same target and selects no check: `muster check device --socket /run/agent.sock`. */
+  /** Command without a selection of checks, e.g. `muster check device --socket /run/agent.sock`. */
   command: string;
   seed: number;
   file?: string | undefined;
 }
 
-/** Without a report, the seed alone leads to the same counterexample. */
+/** Command that repeats the check; without a report file, the seed leads to the same counterexample. */
 export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
   if (file !== undefined) return `muster replay ${file} --only ${result.id}`;
   return [command, '--only', result.id, ...(result.seen_by ?? []), '--seed', String(seed)].join(' ');
 }
 
-/** Maximum number of characters by field; `ANY` limits all other texts. */
+/** Maximum number of characters of a report's texts, by name of the field. */
 const LIMITS: Readonly<Record<string, number>> = {
   expected: 1000,
   actual: 1000,
@@ -75,11 +75,11 @@ const LIMITS: Readonly<Record<string, number>> = {
 };
 const ANY = 4000;
 const NAME = 500;
-/** Maximum number of characters; a longer command is left out, because a cut command does not run. */
+/** Maximum number of characters of a command in a report. */
 const LONGEST_COMMAND = 20_000;
 const COMMANDS = ['curl', 'script', 'replay_command'] as const;
 
-/** Call only after redaction, because the redactor recognises only whole secrets. */
+/** Shortens long texts of a report. Redact the report first, because redaction finds only unshortened secrets. */
 export function presentableReport(report: Report): Report {
   const { target, unreachable } = report;
   return {
@@ -87,7 +87,7 @@ export function presentableReport(report: Report): Report {
     target: cutTexts(target, NAME) as Report['target'],
     ...(unreachable === undefined ? {} : { unreachable: cut(unreachable, ANY) }),
     checks: report.checks.map((result) => {
-      // An ended target answers no command; `muster replay --keep` starts the target again.
+      // Omits commands if Muster has ended the target, because no command would get an answer.
       const { curl, script, ...rest } = result;
       return presentableResult(target.ended === true ? rest : result);
     }),
@@ -119,7 +119,7 @@ export function distinctChoices(observed: readonly Observed[]): Observed[] {
   return [...seen.values()];
 }
 
-/** E.g. `limit=0, limit=-5 → limit 1` for two choices with the same value. */
+/** Sentences about choices of the target, e.g. `limit=0, limit=-5 → limit 1` for two equal choices. */
 export function choicesInWords(observed: readonly Observed[]): string[] {
   const groups = Map.groupBy(distinctChoices(observed), ({ value }) => value);
   return [...groups].map(([value, choices]) => `${choices.map(({ name }) => name).join(', ')} → ${value}`);

@@ -1,4 +1,4 @@
-/** Retries of findings at the end of a run: failure rates and the time limit. */
+/** Tests retries of findings at the end of a run: failure rates, and the limit of time. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rateInWords } from './attempts.ts';
@@ -152,7 +152,7 @@ describe('the time for it', () => {
   const many = (body: Check<object>['run']): Check<object>[] =>
     Array.from({ length: MANY }, (_, index) => declared(`test.number-${index}`, { sharing: 'exclusive' }, body));
   const tries = (mostMs: number) => ({ tries: { times: 2, leastMs: 0, mostMs } });
-  /** Words must differ, because numbers do not tell findings apart. */
+  /** Text of letters that differs for each count, because findings that differ only in numbers count as equal. */
   const words = (count: number): string => String.fromCodePoint(97 + (count % 26)).repeat(1 + Math.floor(count / 26));
 
   it('is bounded, whatever fails, and what it leaves out says so', async () => {

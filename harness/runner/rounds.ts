@@ -1,4 +1,4 @@
-/** Runs the checks of a plan in rounds, retries findings, and merges the results of each check. */
+/** Runs the checks of a plan as often as `--repeat` demands, retries findings, and merges the results. */
 
 import type { Form } from '../client/equivalent-forms.ts';
 import { defined } from '../common/defined.ts';
@@ -87,7 +87,7 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
 
 const TURNS = ['first', 'telling', undefined, 'last'];
 
-/** Random, so that no target recognises the suite; checks with a `deviation` run before checks that tolerate it. */
+/** Shuffles checks within four groups: `first`, checks with a `deviation`, all other checks, and `last`. */
 function randomOrder<Context>(checks: readonly Check<Context>[], seed: number): Check<Context>[] {
   const place = ({ turn, deviation }: Check<Context>): number =>
     TURNS.indexOf(turn ?? (deviation === undefined ? undefined : 'telling'));
@@ -97,8 +97,8 @@ function randomOrder<Context>(checks: readonly Check<Context>[], seed: number): 
 const SHARE_OF_THE_RUN = 1 / 3;
 
 /**
- * Retries findings alone, leading findings first, while time is left. Returns reasons against a retry by id.
- * The failure rate helps to find the cause; a passing retry excuses no failure.
+ * Runs the checks of leading findings again, alone, while time is left, to measure failure rates.
+ * Returns the ids of findings, each with the reason why its check did not run again.
  */
 async function retryFindings<Context>(
   options: RoundsOptions<Context>,
@@ -111,7 +111,7 @@ async function retryFindings<Context>(
   if (tries.times === 0) return why;
   const checkOf = ({ id }: CheckResult): Check<Context> =>
     plan.checks.find((planned) => planned.check.id === id)?.check as Check<Context>;
-  // A rule judges the requests of other checks, so it cannot run alone.
+  // Leaves out rules, which cannot run alone, because a rule judges the requests of other checks.
   const found = group(results.filter((result) => isFinding(result) && !excuses(result))).filter(
     (result) => checkOf(result).rule === undefined,
   );
@@ -142,7 +142,7 @@ async function retryFindings<Context>(
   return why;
 }
 
-/** A replayed counterexample (`path`) takes far less time than its search, so the duration does not matter. */
+/** Reason against a retry, e.g. lack of time; a finding with `path` needs little time to replay. */
 function whyNotRetried(
   { path, duration_ms: tookMs }: CheckResult,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 /**
- * Rules judge all answers and events of a run, whichever check caused them.
- * A rule sends nothing and sees a sample of the traffic, so it must not conclude from absence.
+ * Rules examine the answers and events that the requests of all checks cause.
+ * A rule must not report missing traffic, because a run contains only a sample of requests.
  */
 import type { Asked, Happening } from '../client/happening.ts';
 
@@ -10,7 +10,7 @@ export interface Sighting {
   readonly text: () => string;
 }
 
-/** `actual` may contain secrets. */
+/** Finding of a rule; `actual` may contain secrets. */
 export interface Contradiction {
   expected: string;
   actual: unknown;
@@ -18,15 +18,15 @@ export interface Contradiction {
 }
 
 export interface Judge {
-  /** Ends the rule with a finding unless `holds`. */
+  /** Ends the rule with `finding` if `holds` is false. */
   must(holds: unknown, finding: Contradiction): asserts holds;
-  /** Counts a sighting; a rule needs one sighting to pass. `text`: quote for a finding. */
+  /** Counts an examined case; a rule without cases is undecided. `text`: quotation for a finding. */
   saw(text: () => string): Sighting;
-  /** Like `must`, with an earlier sighting as evidence. */
+  /** Ends the rule with `finding` if `holds` is false; the report also shows the case `earlier`. */
   agrees(holds: unknown, earlier: Sighting, finding: Contradiction): asserts holds;
 }
 
-/** Called for each answer and event in order; must be quick, because checks wait for the rule. */
+/** Receives each answer and event in order; must be fast, because checks wait for the rule. */
 export type Rule = (happening: Happening, judge: Judge) => void;
 
 export interface RuleOutcome {
@@ -101,7 +101,7 @@ export class History {
   readonly #renews: boolean;
 
   /**
-   * @param ended called when a rule is broken or throws; must not throw
+   * @param ended called when a rule finds a violation or throws; must not throw
    * @param renews restarts a rule after each violation, to report all violations; default: only the first
    */
   constructor(

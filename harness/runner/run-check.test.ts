@@ -1,4 +1,4 @@
-/** Outcomes of a check: errors in view of the target, early ends, and contents of findings. */
+/** Tests how errors, early ends and findings decide the outcome of a check. */
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Happening } from '../client/happening.ts';

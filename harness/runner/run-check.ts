@@ -1,4 +1,4 @@
-/** Runs one check, and maps every end of the check to an outcome. */
+/** Runs one check until the check ends or its time is over, and returns the result. */
 import { createHash } from 'node:crypto';
 import type { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
@@ -35,7 +35,7 @@ export interface CheckRun<Context> {
   follows?: boolean;
   seed: number;
   runs: number;
-  /** Interrupts the check, which ends as `blocked`. */
+  /** Interrupts the check when aborted; the check then ends as `blocked`. */
   signal: AbortSignal;
   limitMs: number;
   /** End of the whole run, in milliseconds of `performance.now()`. Default: never. */
@@ -53,16 +53,16 @@ export const coordinatesOf = ({ id, seed, path, replay_path }: CheckResult): Rep
 });
 
 export const CHECK_LIMIT_MS = 300_000;
-/** Milliseconds for a check to stop its work before the next check starts. */
+/** Maximum milliseconds to wait for the end of an aborted check, before the next check starts. */
 const GRACE_MS = 1000;
-/** Maximum number of attempts; a standstill of the machine may spoil the first two. */
+/** Maximum number of attempts at a check that was cut off, e.g. by a standstill of the machine. */
 const MOST_ATTEMPTS = 3;
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
-/** Interprets an error by the state of the target, e.g. an ended target. */
+/** Replaces an error by a more exact error, e.g. a timeout by the end of the target's process. */
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 
-/** Never rejects. Masks secrets in exchanges and actual values only, so the caller redacts the rest. */
+/** Runs a check and never rejects. The caller must redact secrets in the result. */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
   let record = emptyRecord();
@@ -204,7 +204,7 @@ function toolsFor<Context>(
   };
 }
 
-/** A replay path is `n/…` for the n-th property of the check, from 0. */
+/** Returns the `property` function of a check; a replay path `n/…` applies to its n-th call, from 0. */
 function propertyFor<Context>(
   { recorder, runs, replay }: Pick<CheckRun<Context>, 'recorder' | 'runs' | 'replay'>,
   { counts }: CheckRecord,
@@ -224,7 +224,7 @@ function propertyFor<Context>(
     const recorded: typeof predicate = async (value) => {
       if (signal.aborted) throw new Blocked('the check is over');
       if (isOver) return;
-      // A finding shows only the exchanges of the failing input.
+      // Discards exchanges of earlier inputs, because a finding shows only those of the failing input.
       recorder.restore(kept);
       try {
         await predicate(value);
@@ -251,7 +251,7 @@ function propertyFor<Context>(
   };
 }
 
-/** Aborts `body` at the limit or an interrupt, then waits for its end, so that its requests disturb no later check. */
+/** Aborts `body` at the time limit or an interrupt, then waits up to a second until `body` ends. */
 async function untilOver(
   { signal: interrupt, limitMs }: Pick<CheckRun<never>, 'signal' | 'limitMs'>,
   body: (signal: AbortSignal) => Promise<void>,
@@ -279,7 +279,7 @@ async function settledWithin(promise: Promise<unknown>, withinMs: number): Promi
   clearTimeout(timer);
 }
 
-/** Independent of the other checks, so that `--only` draws the same inputs. */
+/** Seed of a check, from the run's seed and the check id only, so that `--only` draws the same inputs. */
 export function seedOf(seed: number, id: string): number {
   return createHash('sha256').update(`${seed}/${id}`).digest().readInt32LE(0);
 }

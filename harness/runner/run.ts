@@ -1,4 +1,4 @@
-/** Runs a plan within its time, and reports every result. */
+/** Runs a plan within its time limit, and reports every result to listeners. */
 
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
@@ -31,7 +31,7 @@ export interface RunListener {
   }): void;
   onCheckStart?(check: Check<never>): void;
   onCheckEnd?(result: CheckResult): void;
-  /** Called before a finding is retried alone; no `onCheckEnd` follows. */
+  /** Called before a check with a finding runs again alone; `onCheckEnd` is not called afterwards. */
   onTryAgain?(check: Check<never>): void;
   /** Receives the redacted report; listeners run one after the other. */
   onEnd?(report: Report): void | Promise<void>;
@@ -45,11 +45,11 @@ export interface RunOptions<Context> {
   seed: number;
   runs?: number;
   version: string;
-  /** Interrupts the run and blocks unfinished checks; a `RunOver` as abort reason gives the message. */
+  /** Ends the run when aborted; a reason of type `RunOver` explains why unfinished checks are blocked. */
   signal?: AbortSignal;
-  /** Maximum milliseconds of the run; later, unfinished checks end as `blocked`. Default: 10 minutes. */
+  /** Maximum milliseconds of the run; checks unfinished by then end as `blocked`. Default: 10 minutes. */
   maxTimeMs?: number;
-  /** Number of failed MUSTs that ends the run. Default: never. */
+  /** Number of failed MUST checks after which the run ends. Default: never. */
   bail?: number;
   repeat?: number;
   tries?: Tries;
@@ -65,7 +65,7 @@ export interface RunOptions<Context> {
   arguments?: readonly string[];
   /** Options that `muster replay` reads from the report; must hold no secret. */
   options?: Report['options'];
-  /** Number of `shared` checks that run at once. Default: 8. */
+  /** Number of `shared` checks that run in parallel. Default: 8. */
   concurrency?: number;
   /** Sends some requests in unusual equivalent forms. Default: true, except for a suite about clients. */
   varied?: boolean;
@@ -78,13 +78,13 @@ export interface RunOptions<Context> {
 }
 
 export const MAX_TIME_MS = 600_000;
-/** Largest share of the run's time for one check. */
+/** Maximum share of the run's time for a single check. */
 const SHARE_OF_ONE_CHECK = 0.5;
 
 /**
  * Runs a plan of a suite and reports to the listeners.
  * @returns the report, without secrets
- * @throws the error of a listener, after all have the report
+ * @throws the error of a listener, after all listeners have received the report
  */
 export async function runSuite<Context>(suite: Suite<Context>, options: RunOptions<Context>): Promise<Report> {
   const { plan, target, seed, redactor } = options;
@@ -106,7 +106,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const { history = new History(plan.checks.map(({ check }) => check)) } = options;
   const session = new Session(undefined, undefined, plan.shrinkMs, history);
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
-  // Muster only answers a client, so no request can vary.
+  // Does not vary the requests of the client suite, because Muster sends none.
   const { varied = suite.api !== 'client' } = options;
   const { results, rounds } = await runChecks({ ...options, varied, group }, audience, started, session);
   const settled = withFailing(group(options.settle?.(results) ?? results), plan as Plan<never>);
@@ -136,7 +136,7 @@ class RunListeners {
     }
   }
 
-  /** Throws the error of a listener, or AggregateError for several. */
+  /** Passes the report to all listeners, then throws the error of a listener, or AggregateError for several. */
   async end(report: Report): Promise<void> {
     for (const listener of this.#listeners) {
       try {

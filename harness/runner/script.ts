@@ -1,11 +1,11 @@
 /**
- * Writes a POSIX shell script that repeats the drives and requests of a check in order.
- * Event ids and deployment ids differ between runs, so the script reads ids from the answers of control.
+ * Writes a POSIX shell script that repeats the control calls and requests of a check in order.
+ * The script reads event and deployment ids from control answers, because ids differ between runs.
  */
 import type { DriveStep, Recorded, Step } from '../client/recorder.ts';
 import { LONGEST_LINE } from '../client/request-forms.ts';
 
-/** Cursors within this distance of a known id are written relative to the known id. */
+/** Maximum distance of a cursor from a known event id, for the script to compute the cursor from the id. */
 const NEAR = 100_000n;
 
 interface Known {
@@ -15,7 +15,7 @@ interface Known {
   value: string;
 }
 
-/** Returns undefined if the check drove nothing, or if a call does not fit in a shell line. */
+/** Returns undefined if the check called no control API, or if a call is too long for a shell line. */
 export function scriptOf(steps: readonly Step[] | undefined): string | undefined {
   if (steps === undefined || !steps.some((step) => 'drive' in step)) return undefined;
   const used = new Set<Known>();
@@ -62,7 +62,7 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
 
 const VALUE = String.raw`value() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([A-Za-z0-9_-]*\).*/\1/p' "$out/$1" | tail -n 1; }`;
 
-/** Waits for the first bytes of a stream, 5 s at most where the shell can sleep for fractions of a second. */
+/** Shell function that waits up to 5 s for the first bytes of a stream, or longer without fractional `sleep`. */
 const OPENED =
   'opened() { n=0; until [ -s "$out/$1" ] || [ $n -ge 250 ]; ' +
   'do n=$((n + 1)); sleep 0.02 2>/dev/null || sleep 1; done; }';
@@ -76,7 +76,7 @@ const isStream = ({ curl }: Recorded): boolean => curl.startsWith('curl -sN');
 
 const STREAM = '--max-time 10';
 
-/** A stream stays open in the background and is printed at the end. `remark`: a quoted shell word. */
+/** Shell lines that send a request; a stream stays open in the background. `remark`: quoted shell word. */
 function asking(exchange: Recorded, line: string, remark: string, number: number): string[] {
   if (!isStream(exchange)) return [`echo ${remark}`, `${line}; echo`];
   return [
@@ -103,7 +103,7 @@ const commented = (text: string): string =>
     .slice(0, REMARK)
     .trimEnd();
 
-/** Skips ids with characters that are special to the shell. */
+/** Shell variables for the ids in an answer of control, except ids with characters special to the shell. */
 const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
   Object.entries(ids).flatMap(([field, value]) =>
     /^[A-Za-z0-9_-]+$/.test(value)
@@ -132,7 +132,7 @@ function withVariables(line: string, known: readonly Known[], used: Set<Known>):
   }, withCursors);
 }
 
-/** Prefers the last of equally near ids, because requests mostly ask about the newest drive. */
+/** Returns the known id nearest to the cursor, and among equally near ids the latest. */
 function nearestTo(cursor: bigint, known: readonly Known[]): Known | undefined {
   const far = ({ value }: Known): bigint => size(cursor - BigInt(value));
   return known

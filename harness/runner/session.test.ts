@@ -1,4 +1,4 @@
-/** What a run learns about its target: waits, amounts of work, and pauses. */
+/** Tests what a run learns about its target: wait times, affordable amounts of work, and pauses. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Fact, Gate, retryThrottled, Session } from './session.ts';
 import { WAIT_POLICIES, Waits } from './waits.ts';
@@ -52,7 +52,7 @@ describe('a wait for a device', () => {
     expect(waits.within('replay', PATIENCE)).toBe(PATIENCE / 2);
     waits.timedOut('event');
     expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, PATIENCE / 4]);
-    // Deployments and answers may be slow, even if events are quick.
+    // Fast events do not shorten the waits for deployments and answers.
     expect([waits.within('deployed', PATIENCE), waits.within('answer', PATIENCE)]).toEqual([PATIENCE, PATIENCE]);
     waits.succeeded('replay', 900);
     expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, 4500]);

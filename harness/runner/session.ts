@@ -11,17 +11,17 @@ export class Fact<T> {
   }
 }
 
-/** Deviation that checks tolerate once reported, so that a single finding does not hide the rest. */
+/** Reported deviation of a target, which later checks tolerate, so that each bug is reported once. */
 export interface Deviation {
   /** E.g. `cursor-repeated`. */
   name: string;
-  /** Behaviour of tolerant readers, as a sentence in the present tense. */
+  /** Sentence about the tolerance, e.g. `the content type of a stream is not looked at`. */
   allowance: string;
 }
 
 /**
- * Kinds of durations. `slowMs`: milliseconds from which a target counts as slow, because a run takes minutes then.
- * `driven`: limited by `--max-time` alone, because a slow control says nothing about the target.
+ * Durations that a run measures. `slowMs`: milliseconds from which the target counts as slow.
+ * `driven`: the duration depends on the control API, so only `--max-time` limits the amount of work.
  */
 const MEASURES = {
   answer: { slowMs: 150, driven: false, noun: 'answer' },
@@ -33,19 +33,19 @@ const MEASURES = {
 export type Measure = keyof typeof MEASURES;
 
 const KEPT_MEASUREMENTS = 5;
-/** An agent that syncs once a second publishes some events at once and some late, so more durations are kept. */
+/** Number of kept publish durations: high, because agents that sync once a second publish at varying speed. */
 const KEPT_PUBLISHED = 20;
 /** Milliseconds from which a single event counts as slow; a busy machine alone delays an event by 150 ms. */
 const WAITED_MS = 500;
-/** Minimum number of events in a batch whose average duration shows the target's rate. */
+/** Minimum number of events in a batch whose average duration counts as the target's speed. */
 export const TELLING_BATCH = 10;
-/** Share of `--max-time` that a slow target gets; checks that need more are blocked. */
+/** Share of `--max-time` after which checks with much work no longer start on a slow target. */
 const SHARE_OF_SLOW = 1 / 4;
-/** Milliseconds assumed for a run without a limit. */
+/** Milliseconds assumed as the limit of a run without `--max-time`. */
 const UNLIMITED_RUN_MS = 600_000;
-/** Milliseconds in which a quick target finishes all checks; later checks do less. */
+/** Milliseconds after which a run counts as late, so that checks do less work. */
 const LATE_RUN_MS = 80_000;
-/** Milliseconds of an effort that is allowed however little time is left. */
+/** Maximum milliseconds of work that a check may always do, even without time left. */
 const SMALL_EFFORT_MS = 200;
 
 const SHRINK_MS = 8000;
@@ -58,7 +58,7 @@ interface Measured {
 export class Session {
   readonly waits: Readonly<Record<'device' | 'platform' | 'effect', Waits>>;
   readonly deviations = new Map<Deviation, string>();
-  /** Milliseconds left for shrinking; the first findings get most, so that a broken target takes little longer. */
+  /** Milliseconds left for shrinking the counterexamples of all findings together. */
   shrinkMs: number;
   readonly declarations: Declarations;
   readonly history: History;
@@ -114,8 +114,8 @@ export class Session {
   }
 
   /**
-   * Least milliseconds of the last few, because only a slow target is always slow; 0 if unknown.
-   * Publishing takes the average of the last batch, because a single event may wait for the target's next sync.
+   * Shortest of the recent durations, in milliseconds; 0 if none is known.
+   * For `publish`, the average of the last batch, because a single event may wait for the target's next sync.
    */
   typicalMs(what: Measure): number {
     if (what === 'publish') {
@@ -131,14 +131,14 @@ export class Session {
     return this.#lastBatch() !== undefined;
   }
 
-  /** Without `measures`, true if any measure is slow or the run is late. */
+  /** True if the target is slow in one of `measures`; without `measures`, in any, or if the run is late. */
   isSlow(...measures: readonly Measure[]): boolean {
     if (measures.length === 0 && this.#now() - this.#startedAt > LATE_RUN_MS) return true;
     const asked = measures.length === 0 ? (Object.keys(MEASURES) as Measure[]) : measures;
     return asked.some((what) => this.typicalMs(what) >= MEASURES[what].slowMs);
   }
 
-  /** Takes the median, because an agent that syncs once a second publishes some events at once. */
+  /** True if the median duration is slow; some events are fast even on an agent that syncs once a second. */
   get publishesSlowly(): boolean {
     const recent = this.#recent('publish')
       .map(({ ms }) => ms)
@@ -146,7 +146,7 @@ export class Session {
     return (recent[Math.floor(recent.length / 2)] ?? 0) >= WAITED_MS;
   }
 
-  /** On a slow target, publishing checks run in parallel, so that all wait for the same events. */
+  /** True if publishing checks run in parallel, which saves time on a target that publishes slowly. */
   readonly publishesTogether = (): boolean => !this.isSmall && this.publishesSlowly;
 
   rounds(count: number): number {
@@ -214,7 +214,7 @@ export class Gate {
   }
 }
 
-/** Maximum milliseconds of throttling that Muster accepts; the specification has no rate limit. */
+/** Maximum milliseconds for which Muster repeats a throttled request. */
 const LONGEST_THROTTLING_MS = 60_000;
 export const SHORTEST_PAUSE_MS = 50;
 
@@ -227,7 +227,7 @@ export interface Throttling<A> {
   discard?(answer: A): Promise<void>;
 }
 
-/** Repeats a throttled request for 60 s at most, so even the last answer may be throttled. */
+/** Repeats a throttled request for at most 60 s; the returned answer may still be throttled. */
 export async function retryThrottled<A>(send: () => Promise<A>, throttling: Throttling<A>): Promise<A> {
   const { gate = new Gate(), signal, isThrottled, pauseMs, discard } = throttling;
   const deadline = performance.now() + LONGEST_THROTTLING_MS;

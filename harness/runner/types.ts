@@ -17,7 +17,7 @@ export const APIS = ['device', 'platform', 'system', 'client'] as const;
 export type Api = (typeof APIS)[number];
 
 export interface Requirement {
-  /** Stable slug, e.g. `device.events.replay.exclusive`. */
+  /** Stable id, e.g. `device.events.replay.exclusive`. */
   id: string;
   level: Level;
   section: string;
@@ -28,15 +28,15 @@ export interface Requirement {
   /** Quoted sentence of the specification; absent if the specification is silent. */
   clause?: string;
   text: string;
-  /** Marks a SHOULD of the profile `full`, which protects secrets or prevents request storms. */
+  /** Marks a SHOULD against leaked secrets or request storms, which the profile `full` demands. */
   protective?: true;
 }
 
 /**
- * Use of the target beside other checks.
- * `shared`: only reads; runs beside all but `disruptive`. `publishing`: creates events, and follows its own by id.
- * `exclusive`: drives the target, one check at a time beside `shared` ones.
- * `disruptive`: stops, kills, compacts or crowds the target; runs last and alone.
+ * How a check uses the target, which decides which checks may run in parallel.
+ * `shared`: only reads. `publishing`: creates events, and recognises its own events by id.
+ * `exclusive`: changes the target; never runs beside another exclusive check.
+ * `disruptive`: disturbs all users of the target, e.g. by a restart; runs alone at the end.
  */
 export type Sharing = 'shared' | 'publishing' | 'exclusive' | 'disruptive';
 
@@ -51,26 +51,26 @@ export interface Check<Context> {
   /** True if the check runs even if the target does not answer, e.g. a check of the discovery file. */
   runsWhenUnreachable?: boolean;
   /**
-   * Place among checks in random order. `first`: needs a complete log.
-   * `last`: inspects the traces of other checks, or damages the target.
+   * Position of the check in the otherwise random order.
+   * `first`: needs a complete event log. `last`: inspects effects of earlier checks, or damages the target.
    */
   turn?: 'first' | 'last';
   /** True if the check sends more than GET requests to a platform; `--read-only` leaves it out. */
   writes?: boolean;
   profile?: 'core';
   /**
-   * Ids of simpler checks to wait for, whose failure may cause a finding here.
-   * A premise must not run in a later lane; the lanes are `shared`, `exclusive`, `disruptive`.
+   * Ids of simpler checks that run first; their failure may explain a finding of this check.
+   * A premise must not have a later `sharing`, in the order `shared`, `exclusive`, `disruptive`.
    */
   premises?: readonly string[];
-  /** Sightings needed to pass, e.g. `{ compactions: 1 }`; fewer end the check as `undecided`. Default: one answer. */
+  /** Minimum counts of observations to pass, e.g. `{ compactions: 1 }`; a check with fewer is `undecided`. */
   least?: Readonly<Record<string, number>>;
   orElse?: string;
-  /** A failure blocks all dependants, because the target can no longer be asked. */
+  /** True if a failure of the check blocks all checks that depend on the check. */
   essential?: boolean;
   /** Deviation that later checks tolerate once this check has failed. */
   deviation?: Deviation;
-  /** Rule that judges the requests of other checks, created anew for each run; `run` sends nothing. */
+  /** Creates the rule that examines the traffic of other checks; a check with a rule sends nothing. */
   rule?: () => Rule;
   /** True if the rule needs secrets, which recorded traffic does not contain. */
   bySecrets?: true;
@@ -122,9 +122,9 @@ export interface Finding {
   seed?: number;
   path?: string;
   replay_path?: string;
-  /** Shell line that reproduces the finding; absent if the target has to be driven first. */
+  /** Shell line that reproduces the finding; absent if the finding needs calls of the control API. */
   curl?: string;
-  /** POSIX shell script that drives the target and repeats the requests of the check. */
+  /** POSIX shell script that repeats the control calls and requests of the check. */
   script?: string;
   exchanges?: Recorded[];
   timeline?: Mark[];
@@ -141,19 +141,19 @@ export interface Rate {
 export interface TargetHooks {
   /**
    * Called before the check.
-   * Throws Blocked if nothing can be decided now, or Violation for a failure of the target since the last check.
+   * Throws Blocked if the target cannot be tested now, or Violation if the target failed since the last check.
    */
   prepare?(requirement: Requirement, id: string): Promise<void>;
-  /** Interprets an error that ended the check by the state of the target; may return the same error. */
+  /** Returns a more exact error for an error that ended the check, e.g. after the target's process ended. */
   reconsider?(error: unknown): Promise<unknown>;
   afterCheck?(error?: unknown): Error | undefined;
   standardError?(): string;
 }
 
 export interface CheckContext {
-  /** Ends the check unless `holds`: as `fail`, or as `warn` if its requirement is a SHOULD. */
+  /** Ends the check if `holds` is false: as `fail`, or as `warn` for a SHOULD requirement. */
   must(holds: unknown, finding: { expected: string; actual: unknown; counterexample?: unknown }): asserts holds;
-  /** Records a violated SHOULD and goes on; a check that passes otherwise ends as `warn`. */
+  /** Records a violated SHOULD if `holds` is false, and continues; an otherwise passing check ends as `warn`. */
   should(holds: unknown, finding: { expected: string; actual: unknown }): void;
   /** Records a remark of one sentence, which never changes the outcome. */
   note(observation: string): void;
@@ -163,16 +163,16 @@ export interface CheckContext {
    * @param value answer, e.g. `limit 10`; the same in every run
    */
   observe(name: string, value: string | number): void;
-  /** Ends the check as `not_applicable`: the specification leaves the target free. */
+  /** Ends the check as `not_applicable`, e.g. because the specification allows any behaviour. */
   notApplicable(reason: string): never;
   undecided(reason: string): never;
-  /** Counts sightings for `least`; answers, events and inputs are counted automatically. */
+  /** Counts observations for `least` of the check; requests, events and inputs are counted automatically. */
   saw(what: string, count?: number): void;
   /** Ends the check as `blocked`, because its set-up failed. */
   blocked(reason: string): never;
   /**
-   * Runs a property in fast-check with the run's seed, and shrinks a failure.
-   * A predicate fails by `must` or a Violation; the finding gets counterexample, seed and path.
+   * Tests a predicate with random values from fast-check, and shrinks a failing value.
+   * A predicate fails by `must` or a Violation; the finding names the counterexample, seed and path.
    */
   property<T>(
     arbitrary: Arbitrary<T>,
@@ -180,11 +180,11 @@ export interface CheckContext {
     options?: PropertyOptions<NoInfer<T>>,
   ): Promise<void>;
   readonly session: Session;
-  /** True if the target has shown the deviation, which the report then lists as tolerated. */
+  /** True if another check has reported the deviation; the report then lists the deviation as tolerated. */
   allowsFor(deviation: Deviation): boolean;
-  /** True for a SHOULD or INFO, whose timeouts must not shorten the waits of a MUST. */
+  /** True if the check decides a SHOULD or INFO; its timeouts do not shorten the waits of MUST checks. */
   readonly lenient: boolean;
-  /** True if a failed premise may have caused the finding. */
+  /** True if a premise of the check failed, which may explain a finding of the check. */
   readonly follows: boolean;
   /** Seed of this check, derived from `--seed` and the check id only. */
   readonly seed: number;
@@ -194,10 +194,10 @@ export interface CheckContext {
   readonly signal: AbortSignal;
   /** Milliseconds left for the whole run (from `--max-time`); Infinity without a limit. */
   remainingMs(): number;
-  /** Milliseconds until this check is blocked. */
+  /** Milliseconds until the time limit blocks this check. */
   leftMs(): number;
   readonly runs: number;
-  /** Path of a model-based counterexample to replay, for `fc.commands`. */
+  /** Path of the counterexample to replay with model commands (`fc.commands`). */
   readonly replayPath: string | undefined;
 }
 
@@ -226,9 +226,9 @@ export interface CheckResult extends Partial<Finding> {
   reason?: string;
   /** Id of the failed check that blocked this check. */
   blocked_by?: string;
-  /** Id of the finding that shows the same cause more plainly. */
+  /** Id of the leading finding, which has the same cause. */
   consequence_of?: string;
-  /** Checks whose requests broke the rule. */
+  /** Ids of the checks whose requests led to the violation of the rule. */
   seen_by?: string[];
   /** Names of deviations that this check tolerated. */
   allowed_for?: string[];
@@ -237,7 +237,7 @@ export interface CheckResult extends Partial<Finding> {
   /** Last lines of the target's standard error, if the check did not pass. */
   stderr?: string;
   in_profile?: true;
-  /** Counted sightings by name: `answers`, `events`, `inputs`, and names of the check. */
+  /** Counts of observations by name: `requests`, `events`, `inputs`, and names that the check defines. */
   saw?: Readonly<Record<string, number>>;
   /** Option or profile that lets this warning fail the run, e.g. `--fail-on should`. */
   fails_by?: string;
@@ -245,7 +245,7 @@ export interface CheckResult extends Partial<Finding> {
   fault?: true;
   rate?: Rate;
   observations?: string[];
-  /** Choices that the specification leaves open, for `muster compare`. */
+  /** Choices of the target where the specification allows several, for `muster compare`. */
   observed?: Observed[];
   needs?: Capability[];
   /** Command that repeats this check alone. */
@@ -259,7 +259,7 @@ export interface Observed {
 
 export type Summary = Record<Outcome, number>;
 
-/** Counts of checks; `decided` and all undecided checks add up to `checks`. */
+/** Numbers of decided and undecided checks, which add up to `checks`. */
 export interface Coverage {
   checks: number;
   decided: number;
@@ -271,7 +271,7 @@ export interface Undecided {
   /** End of a sentence that begins with the number of checks, e.g. `need drive`. */
   why: string;
   needs?: Capability[];
-  /** Option that lets the checks be decided; absent if none helps. */
+  /** Command-line option with which the checks can be decided, if there is one. */
   add?: string;
 }
 
@@ -288,7 +288,7 @@ export interface Report {
   repeat?: number;
   /** Options that excluded checks, e.g. `--only`, `--fast`. */
   narrowed_by: string[];
-  /** False if the plan was narrowed, a check blocked, a demand unmet, or the run interrupted. */
+  /** False if options excluded checks, a check was blocked, a demand was unmet, or the run was interrupted. */
   complete: boolean;
   started_at: string;
   duration_ms: number;
@@ -301,7 +301,7 @@ export interface Report {
   profile_coverage: Coverage;
   /** Unmet demands of `--require`, `--min-decided` and `--repeat`, as sentences; the run is incomplete then. */
   unmet?: string[];
-  /** Declarations of the target that the run observed; a false one makes the run incomplete. */
+  /** Declared and observed values of the target; a difference makes the run incomplete. */
   declarations?: Declaration[];
   unreachable?: string;
   interrupted?: true;
@@ -338,9 +338,9 @@ export interface TargetDescription {
   platform?: { name: string; version?: string };
   /** `sha256:…` of the implementation, if Muster ran and measured it. */
   digest?: string;
-  /** Muster started and ended the target, so nothing serves at its address. */
+  /** True if Muster has ended the target, so that nothing answers at its address. */
   ended?: true;
-  /** Subject of `digest`: the image, or the executed file. */
+  /** What `digest` identifies: the image, or the executed file. */
   digest_of?: 'image' | 'executable';
   executable?: string;
   digest_missing?: string;

@@ -1,4 +1,4 @@
-/** Errors that end a check early; any other error except NoAnswer blocks the check. */
+/** Errors by which a check ends early; an unexpected error blocks the check. */
 import type { Redactor } from '../common/redact.ts';
 import type { Finding } from './types.ts';
 
@@ -12,7 +12,7 @@ export class Violation extends Error {
   }
 }
 
-/** Fails even a check of a SHOULD, because a target that ends by itself does not serve. */
+/** Violation of a MUST, whatever the check decides: the target's process ended by itself. */
 export class TargetEnded extends Violation {
   override name = 'TargetEnded';
   constructor(actual: string) {
@@ -32,12 +32,12 @@ export class Blocked extends Error {
   override name = 'Blocked';
 }
 
-/** Ends an attempt that was cut off; the check runs again after `prepare`. */
+/** Ends an interrupted attempt at a check; the check then starts again. */
 export class AttemptCutOff extends Blocked {
   override name = 'AskAgain';
 }
 
-/** The target or Muster stood still, so lateness proves nothing. */
+/** Thrown if the target or Muster stood still, because late answers then prove nothing. */
 export class Standstill extends AttemptCutOff {
   override name = 'StoodStill';
 }

@@ -1,30 +1,30 @@
 /** Decides how many milliseconds a check waits, by how quickly the target has answered so far. */
 
 export interface WaitPolicy {
-  /** Multiple of the slowest success that a check waits after a timeout. */
+  /** Factor: after a timeout, a check waits as long as the slowest success so far, times the factor. */
   timesSlowest: number;
-  /** Uses the slowest success of all kinds instead of the same kind. */
+  /** True to use the slowest success of all kinds of waits, instead of the same kind. */
   ofAnyKind?: boolean;
   /** Minimum wait in milliseconds after a timeout. `isKnown`: enough successes have shown the target's speed. */
   shortestMs(patienceMs: number, isKnown: boolean): number;
   forgives?: boolean;
   adapts?: boolean;
-  /** Kinds whose durations vary, so that quick successes shorten no wait. */
+  /** Kinds of waits with varying durations, so that fast successes do not shorten the next wait. */
   varying?: readonly string[];
-  /** Kinds that take equally long, so that each kind tells the speed of the rest. */
+  /** Kinds of waits with similar durations, which are measured together. */
   alike?: readonly string[] | 'all';
   shares?: Readonly<Record<string, number>>;
 }
 
 const SHORTEST_WAIT_MS = 1000;
 const KNOWN_AFTER = 10;
-/** Multiple of the slowest success within which a healthy but delayed target answers. */
+/** Factor: on a target of known speed, a check waits at least the slowest success times the factor. */
 const KNOWN_FACTOR = 50;
 const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 4 };
 const FACTOR_WHERE_SLOW = 3;
 
 export const WAIT_POLICIES = {
-  /** Files get half the wait, because checks look for files only after a deployment is archived. */
+  /** Waits for `files` are short, because checks look for files only after a deployment is archived. */
   device: {
     timesSlowest: 5,
     shortestMs: (patienceMs, isKnown) => Math.min(isKnown ? SHORTEST_WAIT_MS / 2 : SHORTEST_WAIT_MS, patienceMs / 2),
@@ -57,8 +57,8 @@ export class Waits {
   }
 
   /**
-   * Milliseconds to wait: the full patience at first, less after a timeout of the same or a similar kind.
-   * A timeout in a `lenient` check, i.e. of a SHOULD, shortens no wait of a MUST.
+   * Milliseconds to wait: `patienceMs` at first, less after a timeout or fast successes of similar waits.
+   * Timeouts of `lenient` checks, which decide a SHOULD, do not shorten the waits of other checks.
    */
   within(kind: string, patienceMs: number, lenient = false): number {
     const { timesSlowest, ofAnyKind, shortestMs, adapts, shares } = this.#policy;

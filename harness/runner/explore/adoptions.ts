@@ -1,8 +1,8 @@
-/** Remembers answers that the specification leaves open, and expects the same answers later. */
+/** Remembers the target's answers where the specification allows several, and detects later contradictions. */
 export class Adoptions<Seen> {
   readonly #known = new Map<string, { answer: string; seen: Seen }>();
 
-  /** Returns the earlier answer if the new answer contradicts it. `asked`: request and state of the target. */
+  /** Returns the earlier answer to the same request in the same state (`asked`), if the new answer differs. */
   take(asked: string, answer: string, seen: Seen): { answer: string; seen: Seen } | undefined {
     const before = this.#known.get(asked);
     if (before === undefined) this.#known.set(asked, { answer, seen });
@@ -13,7 +13,7 @@ export class Adoptions<Seen> {
     return this.#known.get(asked)?.answer === answer;
   }
 
-  /** Keeps the new answer after a finding, so that the finding is reported once. */
+  /** Replaces the remembered answer after a finding, so that the same finding is not reported again. */
   replace(asked: string, answer: string, seen: Seen): void {
     this.#known.set(asked, { answer, seen });
   }

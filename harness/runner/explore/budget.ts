@@ -5,12 +5,12 @@ const OVERDUE = 3;
 interface Bounds {
   ms: number;
   requests: number;
-  /** Minimum number of requests, sent even after `ms` on a busy machine or to a slow target. */
+  /** Minimum number of requests, which an exploration sends even after `ms` milliseconds. */
   least: number;
   lateMs: number;
 }
 
-/** Limits of an exploration; time in which this process stood still does not count. */
+/** Limits the requests and the time of an exploration; pauses of this process do not count as time. */
 export class Budget {
   readonly #bounds: Readonly<Bounds>;
   readonly #now: () => number;

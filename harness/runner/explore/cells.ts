@@ -1,4 +1,4 @@
-/** Counts the combinations of values that an exploration has visited, e.g. of operation, version and key. */
+/** Counts how often an exploration has tried each combination of values, e.g. of operation, version and key. */
 import type { Draw } from './draw.ts';
 
 export type Cell = Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export class Cells {
     for (const pair of pairsOf(cell)) this.#pairs.add(pair);
   }
 
-  /** Picks the candidate with the most unvisited pairs of values, then the rarest combination. */
+  /** Picks the candidate with the most untried pairs of values, and among equals the least tried combination. */
   rarest<T>(draw: Draw, candidates: readonly [T, ...T[]], cellOf: (candidate: T) => Cell): T {
     const rated = candidates.map((candidate) => {
       const cell = cellOf(candidate);

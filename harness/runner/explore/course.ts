@@ -1,10 +1,10 @@
 import { TooLittleSeen } from '../violation.ts';
 
-/** Exploration that several checks share: each continues where the last stopped. */
+/** Exploration that several checks share: each check continues where the previous check stopped. */
 export class Course {
   readonly #steps: AsyncGenerator<void, void>;
   #isOver = false;
-  /** Thrown again in later checks, which must not judge an incomplete exploration. */
+  /** Error of the exploration, which each later check throws again. */
   #failure: { error: unknown } | undefined;
 
   constructor(steps: AsyncGenerator<void, void>) {

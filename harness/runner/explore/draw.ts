@@ -1,4 +1,4 @@
-/** Random draws, repeated exactly by their seed. */
+/** Random numbers and random choices, which the same seed repeats. */
 
 export class Draw {
   #state: number;
@@ -8,7 +8,7 @@ export class Draw {
     this.#state = seed | 0;
   }
 
-  /** Number in [0, 1), by the generator mulberry32. */
+  /** Random number in [0, 1) from the generator mulberry32. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);

@@ -1,9 +1,9 @@
-/** Compares values by meaning, whatever their notation. */
+/** Compares JSON values by meaning, e.g. times in different notations. */
 import { isIso8601 } from '../../contract/shape.ts';
 
 const A_SECOND_MS = 1000;
 
-/** Compares times as instants with a tolerance of 1 s, text in Unicode normal form, and the rest as JSON. */
+/** Compares times with a tolerance of 1 s, texts in Unicode normal form, and other values exactly. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (typeof one === 'string' && typeof other === 'string') {
     if (one === other) return true;
@@ -20,7 +20,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   );
 }
 
-/** Objects in `value` may have extra members. */
+/** True if `value` equals `written`, apart from extra members of objects in `value`. */
 export function holds(written: unknown, value: unknown): boolean {
   if (typeof written !== 'object' || typeof value !== 'object' || written === null || value === null)
     return isSame(written, value);
