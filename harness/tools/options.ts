@@ -4,7 +4,7 @@ import process from 'node:process';
 import yargs, { type InferredOptionTypes, type Options } from 'yargs';
 import { EXIT } from '../common/usage.ts';
 
-/** Rejects numbers below `least`, because a tool with 0 runs would do nothing and report success. */
+/** Option for a whole number of at least `least`; a tool with 0 runs would report success without a test. */
 export const count = <D extends number | undefined>(describe: string, otherwise: D, least = 1) => ({
   type: 'number' as const,
   requiresArg: true,
@@ -44,8 +44,8 @@ export function knownOf<N extends string>(given: readonly string[], known: reado
 }
 
 /**
- * `loose`: words that the tool accepts without an option; the result holds them in `_`. `--help` ends the process, a
- * usage error ends it with exit code 64.
+ * Parses the command line of a tool; `--help` and usage errors end the process.
+ * `loose`: words that the tool accepts without an option, listed as `_` in the result.
  */
 export function toolOptions<O extends Record<string, Options>>(
   usage: string,
@@ -65,7 +65,7 @@ export function toolOptions<O extends Record<string, Options>>(
   return cli.parseSync() as unknown as InferredOptionTypes<O> & { _: string[] };
 }
 
-/** Yargs gives the values of a repeated option as a list. */
+/** Rejects a repeated option, whose values Yargs passes as a list. */
 const once = (name: string, option: Options): Options => ({
   ...option,
   coerce: (given: unknown): unknown => {

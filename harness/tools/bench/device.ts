@@ -1,6 +1,4 @@
-/**
- * Measures live delivery and the event log of a simulated device, compared with raw sockets and files in the same run.
- */
+/** Measures live delivery and the event log of a simulated device, compared with raw sockets and files. */
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -76,7 +74,7 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
   await using clients = await connected(socket);
   while (device.stats().subscribers < SUBSCRIBERS) await turn();
   await turn();
-  // All filler events have one length, so the first event shows the bytes of each.
+  // Publishes one event to learn the bytes per event, which are equal for all events.
   const before = await clients.call('settle');
   await device.publish(1);
   const each = ((await clients.call('settle')) - before) / SUBSCRIBERS;
@@ -94,13 +92,13 @@ async function connected(path: string): Promise<Task<typeof tasks>> {
   return task;
 }
 
-/** Sends `EVENTS` frames of `bytes` bytes to each client; returns the frames per second up to 99 % of all bytes. */
+/** Sends `EVENTS` frames to each client; returns the frames per second until 99 % of the bytes arrived. */
 async function framesPerSecond(
   clients: Task<typeof tasks>,
   bytes: number,
   write: () => Promise<void>,
 ): Promise<number> {
-  // The goal must be set before the first write, because the count of bytes starts here.
+  // Starts to count received bytes before the first write.
   await clients.call('expect', Math.floor(bytes * EVENTS * SUBSCRIBERS * 0.99));
   const read = clients.call('read');
   const started = performance.now();
@@ -109,7 +107,7 @@ async function framesPerSecond(
   return (EVENTS * SUBSCRIBERS * 0.99 * 1_000) / (performance.now() - started);
 }
 
-/** Opens a log that throws on a notice; a robot would only write the notice to its own log. */
+/** Opens a durable event log; any notice of the log fails the bench. */
 const eventLog = (directory: string, retain: number): EventLog =>
   openLog(directory, {
     retain,
@@ -129,7 +127,7 @@ const textOf = (events: readonly StoredEvent[]): string => events.map(({ json })
 const APPENDING_ROBOTS = 32;
 const BATCH = 10;
 const APPENDS = 30;
-/** Number of short rounds, which alternate so that other work of the disk slows both measures alike. */
+/** Number of rounds: many short ones, so that other work of the disk slows both measurements alike. */
 const APPEND_ROUNDS = 15;
 
 async function appending(): Promise<Figure> {
@@ -160,7 +158,7 @@ async function logs(directory: string): Promise<number> {
     return eventLog(`${directory}/${at}`, Number.MAX_SAFE_INTEGER);
   });
   const drafts = fillerEvents(0, BATCH, systemClock);
-  // The first append creates files, so its time does not count.
+  // Appends once before the measurement, because the first append also creates files.
   await Promise.all(open.map((log) => log.append(drafts)));
   const rate = await perSecond(open, (log) => log.append(drafts));
   await Promise.all(open.map((log) => log.close()));

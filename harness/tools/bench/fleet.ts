@@ -1,4 +1,4 @@
-/** Measures memory and start of `muster fleet` as users run it, compared with bare sockets or an absolute goal. */
+/** Measures memory and startup of the command `muster fleet`, compared with bare sockets or absolute goals. */
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -23,7 +23,7 @@ interface FleetRun {
   meanwhile?(fleet: Running): Promise<void>;
 }
 
-/** Rejects with the command's error output if the command wrote no result. */
+/** Runs `muster fleet`; rejects with the command's error output if the command wrote no result. */
 export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
   const { scenario, meanwhile, ...more } = run;
   using home = scratch();
@@ -50,7 +50,7 @@ export function partsOf({ costs }: FleetResult, taken: (part: CostPart) => numbe
   return `${parts.map(([name, part]) => `${name} ${taken(part).toFixed(0)}`).join(', ')} ${unit}`;
 }
 
-/** Number of robots: at most the limit of open files, less 2,500 for the warm-up. */
+/** Number of robots: one open file per robot, with 2,500 left for other uses. */
 const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
 const UNCONNECTED = 'name: bench\nuplink: none\nsubscribers: 0\n';
 const RAMP = 'phases:\n  - { do: ramp, over: 0s }\n';
@@ -63,7 +63,7 @@ interface RobotKind {
   head: string;
   platform?: string;
   perSecond: number;
-  /** KiB per robot: `whole` is all memory divided by the number of robots, `marginal` the cost of one more robot. */
+  /** Maximum KiB per robot: `whole` counts all memory of the fleet, `marginal` only the memory of one more robot. */
   goals: { whole: number; marginal: number };
 }
 
@@ -87,7 +87,7 @@ export async function benchFleet(): Promise<Figure[]> {
   return [...(await weighRobots(IDLE, bare)), ...(await weighRobots(CONNECTED, connected))];
 }
 
-/** Number of robots; one process holds both ends of their connections, five descriptors per robot. */
+/** Maximum number of robots with connections; each robot needs five descriptors of one process. */
 const CONNECTED_FLOOR = 3000;
 
 const tasks = {
@@ -110,14 +110,14 @@ const tasks = {
 async function bytesOf(kind: 'listen' | 'connect', count: number): Promise<number> {
   using place = scratch(baseDirFor(count * ROBOT_BYTES));
   await using task = new Task<typeof tasks>(import.meta.url, { flags: WORKER_FLAGS });
-  // The first robots load code and buffers, so their memory does not count.
+  // Starts some robots before the measurement, because the first robots also load code and buffers.
   await task.call(kind, place.path, 0, WARM_UP);
   const before = pssBytes([task.pid]);
   await task.call(kind, place.path, WARM_UP, WARM_UP + count);
   return (pssBytes([task.pid]) - before) / count;
 }
 
-/** Milliseconds to wait after the ramp, until memory is steady. */
+/** Milliseconds to wait for steady memory after all robots are online. */
 const SETTLE_MS = 10_000;
 
 async function weighRobots(kind: RobotKind, floor: number): Promise<Figure[]> {

@@ -10,16 +10,16 @@ const RATES = [1000, 5000, 10_000, 20_000];
 const WARM_UP_S = 2;
 const MEASURED_S = 6;
 const STALL_MS = 500;
-/** Maximum difference from the server's measurement: the larger of a share of it and a number of milliseconds. */
+/** Tolerated difference between fleet and server: `share` of the server's value, or `ms` if larger. */
 const TOLERANCE = { share: 0.1, ms: 2 };
 
 interface Seen {
   result: FleetResult;
-  /** Milliseconds between due time and arrival of each measured request, ascending. */
+  /** Milliseconds by which each measured request arrived late at the server, ascending. */
   wire: number[];
 }
 
-/** Requests per second: so few that each request waits for its own timer. */
+/** Requests per second of an almost idle fleet, in which each request waits for a timer. */
 const AT_REST = 100;
 
 export async function benchLateness(): Promise<Figure[]> {
@@ -61,8 +61,8 @@ async function run(rate: number, stalls: boolean): Promise<Seen> {
 }
 
 /**
- * Milliseconds between due time and arrival, ascending. The processes share no clock, so the promptest request counts
- * as on time.
+ * Milliseconds by which requests arrived late, ascending.
+ * Sender and server share no clock, so the earliest request counts as on time.
  */
 export function latenessOf(arrivals: readonly number[], rate: number): number[] {
   const slot = 1000 / rate;
@@ -120,7 +120,7 @@ function standStill(): void {
   }, STALL_MS);
 }
 
-/** Answers 32 sockets per turn of the event loop, so that new arrivals get a timely timestamp. */
+/** Answers 32 sockets per turn of the event loop, so that new requests get correct times of arrival. */
 function answerSome(sockets: readonly Socket[], from: number): void {
   for (const socket of sockets.slice(from, from + 32)) socket.write(EMPTY);
   if (from + 32 < sockets.length) setImmediate(answerSome, sockets, from + 32);
@@ -141,7 +141,7 @@ const server = createServer({ noDelay: true }, (socket) => {
 const tasks = {
   listen: (at: number | undefined): Promise<number> => {
     stallAt = at;
-    // The backlog exceeds Node's default of 511, so that the system refuses no connection during a stall.
+    // Uses a backlog above Node's default of 511, so that no connection is refused during a stall.
     const where = { port: 0, host: '127.0.0.1', backlog: 16_384 };
     return new Promise((resolve) => server.listen(where, () => resolve((server.address() as AddressInfo).port)));
   },

@@ -1,7 +1,4 @@
-/**
- * Compares `muster fleet` with k6 and bare loops in Go and Node: requests per processor second, and lateness at the
- * server.
- */
+/** Compares `muster fleet` with k6 and bare loops in Go and Node: requests per processor second, and lateness. */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { homedir, loadavg } from 'node:os';
@@ -15,9 +12,9 @@ import { arrivalServer, type Load, latenessOf, openLoop } from './lateness.ts';
 const RATES = [5000, 10_000];
 const SECONDS = 10;
 const ROUNDS = 3;
-/** Milliseconds of lateness that count as on time. */
+/** Maximum milliseconds of lateness of a request that counts as on time. */
 const IN_TIME_MS = 10;
-/** Maximum share of missing or surplus requests, because tools end the load at slightly different moments. */
+/** Maximum share of missing or surplus requests; tools stop at slightly different moments. */
 const NEARLY_ALL = 0.0001;
 /** Seconds at the start in which lateness does not count. */
 const WARM_UP_S = 2;
@@ -25,7 +22,7 @@ const WARM_UP_S = 2;
 interface Outcome {
   arrived: number;
   perCpuSecond: number;
-  /** Share of requests on time; NaN if requests are missing, since no arrival tells which request was lost. */
+  /** Share of requests that arrived on time; NaN if any request is missing. */
   inTime: number;
   p99Ms: number;
 }
@@ -113,7 +110,7 @@ interface Tool {
   run(load: Load): Promise<unknown>;
 }
 
-/** Path of the requests whose arrival the bench's server counts. */
+/** URL of the load, whose requests the bench's server counts. */
 const urlOf = ({ port }: Load): string => `http://127.0.0.1:${port}/beta/devices?limit=100&offset=0`;
 
 const fleet: Tool = { name: 'muster fleet', run: openLoop };

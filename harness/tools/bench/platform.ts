@@ -52,10 +52,10 @@ export async function benchPlatform(): Promise<Figure[]> {
   };
   const measures = Object.entries(requests).map(([name, list]) => [name, () => requestsPerSecond(list)]);
   const taken: Record<string, number[]> = await inTurns(1 + ROUNDS, Object.fromEntries(measures));
-  /** Takes the best round, since other work only slows rounds; the first round compiles code, so it does not count. */
+  /** Requests per second in the best round, except the first round, in which Node compiles code. */
   const best = (name: keyof typeof requests): number => Math.max(...(taken[name]?.slice(1) ?? []));
   const rss = (await platform.call('memory')) / 1e6;
-  /** Cost of a request in microseconds, as a multiple of a request for the first page. */
+  /** Figure for the time of a request, as a multiple of the time for the first page. */
   const cost = (what: string, name: keyof typeof requests, times: number): Figure =>
     timesFloor(`platform: ${what} against the first`, 1e6 / best(name), 1e6 / best('first'), times, 'µs');
   return [
@@ -72,7 +72,7 @@ export async function benchPlatform(): Promise<Figure[]> {
 function scattered(): number[] {
   const offsets: number[] = [];
   for (let offset = 0; offset + 10 <= DEVICES; offset += 10) offsets.push(offset);
-  // Steps of the prime 7,919 visit every offset once, and never two neighbours in sequence.
+  // Shuffles the offsets in steps of a prime, so that consecutive requests ask for distant pages.
   return offsets.map((_, index) => offsets[(index * 7919) % offsets.length] ?? 0);
 }
 
@@ -98,7 +98,7 @@ function bytesOf({ path, headers = {} }: Request): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}\r\n`);
 }
 
-/** Opens a raw socket, because the client must cost less processor time than the server under measurement. */
+/** Opens a raw socket, which costs less processor time than an HTTP client. */
 async function openLane(port: number) {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   await once(socket, 'connect');
@@ -109,7 +109,7 @@ async function openLane(port: number) {
   socket.on('close', () => answered.reject(new Error('the server closed the connection')));
   socket.on('data', (bytes: Buffer) => {
     received += bytes.length;
-    // Both servers send the whole head in the first packet.
+    // Reads the length from the first packet, in which both servers send the whole head.
     expected ??= lengthOf(bytes);
     if (received < expected) return;
     received = 0;

@@ -43,7 +43,7 @@ export async function benchRollout(): Promise<Figure[]> {
 /** Number of robots per process; each robot needs four descriptors. */
 const ROBOTS_OF_A_PROCESS = 3000;
 
-/** Seconds that bare sockets need for the same work, with one process as the platform and several as robots. */
+/** Seconds that bare sockets need for the messages and files of a roll-out. */
 async function bareSeconds(): Promise<number> {
   using place = scratch(baseDirFor(ROBOTS * ROBOT_BYTES));
   await using stack = new AsyncDisposableStack();
@@ -60,10 +60,10 @@ async function bareSeconds(): Promise<number> {
   return (performance.now() - began) / 1000;
 }
 
-/** Messages and events have about as many bytes as those of a real fleet. */
+/** Message and event of about the same size as in a real fleet. */
 const MESSAGE = Buffer.alloc(150, 'x');
 const EVENT = Buffer.alloc(500, 'x');
-/** Requests per robot in a roll-out, with the bytes of body and answer in a real fleet. */
+/** Requests per robot in a roll-out; `body` and `answer` are bytes, as in a real fleet. */
 const REQUESTS = [
   { method: 'POST', path: '/deployments', body: 199, answer: 438 },
   { method: 'GET', path: '/agent/deployments', body: 0, answer: 931 },
@@ -75,7 +75,7 @@ const LANES = 64;
 interface BareRobot {
   folder: string;
   log: number;
-  /** `uplink` leads to the platform; `stream` and `client` are the two ends of the client's connection. */
+  /** `uplink` connects to the platform; `stream` and `client` are both ends of a local client's connection. */
   uplink: Socket;
   stream: Socket;
   client: Socket;
@@ -144,7 +144,7 @@ async function send({ method, path, body }: (typeof REQUESTS)[number], { folder 
   return await answer.body.bytes();
 }
 
-/** Renames the link and the state file into place: the least work that survives a crash. */
+/** Writes configuration and state by renames, the minimum of disk work that survives a crash. */
 function putInPlace({ folder }: BareRobot, content: Uint8Array): void {
   const [set, state] = [join(folder, 'set'), join(folder, 'state')];
   mkdirSync(set);

@@ -1,4 +1,4 @@
-/** `npm run bench`: prints each figure beside its floor, what bare sockets or files reach in the same run. */
+/** `npm run bench`: prints figures, and beside each the figure of bare sockets or files in the same run. */
 import process from 'node:process';
 import type { Figure } from '../measure/figure.ts';
 import { names, toolOptions } from '../options.ts';
@@ -12,7 +12,7 @@ import { benchRollout } from './rollout.ts';
 import { benchStart } from './start.ts';
 import { benchWatch } from './watch.ts';
 
-/** A `*` at the start of a summary marks a bench that takes minutes or much memory, and runs only by name. */
+/** Benches by name; `*` marks benches that run only by name, because they take minutes or much memory. */
 const BENCHES: Record<string, [run: () => Promise<Figure[]>, summary: string]> = {
   device: [benchDevice, 'appends, opening a log, delivery to 1,000 subscribers'],
   platform: [benchPlatform, 'pages of a list of a million devices'],

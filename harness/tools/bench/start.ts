@@ -1,4 +1,4 @@
-/** Measures the processor time that a command needs to start, compared with a Node that does nothing. */
+/** Measures the processor time that a command needs to start, compared with an empty Node program. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ export async function benchStart(): Promise<Figure[]> {
     },
     fleet: () => untilUp(fleet, (started) => untilOnline(started, 1)),
   };
-  // The first run fills Node's compile cache, so its time does not count.
+  // Runs once before the measurement, to fill Node's compile cache.
   await inTurns(1, starts);
   const taken = await inTurns(ROUNDS, starts);
   const floor = median(taken.bare);

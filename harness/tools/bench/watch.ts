@@ -1,6 +1,6 @@
 /**
- * Measures throughput and added latency of `muster watch`, compared with nginx, HAProxy and a bare relay in Node. Needs
- * the Debian packages nginx, haproxy and wrk.
+ * Measures throughput and added latency of `muster watch`, compared with nginx, HAProxy and a bare relay in Node.
+ * Needs the Debian packages nginx, haproxy and wrk.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -140,7 +140,7 @@ async function slowest(origin: number, port: number): Promise<{ direct: number; 
   return { direct: median(taken.direct), through: median(taken.through) };
 }
 
-/** Milliseconds of direct latency above which an added millisecond is lost in noise. */
+/** Maximum milliseconds of direct latency for a valid result; a busier machine hides small additions. */
 const STEADY_MS = 3;
 
 const tasks = {
@@ -149,7 +149,7 @@ const tasks = {
     const server = createServer((request, response) => {
       if (request.url !== '/v0.2/events') return void response.setHeader('content-type', 'application/json').end(body);
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-      // Each stream sends heartbeats from its own start on, as streams of an agent do.
+      // Starts the heartbeats of each stream when the stream opens, as agents do.
       const beat = setInterval(() => response.write(': heartbeat\n\n'), 1000);
       response.once('close', () => clearInterval(beat));
     });
@@ -183,7 +183,7 @@ const tasks = {
       const request = get({ port, host: '127.0.0.1', path: '/v0.2/events', agent: false });
       const [response] = await once(request, 'response');
       response.resume();
-      // Waits between requests, so that the heartbeats of the streams spread over a second.
+      // Opens the streams with pauses, so that their heartbeats spread over a second.
       await wait(1);
     }
   },

@@ -1,4 +1,4 @@
-/** Sends hostile answers to the HTTP client and the raw exchange: each must end with an answer or a known error. */
+/** Fuzzes Muster's HTTP client with malformed answers; each request must end with an answer or a known error. */
 
 import { createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
@@ -72,7 +72,7 @@ async function attack(http: HttpClient, bytes: Buffer, method: string): Promise<
   return splitWrong(bytes, method);
 }
 
-/** True if parsers agree on the head: it has no bytes such as a lone carriage return (RFC 9112, section 2.2). */
+/** True if every header line is printable ASCII, which all parsers read alike. */
 const hasPlainHead = (bytes: Buffer): boolean => {
   const [head = ''] = bytes.toString('latin1').split('\r\n\r\n');
   return head.split('\r\n').every((line) => /^[ -~]*$/.test(line));
@@ -82,7 +82,7 @@ const asError = (error: unknown): Error => (error instanceof Error ? error : new
 const isExpected = (error: Error): boolean =>
   [NoAnswer, Unreachable, LimitReached].some((kind) => error instanceof kind);
 
-/** Once the parser reports an answer or a malformed head, further bytes must not change the result. */
+/** Describes a change of the parser's result when more bytes arrive, which must never happen. */
 function splitWrong(bytes: Buffer, method: string): string | undefined {
   const whole = parseResponse(bytes, method, false);
   const step = Math.max(1, Math.floor(bytes.length / 200));

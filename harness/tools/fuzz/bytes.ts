@@ -1,4 +1,4 @@
-/** Inputs of bytes as strings of characters up to U+00FF, with functions that cut and damage the strings. */
+/** Represents bytes as strings with one character per byte, and cuts or damages such strings for fuzzing. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
@@ -15,7 +15,7 @@ export const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString
 export const anyBytes = (maxLength: number): fc.Arbitrary<string> =>
   fc.uint8Array({ maxLength }).map((bytes) => Buffer.from(bytes).toString('latin1'));
 
-/** Positions of cuts, as multiples of a 65,536th of the length. */
+/** Random positions at which an input is cut, in 65,536ths of its length. */
 export const cuts = fc.array(fc.nat(0xffff), { maxLength: 12 });
 
 export function piecesOf(bytes: Buffer, at: readonly number[]): Buffer[] {
@@ -42,7 +42,7 @@ export async function isClosedWithin(socket: Socket, withinMs: number): Promise<
   return !late.signal.aborted;
 }
 
-/** `at` is a position, as a multiple of a 65,536th of the text; `length` counts characters. */
+/** Change of a text. `at`: position in 65,536ths of the text; `length`: number of characters. */
 export type Damage =
   | { do: 'cut' | 'remove' | 'double' | 'swap'; at: number; length: number }
   | { do: 'insert' | 'replace'; at: number; text: string };

@@ -1,4 +1,4 @@
-/** Runs fuzzers against their subjects until time is up, and keeps failing inputs in files. */
+/** Runs fuzzers until time is up, and writes failing inputs to files. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, ftruncateSync, mkdirSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
@@ -8,11 +8,11 @@ import fc, { type Arbitrary } from 'fast-check';
 
 export interface Subject<T> extends AsyncDisposable {
   /**
-   * Resolves with a description of the failure that is the same in every run, or with undefined; an error also counts
-   * as a failure. Must end for any input.
+   * Returns a description of the failure, the same in every run, or undefined; a thrown error also is a failure.
+   * Must end for any input.
    */
   attack(input: T): Promise<string | undefined> | string | undefined;
-  /** True if the subject survives a failure; otherwise a fresh subject replaces it. */
+  /** True if the subject remains usable after a failure; otherwise a new subject replaces it. */
   readonly unharmed?: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface Fuzzer<T> {
   name: string;
   about: string;
   slow?: boolean;
-  /** Values that JSON can store; bytes are strings of characters up to U+00FF. */
+  /** Inputs to draw, which must be JSON values; a string can hold bytes, one per character. */
   inputs: Arbitrary<T>;
   open(): Promise<Subject<T>>;
 }
@@ -38,7 +38,7 @@ export interface Find {
   input: unknown;
 }
 
-/** Folder with a subfolder of finds per fuzzer; a test repeats all finds. */
+/** Folder of the inputs that once failed, with a subfolder per fuzzer; a test repeats the inputs. */
 export const FIXTURES = fileURLToPath(new URL('../../../fixtures/fuzz', import.meta.url));
 
 export function writeFind({ fuzzer, wrong, input }: Find, folder: string): string {
@@ -64,7 +64,7 @@ export interface SessionOptions {
   seed: number;
   ms: number;
   finds?: number;
-  /** Descriptor of a file that holds the current input, in case the input hangs or kills the process. */
+  /** Descriptor of a file for the current input, which remains readable if the process dies. */
   inputFd?: number;
   onAttack?(tried: number): void;
   onFind(find: { wrong: string; input: unknown }): void;
@@ -79,12 +79,12 @@ export interface SessionResult {
 const RUN = 500;
 const SHRINK_MS = 30_000;
 
-/** Failures of one kind differ only in numbers and quoted texts. */
+/** Kind of a failure: its description without numbers and quoted texts. */
 const kindOf = (wrong: string): string => wrong.replaceAll(/'[^']*'|"[^"]*"|\d+/g, '#');
 
 class Wrong extends Error {}
 
-/** Attacks until time is up, and shrinks the first find of each kind. Rejects if the subject does not open. */
+/** Runs a fuzzer until time is up, and shrinks the first failing input of each kind of failure. */
 export async function runSession(fuzzer: AnyFuzzer, options: SessionOptions): Promise<SessionResult> {
   const over = performance.now() + options.ms;
   const result: SessionResult = { tried: 0, repeated: 0 };
@@ -121,7 +121,7 @@ export async function runSession(fuzzer: AnyFuzzer, options: SessionOptions): Pr
   return result;
 }
 
-/** Replaces a subject that a find has harmed. `currentFd`: descriptor of the file for the current input. */
+/** Returns an attack that replaces a harmed subject. `currentFd`: descriptor of the file for the current input. */
 export async function openAttack(fuzzer: AnyFuzzer, currentFd?: number) {
   let subject = await fuzzer.open();
   const note = (input: unknown): void => {

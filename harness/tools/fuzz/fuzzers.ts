@@ -1,4 +1,4 @@
-/** Lists all fuzzers, each run in its own process, which an input may hang or kill. */
+/** Lists all fuzzers; the tool runs each fuzzer in a separate process, which an input may kill. */
 import { openSync } from 'node:fs';
 import { noteTask, serveTask } from '../measure/process.ts';
 import { answers } from './answers.ts';

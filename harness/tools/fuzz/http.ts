@@ -1,6 +1,6 @@
 /**
- * Fuzzes HTTP/1.1 framing against four servers: a server must not fail, answer a request hidden in a body, or keep the
- * connection open.
+ * Fuzzes the HTTP/1.1 framing of four servers.
+ * A server must not fail, answer a request hidden in a body, or keep the connection open.
  */
 
 import type { Socket } from 'node:net';
@@ -21,7 +21,7 @@ import { fuzzer } from './engine.ts';
 import { againstServers, type ServerName, type Servers } from './servers.ts';
 
 const CRLF = '\r\n';
-/** Request inside a body, which no server may take for a request of its own. */
+/** Request hidden in a body, which no server may answer. */
 const SMUGGLED = `GET /smuggled HTTP/1.1${CRLF}Host: x${CRLF}${CRLF}`;
 
 const size = fc.constantFrom(...wordsOfRows('5¦0¦3¦05¦+5¦-5¦ 5 ¦5,5¦5, 6¦0x5¦5e0¦99999999999999999999¦¦a¦5\u0000¦٥'));
@@ -180,8 +180,8 @@ export const answerText: fc.Arbitrary<string> = fc
   .map(([first, headers, end, content]) => whole(first, headers, end, content));
 
 /**
- * Methods of the requests before the first request that is invalid by RFC 9112. The body of the last request may be
- * incomplete, since a server may answer after the head.
+ * Returns the methods of the requests in `text`, up to the first request that RFC 9112 forbids.
+ * The last request may lack a part of its body, because a server may answer after the head.
  */
 export function plainRequests(text: string): string[] {
   const methods: string[] = [];
@@ -194,16 +194,16 @@ export function plainRequests(text: string): string[] {
   }
 }
 
-/** Limit of lengths, because Node's parser keeps a length in 64 bits. */
+/** Maximum Content-Length that Node's parser accepts, a number of 64 bits. */
 const MOST_LENGTH = 2n ** 64n - 1n;
 
 function firstOf(text: string): { method: string; rest: string | undefined } | undefined {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
-  // Node's parser lets a lone line feed end a first line that has no version.
+  // Imitates Node's parser, which accepts a lone line feed after a request line without a version.
   const head = text.slice(0, end).replace(/^([^ \r\n]+ +[^ \r\n]+)\n/, '$1\r\n');
   const [first = '', ...lines] = head.split('\r\n');
-  // Node's parser accepts several spaces, and HTTP 0.9 or 2.0, RTSP 1.0 or no version at all.
+  // Imitates Node's parser, which accepts several spaces, HTTP 0.9 or 2.0, RTSP 1.0, or no version.
   const [, method] = /^([!#$%&'*+.^_`|~\w-]+) +[^ ]+(?: +HTTP\/(?:0\.9|1\.[01]|2\.0)| +RTSP\/1\.0)?$/.exec(first) ?? [];
   if (method === undefined) return undefined;
   const headers = lines.map((line) => /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/s.exec(line));
@@ -214,7 +214,7 @@ function firstOf(text: string): { method: string; rest: string | undefined } | u
   const after = text.slice(end + 4);
   if (codings.length > 0) {
     if (lengths.length > 0) return undefined;
-    // Chunked coding delimits a body only if it is applied once and last (RFC 9112, sections 6.1 and 6.3).
+    // Finds the end of a chunked body only if `chunked` is the last coding, applied once (RFC 9112, section 6.3).
     const applied = codings
       .join(',')
       .toLowerCase()
@@ -272,7 +272,7 @@ const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...names).chain((server)
   }),
 );
 
-/** Milliseconds to wait for a server; every server closes the connection sooner. */
+/** Maximum milliseconds to wait until the server closes the connection. */
 const LONGEST_MS = 40_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
@@ -307,7 +307,7 @@ function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string)
   const answers: RawResponse[] = [];
   for (let rest = bytes; rest.length > 0; ) {
     const found = parseResponse(rest, methods[answers.length] ?? 'GET', true);
-    // If a server closes a connection with unread bytes, TCP may drop the end of its answer.
+    // Ignores an incomplete answer, because TCP may drop the end if a server closes with unread bytes.
     if (found === undefined) break;
     if (found === 'malformed') return `${server} answers with a wrong framing`;
     rest = rest.subarray(found.length);

@@ -1,6 +1,6 @@
 /**
- * Fuzzes every operation of the four HTTP APIs with JSON of all shapes (as in JSONTestSuite): a server must answer with
- * its envelope and never fail.
+ * Fuzzes every operation of the four HTTP APIs with valid and invalid JSON.
+ * A server must answer with its envelope, and must never fail.
  */
 
 import fc from 'fast-check';
@@ -92,7 +92,7 @@ export const jsonText: fc.Arbitrary<string> = fc.oneof(
   },
 );
 
-/** `@kind` in path, query and body stands for the id of the newest resource of that kind. */
+/** Request that a fuzzer sends; `@kind` stands for the id of the newest resource of that kind. */
 export interface Call {
   server: ServerName;
   method: string;
@@ -229,7 +229,7 @@ const call: fc.Arbitrary<Call> = operation.chain(({ server, method, path, fields
   }),
 );
 
-/** Later calls may use resources that earlier calls created. */
+/** Sequence of calls; a later call may use a resource that an earlier call created. */
 export const calls: fc.Arbitrary<Call[]> = fc.array(call, { minLength: 1, maxLength: 5 });
 
 type Ids = Map<string, string>;

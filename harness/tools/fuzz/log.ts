@@ -1,4 +1,4 @@
-/** Fuzzes the suite's reader of a target's event log with damaged files. */
+/** Fuzzes the function by which the device suite reads event log files, with damaged files. */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ async function attackReader(path: string, { files, damages, id }: LinesInput): P
   if (lines.map(({ text }) => text).join('\n') !== expected.join('\n')) return 'the reader gives other lines';
   for (const found of lines) {
     if (found.json !== isJson(found.text)) return 'a line is taken for JSON, or is not';
-    // Only an undamaged line must be found: damage may join two lines into JSON with two ids.
+    // Tests only undamaged lines, because damage may join two lines into JSON with two ids.
     if (found.text === eventLine(id) && !storesEvent(found, BigInt(id))) return 'an event is not found in its line';
   }
   return undefined;

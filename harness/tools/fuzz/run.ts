@@ -1,5 +1,6 @@
 /**
- * `npm run fuzz`: attacks servers, clients and parsers with hostile inputs, and keeps shrunk finds in `fixtures/fuzz/`.
+ * `npm run fuzz`: attacks servers, clients and parsers with random inputs.
+ * Stores the smallest failing inputs in `fixtures/fuzz/`.
  */
 
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -71,11 +72,11 @@ writeTestResults(
 );
 process.exitCode = finds.length > 0 ? 1 : 0;
 
-/** Runs a fuzzer in its own process; an input that kills or blocks the process is a find. */
+/** Runs a fuzzer in a separate process; an input that kills or blocks the process counts as a failure. */
 async function runFuzzer(name: string): Promise<FuzzResult> {
   using folder = scratch();
   const current = join(folder.path, 'current.json');
-  // Temporary folders of a killed process are removed with this folder.
+  // Folder for temporary files, removed with `folder` even if the process was killed.
   const tmp = join(folder.path, 'tmp');
   mkdirSync(tmp);
   const result: FuzzResult = { name, tried: 0, repeated: 0, finds: [] };

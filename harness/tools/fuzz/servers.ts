@@ -10,7 +10,7 @@ import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { PROBE, startMuster } from '../measure/process.ts';
 import type { Subject } from './engine.ts';
 
-/** Milliseconds that a server has to stop before SIGKILL ends it. */
+/** Milliseconds that a server may take to stop, before SIGKILL ends the process. */
 const END_MS = 10_000;
 export const API_KEY = 'key_fuzz_0123456789abcdefghij';
 
@@ -22,7 +22,7 @@ export interface Server extends AsyncDisposable {
   readonly trouble: string | undefined;
 }
 
-/** Rejects with the output of a server that ends before it is ready. */
+/** Starts a server; rejects with the server's output if the server ends before it is ready. */
 export async function startServer(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv): Promise<Server> {
   const loaded = { TMPDIR: tmp, NODE_OPTIONS: `--import=${PROBE}`, ...env };
   const running = startMuster(['simulate', ...words, '--log-level', 'silent'], loaded);
@@ -37,7 +37,7 @@ export async function startServer(words: readonly string[], tmp: string, env: No
       return stderr === '' ? undefined : `the process says: ${lastLines(stderr)}`;
     },
     [Symbol.asyncDispose]: async () => {
-      // A server that hangs on an earlier input does not stop by itself.
+      // Kills a server that does not stop, e.g. because an input blocks the process.
       const late = setTimeout(() => child.kill('SIGKILL'), END_MS);
       await running[Symbol.asyncDispose]();
       clearTimeout(late);
@@ -45,7 +45,7 @@ export async function startServer(words: readonly string[], tmp: string, env: No
   };
 }
 
-/** Leaves out stack traces, which vary between runs. */
+/** Last error messages in a text, without stack traces, which vary between runs. */
 const lastLines = (text: string): string =>
   text
     .split('\n')

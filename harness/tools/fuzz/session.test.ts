@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { fuzzer, readFinds, runSession, writeFind } from './engine.ts';
 
-/** Subject that fails on numbers from 100 on, throws on numbers that end with 7, and has its own failure for 1,000. */
+/** Fuzzer whose subject fails for numbers of 100 or more, and throws for numbers that end with 7. */
 function brittle() {
   const opened = { subjects: 0, closed: 0 };
   const it = fuzzer<number>({

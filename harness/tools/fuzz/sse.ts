@@ -22,7 +22,7 @@ export interface Dispatched {
 
 /** Events that a client must dispatch for the bytes, by the WHATWG standard. */
 export function dispatchedOf(bytes: Uint8Array): Dispatched[] {
-  // Decoding removes the byte order mark; the last line is unfinished, so it does not count.
+  // Drops the last line, which is unfinished; the decoder removes a byte order mark.
   const lines = new TextDecoder('utf-8').decode(bytes).split(/\r\n|\n|\r/);
   lines.pop();
   const events: Dispatched[] = [];
@@ -90,7 +90,7 @@ const dispatchedBy = (frames: readonly SseFrame[]): Dispatched[] =>
     .filter(({ dispatched }) => dispatched)
     .map(({ lastEventId, event, data = '' }) => ({ id: lastEventId, event: event || 'message', data }));
 
-/** Appends a line feed, because the `eventsource` parser ends a line at a carriage return only after the next byte. */
+/** Reads with the `eventsource` parser; a final line feed makes the parser end a line after a carriage return. */
 function theirs(chunks: readonly Buffer[]): Dispatched[] {
   const events: Dispatched[] = [];
   let id = '';
@@ -105,7 +105,7 @@ function theirs(chunks: readonly Buffer[]): Dispatched[] {
   return events;
 }
 
-/** Reads with the fleet's parser, which supports neither a lone carriage return nor a byte order mark. */
+/** Reads with the parser of the fleet's robots, which supports no lone carriage return and no byte order mark. */
 function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
   const events: Omit<Dispatched, 'id'>[] = [];
   const reader = new SseReader({
@@ -178,7 +178,7 @@ async function suite(http: HttpClient, expected: readonly Dispatched[]): Promise
 }
 
 async function client(http: HttpClient, expected: readonly Dispatched[]): Promise<string | undefined> {
-  // The DOM dispatches `error` and `open` itself, so events of these names are ambiguous.
+  // Skips events named `error` or `open`, because an EventSource also dispatches its own events by these names.
   const types = new Set(expected.map(({ event }) => event));
   if (types.has('error') || types.has('open')) return undefined;
   const source = new EventSourceClient(http, { path: '/', types: [...types] });

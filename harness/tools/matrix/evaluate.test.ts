@@ -1,4 +1,4 @@
-/** Tests that the matrix reports every way in which a suite can be wrong. */
+/** Tests that the matrix reports errors of a suite, e.g. a missed defect or a false finding. */
 
 import { describe, expect, it, vi } from 'vitest';
 import { defined } from '../../common/defined.ts';

@@ -1,4 +1,4 @@
-/** Judges the report of a suite on a subject of the matrix: problems of the suite, and defects that stay hidden. */
+/** Evaluates a suite's report on one subject of the matrix, e.g. on a simulator with a planted defect. */
 import { defined } from '../../common/defined.ts';
 import { isFinding, rateInWords } from '../../runner/attempts.ts';
 import { leadsFirst } from '../../runner/causes.ts';
@@ -10,11 +10,11 @@ export interface Verdict {
   subject: Subject;
   passed: number;
   red: readonly string[];
-  /** First finding of the whole suite on a defect; absent if `--fast` left out the checks that show the defect. */
+  /** Leading finding of the whole suite on a defect; absent if `--fast` excluded the checks for the defect. */
   headline?: Headline;
-  /** Defects of a pair that no finding shows, though their checks ran. */
+  /** Names of planted defects that no finding shows, in a run with two defects. */
   hidden?: readonly string[];
-  /** Id of a failed check that blocked the checks of the other defect of a pair. */
+  /** Id of a failed check that blocked the checks for a hidden defect. */
   essential?: string;
   blockedByOthers?: number;
   durationMs: number;
@@ -58,7 +58,7 @@ export async function evaluateSubject(
     const narrowed = subject.kind === 'defect' && !whole;
     const report = await subject.run({
       fast,
-      // A correct target must answer unusual forms of requests, too.
+      // Sends unusual forms of requests only to correct targets, which must answer all forms alike.
       varied: subject.kind === 'reference' || subject.kind === 'variant',
       ...(narrowed && breaks !== undefined ? { only: [...breaks, ...beside] } : {}),
       ...(narrowed && rate !== undefined ? { tries: true } : {}),
@@ -121,7 +121,7 @@ const isLeftOut = (checks: readonly CheckResult[], broken: string): boolean => {
 
 const wasLeftOut = ({ reason }: CheckResult): boolean => reason?.startsWith('not run: ') === true;
 
-/** Also counts a blocked check, if the failed check that blocks it belongs to a requirement that the defect breaks. */
+/** True if a check of `broken` fails, or is blocked by a check of a requirement that the defect breaks. */
 function isCaught({ breaks = [] }: Subject, checks: readonly CheckResult[], broken: string): boolean {
   const breaksIt = (id: string): boolean =>
     checks.some((check) => check.id === id && breaks.some((each) => concerns(check, each)));
@@ -208,7 +208,7 @@ function rateProblems(subject: Subject, { checks }: Report): Problem[] {
   return [{ what, todo: `let it come so, or correct \`rate\`${inFile(subject)}` }];
 }
 
-/** The target is correct, so no check may be red, and some check must be blocked for the expected reason. */
+/** Problems of a run with a faulty control API or few resources: a finding, or no check blocked by `reason`. */
 function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {
   const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
   const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));
@@ -224,7 +224,7 @@ function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Rep
   ];
 }
 
-/** A slow target may leave checks undecided for lack of time; their reason begins with `not decided`. */
+/** Problems for blocked checks, except for lack of time on a slow target (`not decided: …`). */
 const blockedProblems = (report: Report, slow = false): Problem[] =>
   report.checks
     .filter(({ level }) => level !== 'INFO')
@@ -240,7 +240,7 @@ const notAsDeclared = ({ declarations }: Report): Problem[] =>
 const concerns = ({ id, requirement_id }: CheckResult, broken: string): boolean =>
   requirement_id === broken || id === broken || id.startsWith(`${broken}.`);
 
-/** Ids of checks that no defect turns red; nothing proves that these checks can fail. */
+/** Ids of checks that fail on no defect, so that nothing proves that the checks can fail. */
 export function neverRed(verdicts: readonly Verdict[], ids: readonly string[]): string[] {
   const red = new Set(verdicts.filter(({ subject }) => subject.kind === 'defect').flatMap((verdict) => verdict.red));
   return ids.filter((id) => !red.has(id));

@@ -1,4 +1,4 @@
-/** Records the outcome of every check on every subject in a file, with two fixed seeds, and compares later runs. */
+/** Records the outcome of every check on every subject of the matrix in a file, and compares two files. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { defined } from '../../common/defined.ts';
 import { inParallel } from '../../common/parallel.ts';
@@ -10,13 +10,13 @@ const SEEDS = [11, 23];
 const NONE = 'none';
 const OR = ' / ';
 
-/** `MUST` and `SHOULD` are findings about requirements of that level. */
+/** State of a check on a subject; `MUST` and `SHOULD` mean a finding of that level. */
 type State = 'MUST' | 'SHOULD' | 'pass' | 'not applicable' | 'undecided' | 'blocked' | 'as due' | 'not asked';
 
-/** `narrowed` is a defect on which only the checks of its broken requirements run. */
+/** Kind of a subject; `narrowed` means a defect on which only the checks for the defect run. */
 type Kind = SubjectKind | 'narrowed';
 
-/** Outcomes of a subject that differ from the usual one, by check id; `first` is the id of the leading finding. */
+/** Unusual outcomes of checks on a subject, by check id; `first` is the id of the leading finding. */
 type Row = Readonly<Record<string, string>>;
 
 type Cost = readonly [requests: number, seconds: number];
@@ -31,7 +31,7 @@ export interface Golden {
 /** `FOUND` orders the outcomes on a defect from best to worst, `CORRECT` the outcomes on a correct target. */
 const FOUND: readonly State[] = ['MUST', 'SHOULD', 'pass', 'not applicable', 'undecided', 'blocked', 'not asked'];
 const CORRECT: readonly State[] = ['pass', 'not applicable', 'undecided', 'blocked', 'SHOULD', 'MUST'];
-/** Outcomes that vary with the speed of the machine; a change from one to another is no loss. */
+/** Outcomes that vary with the speed of the machine, so that comparisons treat the outcomes as equal. */
 const GREEN: readonly string[] = ['pass', 'not applicable', 'undecided'];
 const RANKS: Record<Kind, readonly State[]> = {
   reference: CORRECT,
@@ -53,7 +53,7 @@ const usualOf = (kind: Kind): State => USUAL[kind] ?? 'pass';
 function stateOf(kind: Kind, { outcome, level, reason = '' }: CheckResult): State {
   const words = { fail: 'MUST', warn: 'SHOULD', not_applicable: 'not applicable' } as const;
   const state = outcome in words ? words[outcome as keyof typeof words] : (outcome as State);
-  // A reason begins with `not run:` if an option left out the check, with `needs` if the target lacks a capability.
+  // Ignores checks that an option (`not run:`) or a missing capability (`needs`) excluded.
   const isLeftOut = state === 'not applicable' && /^(not run: |needs )/.test(reason);
   return RANKS[kind].includes(state) && !isLeftOut && level !== 'INFO' ? state : usualOf(kind);
 }
@@ -84,7 +84,7 @@ export function rowOf(kind: Kind, runs: readonly (readonly CheckResult[])[]): Ro
   };
 }
 
-/** Number of a check's requests; a red check does not report it, so the exchanges of the finding are counted. */
+/** Number of requests of a check, or for a failed check the number of requests in its finding. */
 const requestsOf = ({ saw, exchanges = [] }: CheckResult): number =>
   saw?.['requests'] ?? exchanges.reduce((sum, { times = 1 }) => sum + times, 0);
 
@@ -109,10 +109,10 @@ export async function recordGolden(
   });
 }
 
-/** Costs have their own file, because they differ with every run. */
+/** Path of the file for requests and seconds, which differ with every run. */
 const costsOf = (file: string): string => file.replace(/(\.json)?$/, '.cost.json');
 
-/** Throws if the file is missing; the file of costs may be missing. */
+/** Reads recorded outcomes; throws if the file is missing, but not if only the costs are missing. */
 export function readGolden(file: string): Golden {
   const read = (from: string) => JSON.parse(readFileSync(from, 'utf8'));
   return { ...read(file), costs: existsSync(costsOf(file)) ? read(costsOf(file)) : {} };
@@ -127,8 +127,8 @@ export function writeGolden(file: string, { checks, subjects, costs }: Golden): 
 }
 
 /**
- * `lost`, `gained`: both seeds are worse, or better, than before. `moved`: a check is blocked or not run, because
- * another finding leads now. `unsteady`: any other change.
+ * Kinds of changes. `lost`: worse with both seeds. `gained`: better with both seeds.
+ * `moved`: blocked or not run, because a different finding leads. `unsteady`: any other change.
  */
 const CHANGES = ['lost', 'moved', 'unsteady', 'gained'] as const;
 export interface Change {
@@ -163,7 +163,7 @@ function changesOf(subject: string, old: Row, row: Row, checks: ReadonlySet<stri
   const changeOf = (id: string): Change | undefined => {
     const was = old[id] ?? usual;
     const is = row[id] ?? (checks.has(id) ? usual : 'not asked');
-    // If one run left out a check, its outcome counts as changed only if the other run is red on a defect.
+    // Ignores a check that one run left out, unless the check finds the defect in the other run.
     const isOpen = (state: string, other: string) =>
       state === 'not asked' && !(RANKS[kind] === FOUND && /MUST|SHOULD/.test(other));
     if (was === is || isOpen(was, is) || isOpen(is, was)) return undefined;

@@ -1,7 +1,4 @@
-/**
- * Tests that `muster replay` repeats the counterexample of a report: once per API as a process, otherwise in this
- * process, which is faster.
- */
+/** Tests that `muster replay` repeats the counterexample of a report. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -54,7 +51,7 @@ function resultOf(file: string, id: string): CheckResult {
   return found;
 }
 
-/** Counterexamples contain ids of resources, which differ between runs. */
+/** Text without ids of resources, which differ between runs. */
 const withoutIds = (text: string): string => text.replaceAll(/\b([a-z]+_)[a-z0-9]{20}\b/g, '$1…');
 
 function expectTheSame(found: CheckResult, again: CheckResult): void {
@@ -93,10 +90,10 @@ describe('a counterexample is replayed', () => {
   ] as const)('of a platform: %s by %s', async ([defect, only, muster, kind]) => {
     const behaviour = platformDefect(defect).behaviour(referenceBehaviour);
     await using platform = await simulatePlatform({ behaviour, seed: 1, devices: 24, mqtt: false });
-    // A report contains no API key, so the replay takes the key from the environment.
+    // Passes the API key in the environment, because a report contains no key.
     const key = { MUSTER_API_KEY: platform.apiKey };
     const { codes, found, again } = await checkAndReplay(muster, 'platform', only, ['--url', platform.url], key);
-    // An exploration may find a different request that shows the defect.
+    // Compares explorations loosely, because a replay may find a different failing request.
     if (kind === 'directed') expectTheSame(found, again);
     else expect(again).toMatchObject({ outcome: found.outcome, counterexample: expect.any(String) });
     expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);

@@ -1,6 +1,6 @@
 /**
- * `npm run matrix`: runs the suites on references, variants, defects and null servers, and fails if a suite misses a
- * defect, rejects a correct target or passes a null server.
+ * `npm run matrix`: tests the suites on correct, defective and useless servers.
+ * Fails if a suite misses a defect, rejects a correct server or accepts a useless server.
  */
 
 import { existsSync } from 'node:fs';
@@ -31,8 +31,8 @@ import { closingTable, type Part, placeOf, problemsOf, subjectsIn } from './tabl
 
 const DAY_MS = 86_400_000;
 /**
- * Maximum duration of a run on a broken target, as a multiple of the duration on the reference. Most defects stay below
- * 1.6; the slowest, which break all replays or all pages, measured 2.7 (device) and 1.8 (platform).
+ * Maximum duration of a run on a defect, as a multiple of the duration on the correct simulator.
+ * The slowest defects, which break all replays or all pages, measured 2.7 (device) and 1.8 (platform).
  */
 const MOST_TIMES = 3;
 const ALL = allSubjects();
@@ -74,7 +74,7 @@ if (subjects.length < asked.length)
   process.stdout.write(`${subjects.length} of ${asked.length} subjects, with --seed ${seed}\n`);
 if (subjects.length === 0) exitWithUsage('no subject is left to run');
 
-// Whole suites take longest, so they start first.
+// Order of the runs: subjects with the longest runs start first.
 const LONGEST_FIRST: readonly SubjectKind[] = ['unwilling', 'starved', 'null', 'variant', 'reference', 'defect'];
 const turn = ({ kind, slow }: Subject): number => (slow === true ? -1 : LONGEST_FIRST.indexOf(kind));
 if (values.against !== undefined && values.with !== undefined) {
@@ -132,7 +132,7 @@ async function recordAndCompare(): Promise<boolean> {
   return (before === undefined || reportChanges(before, after, known)) && failed === 0;
 }
 
-/** Returns true if no outcome is worse. */
+/** Prints changed outcomes; returns true if no outcome is worse. */
 function reportChanges(before: Golden, after: Golden, known: ReadonlySet<string>): boolean {
   const changes = compareGolden(before, after, known);
   const lines = changesInWords(changes, before, after);
@@ -190,7 +190,7 @@ const everyDefect = values.pairs === 0 && values.sample === 1 && only === undefi
 const order = new Map(subjects.map((subject, index) => [subject, index]));
 const place = ({ subject }: Verdict): number => order.get(subject.members?.[0] ?? subject) ?? 0;
 const parts = suites.map(({ api, checks }): Part => {
-  // A requirement with `until` belongs to an older set of requirements, which the matrix does not run.
+  // Skips requirements with `until`, which belong to an older set that the matrix does not run.
   const decisive = (checks as readonly { id: string; requirement: { level: Level; until?: string } }[])
     .filter(({ requirement }) => requirement.level !== 'INFO' && requirement.until === undefined)
     .map(({ id }) => id);

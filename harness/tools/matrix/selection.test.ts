@@ -1,4 +1,4 @@
-/** Tests samples of subjects, bundles of variants, and pairs of defects. */
+/** Tests how the matrix selects samples of subjects, bundles of variants, and pairs of defects. */
 
 import { describe, expect, it } from 'vitest';
 import { random } from '../../../simulators/common/random.ts';

@@ -8,8 +8,8 @@ import { evaluateSubject, type RunConditions, type Verdict } from './evaluate.ts
 import type { Subject } from './subjects.ts';
 
 /**
- * Name of the subject's family, of which a sample keeps a share. References and variants have no family: a sample
- * keeps all of them, because they alone reveal false findings.
+ * Name of a group of similar subjects, of which a sample keeps a share; undefined if a sample keeps all.
+ * Samples keep all references and variants, because only correct targets reveal false findings.
  */
 const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
   if (kind === 'reference' || kind === 'variant') return undefined;
@@ -18,8 +18,8 @@ const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
 };
 
 /**
- * Keeps one in `share` subjects of each family, rounded up, and no slow subject, which takes minutes. `next` returns
- * random numbers from 0 to 1.
+ * Keeps one in `share` subjects of each family, rounded up, and drops slow subjects.
+ * `next` returns random numbers from 0 to 1.
  */
 export function sampleOf(subjects: readonly Subject[], share: number, next: () => number): readonly Subject[] {
   if (share === 1) return subjects;
@@ -36,12 +36,12 @@ export function sampleOf(subjects: readonly Subject[], share: number, next: () =
   return subjects.filter((subject) => chosen.has(subject));
 }
 
-// A bundle is one run with several variants. If the run is red, halves of the bundle run to find the guilty variant.
+// A bundle combines several variants in one run; after a finding, halves of the bundle run again.
 
-/** Maximum number of variants per bundle: in larger bundles, variants hide each other. */
+/** Maximum number of variants per bundle; in larger bundles, variants hide the effects of other variants. */
 const MOST_TOGETHER = 6;
 
-/** Combines different variants with each seed; `next` returns random numbers from 0 to 1. */
+/** Combines random variants that are compatible into bundles. `next` returns random numbers from 0 to 1. */
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {
   const drawn = subjects
     .map((subject) => ({ subject, order: next() }))

@@ -1,7 +1,4 @@
-/**
- * Lists the subjects of the matrix: references, defects, variants, null servers, unwilling controls and starved
- * harnesses.
- */
+/** Lists the subjects of the matrix: correct and defective simulators, useless servers, and runs without resources. */
 import { join } from 'node:path';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
@@ -43,46 +40,46 @@ export interface Subject {
   kind: SubjectKind;
   name: string;
   summary: string;
-  /** Requirements that a defect breaks; a check of each must turn red. */
+  /** Ids of requirements that the defect breaks; a check of each requirement must fail. */
   breaks?: readonly string[];
   tells?: RegExp;
-  /** Expected rate in words at which a check shows the defect, e.g. `2 of 3`. */
+  /** Pattern of the expected failure rate of a check on the defect, e.g. `2 of 3`. */
   rate?: RegExp;
   beside?: readonly string[];
-  /** Marks a rare defect, which the whole suite may miss. */
+  /** Marks a defect that shows rarely; runs of whole suites leave out such defects. */
   seldom?: true;
   file?: string;
   reason?: RegExp;
-  /** Ids of checks that a reference may report as not applicable; if absent, all checks. */
+  /** Pattern of ids of checks that may be not applicable on a reference; if absent, all checks may. */
   notApplicable?: RegExp;
-  /** Ids of checks that must not pass on a null server; if absent, all checks. */
+  /** Pattern of ids of checks that must not pass on a null server, which implements no API; if absent, no check may. */
   proves?: RegExp;
-  /** Runs each check even if a check that it depends on failed; no SHOULD may then pass on a null server. */
+  /** True to run each check without its premises; on a null server, even SHOULD checks must then not pass. */
   alone?: boolean;
   slow?: boolean;
-  /** Changes that make the defect or variant, and a function that runs the suite on a target with given changes. */
+  /** Changes of the simulator that make the subject, and the function that runs the suite with changes. */
   together?: { changes: Changes; run: RunWith };
-  /** Variants of a bundle, or both defects of a pair. */
+  /** Subjects that the run combines: the variants of a bundle, or both defects of a pair. */
   members?: readonly Subject[];
   run(choice: RunChoice): Promise<Report>;
 }
 
 type RunWith = (changes: Changes, choice: RunChoice) => Promise<Report>;
-/** Milliseconds to wait for a null server, which never sends what a check expects. */
+/** Milliseconds that checks wait on a null server, which never sends the expected data. */
 const NULL_PATIENCE_MS = 1000;
-/** Milliseconds to wait for a null server if every check runs: each one waits until its time limit. */
+/** Milliseconds that checks wait on a null server if each check runs without its premises. */
 const ALONE_PATIENCE_MS = 200;
-/** Milliseconds to wait for a defect: short, because each attempt to shrink waits for missing data. */
+/** Milliseconds that checks wait on a defect: short, because every step of shrinking waits again. */
 const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   device: 4000,
-  /** The system suite waits four times as long for an effect, and many defects suppress effects. */
+  /** Shorter for the system suite, which waits four times as long for an effect. */
   system: 3000,
-  /** The client shares this process, so a busy machine delays the client as well. */
+  /** At least 3 s, because the client runs in the same process and is slow on a busy machine. */
   client: 3000,
 };
 const SLOW_FILE = /\/slowness\.ts$/;
 
-/** Leaves out null servers that drip bytes, on which a suite takes minutes. */
+/** Names of null servers, except servers that send single bytes, on which a suite takes minutes. */
 const NULL_NAMES = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !DRIPS.includes(name));
 const QUIET = NULL_NAMES.filter((name) => !FLOODS.includes(name));
 
@@ -101,7 +98,7 @@ const RUN_WITH: Record<Api, RunWith> = {
     ),
 };
 
-/** Only transport on which the defect or variant shows; undefined if it shows on every transport. */
+/** Single transport on which the change shows; undefined if the change shows on every transport. */
 function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): Changes['transport'] {
   const isOf = (part: string): boolean => breaks.some((id) => id.startsWith(`device.${part}.`));
   if (name === 'unauthorized-is-403' || isOf('loopback')) return 'loopback';
@@ -150,7 +147,7 @@ export const variantSubject = (
 const variants = (api: Api, all: readonly Declared[], prefixed = false): Subject[] =>
   all.map((variant) => ({
     ...variantSubject(api, titleOf(variant, prefixed), changesBy(variant), RUN_WITH[api]),
-    // Slow streams of a device do not slow the deployments that the system suite waits for.
+    // Variants with slow streams do not slow the system suite, which waits for deployments.
     slow: api !== 'system' && SLOW_FILE.test(variant.file),
   }));
 
@@ -178,7 +175,7 @@ const NOTHING = /^$/;
 const lackedBut = ({ source }: RegExp): RegExp =>
   new RegExp(`\\.retained$|slow-reader(\\.complete)?$|^device\\.deployment\\.shape$|${source}`);
 
-/** Patterns of checks that may not apply: they need the absent transport, or depend on the history or the machine. */
+/** Patterns of checks that may be not applicable on a reference, e.g. for lack of the transport. */
 const LACKED_ON_ROBOTS = {
   'unix socket': lackedBut(/^device\.(loopback\.|socket\.permissions$|.*after-wins\.zero$)/),
   loopback: lackedBut(/^device\.(socket\.|loopback\.only$|.*after-wins\.zero$)/),
@@ -191,7 +188,7 @@ async function runOnRobot(options: Parameters<typeof startRobot>[0], choice: Run
   return await runDeviceSuite(robot.place, choice);
 }
 
-/** `willing` adds a control API that agrees to every request and does nothing. */
+/** Runs the device suite on a null server; `willing` adds a control API that accepts all requests without effect. */
 async function runDeviceNull(name: NullServerName, willing: boolean, choice: RunChoice): Promise<Report> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(scratch());
@@ -202,7 +199,7 @@ async function runDeviceNull(name: NullServerName, willing: boolean, choice: Run
   return await runDeviceSuite({ ...place, control: control.address }, choice);
 }
 
-/** Milliseconds for a run: enough if a slow control API delays some checks, too few if it delays every check. */
+/** Maximum milliseconds of a run with a faulty control API, which may delay some checks, but not all. */
 const UNWILLING_MS = 150_000;
 
 async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Promise<Report> {
@@ -215,7 +212,7 @@ async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Pro
   return await runDeviceSuite({ ...place, control }, { ...choice, ...patient, fast: true });
 }
 
-/** Checks that must not pass on an endless event stream, which correctly answers only requests for a stream. */
+/** Checks that must not pass on a server that answers every request with an endless event stream. */
 const NOT_OF_STREAMS = /^device\.(?!socket\.permissions$|events\.content-type\.any$)/;
 
 const deviceSubjects = (): Subject[] => [
@@ -281,10 +278,7 @@ async function runPlatformNull(name: NullServerName, choice: RunChoice): Promise
   return await runPlatformSuite({ url: `${server.address}/beta`, ...keys, ...devices }, choice);
 }
 
-/**
- * A server of empty lists may be an empty platform, so checks of lists may pass; any fast answer meets the time limit
- * of a ping.
- */
+/** Checks that must not pass on a server that answers every request with an empty list. */
 const NOT_OF_LISTS =
   /auth|walk|has-more|ping\.(?!limit$)|deployment|group|slug|provisioning|clamp.(high|low|offset|huge)/;
 

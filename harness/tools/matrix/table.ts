@@ -21,10 +21,10 @@ const countOk = (verdicts: readonly Verdict[]): number =>
 const verdictsOn = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
   verdicts.filter(({ subject }) => subject.kind === kind);
 
-/** Required share of defects whose first finding names a broken requirement. */
+/** Minimum share of defects whose leading finding names a broken requirement. */
 const RIGHT_HEADLINES = 0.95;
 
-/** Required share of pairs whose findings show both defects. */
+/** Minimum share of pairs of defects whose findings show both defects. */
 const SHOWN_PAIRS = 0.98;
 
 const shareOf = (some: number, all: number): string => `${some} of ${all} (${Math.floor((100 * some) / all)} %)`;
@@ -47,7 +47,7 @@ function hidingShares({ api, verdicts }: Part): string[] {
   );
 }
 
-/** Tolerates one pair that hides a defect, because a few pairs prove nothing about the share. */
+/** Reports pairs with a hidden defect, but tolerates one such pair, or 2 % of all pairs. */
 function hidingProblems({ api, verdicts }: Part): TableProblem[] {
   const pairs = verdicts.filter(({ hidden }) => hidden !== undefined);
   const hiding = pairs.filter(({ hidden = [] }) => hidden.length > 0);
@@ -73,7 +73,7 @@ const headlineShares = (parts: readonly Part[]): string[] =>
     return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
   });
 
-/** Runs of whole suites cannot show unproven checks, because failed checks block most other checks. */
+/** Ids of checks that fail on no defect; unknown if whole suites ran, in which failed checks block others. */
 const unproven = ({ verdicts, checks = [] }: Part): string[] =>
   verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
 

@@ -5,9 +5,9 @@ export const MIB = 2 ** 20;
 export interface Figure {
   name: string;
   value: number;
-  /** Best possible value on this machine, in the same unit; absent for an absolute goal. */
+  /** Value of bare sockets or files, in the same unit; absent for an absolute goal. */
   floor?: number;
-  /** Default: `value / floor`. */
+  /** Ratio to print. Default: `value / floor`. */
   ratio?: number;
   goal: string;
   unit: string;
@@ -41,10 +41,7 @@ export const atMost = (
   beside: Pick<Figure, 'floor' | 'why'> = {},
 ): Figure => ({ name, value, ...beside, goal: `≤ ${limit} ${unit}`, unit, met: value <= limit });
 
-/**
- * Runs every measurement once per round; every second round reverses the order, so that other work of the machine slows
- * all alike.
- */
+/** Runs all measurements once per round, in alternating order, so that other work slows all alike. */
 export async function inTurns<K extends string, T = number>(
   rounds: number,
   measures: Record<K, (round: number) => Promise<T> | T>,
@@ -57,7 +54,7 @@ export async function inTurns<K extends string, T = number>(
   return taken;
 }
 
-/** Returns 0 for no values. */
+/** Median of the values; 0 without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

@@ -1,4 +1,4 @@
-/** Starts processes for the tools (commands and tasks), and reads their memory and time from Linux's /proc. */
+/** Starts child processes for the tools, and reads memory and processor time of processes from /proc. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { Running } from '../../cli/testing/muster.ts';
 
 /**
- * Runs `muster` with the compile cache of a user's command, since loading is part of the cost. Ctrl-C ends the command
- * with the tool.
+ * Runs `muster` with the compile cache that users have, because a bench includes the time to load code.
+ * Ctrl-C ends the command together with the tool.
  */
 export const startMuster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
   new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });
@@ -41,7 +41,7 @@ interface Reply {
 
 const LAST_WORDS = 2_000;
 
-/** Process that runs the functions of a module; the module must call `serveTask` if it is the main module. */
+/** Child process that runs functions of a module, which must call `serveTask` as the main module. */
 export class Task<F extends Functions> implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #ended: Promise<string>;
@@ -54,7 +54,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
       execArgv: [...flags],
       env: { ...process.env, ...env },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      // A separate process group, so that the end of the task also ends its children.
+      // Starts a process group, so that the end of the task also ends child processes.
       detached: true,
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -73,7 +73,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
     });
   }
 
-  /** Rejects with `TaskEnded` if the process ends before the result. */
+  /** Calls a function in the child process; rejects with `TaskEnded` if the process ends first. */
   async call<K extends keyof F & string>(name: K, ...values: Parameters<F[K]>): Promise<Awaited<ReturnType<F[K]>>> {
     const waiting = Promise.withResolvers<unknown>();
     this.#calls += 1;
@@ -154,7 +154,7 @@ function secondsAt(pid: number | 'self', first: number): number {
   return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
 }
 
-/** Returns an empty text if the process has ended. */
+/** Text of a file in /proc; empty if the process has ended. */
 export function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -1,6 +1,4 @@
-/**
- * Samples memory and other figures of processes over time, and tells whether they grow; also the probe inside servers.
- */
+/** Samples memory and other figures of processes, and decides whether a series of samples grows. */
 
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +43,7 @@ if (folder !== undefined) {
       writeFileSync(`${file}.new`, text);
       renameSync(`${file}.new`, file);
     } catch {
-      // The soak has ended and removed the folder.
+      // The soak test has ended and removed the folder.
     }
   }, EVERY_MS).unref();
   process.once('exit', () => rmSync(file, { force: true }));
@@ -66,11 +64,11 @@ if (process.env['MUSTER_WATCH'] !== undefined) {
 
 export type Sample = readonly [seconds: number, value: number];
 
-/** Only a gain above `least` units and above `share` of the median counts as growth. */
+/** Minimum gain that counts as growth: `least` units, and `share` of the median. */
 export interface Noise {
   least: number;
   share: number;
-  /** Tolerates a single step, e.g. when a process allocates memory once and keeps it. */
+  /** True if a single step is no growth, e.g. memory that a process allocates once and keeps. */
   steps?: boolean;
 }
 
@@ -84,15 +82,14 @@ export interface Slope {
 }
 
 const BLOCKS = 20;
-/** Share of the samples at the start to ignore, while caches fill and Node compiles code. */
+/** Share of the samples to ignore at the start, in which caches fill and Node compiles code. */
 const WARM_UP = 1 / 3;
 const FEWEST = 8;
 const Z_95 = 1.96;
 
 /**
- * Undefined for too few samples. The slope is Theil and Sen's over medians of blocks after the warm-up, with Kendall's
- * interval of 95 %. A series grows if the interval is above 0, the gain exceeds the noise and the minimum rises; with
- * `steps`, each half must also grow.
+ * Estimates the growth of a series by the Theil-Sen slope; undefined for too few samples.
+ * A series grows if the 95 % interval is above 0, the gain exceeds the noise, and the minimum rises.
  */
 export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undefined {
   const [first, last] = [samples[0]?.[0] ?? 0, samples.at(-1)?.[0] ?? 0];
@@ -111,7 +108,7 @@ export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undef
   const grows =
     all.low > 0 &&
     gain > tooMuch &&
-    // Steady growth raises the minimum by two thirds of the gain between the outer thirds.
+    // Requires a rise of the minimum, because steady growth also raises the minimum.
     risen > tooMuch / 2 &&
     halves.every((part) => trend(blocks(part)).low > 0);
   return { ...all, median: middle, grows };
@@ -125,7 +122,7 @@ function trend(points: readonly Sample[]): Pick<Slope, 'perMinute' | 'low' | 'hi
     .flatMap(([x, y], index) => points.slice(index + 1).map(([later, value]) => (60 * (value - y)) / (later - x)))
     .toSorted((a, b) => a - b);
   const count = points.length;
-  // Variance of Kendall's S without ties.
+  // Width of the 95 % interval, in ranks of the sorted slopes, by the variance of Kendall's S.
   const spread = Z_95 * Math.sqrt((count * (count - 1) * (2 * count + 5)) / 18);
   const at = (rank: number): number => slopes[Math.min(slopes.length - 1, Math.max(0, Math.round(rank)))] ?? 0;
   const [low, high] = [at((slopes.length - spread) / 2 - 1), at((slopes.length + spread) / 2)];

@@ -1,6 +1,4 @@
-/**
- * Makes mutants of a source file (small changes that an environment variable activates), and sorts out equivalent ones.
- */
+/** Makes mutants of a source file, small changes that an environment variable activates. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Instrumenter } from '@stryker-mutator/instrumenter';
@@ -80,7 +78,7 @@ const shortened = (code: string): string => (code.length > SHOWN ? `${code.slice
 export const mutantText = ({ file, line, mutator, was, now }: Mutant): string =>
   `${file}:${line} ${mutator}: ${shortened(was)} → ${shortened(now)}`;
 
-/** Mutants that no test can detect, for the reason in `why`. The patterns match code, since line numbers change. */
+/** Pattern of mutants that no test can detect, for the reason in `why`. */
 export interface Equivalent {
   file: string;
   why: string;

@@ -1,6 +1,6 @@
 /**
- * `npm run mutants`: runs a suite on mutants of the plain servers. A survivor shows a requirement without a check, or
- * belongs in `equivalent.yaml`.
+ * `npm run mutants`: runs a suite on mutants of the plain servers.
+ * A surviving mutant shows a requirement without a check, or belongs in `equivalent.yaml`.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -101,7 +101,7 @@ async function foundBy(api: PlainApi, program: string, id: string): Promise<stri
   return undefined;
 }
 
-/** A run without findings can still reveal the mutant: a check is blocked, or the run does not pass. */
+/** Reason why a run without findings still reveals the mutant: a blocked check, or an incomplete run. */
 function otherVerdict({ checks, exit_code, profile_coverage }: Report): string | undefined {
   const blocked = checks.find(({ outcome }) => outcome === 'blocked');
   if (blocked !== undefined) return `blocked: ${blocked.id}`;
@@ -118,7 +118,7 @@ interface Server {
 
 async function serverOf(api: PlainApi, folder: string): Promise<Server> {
   const { code, mutants } = await instrumentedServer(api);
-  // Node runs `.mts` as a module, although the folder has no package.json.
+  // Named `.mts`, so that Node runs the file as a module without a package.json.
   const program = join(folder, `${api}.mts`);
   writeFileSync(program, code);
   const { visible, equivalent } = splitEquivalents(mutants, readEquivalents());

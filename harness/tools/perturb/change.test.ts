@@ -1,4 +1,4 @@
-/** Tests the changes of JSON, requests, pages and event streams, by kind. */
+/** Tests how each kind of change affects JSON, requests, pages and event streams. */
 import { describe, expect, it } from 'vitest';
 import { changeMember, changePage, writtenAs } from './change.ts';
 import { changedStreamRequest } from './device.ts';
@@ -102,7 +102,7 @@ function streamed(it: Pick<Perturbation, 'kind'> & Partial<Perturbation>): [stri
   return [text, letters];
 }
 
-/** Digits stand for events of `STREAM`, `.` for a heartbeat, `=` for the block `own`. */
+/** Text of a stream; digits stand for events of `STREAM`, `.` for a heartbeat, `=` for the block `own`. */
 const sent = (blocks: string, own = ''): string => {
   const named: Readonly<Record<string, string | undefined>> = { '.': ': heartbeat', '5': STREAM[5], '=': own };
   return [...blocks].map((each) => `${named[each] ?? STREAM[Number(each) - 1]}\n\n`).join('');

@@ -1,4 +1,4 @@
-/** Changes JSON values by the kind of a perturbation. */
+/** Changes JSON values of answers and events in a chosen way, e.g. removes a member. */
 import type { Item, Kind } from './perturbation.ts';
 
 export type Json = Record<string, unknown>;
@@ -40,7 +40,7 @@ function retyped(value: unknown): unknown {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** `other`: value of the member in another record or event, for the kinds `foreign` and `stale`. */
+/** Changes the member at `path`. `other`: replacement value for the kinds `foreign` and `stale`. */
 export function changeMember(root: unknown, path: readonly string[], kind: Kind, other?: unknown): void {
   const holder = valueAt(root, path.slice(0, -1)) as Json | undefined;
   const name = path.at(-1) ?? '';
@@ -106,5 +106,5 @@ const WRITINGS: Partial<Record<Kind, (value: unknown) => string>> = {
   'time-form': (value) => JSON.stringify(value).replaceAll(TIME, otherForm),
 };
 
-/** Equivalent JSON text; undefined for kinds that change the meaning. */
+/** Writes `value` as JSON in an unusual but equivalent form; undefined for all other kinds of changes. */
 export const writtenAs = (kind: Kind, value: unknown): string | undefined => WRITINGS[kind]?.(value);

@@ -1,4 +1,4 @@
-/** Changes the exchanges of a Device API, and learns the state of the device from its control API. */
+/** Changes requests and answers of a Device API in the proxy, to test whether a suite notices the changes. */
 import type http from 'node:http';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { changeMember, type Json, makeStale, valueAt } from './change.ts';
@@ -21,7 +21,7 @@ import { type Perturbation, subjectOf } from './perturbation.ts';
 const CURRENT = 'GET /deployments/current';
 const LAST = 'last-event-id';
 
-/** Returns the same object if the kind does not apply. */
+/** Changes a request for a stream; returns the same object if the kind of change does not apply. */
 export function changedStreamRequest({ kind, value = '' }: Perturbation, exchange: Exchange): Exchange {
   const { url, headers } = exchange;
   const [query, last] = [queryOf(url), headerOf(headers, LAST)];
@@ -45,7 +45,7 @@ export interface Stream {
 
 export class DeviceChanges extends Changes {
   #restarted: boolean;
-  /** Current deployment before the last call of the control API. */
+  /** Current deployment before the last `POST /deployments` to the control API. */
   #before: Json = {};
   #newest = 0;
   #streams = 0;
@@ -91,7 +91,7 @@ export class DeviceChanges extends Changes {
     }
     if (stream.statusCode !== 200) return this.whole(stream);
     if (made !== exchange || (isIn && kind === 'media')) this.trace('a');
-    // Spares cursors after the newest event, because the specification determines no answer to them.
+    // Answers 410 only to cursors of existing events, because the specification allows any answer to later cursors.
     if (isIn && kind === 'refused' && (value !== '410' || Number(query.get('after') ?? last) <= this.#newest)) {
       stream.destroy();
       return this.refusal();

@@ -1,4 +1,4 @@
-/** Draws a random perturbation of a Device API from a seed. */
+/** Draws a random change of a Device API's answers by a seed. */
 import type { Random } from '../../../simulators/common/random.ts';
 import { deployedPayload, deploymentFields, eventEnvelope } from '../../contract/device-api.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, EVENT_TYPES } from '../../contract/enums.ts';
@@ -65,7 +65,7 @@ function requestChange(chance: Random): Drawn {
     case 'cursor-inclusive':
       return { kind, cell: { ...cell, typed, cursor: sometimes(chance, 0.4, WITH_CURSOR) } };
     case 'let-through':
-      // The cell has no stream number, because no cursor can have expired when the first streams open.
+      // Applies to any stream, because the first streams meet no expired cursor.
       return { kind, cell: { operation: 'GET /events', cursor: sometimes(chance, 0.6, WITH_CURSOR) } };
     default: {
       const value = kind === 'refused' ? chance.pick(['410', '500', '404']) : undefined;
@@ -91,7 +91,7 @@ function eventChange(chance: Random): Drawn {
   const places: readonly (number | 'last')[] = phase === 'replay' ? [1, 2, 'last', 'last'] : [1, 2, 3];
   const cell: Cell = {
     ...stream,
-    // Allows the cursor `none` only for live events, because a stream without a cursor need not replay any.
+    // Allows the cursor `none` only for live events, because a stream without a cursor need not replay events.
     cursor: phase === 'live' || cursor !== 'none' ? cursor : undefined,
     phase,
     place: sometimes(chance, 0.4, places),
@@ -99,8 +99,7 @@ function eventChange(chance: Random): Drawn {
   };
   if (isFrame) return { kind, cell };
   const path = eventPath(chance, kind);
-  // The specification leaves the payload of `deployment.removed` open, so a wide change is limited to
-  // `deployment.deployed`.
+  // Limits some changes to `deployment.deployed`, because the payload of `deployment.removed` is unspecified.
   const isWide = phase === undefined && stream.stream === undefined;
   const isDeployed = path[1] === 'deployed_at' || (path.length > 1 && isWide);
   return { kind, cell: isDeployed ? { ...cell, type: 'deployment.deployed' } : cell, path };

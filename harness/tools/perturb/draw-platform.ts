@@ -1,7 +1,4 @@
-/**
- * Draws a random change of a Platform API's answers that a client can recognise as wrong from the server's other
- * answers.
- */
+/** Draws a random change of a Platform API's answers that a client can recognise as wrong by other answers. */
 import type { Random } from '../../../simulators/common/random.ts';
 import type { Operation } from '../../contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../contract/platform/operations.ts';
@@ -16,7 +13,7 @@ interface Draw {
 }
 
 const PING = 'POST /devices/{device_id}/ping';
-/** Members of a list (specification section 2.6). */
+/** Members of the list envelope (section 2.6 of the specification). */
 const ENVELOPE = ['object', 'limit', 'offset', 'has_more', 'data', 'total_count'];
 const WRITTEN = /^(name|slug|parent_id|(activity_|target_)?status|(queued|deployed|archived)_at)$/;
 const USUAL = ['dropped', 'null', 'retyped'] as const;
@@ -53,17 +50,14 @@ export function platformChange(draw: Draw): Drawn | undefined {
   return made === undefined || isFreeForLimited(made) ? undefined : made;
 }
 
-/**
- * True if the specification leaves open how to answer a key without scopes; it specifies only pings, and that reads
- * agree with each other.
- */
+/** True if the specification allows any answer to the request, because its key has no scopes. */
 function isFreeForLimited({ kind, cell: { key, operation = '', form }, path: [first = ''] = [] }: Drawn): boolean {
   if (key !== 'limited' || kind === 'let-through') return false;
   const isRead = operation.startsWith('GET') && kindsOf('member', 'page').includes(kind);
   return !isRead || form === 'expanded' || Object.hasOwn(resourceOf(operation).expansions, first);
 }
 
-/** `fixed`: probability that the cell has a version. */
+/** Draws the class of requests to change. `fixed`: probability that the class names a version. */
 function cellOf({ chance, survey }: Draw, operation: string, forms: readonly Form[] = [], fixed = 0.75): Cell {
   return {
     operation,
@@ -94,7 +88,7 @@ function memberChange(draw: Draw): Drawn | undefined {
     ({ path: [first = ''] }) => !Object.hasOwn(expansions, first) || (cell.form ?? 'expanded') === 'expanded',
   );
   const { path, type } = chance.pick(leaves);
-  // Every resource has `object` and `id` (specification sections 2 and 2.6), so a client needs no other answer.
+  // Requires an answer that contradicts the change, except for `object` and `id`, which every resource has.
   if (!['object', 'id'].includes(nameOf(path)) && !isShownElsewhere(survey, cell, path)) return undefined;
   const kind = chance.pick(KINDS_BY_TYPE[type].filter((each) => each !== 'foreign' || path.at(-1) !== 'object'));
   return { kind, cell, path, item: isList(operation) ? chance.pick(ITEMS) : undefined };
@@ -118,7 +112,7 @@ function isShownElsewhere(survey: Survey, cell: Cell, path: readonly string[]): 
   );
 }
 
-/** Changes a member of the answer to a ping (specification section 2.5). */
+/** Changes a member of the answer to a ping (section 2.5 of the specification). */
 function pingChange(draw: Draw): Drawn {
   const name = draw.chance.pick(['code', 'round_trip_nanos'] as const);
   const kinds: readonly Kind[] = name === 'code' ? [...USUAL, 'altered'] : USUAL;
@@ -142,7 +136,7 @@ function pageChange(draw: Draw): Drawn {
   return { kind, cell: whole, item: chance.pick(['first', 'last'] as const) };
 }
 
-/** The specification defines only one scope, `devices:read`. */
+/** Draws a change by which the server ignores a part of the request, e.g. the key or a parameter. */
 function requestChange(draw: Draw): Drawn | undefined {
   const { chance, survey } = draw;
   const kind = 'let-through';
@@ -216,12 +210,12 @@ function staleness(draw: Draw): Drawn | undefined {
   return { kind: 'stale', cell: cellOf(draw, operation), path: member?.path, item };
 }
 
-/** The specification defines status and media type only for lists and pings. */
+/** Draws a change of status or media type, which the specification defines only for lists and pings. */
 function statusChange(draw: Draw): Drawn {
   const { chance, survey } = draw;
   const kind = chance.pick(kindsOf('status'));
   const operation = chance.chance(0.2) ? PING : chance.pick((kind === 'refused' ? readsIn : listsIn)(survey));
-  // A server may refuse an operation in every version, so only a refusal in a single version is a deviation.
+  // Refuses an operation in a single version only, because a server may refuse an operation in all versions.
   const forms = operation === PING ? [] : listForms(draw, operation);
   const cell = cellOf(draw, operation, forms, kind === 'media' ? 0.5 : 1);
   if (kind === 'media') return { kind, cell };

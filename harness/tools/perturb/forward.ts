@@ -1,4 +1,4 @@
-/** Forwards HTTP through the proxy, and changes whole answers of both APIs. */
+/** Forwards HTTP requests through the proxy, and changes answers of both APIs. */
 import http from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { isObject, type Json, writtenAs } from './change.ts';
@@ -9,7 +9,7 @@ export type Upstream = { socketPath: string } | { host: string; port: number };
 export interface Exchange {
   method: string;
   url: string;
-  /** Names and values of headers, in turn. */
+  /** Names and values of headers, alternating. */
   headers: string[];
   body: Buffer;
   connection: 'new' | 'kept';
@@ -20,15 +20,15 @@ export interface Answer {
   reason: string;
   headers: string[];
   body: Buffer;
-  /** `Content-Length` that the server sent, because an answer to HEAD has no body to measure. */
+  /** `Content-Length` of the server's answer, needed for answers to HEAD, which have no body. */
   length?: string | undefined;
 }
 
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect', 'upgrade']);
-/** Milliseconds before another attempt if the server's queue of connections is full. */
+/** Milliseconds before a retry if the server's queue of connections is full. */
 const QUEUE_MS = 5;
 
-/** Leaves out hop-by-hop headers (RFC 9110, section 7.6.1). */
+/** Removes hop-by-hop headers (RFC 9110, section 7.6.1). */
 export const endToEnd = (raw: readonly string[]): string[] =>
   raw.filter((_, n) => !HOP_BY_HOP.has((raw[n - (n % 2)] ?? '').toLowerCase()));
 
@@ -37,7 +37,7 @@ export function headerOf(raw: readonly string[], name: string): string | undefin
   return index === -1 ? undefined : raw[index + 1];
 }
 
-/** An undefined `value` removes the header. */
+/** Sets a header; an undefined `value` removes the header. */
 export function withHeader(raw: readonly string[], name: string, value: string | undefined): string[] {
   const others = raw.filter((_, n) => raw[n - (n % 2)]?.toLowerCase() !== name);
   return value === undefined ? others : [...others, name, value];
@@ -45,7 +45,7 @@ export function withHeader(raw: readonly string[], name: string, value: string |
 
 export const queryOf = (url: string): URLSearchParams => new URLSearchParams(url.split('?').slice(1).join('?'));
 
-/** Keeps the text of other parameters. The parameter `expand.NAME` removes only NAME from the list of `expand`. */
+/** Removes a parameter from the query; `expand.NAME` removes only NAME from the list `expand`. */
 export function withoutParameter(url: string, parameter: string): string {
   const [path = '', ...rest] = url.split('?');
   const [name, one] = parameter.split('.');
@@ -70,7 +70,7 @@ export function jsonOf({ headers, body }: Answer): unknown {
   }
 }
 
-/** Called with `v` for each exchange in the cell, and with `a` for each change. */
+/** Records `v` for each exchange of the chosen class, and `a` for each changed exchange. */
 export type Trace = (letter: 'v' | 'a') => void;
 
 export abstract class Changes {

@@ -1,4 +1,4 @@
-/** Changes the blocks of an event stream by the kind of a perturbation. */
+/** Changes the events of a stream in a chosen way, e.g. drops an event. */
 import { changeMember, isObject, type Json, valueAt, writtenAs } from './change.ts';
 import type { Trace } from './forward.ts';
 import { type Cell, type Perturbation, subjectOf } from './perturbation.ts';
@@ -43,7 +43,7 @@ function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: J
   return { id, event, envelope: made };
 }
 
-/** Splits at line feeds, because U+2028 ends a line of a regular expression, but not of a stream. */
+/** Writes a block of a stream in an equivalent form, e.g. with fields in reverse order. */
 function writtenBlock({ kind }: Perturbation, block: string): string {
   const lines = block.split('\n');
   if (kind === 'comment-added') return `: note\n${block}`;
@@ -52,7 +52,7 @@ function writtenBlock({ kind }: Perturbation, block: string): string {
   if (kind === 'line-ends') return `${block}\n\n`.replaceAll('\n', '\r\n');
   if (kind === 'fields-reversed') return lines.reverse().join('\n');
   const frame = frameIn(block);
-  // The kind `whitespace` adds line feeds to JSON, and a line feed ends a field of a stream.
+  // Skips `whitespace`, whose line feeds in JSON would end the field of a stream.
   if (frame === undefined || kind === 'whitespace') return block;
   const text = kind === 'data-split' ? JSON.stringify(frame.envelope, undefined, 1) : writtenAs(kind, frame.envelope);
   const data = text?.split('\n').map((line) => `data: ${line}`);

@@ -1,4 +1,4 @@
-/** Runs a suite through the proxy, as a user does, and determines the outcome of a perturbation. */
+/** Runs `muster check` through the proxy that changes answers, and decides whether the suite noticed the change. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +11,9 @@ import type { Plan } from './proxy.ts';
 import { KEYS_OF_ALL } from './servers.ts';
 
 /**
- * `red`, `warned`: a finding after a change. `incomplete`: no finding, but the run does not pass. `unseen`: no finding.
- * `never visited`: no exchange was changed. `false red`: a finding without a change.
+ * `red`: failed MUST after a change. `warned`: violated SHOULD after a change.
+ * `unseen`: the run passes despite changes. `incomplete`: the run neither passes nor has a finding.
+ * `never visited`: the proxy changed nothing. `false red`: failed MUST although the proxy changed nothing.
  */
 export const OUTCOMES = ['red', 'warned', 'incomplete', 'unseen', 'never visited', 'false red'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
@@ -22,7 +23,7 @@ export interface Tried {
   outcome: Outcome;
   found: string[];
   why?: string | undefined;
-  /** Number of exchanges in the cell, and of changed exchanges; together at most 200. */
+  /** `visited`: exchanges of the chosen class; `changed`: changed exchanges. At most 200 entries are recorded. */
   visited: number;
   changed: number;
   durationMs: number;
@@ -32,7 +33,10 @@ const CLI = fileURLToPath(new URL('../../cli/launch.cjs', import.meta.url));
 const PROXY = fileURLToPath(new URL('proxy.ts', import.meta.url));
 const LONGEST_MS = 600_000;
 
-/** `line`: shell line that starts the server. `whole`: continues after the first finding. */
+/**
+ * Tries one change of a server's answers. `line`: shell line that starts the server.
+ * `whole`: continues after the first finding.
+ */
 export async function tryOut(perturbation: Perturbation, line: string, whole = false): Promise<Tried> {
   using folder = scratch();
   const inFolder = (name: string): string => join(folder.path, name);
@@ -84,6 +88,6 @@ function outcomeOf(
   return { outcome, found: findings.map(({ id }) => id), why };
 }
 
-/** True for a fault of the suite: a finding without a change, or about a legal change. */
+/** True if the suite is wrong: a finding without a change, or after a legal change. */
 export const isFalse = ({ perturbation, outcome }: Tried): boolean =>
   outcome === 'false red' || (outcome === 'red' && isOpen(perturbation.kind));

@@ -1,11 +1,11 @@
-/** Defines perturbations: one change of one class of exchanges, which a seed draws and the proxy applies. */
+/** Defines perturbations: changes that a proxy makes to one class of requests or answers. */
 import type { Api } from '../../../fixtures/servers/languages.ts';
 import type { Random } from '../../../simulators/common/random.ts';
 
-/** Kind of query, in this order: none, `limit` or `offset`, `expand=total_count`, another expansion, a filter. */
+/** Query of a list: none, `limit` or `offset`, `expand=total_count`, a different expansion, or a filter. */
 export type Form = 'plain' | 'paged' | 'counted' | 'expanded' | 'filtered';
 
-/** Class of exchanges; an absent field matches every exchange. */
+/** Class of requests with their answers; an absent field matches any value. */
 export interface Cell {
   /** E.g. `GET /devices/{device_id}` or `GET /events`. */
   operation?: string | undefined;
@@ -21,14 +21,14 @@ export interface Cell {
   cursor?: 'none' | 'query' | 'header' | 'both' | undefined;
   typed?: boolean | undefined;
   stream?: number | undefined;
-  /** `replay`: events from before the request for the stream. */
+  /** `replay`: events that occurred before the stream opened; `live`: later events. */
   phase?: 'replay' | 'live' | undefined;
   /** Position of the event in its phase, from 1; `last` is the last event of a replay. */
   place?: number | 'last' | undefined;
   type?: string | undefined;
 }
 
-/** Items of a page to change; `one` is the same record in every list. */
+/** Items of a page to change; `one` is a single record, changed in every list that contains the record. */
 export const ITEMS = ['each', 'first', 'last', 'one'] as const;
 export type Item = (typeof ITEMS)[number];
 

@@ -1,6 +1,6 @@
 /**
- * `node proxy.ts PLAN`: starts a server and a proxy that changes one class of exchanges; a signal to the process group
- * ends both.
+ * `node proxy.ts PLAN`: starts a server and a proxy that changes some of the server's answers.
+ * A signal to the process group ends server and proxy.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import { type Keys, PlatformChanges } from './platform.ts';
 
 export interface Plan {
   perturbation: Perturbation;
-  /** Shell line that starts the server, without the paths of a device; the server prints a line of JSON once ready. */
+  /** Shell line that starts the server; for a device, the proxy appends the paths. */
   server: string;
   folder: string;
   keys: Keys;
@@ -45,7 +45,7 @@ function write(kind: Kind | undefined, response: http.ServerResponse, bytes: Buf
 function send(kind: Kind | undefined, response: http.ServerResponse, answer: Answer): void {
   const { status, reason, headers, body, length } = answer;
   const own = headersFor(kind, headers);
-  // An answer to HEAD has no body, but states the length of the answer to GET.
+  // Keeps the length that the server stated for HEAD, because an answer to HEAD has no body.
   const bytes = body.length === 0 ? (length ?? '0') : String(body.length);
   if (kind !== 'split' && status !== 204 && status !== 304) own.push('Content-Length', bytes);
   if (kind === 'closed') own.push('Connection', 'close');
@@ -87,7 +87,7 @@ async function exchangeOf(request: http.IncomingMessage): Promise<Exchange> {
 }
 
 async function listen(at: string | ListenOptions, respond: Responder): Promise<http.Server> {
-  // No timeouts: a server that closes an idle connection may lose a request that is on its way.
+  // Sets no timeouts, because closing an idle connection may lose a request under way.
   const server = http.createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, async (request, response) => {
     const over = new AbortController();
     response.once('close', () => over.abort());
@@ -148,7 +148,7 @@ async function beforeDevice(
   let proxy: http.Server | undefined;
   await listen(control, async (exchange, response) => {
     const answer = await api.control(exchange, { socketPath: controlPath });
-    // The proxy stops and starts with the agent, before the caller receives the answer.
+    // Stops and starts the proxy together with the agent, before the caller gets the answer.
     if (exchange.url === '/stop' && answer.status < 300) {
       proxy?.close().closeAllConnections();
       proxy = undefined;

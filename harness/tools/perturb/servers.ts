@@ -22,7 +22,7 @@ export interface Server {
 
 const ALL = '(devices|groups|config_types|config_schemas|config_instances|releases|deployments)';
 const ON_ONE = 'groups/{group_id}/move|deployments/{deployment_id}/(deploy|archive)';
-/** Writes whose bodies the specification shows (section 9); a server may choose the bodies of other writes. */
+/** Writing operations whose request bodies the specification shows (section 9). */
 const NAMED = /^(POST \/groups|PATCH \/groups\/\{\w+\})$/;
 const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|config_types)/{\\w+})$`);
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };
@@ -107,7 +107,7 @@ async function surveyAt(base: string, { writes }: Server): Promise<Survey> {
       const isServed = method === 'GET' ? list || Object.hasOwn(one, 'id') : writes.test(lineOf(operation));
       if (!isServed) continue;
       const ofVersions = survey.get(lineOf(operation)) ?? new Map<string, readonly Leaf[]>();
-      // Answers to writes are not expanded.
+      // Omits expansions for writes, whose answers contain none.
       const own = method === 'GET' ? leaves : leaves.filter(({ path: [first = ''] }) => !names.includes(first));
       survey.set(lineOf(operation), ofVersions.set(version, own));
     }

@@ -1,6 +1,4 @@
-/**
- * Simulates kills and power losses at any step of writes to the device's event log, and checks the events that survive.
- */
+/** Simulates kills and power losses at any step of writes to an event log, and checks the surviving events. */
 import { constants, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Random, random } from '../../../simulators/common/random.ts';
@@ -39,7 +37,7 @@ const FAILURES: readonly Failure[] = ['ENOSPC', 'EIO', 'short write'];
 const RETAIN = 60;
 const POINTS_OF_A_LOG = 50;
 
-/** Event that clients know after `step` steps of the disk. */
+/** Event that clients have received once the disk has made `step` steps. */
 interface Delivered {
   step: number;
   id: number;
@@ -57,8 +55,8 @@ interface LogHistory {
 }
 
 /**
- * The same seed gives the same crashes. `dir`: empty folder, which the caller removes. `rules`: a faulty log, for tests
- * of this function.
+ * Injects `points` crashes into event logs, the same crashes for the same seed, and returns violations.
+ * `dir`: empty folder, which the caller removes. `rules`: behaviour of the log, for tests.
  */
 export async function crashMatrix(
   { seed, points, dir }: { seed: number; points: number; dir: string },
@@ -80,7 +78,7 @@ export async function crashMatrix(
       inject(kind);
       const folder = join(dir, `point${done}`);
       mkdirSync(folder);
-      // The last step may be incomplete, unless a client already received the event that the step writes.
+      // Leaves the last step incomplete, unless a client has already received the event of the step.
       const underWay = !history.delivered.some(({ step }) => step === after);
       leave(steps, after, folder, lottery && { lottery, underWay });
       const problems = await judgeCrash(history, after, lottery !== undefined, folder);
@@ -203,7 +201,7 @@ async function judgeCrash(history: LogHistory, steps: number, powerLoss: boolean
   const here = new Set(found.map(([id]) => id));
   const missing = mayLose ? [] : [...known.keys()].filter((id) => id >= floor && !here.has(id));
   if (missing.length > 0) problems.push(`events ${missing.join(', ')} were delivered and are lost`);
-  // A log that is not durable may be empty after a power loss, and then begins again with the first id.
+  // Allows ids to start again if a log without syncs is empty after a power loss.
   const isNew = mayLose && log.latest === 0;
   const { first, last } = await log.append([
     { type: 'deployment.removed', data: {} },

@@ -18,13 +18,13 @@ const PATIENCE_MS = 180_000;
 /** Maximum number of seconds between the start of a command and the signal. */
 const LATEST_SECONDS = 12;
 
-/** `terminal`: closes the command's output and sends SIGHUP, as a lost SSH connection does. */
+/** Ways to end a command; `terminal` closes its output and sends SIGHUP, as a lost SSH connection does. */
 const WAYS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL', 'terminal'] as const;
 type Way = (typeof WAYS)[number];
 
 const NODE = process.execPath;
 const AGENT = `${NODE} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir} --log-level warn`;
-/** Agent that only SIGKILL ends, and that has a child process. */
+/** Shell line of an agent that ignores signals, so that only SIGKILL ends the agent. */
 const STUBBORN = `trap '' HUP INT TERM; ${AGENT} & wait; wait`;
 
 const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string[]>> = {
@@ -65,7 +65,7 @@ const CODES: Readonly<Record<Way, readonly (number | null)[]>> = {
   terminal: [129],
 };
 
-/** Runs only on Linux, because it finds processes by their environment. */
+/** Soak test that ends commands; runs only on Linux, because it finds processes in /proc. */
 export const ends = {
   about: 'all commands, ended at any moment, by every signal and with their terminal',
   run: async (words: readonly string[], say: (line: string) => void): Promise<readonly string[]> => {
@@ -131,9 +131,9 @@ const within = (end: Promise<unknown>): Promise<unknown> =>
 function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, underWay: boolean): string[] {
   const { exitCode, signalCode } = child;
   const sent = way === 'terminal' ? 'SIGHUP' : way;
-  // Until a command handles signals, a signal ends the process directly.
+  // Accepts the signal itself as the end, because a starting command does not handle signals yet.
   const isDue = CODES[way].includes(exitCode) || signalCode === sent;
-  // Accepts code 0 of a server after a signal, and the codes of a command that finished by itself.
+  // Accepts any end before the signal, and the exit codes of a command that finishes by itself.
   const mayBeDone = !underWay || [0, 1, 2].includes(exitCode ?? -1);
   const isTrace = /\n {4}at |node:internal/.test(stdout + stderr);
   return [
@@ -142,7 +142,7 @@ function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, u
   ];
 }
 
-/** After SIGKILL, the next command removes the temporary folders; here `sweep` does. */
+/** Processes and files that remain after a command; after SIGKILL, `sweep` removes temporary folders first. */
 async function remainsOf(tag: string, wasKilled: boolean, at: (name: string) => string): Promise<string[]> {
   const none = await pollWithin('the end of its processes', () => (processesOf(tag).length === 0 ? true : undefined), {
     timeoutMs: PATIENCE_MS,

@@ -72,7 +72,7 @@ export const underLoad =
     ];
   };
 
-/** Counts what happens under load; `slow` collects timeouts, which a busy machine can explain. */
+/** Counts actions and problems under load; `slow` collects timeouts, which a busy machine may cause. */
 export class Tally {
   readonly done = new Map<string, number>();
   readonly problems: string[] = [];
@@ -118,7 +118,7 @@ export const fresh = (http: HttpClient): HttpClient => http.with({ recorder: new
 export const keepPublishing = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('publish', async (round) => {
     const { status, json } = await fresh(control).post('/events', { count: 1 + (round % 20) });
-    // The control API answers 409 or 503 while the agent restarts.
+    // Accepts 409 and 503, which the control API answers while the agent restarts.
     if (status === 200) {
       state.latest = (json as { last_id: number }).last_id;
       tally.count('events published', 1 + (round % 20));
@@ -130,7 +130,7 @@ export const keepPublishing = (tally: Tally, control: HttpClient, state: { lates
     await tally.pause();
   });
 
-/** Reports a missing or repeated event id, also across reconnections. */
+/** Follows the event stream, and reports missing or repeated event ids, even after reconnections. */
 export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Promise<void> {
   let last: number | undefined;
   return tally.repeat('subscribe', async (round) => {
@@ -163,7 +163,7 @@ export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Prom
   });
 }
 
-/** Alternates SIGTERM and SIGKILL; no acknowledged event may be lost. */
+/** Restarts the agent by SIGTERM and SIGKILL in turn; no acknowledged event may be lost. */
 export const keepRestarting = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('restart', async (round) => {
     await tally.pause(20_000);

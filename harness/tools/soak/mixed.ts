@@ -88,7 +88,7 @@ function keepCalling(tally: Tally, http: HttpClient): Promise<void> {
     id = data[round % data.length]?.id ?? id;
     await expect([200], 'GET', `/devices/${id}`);
     await expect([200], 'GET', '/deployments?limit=50&expand=release');
-    // An archived device refuses a new name with 409.
+    // Accepts 409, because an archived device cannot get a new name.
     await expect([200, 409], 'PATCH', `/devices/${id}`, { name: `${id}-${round % 7}` });
     await expect([400], 'POST', '/devices', { name: '' });
     await expect([404], 'GET', '/devices/dvc_none');
@@ -100,7 +100,7 @@ async function command(words: readonly string[], { signal }: Tally): Promise<num
   const running = startMuster(words);
   const stop = (): void => void running.child.kill('SIGTERM');
   signal.addEventListener('abort', stop, { once: true });
-  // Waits for the end: an interrupted check first restarts the agent that the check stopped.
+  // Waits for the command to end, because an interrupted check first restarts the agent that it stopped.
   const { code } = await running.ended.finally(() => signal.removeEventListener('abort', stop));
   signal.throwIfAborted();
   return code ?? -1;

@@ -29,12 +29,12 @@ interface StormOptions {
   say(line: string): void;
 }
 
-/** Number of robots to start, and of deployments to post, per second. */
+/** Number of robots to start, and number of deployments to post, per second. */
 const RATE = { ramp: 200, rollout: 200 };
-/** Share of the deployments of a roll-out to post before the platform stops. */
+/** Share of a roll-out's deployments that are posted before the platform stops. */
 const POSTED = 0.3;
 const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
-/** Maximum number of milliseconds without progress, and milliseconds between reports of progress. */
+/** Maximum milliseconds without progress, and milliseconds between reports of progress. */
 const STANDSTILL_MS = 180_000;
 const TELL_MS = 15_000;
 
@@ -72,13 +72,12 @@ async function reconnectStorms(options: StormOptions): Promise<string[]> {
   for (const [number, how] of SIGNALS.entries()) {
     await allOnline();
     await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
-    // Stops the platform once a share of the deployments is posted; a slow machine may have posted more.
+    // Waits for a share of the roll-out's deployments, or for all deployments if fewer remain.
     const posted = Math.min((await totalOf(platform.url)) + Math.ceil(POSTED * robots), (number + 1) * robots);
     await reach(posted, 'deployments posted', () => totalOf(platform.url));
     const down = await platform.restart(how);
     const served = performance.now();
-    // After the last storm, the fleet may end before all robots reconnect, as failed deployments count as missed at
-    // once.
+    // Lets the fleet end early after the last restart, because failed deployments count as missed at once.
     const online = await allOnline(how === SIGNALS.at(-1));
     const back = performance.now() - served;
     const then = online
@@ -90,8 +89,8 @@ async function reconnectStorms(options: StormOptions): Promise<string[]> {
 }
 
 /**
- * Waits until `what` reaches `goal`; false if the fleet may end and has ended. Fails only on a standstill, because a
- * slow machine needs time.
+ * Returns a function that waits until a count reaches `goal`; false if the fleet ended before.
+ * Throws Undecided after a standstill.
  */
 function reacher({ say }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;
@@ -147,10 +146,7 @@ async function startPlatform(start: (words: readonly string[]) => Running, dir: 
 
 type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
-/**
- * Ports below the system's range for clients: while the platform is down, the system must not give its port to a
- * client.
- */
+/** Free ports below the system's range for clients, so that no client takes the port of a stopped platform. */
 async function keepablePorts(seed: number): Promise<[number, number]> {
   const { integer } = random(`${seed}/${process.pid}/ports`);
   const found: number[] = [];
@@ -196,7 +192,7 @@ async function compareRecords(
   const deployments = await deploymentsOf(url);
   const known = new Set(deployments.map(({ id }) => id));
   const files = robotsIn(join(dir, 'robots'));
-  // If the answer to a POST was lost, the next roll-out may replace the deployment before a robot applies it.
+  // Devices with a deployment whose POST got no answer; the next roll-out may replace such a deployment.
   const unanswered = new Set(deployments.filter(({ id }) => !acknowledged.has(id)).map(({ device_id: id }) => id));
   const [some, others] = [true, false].map((is) => files.filter(({ deviceId }) => unanswered.has(deviceId) === is));
   const problems = [

@@ -19,7 +19,7 @@ it goes through muster watch. Any finding fails the run, and so does memory of a
 /** Number of events that the device keeps: so few that the cursor of a sleeping client expires. */
 const RETAIN = '300';
 const SLEEP_MS = 25_000;
-/** Milliseconds between reads; events arrive twice as often. */
+/** Milliseconds between reads of a slow client; events arrive twice as often. */
 const SLOW_MS = 200;
 const BETWEEN_CALLS_MS = 500;
 
@@ -50,7 +50,7 @@ export const watch = {
           isBusy ||= lacks.some((gap) => gap.includes('judged in time'));
           for (const gap of lacks) say(`· not judged, ${api}: ${gap}`);
         }
-        // On a busy machine, a watch may lack the time to judge its clients.
+        // Reports an undecided rule as slow if the watch had no time to judge clients, else as a problem.
         for (const rule of DECIDED)
           if (!decided.has(`${rule}.watched`)) (isBusy ? tally.slow : tally.problems).push(`${rule} was never decided`);
       },
@@ -58,7 +58,7 @@ export const watch = {
   }),
 };
 
-/** Rules that must be decided, since a watch that recognises no client finds nothing. */
+/** Rules that the watch must decide; a watch that recognises no client decides none. */
 const DECIDED = ['client.delivery.cursor', 'client.expired.goes-on', 'client.pages.next'];
 
 async function endWatch(
@@ -81,7 +81,7 @@ async function endWatch(
 const named = (options: HttpClientOptions, agent: string): HttpClient =>
   client({ ...options, headers: { ...options.headers, 'user-agent': agent } });
 
-/** Each follower has its own `user-agent`, so that the watch judges followers separately. */
+/** Starts the clients of the device, each with its own `user-agent`, by which the watch recognises clients. */
 function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
   const near = onSocket(at('w.sock'), '/v0.2');
   const control = client(onSocket(at('c.sock')));
@@ -98,7 +98,7 @@ function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
   ];
 }
 
-/** A correct follower never ends by itself. */
+/** Runs the reference client until the test ends; an earlier end is a problem. */
 async function follower(tally: Tally, values: ClientValues): Promise<void> {
   const code = await called({ job: 'follow', ...values }, undefined, tally.signal);
   if (!tally.signal.aborted) tally.problems.push(`follow ended with ${code} before its time`);
@@ -133,7 +133,7 @@ function slowReader(tally: Tally, socketPath: string): Promise<void> {
   });
 }
 
-/** Ignores the exit code, which depends on the faults of the server. */
+/** Repeats a job of the reference client, and ignores exit codes, because the server fails on purpose. */
 const calling = (tally: Tally, values: ClientValues): Promise<void> =>
   tally.repeat(String(values.job), async () => {
     await called(values, undefined, tally.signal);

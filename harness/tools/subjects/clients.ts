@@ -1,10 +1,10 @@
-/** Clients that run in this process on real sockets: the reference, and null clients. */
+/** Clients that run in this process: the reference client, and clients that do nothing useful. */
 import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
 import { runClient } from '../../../simulators/client/run.ts';
 import { CALL_JOBS, CLIENT_VARIABLES, type ClientJob, filledIn, JOB_TABLE, jobOf } from '../../contract/client.ts';
 import type { ClientListener, RunningClient, StartClient } from '../../targets/opened.ts';
 
-/** Resolves with the exit code; any value but a number means 0. */
+/** Runs a client; resolves with the exit code, where any value but a number means 0. */
 export type InProcessClient = (
   variables: Readonly<Record<string, string>>,
   print: (line: string) => void,
@@ -22,7 +22,7 @@ export const inProcess =
     const complain = (text: string): void => {
       diagnostics += `${text}\n`;
     };
-    // Starts in a later turn, so that the caller can receive the first output.
+    // Starts the client after this function returns, so that the caller receives the first output.
     const done = Promise.resolve()
       .then(() => run(variables, (text) => !over.signal.aborted && line(text), over.signal, complain))
       .catch((error: unknown) => {
@@ -57,7 +57,7 @@ export const referenceWith =
   (variables, print, signal, complain) =>
     runClient({ variables, behaviour: behaviour(), signal, print, complain });
 
-/** Null clients must not pass any MUST. */
+/** Clients that do nothing useful, so that no MUST check may pass. */
 export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProcessClient }[] = [
   { name: 'exits-at-once', summary: 'Ends at once, with success.', run: async () => {} },
   { name: 'hangs', summary: 'Does nothing, for ever.', run: (_, __, signal) => until(signal) },

@@ -31,7 +31,7 @@ import {
 } from './simulators.ts';
 
 export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
-  /** Milliseconds that a check waits for what it expects. */
+  /** Maximum milliseconds that a check waits for expected data. */
   patienceMs?: number;
   seed?: number;
   runs?: number;
@@ -39,7 +39,7 @@ export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
   concurrency?: number;
   tries?: boolean;
   varied?: boolean;
-  /** Runs every check even if a check that it depends on failed. */
+  /** True to run every check even if a premise of the check failed. */
   alone?: boolean;
   signal?: AbortSignal;
   listeners?: readonly RunListener[];
@@ -65,7 +65,7 @@ export async function runPlatformSuite(
   const common = commonOf(choice);
   const { readOnly = false } = choice;
   await using target = await openPlatformTarget({ ...common, ...place, readOnly });
-  // A defect may hide these capabilities, but their checks must run.
+  // Adds capabilities that a defect may hide, because checks of these capabilities must run.
   const hidden = [...(readOnly ? [] : ['write' as const]), 'seed-data', ...SUPPORTED_CODENAMES] as const;
   const capabilities = new Set<Capability>([...target.capabilities, ...hidden]);
   const context: typeof target.context = (recorder, signal) => ({ ...target.context(recorder, signal), capabilities });
@@ -83,11 +83,11 @@ export async function runSystemSuite(
   const at = { url, apiKey: keys.apiKey, onlineDevice: deviceId, ...defined({ apiVersion }) };
   const opened = stack.use(await openPlatformTarget({ ...common, ...at }));
   const target = openSystemTarget({ device, platform: opened, deviceId, links, close: async () => {} });
-  // A platform without an answer must fail the checks, not block them.
+  // Ignores `unreachable`, so that checks fail on a platform without answers instead of being blocked.
   return await runOn(systemSuite, { ...target, unreachable: undefined }, common.redactor, choice);
 }
 
-/** Number of client checks at the same time: high, because these checks mostly wait. */
+/** Number of client checks in parallel: high, because client checks mostly wait. */
 const CLIENT_CHECKS_AT_ONCE = 40;
 
 export async function runClientSuite(

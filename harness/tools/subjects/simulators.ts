@@ -30,9 +30,9 @@ export const KEY_HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION
 export const KEY_BITS = 1024;
 const SEED = 11;
 const DEVICES = 24;
-/** Milliseconds between heartbeats: short, because checks wait for one, yet long enough for a busy machine. */
+/** Milliseconds between heartbeats: short, because checks wait for heartbeats. */
 const HEARTBEAT_MS = 2000;
-/** Number of past events, some removed by compaction, for checks without control of the device. */
+/** Number of events to publish before the suite runs, for checks that cannot publish events. */
 const PAST_EVENTS = 30;
 
 export interface DevicePlace {
@@ -58,7 +58,7 @@ export interface Changes {
   transport?: TransportName;
 }
 
-/** Throws `ConflictError` if changes exclude each other. */
+/** Combines changes into behaviours of the simulators; throws `ConflictError` for incompatible changes. */
 export const behavioursWith = ({ device = [], platform = [], agent = [], client = [] }: Changes) => ({
   device: combined(device, referenceDevice),
   platform: combined(platform, referencePlatform),
@@ -106,14 +106,14 @@ export async function startRobot(
     await device.publish(past);
     await device.compact();
     await device.deploy();
-    // Deploys with an error status, so that checks see how the device merges both statuses.
+    // Deploys with an error status, so that checks see how the device merges activity and error status.
     await device.deploy({ activity_status: 'queued', error_status: 'retrying' });
   }
   const all = starting.move();
   return { device, place: { ...device.address, control }, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** Rejects if the device does not enrol. `directory` is the folder of the device's files. */
+/** Starts a device that enrols with a platform; rejects if the enrolment fails. `directory`: folder of its files. */
 export async function enrolDevice(
   directory: string,
   { mqtt, ...uplink }: Omit<AgentUplinkOptions, 'kind' | 'mqtt'> & { mqtt: string | undefined },
@@ -145,7 +145,7 @@ export interface Workspace extends AsyncDisposable {
   place(): Promise<PlatformPlace>;
 }
 
-/** Resolves once the device is online. */
+/** Starts a platform and an enrolled device; resolves once the device is online. */
 export async function startWorkspace(
   behaviour: { platform?: PlatformBehaviour; device?: DeviceBehaviour; habits?: AgentHabits } = {},
 ): Promise<Workspace> {

@@ -1,4 +1,4 @@
-/** Test helper that repeats the stored finds of fuzzers. */
+/** Defines a test that repeats all stored inputs on which a fuzzer once failed. */
 import { expect, it } from 'vitest';
 import { openAttack, readFinds } from '../engine.ts';
 import { FUZZERS } from '../fuzzers.ts';
