@@ -1,4 +1,4 @@
-/** Decisions of the reference client; defects and variants replace single decisions. */
+/** Decisions of the reference client as functions, so that a planted defect can replace a single decision. */
 import type { RetryHeaders } from '../../harness/common/durations.ts';
 import type { CallJob, ClientValues } from '../../harness/contract/client.ts';
 import { jsonIn } from '../common/malformed.ts';
@@ -18,7 +18,7 @@ export interface Envelope {
 
 export interface Interruption {
   status: number | undefined;
-  /** Number of attempts in a row that brought no event. */
+  /** Number of consecutive attempts that brought no event. */
   attempt: number;
   retryMs: number | undefined;
   retryAfterMs: number | undefined;
@@ -38,31 +38,31 @@ export interface StreamBehaviour {
   isDispatched(block: Block, lines: readonly string[]): boolean;
   idOf(value: string, before: string): string;
   idAtOnce: boolean;
-  /** Treatment of an incomplete block at the end of the stream. */
+  /** What the client does with an incomplete block at the end of the stream. */
   atEnd: 'drop' | 'dispatch';
 }
 
 export interface FollowBehaviour {
   request(path: string, cursor: string | undefined): { path: string; headers: Record<string, string> };
   types(wanted: string | undefined): string;
-  /** Returns undefined to skip the event; throws to end the client. */
+  /** Reads the event in a block; returns undefined to skip the event, and throws to end the client. */
   envelope(block: Block): Envelope | undefined;
   typeOf(envelope: Envelope, block: Block): string | undefined;
   idOf(envelope: Envelope, block: Block): string | number;
   /** Milliseconds between reading and printing an event; an event is lost if its stream ends earlier. */
   handsOnAfterMs: number;
-  /** The client opens a new stream after this number of events. */
+  /** Number of events after which the client opens a new stream. */
   mostEvents: number;
   deduplicates: boolean;
   cursor(block: Block, before: string | undefined): string | undefined;
-  /** Milliseconds until the next attempt; undefined to give up. */
+  /** Milliseconds until the client reconnects; undefined to give up. */
   reconnect(why: Interruption): number | undefined;
-  /** Reaction to status 410. `told`: the caller learns of lost events; `cursor`: where the next stream starts. */
+  /** Reaction to status 410. `told`: whether the client prints the loss; `cursor`: start of the next stream. */
   expired(cursor: string | undefined): { told: boolean; cursor: string | undefined };
   /** Milliseconds without a byte after which the client reconnects; undefined for no limit. */
   silenceMs(heartbeatSeconds: number): number | undefined;
   show(line: Record<string, unknown>): string[];
-  /** Returns undefined for a file without an address; throws to end the client. */
+  /** Reads the discovery file; returns undefined if the file has no address, and throws to end the client. */
   discover(read: () => string): Place | undefined;
   credentials(token: string | undefined): Record<string, string>;
   /** Headers of the request that follows a redirect; undefined to ignore redirects. */
@@ -110,17 +110,17 @@ export interface CallBehaviour {
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
   /** Maximum milliseconds to wait for an answer. `nanos`: nanoseconds that a ping allows the device. */
   answerMs(nanos: number | undefined): number;
-  /** Milliseconds before a retry, as the headers of an answer ask. */
+  /** Milliseconds to wait before a retry, by the headers of an answer. */
   askedToWait(headers: RetryHeaders): number | undefined;
   /** Milliseconds until the next attempt; undefined to give up. */
   retry(why: Refused): number | undefined;
-  /** Throws CallFailed for an error status or a malformed body. */
+  /** Reads the result in an answer; throws CallFailed for an error status or a malformed body. */
   value(answer: Answer, job: CallJob): unknown;
   failed(error: unknown, access: Access): Told;
   greeting(access: Access): string;
   limit(wanted: number | undefined): number | undefined;
   query(asked: PageAsked): Record<string, string>;
-  /** Throws CallFailed for a malformed page. */
+  /** Reads a page; throws CallFailed for a malformed page. */
   page(value: unknown): Page;
   /** Pages to request next, in parallel; an empty list ends the job. */
   next(got: Page, asked: PageAsked): readonly PageAsked[];
@@ -132,7 +132,7 @@ export type PlainJob = Exclude<CallJob, 'list'>;
 export interface JobBehaviour {
   requests: number;
   headers: Readonly<Record<string, string>>;
-  /** Throws for values that the client refuses to send. */
+  /** Body of a job's request; throws for values that the client refuses to send. */
   body(wanted: ClientValues): Record<string, unknown> | undefined;
   shown(value: Readonly<Record<string, unknown>>): Record<string, unknown>;
 }
@@ -148,7 +148,7 @@ export class CallFailed extends Error {
 }
 
 export interface ClientBehaviour {
-  /** Called for each connection, because decoding and splitting keep state. */
+  /** Creates the parser for one stream; every stream needs a new parser, which keeps state. */
   stream(): StreamBehaviour;
   follow: FollowBehaviour;
   calls: CallBehaviour;

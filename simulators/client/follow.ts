@@ -1,4 +1,4 @@
-/** Job `follow` of the reference client: reads the event stream, and reconnects after each end. */
+/** Job `follow` of the reference client: reads the event stream, and reconnects whenever the stream ends. */
 import { readFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,7 +21,7 @@ export interface FollowOptions {
 type Asked = Pick<FollowOptions, 'url' | 'socket' | 'discovery' | 'behaviour'>;
 type Where = NonNullable<ReturnType<typeof whereIs>>;
 
-/** Reads the discovery file at each call, because a restarted agent may have a new port. */
+/** Address of the agent; reads the discovery file at each call, because a restart may change the port. */
 export function whereIs({ url = '', socket, discovery, behaviour }: Asked) {
   if (discovery === undefined) return { url: new URL(url), socket, token: undefined };
   const found = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
@@ -30,7 +30,7 @@ export function whereIs({ url = '', socket, discovery, behaviour }: Asked) {
   return { url: new URL(`http://127.0.0.1:${port}${DEVICE_API_PREFIX}`), socket: undefined, token };
 }
 
-/** Resolves when the client gives up or `signal` aborts. */
+/** Follows the event stream until the client gives up or `signal` aborts. */
 export async function followEvents(options: FollowOptions): Promise<void> {
   const { behaviour, signal } = options;
   const follower = new Follower(options);
@@ -149,7 +149,7 @@ function answerTo(opening: ClientRequest): Promise<IncomingMessage | undefined> 
 const isBroken = (error: unknown): boolean =>
   error instanceof Error && ('code' in error || error.name === 'AbortError' || error.message === 'aborted');
 
-/** `id`: last event id of earlier streams. */
+/** Assembles the blocks of a stream from bytes. `id`: last event id of earlier streams. */
 function blockReader(behaviour: StreamBehaviour, id: string) {
   let [committed, next, event, retryMs] = [id, id, '', undefined as number | undefined];
   let data: string[] = [];

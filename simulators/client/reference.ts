@@ -22,7 +22,7 @@ import {
   type StreamBehaviour,
 } from './behaviour.ts';
 
-/** Splits at LF, CR LF and CR, also across chunks. */
+/** Returns a function that splits chunks of text into lines at LF, CR LF or CR. */
 export function lineSplitter(): (text: string) => string[] {
   let rest: string[] = [];
   let afterReturn = false;
@@ -78,7 +78,7 @@ export const envelope = ({ data }: Block): Envelope | undefined => objectIn(data
 
 const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };
 
-/** Checks only the members that a client needs (section 5 of the specification). */
+/** True if the discovery file has the members that a client needs (section 5 of the specification). */
 const isPlace = (value: unknown): value is Place & Record<string, unknown> =>
   isObject(value) && Number.isInteger(value['port']) && typeof value['token'] === 'string' && value['token'] !== '';
 

@@ -22,7 +22,7 @@ export interface CallsOptions extends Omit<FollowOptions, 'heartbeatSeconds'> {
   complain(text: string): void;
 }
 
-/** Resolves with the exit code. */
+/** Runs one job with its requests; resolves with the exit code of the client. */
 export async function makeCall(options: CallsOptions): Promise<number> {
   const { behaviour, access, complain, print } = options;
   const greeting = behaviour.calls.greeting(access);
@@ -154,7 +154,7 @@ interface Outgoing {
 
 type Received = Answer & { headers: IncomingHttpHeaders };
 
-/** Resolves with undefined if no whole answer arrives within `withinMs`. */
+/** Sends a request; resolves with undefined if no complete answer arrives within `withinMs`. */
 function send(
   { method, url, headers, body, socket }: Outgoing,
   { withinMs, signal, agent }: { withinMs: number; signal: AbortSignal; agent: Agent | false },
@@ -187,7 +187,7 @@ export interface RunOptions extends Pick<CallsOptions, 'behaviour' | 'signal' | 
   variables: Readonly<Record<string, string | undefined>>;
 }
 
-/** Resolves with the exit code. */
+/** Runs the job that `variables` name; resolves with the exit code of the client. */
 export async function runClient({ variables, ...how }: RunOptions): Promise<number> {
   const names = Object.entries(CLIENT_VARIABLES);
   const wanted: ClientValues = Object.fromEntries(names.map(([name, variable]) => [name, variables[variable]]));

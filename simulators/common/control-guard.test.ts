@@ -1,4 +1,4 @@
-/** Requests of web pages, different users and careless scripts to a control API on a TCP port. */
+/** Tests which requests a control API on a TCP port refuses, e.g. requests of web pages. */
 import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { type AddressInfo, connect } from 'node:net';

@@ -1,7 +1,4 @@
-/**
- * Guards a control API on a TCP port by a token, because web pages and all users of the machine can reach a loopback
- * port.
- */
+/** Guards a control API on a TCP port by a token, because web pages and other users can reach the port. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -18,7 +15,7 @@ export const newControlToken = (): string => randomBytes(32).toString('base64url
 
 const TOKEN = /^[\w.~+/=-]{16,512}$/;
 
-/** Creates a missing file that only its owner can read. Throws Error for an invalid token. */
+/** Reads the token in a file, or writes a new token to a missing file. Throws Error for an invalid token. */
 export function controlTokenIn(file: string): string {
   const token = made(file) ?? readInputText(file).trim();
   if (!TOKEN.test(token)) throw new Error(`${file} holds no token: 16 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -`);
@@ -42,12 +39,12 @@ function made(file: string): string | undefined {
   }
 }
 
-/** Decides before the body is read; undefined lets the request pass. */
+/** Returns a reason to refuse the request before its body is read; undefined to accept the request. */
 export function controlRefusal(request: IncomingMessage, token: string): ControlRefusal | undefined {
   return foreign(request) ?? unauthorized(request, token) ?? untyped(request);
 }
 
-/** A web page may point a host name to the loopback port, so only these names pass. */
+/** Accepted host names; a web page may point any other host name to the loopback port. */
 const HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** Refuses a request of a web page, sent directly or through the page's host name. */
@@ -80,7 +77,7 @@ function unauthorized({ headers }: IncomingMessage, token: string): ControlRefus
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** A web form cannot send JSON, so only JSON bodies pass. */
+/** Refuses a body that is not JSON, because a web form can send any body except JSON. */
 function untyped({ headers }: IncomingMessage): ControlRefusal | undefined {
   const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
   const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();

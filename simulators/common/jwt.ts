@@ -1,14 +1,11 @@
-/**
- * JSON Web Tokens of the agent protocol, on node:crypto: common libraries refuse RSA keys below 2048 bits, and longer
- * keys for ten thousand robots take too long to generate.
- */
+/** JSON Web Tokens of the agent protocol; common libraries refuse the short RSA keys of simulated robots. */
 import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import { jsonIn } from './malformed.ts';
 
 export type JsonObject = Record<string, unknown>;
 
-/** Well-formed token, not trusted until a `verified` function accepts the signature. */
+/** Token with an unverified signature, which a `verified` function must accept before use. */
 export interface Jwt {
   header: JsonObject;
   claims: JsonObject;
@@ -20,7 +17,7 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 const signingInput = (header: JsonObject, claims: JsonObject) =>
   Buffer.from(`${encode({ typ: 'JWT', ...header })}.${encode(claims)}`);
 
-/** Returns undefined unless `text` is a compact JWS of two JSON objects without critical extensions. */
+/** Parses a compact JSON Web Token; returns undefined for malformed text or critical extensions. */
 export function parseJwt(text: string): Jwt | undefined {
   const [, head = '', payload = '', signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(text) ?? [];
   const header = parseObject(head);

@@ -1,4 +1,4 @@
-/** HTTP to one platform for all simulated clients: one pool of connections, one set of errors. */
+/** HTTP client for requests to one platform, with a pool of connections that all simulated robots share. */
 
 import { Pool } from 'undici';
 import { retryAfterMs } from '../../harness/common/durations.ts';
@@ -8,7 +8,7 @@ import { jsonIn } from './malformed.ts';
 export interface SenderRequest {
   method: ApiRequest['method'];
   path: string;
-  /** Callers must not change the headers, because the sender may cache their encoding. */
+  /** Headers, which callers must not change, because the sender may cache the encoded headers. */
   headers: Readonly<Record<string, string>>;
   body: string | null;
 }
@@ -20,16 +20,16 @@ interface Abortable {
 /** Receives the response to one request; undici defines the method names. */
 export interface AnswerHandler {
   onRequestStart(request: Abortable): void;
-  /** Also runs for interim responses (1xx). */
+  /** Called for the head of a response, also of an interim response (1xx). */
   onResponseStart(request: Abortable, status: number, headers: Answer['headers']): void;
   onResponseData(request: Abortable, piece: Buffer): void;
   onResponseEnd(): void;
-  /** Runs instead of `onResponseEnd`. */
+  /** Called after an error, instead of `onResponseEnd`. */
   onResponseError(request: Abortable | undefined, error: Error): void;
 }
 
 export interface Sender {
-  /** `patient`: one of many simultaneous requests, which may wait for a connection. */
+  /** Sends a request; a `patient` request may wait for a free connection. */
   send(request: SenderRequest, handler: AnswerHandler, patient?: boolean): void;
   destroy(): Promise<void>;
 }
@@ -42,12 +42,12 @@ export interface Answer {
 
 export interface ExchangeOptions extends SenderRequest {
   signal?: AbortSignal | undefined;
-  /** Runs when the socket takes the first byte of the request, if ever. */
+  /** Called when the request is sent, after any wait for a connection. */
   onSent?: (() => void) | undefined;
   patient?: boolean | undefined;
 }
 
-/** Rejects with undici's error, or with the reason of the signal. */
+/** Sends a request; rejects with undici's error, or with the reason of the signal. */
 export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answer> {
   const { signal, onSent, patient, ...request } = options;
   return new Promise((resolve, reject) => {
@@ -95,7 +95,7 @@ const UNKNOWN = 'unknown';
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
-  /** `error.code` of the answer, or `unknown`. */
+  /** Value of `error.code` in the answer, or `unknown`. */
   readonly code: string;
   /** Milliseconds that the platform asks the client to wait. */
   readonly retryAfterMs: number | undefined;
@@ -108,7 +108,7 @@ export class ApiError extends Error {
   get unauthorized(): boolean {
     return this.status === 401 || this.status === 403;
   }
-  /** No retry can succeed, because the request itself is wrong. */
+  /** True if no retry can succeed, because the platform rejects the request itself. */
   get refused(): boolean {
     return this.status >= 400 && this.status < 500 && !this.unauthorized && ![408, 425, 429].includes(this.status);
   }
@@ -127,7 +127,7 @@ export class ProtocolError extends Error {
 export const isTemporary = (error: unknown): boolean =>
   error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
 
-/** Message of the error, or of its first cause; a host with several addresses gives an error without a message. */
+/** Message of the error, or for a host with several addresses the message of the first failure. */
 export function networkErrorMessage(error: Error): string {
   if (error.message !== '') return error.message;
   const [first]: unknown[] = error instanceof AggregateError ? error.errors : [];
@@ -137,12 +137,12 @@ export function networkErrorMessage(error: Error): string {
 export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
-  /** A function creates headers for each attempt, because some tokens are valid once. */
+  /** Headers, or a function that makes headers for each attempt, because some tokens are valid once. */
   headers: Record<string, string> | (() => Promise<Record<string, string>>);
   body?: object;
   signal?: AbortSignal;
   onSent?: (() => void) | undefined;
-  /** True for one of many simultaneous requests, which may wait for a connection. */
+  /** True if the request may wait for a free connection, e.g. one of many simultaneous requests. */
   patient?: boolean | undefined;
 }
 
@@ -156,7 +156,7 @@ export interface PlatformHttpOptions {
   onCrowded?: (() => void) | undefined;
   /** Replaces the default pool of connections. */
   sender?: Sender;
-  /** Receives each request, its whole response, and its milliseconds. Must not throw. */
+  /** Receives each request with the complete response and the duration in milliseconds. Must not throw. */
   onAnswer?:
     | ((request: Omit<SenderRequest, 'body'> & { body: string | undefined }, answer: Answer, ms: number) => void)
     | undefined;
@@ -164,7 +164,7 @@ export interface PlatformHttpOptions {
   beforeRetry?: (signal: AbortSignal | undefined, error: NetworkError) => Promise<void>;
 }
 
-/** Methods reject with ApiError, NetworkError, ProtocolError, or the reason of their signal. */
+/** All methods may reject with ApiError, NetworkError, ProtocolError, or the reason of an aborted signal. */
 export class PlatformHttp {
   readonly #sender: Sender;
   readonly #prefix: string;
@@ -184,7 +184,7 @@ export class PlatformHttp {
     this.#beforeRetry = beforeRetry;
   }
 
-  /** Rejects with ProtocolError for a body of a different shape. */
+  /** Sends a request for JSON; rejects with ProtocolError for a body of a different shape. */
   async json<T>(
     request: ApiRequest,
     shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
@@ -250,7 +250,7 @@ export class PlatformHttp {
 
 function pooled(origin: string, { connections, ca }: Pick<PlatformHttpOptions, 'connections' | 'ca'>): Sender {
   const timeouts = { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
-  // The pool sends one request per connection, so that PlatformHttp can count waiting requests.
+  // Sends one request at a time per connection, so that PlatformHttp can count waiting requests.
   const pool = new Pool(origin, {
     connections: connections ?? null,
     allowH2: false,
@@ -263,7 +263,7 @@ function pooled(origin: string, { connections, ca }: Pick<PlatformHttpOptions, '
   };
 }
 
-/** Quotes the body, because the specification defines no form of errors. `request`: method and path. */
+/** Makes an error from an answer; quotes the body, because the specification defines no format of errors. */
 function apiError(request: string, status: number, bytes: Uint8Array, retryAfter: number | undefined): ApiError {
   const text = Buffer.from(bytes).toString();
   const { error } = (jsonIn(text) ?? {}) as { error?: { code?: unknown; message?: unknown } | null };

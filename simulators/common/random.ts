@@ -1,16 +1,16 @@
-/** Seeded random numbers (SplitMix32), with a separate stream for each consumer. */
+/** Random numbers from a seed (SplitMix32), in an independent sequence for each purpose. */
 import { createHash } from 'node:crypto';
 
 export interface Random {
-  /** Uniform in [0, 1). */
+  /** Random number, uniform in [0, 1). */
   next(): number;
-  /** Uniform integer in [low, high]. */
+  /** Random integer, uniform in [low, high]. */
   integer(low: number, high: number): number;
   pick<T>(values: readonly [T, ...T[]] | readonly T[]): T;
   chance(probability: number): boolean;
-  /** `length` characters of [a-z0-9]. */
+  /** Random text of `length` characters of [a-z0-9]. */
   text(length: number): string;
-  /** Separate stream that depends only on seed and name, not on earlier draws. */
+  /** New sequence of random numbers, which depends only on the seed and `name`, not on earlier draws. */
   fork(name: string | number): Random;
 }
 

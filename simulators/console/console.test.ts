@@ -22,7 +22,7 @@ interface Asked {
   text: string;
 }
 
-/** Sends headers that `fetch` forbids, e.g. Host. */
+/** Sends a request with headers that `fetch` forbids, e.g. Host. */
 function ask(url: string, headers: http.OutgoingHttpHeaders = {}, method = 'GET', body = ''): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const request = http.request(url, { method, headers, agent: false }, (response) => {

@@ -1,6 +1,6 @@
 /**
- * Serves a page on loopback that shows and drives a process (`--ui`). Each page is a folder of `page/`: `document.ts`
- * has the type of its document, `main.ts` draws the document.
+ * Serves a web page on loopback that shows and controls a running process (`--ui`).
+ * Each folder of `page/` is a page: `document.ts` defines the data, `main.ts` draws the page.
  */
 
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -30,7 +30,7 @@ const STYLE = 'text/css; charset=utf-8';
 const MODULES: Readonly<Record<string, () => string>> = {
   preact: () => require.resolve('preact'),
   'preact/hooks': () => require.resolve('preact/hooks'),
-  // `require` resolves htm to CommonJS; browsers need the ES module in the same folder.
+  // Takes the ES module for browsers, which is in the same folder as the CommonJS module of `require`.
   htm: () => join(dirname(require.resolve('htm')), 'htm.module.js'),
   uplot: () => require.resolve('uplot/dist/uPlot.esm.js'),
 };
@@ -41,7 +41,7 @@ const IMPORTS = JSON.stringify({
   imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, addressOf(name)])),
 });
 
-/** Browsers abort all requests when the machine's addresses change, so a failed script reloads the page. */
+/** Reloads the page if a script fails to load, e.g. because the machine's network addresses changed. */
 const RELOAD = `addEventListener('error', ({ target }) => {
   if (target instanceof HTMLScriptElement) setTimeout(() => location.reload(), 1000);
 }, true);`;
@@ -66,7 +66,7 @@ function listed(): Map<string, () => Served> {
   return files;
 }
 
-/** Strips types, and hides Node's warning that stripping is experimental. */
+/** JavaScript of a source file without types; hides Node's warning that type stripping is experimental. */
 function script(path: string): Buffer {
   const source = readFileSync(path);
   if (extname(path) !== '.ts') return source;
@@ -140,10 +140,10 @@ function refusalOf(
   const { host = '', origin } = headers;
   const site = headers['sec-fetch-site'];
   if (headersDistinct['host']?.length !== 1) return 'a request has one Host header';
-  // Any website can point its own host name to 127.0.0.1 (DNS rebinding).
+  // Refuses foreign host names, because any website can point its name to 127.0.0.1 (DNS rebinding).
   if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`) return 'this name is not the one of the console';
   if (origin !== undefined && origin !== `http://${host}`) return 'another page may not use the console';
-  // A link on another site may open the page; its URL still needs the token.
+  // Lets links on other sites open the page, because such a link still needs the token.
   if (site === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate') return 'another page may not use the console';
   if (!timingSafeEqual(digest(given), digest(token))) return 'the address has another token; the console printed it';
   return undefined;
@@ -151,7 +151,7 @@ function refusalOf(
 
 export type Action = (body: Record<string, unknown>) => Promise<unknown> | unknown;
 
-/** Throws RangeError for a string, a fraction or a number out of range. */
+/** Returns an integer in the range; throws RangeError for any other value. */
 export function wholeNumber(what: string, value: unknown, from = 0, to = Number.MAX_SAFE_INTEGER): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= from && value <= to) return value;
   throw new RangeError(`${what} is a whole number from ${from} to ${to}, not ${JSON.stringify(value)}`);
@@ -179,7 +179,7 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-/** Serves until disposed. Rejects with the system's error for an unusable port. */
+/** Serves the console until disposed; rejects with the system's error for an unusable port. */
 export async function serveConsole<D extends object>(options: ConsoleOptions<D>) {
   const token = randomBytes(16).toString('base64url');
   const files = new PageFiles();
@@ -189,7 +189,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
     const [, given = '', ...rest] = path.split('/');
     const refusal = refusalOf(request, given, token, (server.address() as AddressInfo).port);
     if (refusal !== undefined) return json(response, 403, { error: { message: refusal } });
-    // An unreadable file ends only its request, not the process.
+    // Drops the connection after an error, e.g. an unreadable file, so that the process survives.
     answer(options, files, rest, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
@@ -198,7 +198,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
   });
   const { port } = server.address() as AddressInfo;
   return {
-    /** Contains the token, so anyone with the URL can use the console. */
+    /** URL with the token; anyone with the URL can use the console. */
     url: `http://127.0.0.1:${port}/${token}/`,
     [Symbol.asyncDispose]: async () => {
       options.feed[Symbol.dispose]();
@@ -221,7 +221,7 @@ async function answer<D extends object>(
   if (action !== undefined) return perform(action, request, response);
   if (request.method !== 'GET') return json(response, 405, { error: { message: 'only actions are sent' } });
   if (rest.length === 0) {
-    // Relative addresses in the page need the final slash.
+    // Adds the final slash, which relative addresses in the page need.
     response.writeHead(308, { Location: `${request.url}/` }).end();
     return;
   }

@@ -1,8 +1,8 @@
-/** Document that pages follow over server-sent events; each connection starts with the whole document. */
+/** Sends a document of live data to pages over server-sent events: first the whole document, then changes. */
 import type { ServerResponse } from 'node:http';
 import { type Change, changed, type Message } from './page/document.ts';
 
-/** Maximum number of unread bytes; a page with more is disconnected, and gets the whole document anew. */
+/** Maximum number of unread bytes of a page, above which the server disconnects the page. */
 const WAITING_BYTES = 8_000_000;
 
 export class Feed<D extends object> implements Disposable {
@@ -25,7 +25,7 @@ export class Feed<D extends object> implements Disposable {
     return this.#pages.size;
   }
 
-  /** Changes the document at once; the pages follow within 50 ms. */
+  /** Changes the document; pages receive the changes within 50 ms. */
   change(...changes: readonly Change[]): void {
     this.#document = changed(this.#document, changes);
     this.#pending.push(...changes);

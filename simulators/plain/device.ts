@@ -1,6 +1,6 @@
 /**
- * The Device API: the specification in executable form, section by section, with Node's standard library alone. Parts
- * marked "not shown" are absent from the specification, and as simple as possible.
+ * Minimal server of the Device API, in the order of the specification, with Node's standard library alone.
+ * Parts marked "unspecified" are absent from the specification, and as simple as possible.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
@@ -13,13 +13,13 @@ import { parseArgs } from 'node:util';
 
 const { values: options } = parseArgs({
   options: {
-    /** Path of a unix socket (section 5); `discovery` is the file for loopback instead. */
+    /** Path of the unix socket (section 5 of the specification), unless `discovery` names a file for loopback. */
     socket: { type: 'string' },
     discovery: { type: 'string' },
     /** Folder of the event log, the state and the config files. */
     dir: { type: 'string', default: '.' },
     heartbeat: { type: 'string', default: '30' },
-    /** Maximum number of events in the log; not shown. */
+    /** Maximum number of events in the log (unspecified). */
     retain: { type: 'string', default: '1000' },
     /** Address of Muster's control API, through which tests drive the device. */
     control: { type: 'string' },
@@ -31,7 +31,7 @@ const EVENTS = path.join(options.dir, 'events.jsonl');
 const STATE = path.join(options.dir, 'state.json');
 const ROOT = path.join(options.dir, 'root');
 
-// Section 2.1: the deployment.
+// Section 2.1 of the specification: the deployment.
 
 interface Deployment {
   object: 'deployment';
@@ -49,7 +49,7 @@ interface Deployment {
 const newId = (prefix: string): string => `${prefix}_${randomBytes(12).toString('hex')}`;
 const now = (): string => new Date().toISOString();
 
-// Section 2.2: enumerations, and the rule that merges two of them.
+// Section 2.2 of the specification: statuses of a deployment, and the rule that merges activity and error.
 
 type Activity = 'drifted' | 'staged' | 'queued' | 'deployed' | 'removing' | 'archived';
 type Failure = 'failed' | 'retrying';
@@ -58,7 +58,7 @@ type Target = 'staged' | 'deployed' | 'archived';
 const merged = (activity: Activity, error: 'none' | Failure): Activity | Failure =>
   error === 'none' ? activity : error;
 
-// Section 2.3: the envelope of events.
+// Section 2.3 of the specification: the envelope of events.
 
 interface Event {
   object: 'event';
@@ -68,7 +68,7 @@ interface Event {
   data: object;
 }
 
-// Section 2.4: payload of `deployment.deployed`. Not shown: the payload of `deployment.removed`, with the same fields.
+// Section 2.4 of the specification: payload of `deployment.deployed`. Unspecified: that of `deployment.removed`.
 
 type EventType = 'deployment.deployed' | 'deployment.removed';
 
@@ -78,9 +78,9 @@ const payloadOf = ({ id, release_id, status, activity_status, error_status, targ
   return { deployment_id: id, release_id, status, activity_status, error_status, target_status };
 };
 
-// Section 6.2, rule 5: events are stored as JSONL, and the log is compacted to bound disk use.
+// Section 6.2 of the specification, rule 5: the device stores events as JSONL, and compacts the log.
 
-/** A crash leaves the whole old file or the whole new file. */
+/** Replaces a file; a crash leaves the whole old file or the whole new file. */
 function writeFile(file: string, text: string, mode = 0o644): void {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const next = `${file}.new`;
@@ -92,7 +92,7 @@ const readFile = (file: string): string => (fs.existsSync(file) ? fs.readFileSyn
 
 const lineOf = (event: Event): string => `${JSON.stringify(event)}\n`;
 
-/** Returns undefined for a line that a crash cut off; no client has seen its event. */
+/** Parses a line of the log; undefined for a line that a crash cut off before any client got the event. */
 function eventIn(line: string): Event | undefined {
   try {
     const event = JSON.parse(line) as Event;
@@ -126,18 +126,18 @@ class EventLog extends EventEmitter {
     return this.events.at(-1)?.id ?? 0;
   }
 
-  /** Replay excludes the event of the cursor (section 6.2, rule 2). */
+  /** Events after the cursor, without the event of the cursor (section 6.2 of the specification, rule 2). */
   after(cursor: number): Event[] {
     const first = this.events.findIndex(({ id }) => id > cursor);
     return first === -1 ? [] : this.events.slice(first);
   }
 
-  /** True if events after the cursor are gone (section 7). */
+  /** True if the log has deleted events after the cursor (section 7 of the specification). */
   isExpired(cursor: number): boolean {
     return cursor < this.earliest - 1;
   }
 
-  /** Delivery is at least once (section 6.2, rule 1), so the log stores events before streams send them. */
+  /** Stores events before streams send them, so that no event is lost (section 6.2 of the specification, rule 1). */
   append(type: EventType, payloads: readonly object[]): void {
     const next = this.latest + 1;
     const occurred_at = now();
@@ -149,7 +149,7 @@ class EventLog extends EventEmitter {
     this.emit('change');
   }
 
-  /** Keeps at least one event, so that ids continue after a restart. */
+  /** Deletes the oldest events, but keeps at least one event, so that ids continue after a restart. */
   compact(keep: number): void {
     this.events = this.events.slice(-Math.max(1, keep));
     writeFile(EVENTS, this.events.map(lineOf).join(''));
@@ -158,8 +158,7 @@ class EventLog extends EventEmitter {
   }
 }
 
-// Section 3: states and transitions. Not shown: the transitions, which follow from the meaning of the states (section
-// 2.2).
+// Section 3 of the specification: states of a deployment. Unspecified: transitions between states.
 
 interface Wanted {
   description?: string;
@@ -182,7 +181,7 @@ const state = JSON.parse(readFile(STATE) || JSON.stringify({ device_id: newId('d
 const saveState = (): void => writeFile(STATE, JSON.stringify(state));
 saveState();
 
-/** Refuses a path outside the folder of config files. */
+/** Path of a config file; refuses a path outside the folder of config files. */
 function pathOf(filepath: string): string {
   const file = path.join(ROOT, filepath);
   if (!file.startsWith(ROOT + path.sep)) throw new Refusal(422, `${filepath} is outside of the folder`);
@@ -196,7 +195,7 @@ function replaceFiles(instances: readonly { filepath: string; content: string }[
   state.files = files;
 }
 
-/** The device archives a `failed` deployment without placing its files. */
+/** Applies a deployment; archives a `failed` deployment without placing its files. */
 function deploy(wanted: Wanted): Deployment {
   const error_status = wanted.error_status ?? 'none';
   const activity_status = error_status === 'failed' ? 'archived' : (wanted.activity_status ?? 'deployed');
@@ -216,7 +215,7 @@ function deploy(wanted: Wanted): Deployment {
   replaceFiles(isDeployed ? (wanted.config_instances ?? []) : []);
   state.deployment = deployment;
   saveState();
-  // The device sends the event after it has written the config files (section 6.3).
+  // Sends the event only after the config files are written (section 6.3 of the specification).
   if (isDeployed) log.append('deployment.deployed', [{ ...payloadOf(deployment), deployed_at: now() }]);
   return deployment;
 }
@@ -237,7 +236,7 @@ function remove(id: string): Deployment {
   return deployment;
 }
 
-// Section 4.1: endpoints. The path has the version prefix (section 9).
+// Section 4.1 of the specification: endpoints, below the version prefix of section 9.
 
 const PREFIX = '/v0.2';
 
@@ -252,13 +251,13 @@ const deviceApi: Answer = async (request, response) => {
   await serves(request, response, searchParams);
 };
 
-/** Not shown: the response without a current deployment. */
+/** Sends the current deployment. Unspecified: the answer without a current deployment. */
 function sendCurrent(_request: http.IncomingMessage, response: http.ServerResponse): void {
   if (state.deployment === undefined) throw new Refusal(404, 'nothing is deployed');
   send(response, 200, state.deployment);
 }
 
-/** `after` overrides `Last-Event-ID`. Not shown: a request without a cursor gets live events only. */
+/** Cursor of a request; `after` overrides `Last-Event-ID`. Unspecified: a request without a cursor. */
 function cursorOf(request: http.IncomingMessage, query: URLSearchParams): number {
   const given = query.get('after') ?? request.headers['last-event-id'];
   if (given === undefined) return log.latest;
@@ -266,7 +265,7 @@ function cursorOf(request: http.IncomingMessage, query: URLSearchParams): number
   return Number(given);
 }
 
-/** Sends retained events after the cursor, then live events (sections 4.1 and 6). */
+/** Sends retained events after the cursor, then live events (sections 4.1 and 6 of the specification). */
 async function stream(
   request: http.IncomingMessage,
   response: http.ServerResponse,
@@ -278,10 +277,10 @@ async function stream(
   const closed = new AbortController();
   response.on('close', () => closed.abort());
   response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' }).flushHeaders();
-  // Section 6.2, rule 3: heartbeats.
+  // Sends heartbeats (section 6.2 of the specification, rule 3).
   const heartbeat = setInterval(() => response.write(': heartbeat\n\n'), HEARTBEAT_SECONDS * 1000);
   try {
-    // Cuts off a reader that compaction has overtaken; its next request gets a 410 response.
+    // Ends the stream of a slow reader whose next events are deleted; the next request gets status 410.
     while (!log.isExpired(cursor)) {
       const events = log.after(cursor);
       for (const event of events) {
@@ -297,7 +296,7 @@ async function stream(
   }
 }
 
-// Section 5: authentication. File permissions protect a unix socket, so only loopback needs a token.
+// Section 5 of the specification: authentication. Permissions protect a unix socket; only loopback needs a token.
 
 const token = options.discovery === undefined ? undefined : randomBytes(32).toString('base64url');
 
@@ -308,11 +307,11 @@ function requireToken(expected: string, header = ''): void {
   if (!timingSafeEqual(digest(given), digest(expected))) throw new Refusal(401, 'the bearer token is missing or wrong');
 }
 
-// Section 6.1: the frame.
+// Section 6.1 of the specification: the frame of an event in a stream.
 
 const frameOf = (event: Event): string => `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
-// Section 7: errors. Not shown: statuses except 410, and all bodies.
+// Section 7 of the specification: errors. Unspecified: all bodies, and statuses except 410.
 
 class Refusal extends Error {
   readonly status: number;
@@ -351,11 +350,11 @@ if (options.discovery === undefined) {
   const server = serverFor(deviceApi).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  // Whoever can read the token has access, so only the owner may read the file.
+  // Lets only the owner read the file, because the token in the file grants access.
   writeFile(options.discovery, JSON.stringify({ port, token }), 0o600);
 }
 
-// Muster's control API, through which tests drive the device: fixtures/control.md.
+// Control API of Muster, through which tests operate the device (fixtures/control.md).
 
 /** Publishes in batches, so that streams send events before compaction removes them. */
 async function publish(count: number): Promise<object> {

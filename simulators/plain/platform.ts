@@ -1,6 +1,6 @@
 /**
- * The Platform API in its newest version, and as clients of two older versions see it: the specification in executable
- * form. Parts marked "not shown" are absent from the specification, and as simple as possible; the data is invented.
+ * Minimal server of the Platform API in three versions, in the order of the specification.
+ * Parts marked "unspecified" are absent from the specification, and as simple as possible; the data is invented.
  */
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
@@ -11,13 +11,13 @@ import { parseArgs } from 'node:util';
 const { values: options } = parseArgs({
   options: {
     port: { type: 'string', default: '0' },
-    /** `KEY=SCOPE,SCOPE`. Not shown: how a service issues keys (section 5). */
+    /** API key with scopes, `KEY=SCOPE,SCOPE`. Unspecified: how a service issues keys. */
     key: { type: 'string', multiple: true, default: ['dev=devices:read'] },
     devices: { type: 'string', default: '25' },
   },
 });
 
-// Section 2: resources, with the fields of a deployment and of section 9.
+// Section 2 of the specification: resources, with the fields that section 9 adds.
 
 interface Resource {
   readonly object: string;
@@ -28,7 +28,7 @@ interface Resource {
 interface Device extends Resource {
   name: string;
   status: 'online' | 'offline' | 'archived';
-  /** Read-only (section 9). */
+  /** Group of the device, which clients cannot change (section 9 of the specification). */
   readonly group_id: string | null;
 }
 
@@ -61,7 +61,7 @@ interface ConfigInstance extends Resource {
   content: { format: string; data: string };
 }
 
-/** Fields of section 2.1, and the timestamps of section 9. */
+/** Deployment with the fields of section 2.1 and the timestamps of section 9 of the specification. */
 interface Deployment extends Resource {
   description: string;
   status: Activity | Failure;
@@ -76,7 +76,7 @@ interface Deployment extends Resource {
   archived_at: string | null;
 }
 
-// Section 2.2: enumerations, and the rule that merges two of them.
+// Section 2.2 of the specification: statuses of a deployment, and the rule that merges activity and error.
 
 type Activity = 'drifted' | 'staged' | 'queued' | 'deployed' | 'removing' | 'archived';
 type Failure = 'failed' | 'retrying';
@@ -85,7 +85,7 @@ type Target = 'staged' | 'deployed' | 'archived';
 const merged = (activity: Activity, error: 'none' | Failure): Activity | Failure =>
   error === 'none' ? activity : error;
 
-// Section 2.5: ping.
+// Section 2.5 of the specification: ping of a device.
 
 const NANOS_PER_MS = 1_000_000;
 
@@ -93,13 +93,13 @@ async function ping(device: Device, body: unknown): Promise<{ code: string; roun
   const begun = process.hrtime.bigint();
   const { timeout_nanos } = fields(body, { timeout_nanos: integerUpTo(LIMITS.timeout_nanos.maximum) });
   const answers = device.status === 'online';
-  // An offline device does not answer, so the ping waits for its whole timeout.
+  // Waits for the whole timeout of the ping, because an offline device does not answer.
   if (!answers) await sleep(timeout_nanos / NANOS_PER_MS);
-  // Not shown: codes other than `success`.
+  // Unspecified: all codes except `success`.
   return { code: answers ? 'success' : 'timeout', round_trip_nanos: Number(process.hrtime.bigint() - begun) };
 }
 
-// Section 2.6: the list envelope.
+// Section 2.6 of the specification: the list envelope.
 
 function list(items: readonly Resource[], { query, version }: Call) {
   const limit = clamped(query.get('limit'), LIMITS.limit);
@@ -111,16 +111,15 @@ function list(items: readonly Resource[], { query, version }: Call) {
     offset,
     has_more: offset + limit < items.length,
     data: items.slice(offset, offset + limit).map((item) => shown(item, version, expand)),
-    // Counting is costly, so the platform counts only on request (section 8, rule 4).
+    // Counts items only on request, because counting is costly (section 8 of the specification, rule 4).
     ...(expand.includes('total_count') && { total_count: items.length }),
   };
 }
 
-/** Accepts `expand=a,b` and `expand=a&expand=b`. */
+/** Names in the parameter `expand`, written as `expand=a,b` or `expand=a&expand=b`. */
 const expansions = (query: URLSearchParams): string[] => query.getAll('expand').flatMap((text) => text.split(','));
 
-// Section 3: states and transitions. Not shown: the transitions, which follow from the meaning of the states (section
-// 2.2).
+// Section 3 of the specification: states of a deployment. Unspecified: transitions between states.
 
 const now = (): string => new Date().toISOString();
 
@@ -132,7 +131,7 @@ function move(deployment: Deployment, activity: Activity): void {
   if (activity === 'archived') deployment.archived_at = now();
 }
 
-/** A deployment stays queued until its device is online; the replaced deployment is archived. */
+/** Queues a deployment until the device is online, and archives the replaced deployment. */
 function deploy(deployment: Deployment): Deployment {
   if (deployment.activity_status !== 'staged') throw new Refusal(409, `${deployment.id} is not staged`);
   const device = found(store.devices, deployment.device_id);
@@ -157,7 +156,7 @@ const targetOf = (device: string): Deployment | undefined =>
 const currentOf = (device: string): Deployment | undefined =>
   store.deployments.find((item) => item.device_id === device && item.activity_status === 'deployed');
 
-// Section 4.2: endpoints. Not shown: paths and bodies, except for ping, lists, and the names of the version history.
+// Section 4.2 of the specification: endpoints. Unspecified: most paths and bodies, except of ping and lists.
 
 interface Call {
   ids: readonly string[];
@@ -169,7 +168,7 @@ interface Call {
 
 interface Endpoint {
   method: string;
-  /** Segments below `{base_url}`; `*` stands for an id. */
+  /** Segments of the path below `{base_url}`; `*` stands for an id. */
   path: readonly string[];
   since: Version;
   answer: (call: Call) => unknown;
@@ -256,7 +255,7 @@ function rename(item: Device | Group, { body }: Call): Device | Group {
   return item;
 }
 
-/** The default path follows from the slug, never from the previous schema (section 9, rule 1). */
+/** Creates a config schema; the default file path derives from the slug (section 9 of the specification, rule 1). */
 function createConfigSchema({ body, version }: Call): ConfigSchema {
   const common = { config_type_ref: reference, language: text, format: text, documents: listOf(anything) };
   const given =
@@ -297,14 +296,14 @@ function createDeployment({ body }: Call): Deployment {
   const release = found(store.releases, given.release_id);
   for (const id of given.config_instance_ids ?? []) found(store.config_instances, id);
   const target = targetOf(device.id);
-  // `null` asserts that the device has no current target (section 9, rule 3).
+  // Refuses `null`, which asserts that the device has no target (section 9 of the specification, rule 3).
   if (given.parent_id === null && target !== undefined) throw new Refusal(409, `the target is ${target.id}`);
   if (typeof given.parent_id === 'string') found(store.deployments, given.parent_id);
   const made = added(store.deployments, newDeployment(device, release, given.description, target?.id ?? null));
   return given.target_status === 'deployed' ? deploy(made) : made;
 }
 
-// Section 5: authentication.
+// Section 5 of the specification: authentication by API keys.
 
 const keys = new Map(
   options.key.map((line) => {
@@ -319,12 +318,12 @@ function scopesOf(key: string | string[] | undefined): readonly string[] {
   return scopes;
 }
 
-/** Ping requires `devices:read`. Not shown: other scopes. */
+/** Refuses a call without the scope; ping requires `devices:read`. Unspecified: all other scopes. */
 function requireScope({ scopes }: Call, scope: string): void {
   if (!scopes.includes(scope)) throw new Refusal(403, `this key has no ${scope}`);
 }
 
-// Section 7: errors. Not shown: statuses and bodies, which are those of HTTP.
+// Section 7 of the specification: errors. Unspecified: statuses and bodies.
 
 class Refusal extends Error {
   readonly status: number;
@@ -344,7 +343,7 @@ function found<R extends Resource>(items: readonly R[], id: string): R {
 type Reader<T> = (value: unknown) => T;
 type Read<R> = { [K in keyof R]: R[K] extends Reader<infer T> ? T : never };
 
-/** Refuses unknown fields, because a client expects their effect. */
+/** Reads the fields of a body; refuses unknown fields, because clients would expect an effect. */
 function fields<R extends Record<string, Reader<unknown>>>(body: unknown, readers: R): Read<R> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Refusal(400, 'not a JSON object');
   const unknown = Object.keys(body).filter((field) => !Object.hasOwn(readers, field));
@@ -401,14 +400,14 @@ const integerUpTo =
 
 const reference = (value: unknown) => fields(value, { id: text });
 
-/** The specification shows only the path of a slot. */
+/** Reads a slot of a config schema, of which the specification defines only the path. */
 const slot = (value: unknown): Slot => {
   const given = value as Slot | null;
   text(given?.filepath);
   return given as Slot;
 };
 
-// Section 8: limits.
+// Section 8 of the specification: limits.
 
 const LIMITS = {
   limit: { otherwise: 10, minimum: 1, maximum: 100 },
@@ -416,17 +415,17 @@ const LIMITS = {
   timeout_nanos: { maximum: 10_000_000_000 },
 } as const;
 
-/** A number outside the range becomes the nearest valid value; a text without an integer becomes the default. */
+/** Number in a parameter: the nearest valid value if out of range, the default without an integer. */
 function clamped(given: string | null, { otherwise, minimum, maximum }: (typeof LIMITS)['limit' | 'offset']): number {
   if (given === null || !/^[+-]?\d+$/.test(given)) return otherwise;
   return Math.min(maximum, Math.max(minimum, Number(given)));
 }
 
-// Section 9: versions, oldest first, and the shape of items for each version.
+// Section 9 of the specification: versions, oldest first, and the shape of items in each version.
 
 const VERSIONS: readonly Version[] = [TETONS, RAINIER, EVERGLADES];
 
-/** Not shown: a request without the header gets the newest version. */
+/** Version that a request names. Unspecified: the version of a request that names none. */
 function versionOf(header: string | string[] | undefined): Version {
   if (header === undefined) return EVERGLADES;
   const version = VERSIONS.find((each) => each === header);
@@ -443,7 +442,7 @@ function shown(item: Resource, version: Version, expand: readonly string[] = [])
   return item;
 }
 
-/** Clients before the version everglades see no groups and no status `archived`; before rainier, no expansions. */
+/** Shape of a device: before everglades without group and status `archived`, before rainier without expansions. */
 function shownDevice(device: Device, version: Version, expand: readonly string[]): object {
   const { group_id, ...rest } = device;
   const older = { ...rest, status: device.status === 'archived' ? 'offline' : device.status };
@@ -460,7 +459,7 @@ function shownDevice(device: Device, version: Version, expand: readonly string[]
   };
 }
 
-/** Clients before the version everglades see no timestamps and no `parent_id`; before rainier, no status `removing`. */
+/** Shape of a deployment: before everglades without timestamps and `parent_id`, before rainier without `removing`. */
 function shownDeployment(deployment: Deployment, version: Version): object {
   if (version === EVERGLADES) return deployment;
   const { parent_id, queued_at, deployed_at, archived_at, ...older } = deployment;
@@ -468,20 +467,20 @@ function shownDeployment(deployment: Deployment, version: Version): object {
   return { ...older, activity_status: 'deployed', status: merged('deployed', older.error_status) };
 }
 
-/** Clients before the version everglades see one `instance_filepath` instead of slots. */
+/** Shape of a config schema: before everglades with one `instance_filepath` instead of slots. */
 function shownSchema(schema: ConfigSchema, version: Version): object {
   if (version === EVERGLADES) return schema;
   const { instance_slots, ...rest } = schema;
   return { ...rest, instance_filepath: instance_slots[0]?.filepath };
 }
 
-/** Since the version rainier, a format can be `yaml`. Not shown: further formats. */
+/** Reads a format: `json`, and since the version rainier also `yaml`. Unspecified: further formats. */
 const formatIn =
   (version: Version): Reader<string> =>
   (value) =>
     oneOf(value, isIn(RAINIER, version) ? ['json', 'yaml'] : ['json']);
 
-/** Since the version everglades, a client cannot change the slug (section 9, rule 2). */
+/** Changes a config type; since everglades, clients cannot change the slug (section 9 of the specification, rule 2). */
 function changeConfigType(type: ConfigType, { body, version }: Call): ConfigType {
   const renamed = { name: optional(name) };
   const changes =
@@ -493,7 +492,7 @@ function changeConfigType(type: ConfigType, { body, version }: Call): ConfigType
   return type;
 }
 
-/** Since the version everglades, groups form a tree. */
+/** Creates a group; since the version everglades, groups form a tree. */
 function createGroup({ body }: Call): Group {
   const { parent_id, ...given } = fields(body, { name, parent_id: optional(nullable(text)) });
   if (typeof parent_id === 'string') found(store.groups, parent_id);
@@ -510,7 +509,7 @@ function moveGroup(group: Group, { body }: Call): Group {
 
 const HOUR_MS = 3_600_000;
 
-/** Since the version rainier, provisioning tokens replace activation tokens. Not shown: the use of tokens. */
+/** Creates a provisioning token, which exists since the version rainier. Unspecified: the use of tokens. */
 function createProvisioningToken(): object {
   return { token: randomBytes(24).toString('base64url'), expires_at: new Date(Date.now() + HOUR_MS).toISOString() };
 }
@@ -586,7 +585,7 @@ const at = (minute: number): string => new Date(START + minute * 60_000).toISOSt
 const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
 const nth = <T>(items: readonly T[], index: number): T => items[index % items.length] as T;
 
-/** Most lists have several pages, and each status has a device. */
+/** Invents the data: most lists have several pages, and each status occurs. */
 function seeded(count: number) {
   const groups = many(3, (n) => newGroup(`hall ${n}`, null, at(n)));
   const config_types = many(4, (n) => newConfigType({ name: `Type ${n}`, slug: `type-${n}` }, at(n)));
@@ -626,7 +625,7 @@ function seeded(count: number) {
 
 const store = seeded(Number(options.devices));
 
-// HTTP: the path of `{base_url}` contains `beta` (section 9).
+// HTTP server; the path of `{base_url}` contains `beta` (section 9 of the specification).
 
 const ENDPOINTS = endpoints();
 

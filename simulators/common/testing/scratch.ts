@@ -16,7 +16,7 @@ export function scratch(parent = tmpdir()): Scratch {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Waits until `holds` throws no error; the timeout only ends a test that hangs. */
+/** Repeats `holds` until the function throws no error, for 60 s at most. */
 export function eventually<T>(holds: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(holds, { timeout: 60_000, interval: 5 });
 }
@@ -24,11 +24,11 @@ export function eventually<T>(holds: () => T | Promise<T>): Promise<T> {
 /** Any code point, including lone surrogates; fast-check's unit `binary` takes seconds to set up. */
 export const anyCharacter = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
 
-// Simulated crashes: a kill keeps all changes; a power loss keeps synced changes, and a random part of the rest.
+// Simulated crashes: a kill keeps all changes; a power loss keeps synced and a random part of unsynced changes.
 
 export type Change = { kind: 'write'; at: number; bytes: Buffer } | { kind: 'truncate'; length: number };
 
-/** `file`: number that stays with a file when its name changes. */
+/** Recorded step of a disk. `file`: number that a file keeps when its name changes. */
 export type Step =
   | { kind: 'change'; file: number; change: Change; synced: boolean }
   | { kind: 'sync'; file: number }
@@ -37,13 +37,13 @@ export type Step =
   | { kind: 'remove'; name: string }
   | { kind: 'sync folder' };
 
-/** `lottery` decides which unsynced changes survive; `underWay`: the last step was incomplete. */
+/** Power loss. `lottery` decides which unsynced changes survive; `underWay`: the last step was incomplete. */
 export interface PowerLoss {
   lottery: Random;
   underWay: boolean;
 }
 
-/** Writes the state after the first `count` steps, and a kill or power loss, to `folder`. */
+/** Writes to `folder` the files that remain after `count` steps and a crash: the power loss `loss`, or a kill. */
 export function leave(steps: readonly Step[], count: number, folder: string, loss?: PowerLoss): void {
   const lottery = loss?.lottery;
   const files: FileState[] = [];
@@ -62,7 +62,7 @@ export function leave(steps: readonly Step[], count: number, folder: string, los
       pending = [];
     } else pending.push(step);
   }
-  // A journal keeps the order of name changes, so only the last changes can be lost.
+  // Loses only the last changes of names, because a journal keeps the order of such changes.
   const kept = lottery ? lottery.integer(0, pending.length) : pending.length;
   for (const [name, file] of renamed(names, pending.slice(0, kept))) {
     const found = state(file);
@@ -71,7 +71,7 @@ export function leave(steps: readonly Step[], count: number, folder: string, los
   }
 }
 
-/** Bytes of a file; changes apply in place, because a database is written thousands of times. */
+/** Content of a file, changed in place, because a database writes the same file thousands of times. */
 class Image {
   #room = Buffer.alloc(0);
   #length = 0;
@@ -90,7 +90,7 @@ class Image {
     bytes.copy(this.#room, at);
   }
 
-  /** A file that grows without a write gains zeros. */
+  /** Sets the length of the content; added bytes are zero. */
   #resize(length: number): void {
     if (length > this.#room.length) {
       const grown = Buffer.alloc(Math.max(length, 2 * this.#room.length));
@@ -107,7 +107,7 @@ interface FileState {
   pending: Change[];
 }
 
-/** A synchronous write brings only itself and the file's size to the disk. */
+/** Applies a change; a synchronous write saves its own bytes and the file's size, not earlier writes. */
 function changed(file: FileState, change: Change, synced: boolean): void {
   if (!synced) {
     file.pending.push(change);
@@ -118,7 +118,7 @@ function changed(file: FileState, change: Change, synced: boolean): void {
   file.pending = file.pending.slice(cut + 1);
 }
 
-/** Each waiting change reaches the disk, in full or in part, or is lost. */
+/** Applies pending changes; `reaches` decides whether a change survives, and `lottery` may shorten a write. */
 function settle(file: FileState, reaches: () => boolean, lottery?: Random): void {
   for (const change of file.pending) {
     if (!reaches()) continue;

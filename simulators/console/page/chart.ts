@@ -79,7 +79,7 @@ function optionsOf(latest: { current: ChartProps }, width: number): UPlot.Option
         stroke: colourOf(colour),
         width: 2,
         points: { show: false },
-        // Shows the latest value until the mouse is over the chart.
+        // Shows the value under the mouse, or the latest value without a mouse over the chart.
         value: (_plot: UPlot, value: number | null, index: number, at: number | null) => {
           const { values = [] } = latest.current.curves[index - 1] ?? {};
           const shown = at === null ? values.findLast((one) => one !== null) : value;
@@ -113,7 +113,7 @@ function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
     ctx.fillStyle = tone;
     ctx.fillRect(left, bbox.top, width, bbox.height);
     const room = ctx.measureText(label).width + 8 * devicePixelRatio;
-    // Omits a label that does not fit; stretches with `beside` get further rows instead.
+    // Omits a label that does not fit, unless labels may use several rows (`beside`).
     if (!beside && width < room) return;
     const line = beside ? 2 + (named % BESIDE_LINES) : 1;
     if (beside) named += 1;

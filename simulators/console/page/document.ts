@@ -1,12 +1,9 @@
-/**
- * Document of a console and its changes: the server applies each change and sends it to the pages, which apply it to
- * their copies.
- */
+/** Data that a console shows: server and pages apply the same changes to their copies of the document. */
 
 export type Change =
   | { set: string; to: unknown }
   | { append: string; items: readonly unknown[]; keep: number }
-  /** Replaces the character at index `at[i]` of a text by `text[i]`. */
+  /** Replaces single characters of the text named `paint`: the character at index `at[i]` by `text[i]`. */
   | { paint: string; at: readonly number[]; text: string };
 
 export type Message = { whole: object } | { changes: readonly Change[] };

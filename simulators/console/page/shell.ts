@@ -1,14 +1,14 @@
-/** Frame of every page: title, connection and messages. */
+/** Frame that all pages share: title, state of the connection, and messages. */
 
 import htm from 'htm';
 import { type ComponentType, h, render, type VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { changed, type Deed, type Message } from './document.ts';
 
-/** `ended`: the process has ended, so the page no longer retries. */
+/** State of the page's connection; `ended`: the process has ended, so that the page no longer reconnects. */
 type Connection = 'connecting' | 'live' | 'reconnecting' | 'ended';
 
-/** Maximum milliseconds until a change is drawn; a hidden page gets no animation frames, so a timer draws. */
+/** Maximum milliseconds until a change is drawn, even on a hidden page without animation frames. */
 const LONGEST_WAIT_MS = 250;
 
 function follow<D extends object>(
@@ -43,7 +43,7 @@ function follow<D extends object>(
   source.onerror = () => onConnection(source.readyState === EventSource.CLOSED ? 'ended' : 'reconnecting');
 }
 
-/** Performs an action of the process; rejects with the message of its error. */
+/** Asks the server to perform an action; rejects with the server's error message. */
 export async function act<R = unknown>(name: string, body: object = {}): Promise<R> {
   const response = await fetch(`./actions/${name}`, {
     method: 'POST',
@@ -140,7 +140,7 @@ export const Choice = ({ value, values, label, onChoice }: ChoiceProps): VNode =
     ${values.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
   </select>`;
 
-/** A canvas cannot resolve `light-dark()`, so a temporary element computes the colour. */
+/** Computes a colour by a temporary element, because a canvas cannot resolve `light-dark()`. */
 export function colourOf(name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(--${name})`;
@@ -219,13 +219,13 @@ const SAID_MS = { done: 6_000, wrong: 20_000 };
 const MOST_SAID = 4;
 
 interface SaidText {
-  /** Keeps screen readers from repeating a message when an older message disappears. */
+  /** Key of the message, so that screen readers do not repeat messages when an older message disappears. */
   number: number;
   text: string;
   tone: keyof typeof SAID_MS;
 }
 
-/** Shows several messages, so that a success does not hide a failure. */
+/** Shows the latest messages, so that a success does not hide a failure. */
 function Said(): VNode {
   const [said, setSaid] = useState<readonly SaidText[]>([]);
   useEffect(() => {

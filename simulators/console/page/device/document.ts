@@ -21,7 +21,7 @@ export interface DeviceDocument {
   pid: number | null;
   current: Deployment | null;
   log: SeenLog;
-  /** Newest last. */
+  /** Events in order of their ids, the newest last. */
   events: SeenEvent[];
   frames: SeenFrame[];
   listeners: Record<string, SeenListener>;

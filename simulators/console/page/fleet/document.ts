@@ -55,13 +55,13 @@ export interface FleetDocument {
   remainingMs: number | null;
   paused: boolean;
   seconds: Second[];
-  /** Maximum milliseconds of p99 lateness of the load generator for a valid result. */
+  /** Maximum p99 lateness of the fleet's requests for a valid result, in milliseconds. */
   latenessLimitMs: number;
   soFar: SoFar;
   bands: Band[];
   thresholds: Standing[];
   trouble: string[];
-  /** Progress of judging, e.g. `1 of 9 answers`. */
+  /** Share of answers that rules have examined, e.g. `1 of 9 answers`. */
   judged?: string;
   ending: Ending | null;
   endable?: boolean;
@@ -74,6 +74,6 @@ export interface RobotDetail {
   socket: string;
   up: boolean;
   deployment: Record<string, unknown> | null;
-  /** Newest last. */
+  /** Events in order of their ids, the newest last. */
   events: { id: number; type: string; at: string; deployment: string }[];
 }

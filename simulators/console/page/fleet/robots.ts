@@ -99,7 +99,7 @@ class Grid {
     this.#marked = marked;
   }
 
-  /** `x`, `y`: CSS pixels in the canvas. */
+  /** Number of the robot at the CSS pixels `x`, `y` of the canvas. */
   robotAt(x: number, y: number, robots: number): number | undefined {
     const { columns, side } = this.#layout;
     const column = Math.floor(x / side);

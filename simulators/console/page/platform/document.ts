@@ -10,7 +10,7 @@ export interface DeviceLine {
   groupId: string | null;
   group: string | null;
   release: string | null;
-  /** Set for a device put online by hand, without an agent. */
+  /** True for a device that a user put online by hand, without an agent. */
   standIn: boolean;
   connectedAt: string | null;
   changedAt: string;
@@ -65,7 +65,7 @@ export interface PlanLine {
   path: string;
   times: number | null;
   used: number;
-  /** Fault, e.g. `429=1`, or status of the planned answer. */
+  /** Fault or status that the plan gives to a request, e.g. `429=1`. */
   gets: string;
 }
 
@@ -77,7 +77,7 @@ export interface PlatformDocument {
   devices: Record<string, DeviceLine>;
   deployments: Record<string, DeploymentLine>;
   groups: { id: string; name: string }[];
-  /** Newest last. */
+  /** Requests in order of arrival, the newest last. */
   requests: RequestLine[];
   requestCount: number;
   plans: PlanLine[];

@@ -21,7 +21,7 @@ export interface FindingLine {
 
 export interface WatchDocument {
   api: 'device' | 'platform';
-  /** Address for clients; the proxy passes their traffic to `server`. */
+  /** Address of the proxy for clients, whose traffic the proxy passes to `server`. */
   clients: string;
   server: string;
   began: number;
@@ -33,7 +33,7 @@ export interface WatchDocument {
   rules: { decided: number; all: number };
   ended: string | null;
   notJudged: string[];
-  /** One finding for each cause, oldest first. */
+  /** Leading findings, one for each cause, oldest first. */
   findings: FindingLine[];
   deeds: Deed[];
 }

@@ -1,4 +1,4 @@
-/** Page of watched traffic: counts, findings, and unjudged parts. */
+/** Page of `muster watch`: counts of traffic, findings, and traffic without a verdict. */
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
