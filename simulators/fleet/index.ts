@@ -14,35 +14,35 @@ import { resultOf } from './run/outputs.ts';
 import type { Scenario } from './scenario/scenario.ts';
 import type { UplinkKind } from './scenario/uplinks.ts';
 
-/** Durations are texts such as `500ms`, `30s` or `5m`. */
+/** A duration is a text such as `500ms`, `30s` or `5m`. */
 export interface StartFleetOptions {
   robots: number;
-  /** Default: robots without a platform. */
+  /** Platform that the robots connect to. Default: none. */
   platform?: PlatformAddress;
-  /** Default `agent`. */
+  /** Connection from robots to the platform. Default `agent`. */
   uplink?: Exclude<UplinkKind, 'calls'>;
-  /** Worker processes. Default 0: everything in this process. */
+  /** Number of worker processes. Default 0: all robots run in this process. */
   workers?: number;
-  /** Seed of every random draw. Default 1. */
+  /** Seed of the random numbers. Default 1. */
   seed?: number;
-  /** RSA key size, bits. Default 2048: many platforms reject shorter keys. */
+  /** Number of bits of each robot's RSA key. Default 2048, because many platforms reject shorter keys. */
   keyBits?: number;
-  /** Folder that keeps the robots' keys for a later fleet. Default: a folder that `stop` removes. */
+  /** Folder of the robots' keys, which later fleets can reuse. Default: a folder that `stop` removes. */
   stateDir?: string;
-  /** Robots are named `<prefix>-000042`. Default `robot`. */
+  /** Prefix of the robots' names, e.g. of `robot-000042`. Default `robot`. */
   namePrefix?: string;
-  /** Readers of each robot's event stream. Default 1. */
+  /** Number of clients that read each robot's event stream. Default 1. */
   subscribers?: number;
-  /** Duration over which the robots start. Default: all at once. */
+  /** Duration over which the robots start. Default: all robots start at once. */
   over?: string;
-  /** Page to watch and drive the fleet, from the start until `stop`. Default: none. */
+  /** Web page that shows and controls the fleet until `stop`. Default: no page. */
   ui?: FleetPage & { onServed(url: string): void };
   /** Cancels the start: the fleet stops at once, and `startFleet` rejects with the signal's reason. */
   signal?: AbortSignal;
   onProgress?(progress: FleetProgress): void;
 }
 
-/** `done`: robots that have keys (`keys`) or are online (`online`); `of`: all robots. */
+/** `done`: number of robots that have keys or are online, depending on `stage`; `of`: number of all robots. */
 export interface FleetProgress {
   stage: 'keys' | 'online';
   done: number;
@@ -50,20 +50,20 @@ export interface FleetProgress {
 }
 
 export interface RolloutOptions {
-  /** Default: a new release with `content` as its only config file. */
+  /** Release to deploy. Default: a new release whose only config file is `content`. */
   release?: ReleaseFixture;
-  /** JSON text of the config file. Default: contains the version of the release. */
+  /** JSON text of the config file in a new release. Default: an object with the version of the release. */
   content?: string;
-  /** Percentage of the robots. Default `100%`. */
+  /** Percentage of the robots that get the release. Default `100%`. */
   share?: string;
-  /** Duration over which the POSTs are sent. Default: all at once. */
+  /** Duration over which the deployments are posted. Default: all at once. */
   over?: string;
-  /** Deadline for each robot to read its event. Default `60s`. */
+  /** Maximum duration until a client on the robot has read the deployment's event. Default `60s`. */
   within?: string;
 }
 
 export interface RolloutResult {
-  /** Milliseconds from each POST until a client on the robot has read the event, ascending. */
+  /** Milliseconds from each POST until a client on the robot has read the event, in ascending order. */
   latencies: number[];
   summary: Summary;
   missed: string[];
@@ -75,12 +75,12 @@ export interface RunningFleet extends AsyncDisposable {
   /** Path of a robot's Unix socket. Throws RangeError for an unknown robot. */
   robotSocket(index: number): string;
   robotName(index: number): string;
-  /** Waits while a user of the page has paused the fleet. */
+  /** Deploys a release to robots; waits while a user of the page has paused the fleet. */
   rollout(options?: RolloutOptions): Promise<RolloutResult>;
-  /** Waits until subscribers have read all events; resolves with all violations so far. */
+  /** Waits until the robots' clients have read all events; resolves with all faults of the event streams. */
   verify(): Promise<Violation[]>;
   measured: Fleet['measured'];
-  /** Result of all phases so far, as in `result.json` of `muster fleet`. `version`: version of Muster. */
+  /** Returns the result so far, as in `result.json` of `muster fleet`. `version`: version of Muster. */
   result(version: string): Promise<FleetResult>;
   /** Ends the robots and removes their files. Idempotent. */
   stop(how?: StopMode): Promise<void>;

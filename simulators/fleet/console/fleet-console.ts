@@ -57,7 +57,7 @@ function tailOf(path: string): RobotDetail['events'] {
       const { deployment_id: deployment = '' } = data as Record<string, unknown>;
       return [{ id: Number(id), type: String(type), at: String(at), deployment: String(deployment) }];
     } catch {
-      // The robot may be writing the last line.
+      // Skips an incomplete last line, which the robot may still be writing.
       return [];
     }
   });
@@ -118,7 +118,7 @@ export class FleetConsole {
 
   readonly states = ({ at, text }: StateChanges): void => this.#feed.change({ paint: 'states', at, text });
 
-  /** Serves the page until `stack` is disposed of. Rejects with PreflightError for an unusable port. */
+  /** Serves the page until `stack` is disposed. Rejects with PreflightError for an unusable port. */
   async serve(fleet: Fleet, byHand: ByHand, stack: AsyncDisposableStack): Promise<void> {
     this.#fleet = fleet;
     this.#byHand = byHand;
@@ -161,7 +161,7 @@ export class FleetConsole {
       ...record.incomplete,
       ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
     ];
-    // Between two phases, the fleet waits for a user who paused it, or for the next call of the library.
+    // Shows `waiting` between two phases, e.g. while a user has paused the fleet.
     const isBetween = record.phaseStartedMs === undefined && record.phases.at(-1)?.do === record.phase;
     this.#feed.set({
       phase: isBetween ? 'waiting' : record.phase,
@@ -224,7 +224,7 @@ export class FleetConsole {
   }
 
   #actions(fleet: Fleet, byHand: ByHand): Record<string, Action> {
-    // Answers before the phase ends, because a phase may take minutes.
+    // Answers the page's request before the phase ends, because a phase may take minutes.
     const begin = (phase: Phase, note: string, only?: number[]): object => {
       byHand.refuseUnlessUp();
       const done = byHand.carryOut(phase, note, only);

@@ -31,7 +31,7 @@ import {
 interface Pending {
   robot: Robot;
   deploymentId: string;
-  /** Milliseconds on the shared clock at which the POST was due. */
+  /** Intended time of the POST, in milliseconds of the clock that all processes share. */
   posted: number;
   record: Recorder;
   row: RolloutRow;
@@ -45,12 +45,12 @@ class Rollouts {
   readonly #late: LateRollout[] = [];
   readonly states = new Map<number, RolloutState>();
 
-  /** Resolves when the event is read and reported, or at `deadline` (milliseconds, shared clock). */
+  /** Resolves when the roll-out to the robot is complete, or at `deadline`. */
   async follow(options: Omit<Pending, 'settle'> & { deadline: number; deadlines: Deadlines }): Promise<void> {
     const key = options.deploymentId;
     const wait = options.deadlines.at(options.deadline);
     this.#pending.set(key, { ...options, settle: wait.finish });
-    // The robot may have received the deployment before the POST was answered.
+    // Records steps that the robot took before the platform answered the POST.
     this.progress(key, options.robot.timings.of(key));
     await wait.promise;
     const ended = this.#pending.get(key);
@@ -98,7 +98,7 @@ class Rollouts {
   }
 }
 
-/** `code` of a ping that the device answered (section 2.5 of the specification). */
+/** Field `code` in the answer to a ping that reached the device (section 2.5 of the specification). */
 const SUCCESS = 'success';
 const ONLINE_TIMEOUT_MS = 120_000;
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
@@ -109,13 +109,13 @@ export interface Action {
   phase: Phase;
   index: number;
   round: number;
-  /** Intended time on the shared clock, milliseconds. */
+  /** Intended time of the action, in milliseconds of the clock that all processes share. */
   intended: number;
   at: number;
   record: Recorder;
   release: ReleaseFixture | undefined;
   outcome: PhaseOutcome;
-  /** True in a phase with `over: 0s`, whose actions are all due at once. */
+  /** True if the phase starts all its actions at once (`over: 0s`). */
   burst: boolean;
   pages?: Random | undefined;
 }
@@ -142,7 +142,7 @@ export class Actions {
 
   async carryOut(action: Action): Promise<void> {
     const { kind } = action;
-    // Skips kinds that send a request, because a request records its lateness when it is sent.
+    // Records lateness here only for actions without a request; `#sent` records the lateness of requests.
     if (kind !== 'rollout' && Object.values(TRAFFIC).every((each) => each.action !== kind)) recordLateness(action);
     try {
       await this.#act(action);
@@ -220,7 +220,7 @@ export class Actions {
       record.count('http.errors');
       throw error;
     });
-    // Existing devices (uplink `calls`) may be offline, so their silence is no error.
+    // With the uplink `calls`, devices may be offline, so an unanswered ping is no error.
     const expected = !this.#standsIn && state === 'online' && robot.disturbances === disturbances;
     if (code === SUCCESS) record.time('ping.ms', monotonicMs() - intended);
     else record.count(expected ? 'ping.errors' : 'ping.offline');
@@ -344,7 +344,7 @@ export class Actions {
       if (at !== undefined && counts(answer)) action.record.time(target, monotonicMs() - at);
       return answer;
     } finally {
-      // A request that was never sent still counts as late.
+      // Records the lateness of a request that failed before it was sent.
       if (at === undefined) recordLateness(action);
     }
   }

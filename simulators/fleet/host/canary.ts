@@ -1,4 +1,4 @@
-/** Starts one robot before the rest of its fleet, so that a failure common to all robots shows within seconds. */
+/** Starts one robot before all other robots, to find within seconds a failure that hits every robot. */
 import { defined } from '../../../harness/common/defined.ts';
 import { ApiError } from '../../common/platform-http.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
@@ -25,7 +25,7 @@ export class Canary {
   failed(error: Error): void {
     this.#last = error;
     if (isPermanent(error)) this.#permanentFailures += 1;
-    // A single refused connection may be a restart of the server.
+    // Ignores a single refused connection, because the server may be restarting.
     if (this.#permanentFailures >= 2) this.#fatal.resolve(error);
   }
 
@@ -35,7 +35,7 @@ export class Canary {
       const settled = started.then(() => 'online' as const).catch((error: Error) => error);
       const ended = await Promise.race([settled, this.#fatal.promise, deadline.promise]);
       if (ended === 'online' || robot.state === 'online') return { end: 'online' };
-      // A platform that is merely busy makes the canary slow, not fatal.
+      // Reports `slow`, not a failure, if the platform is only busy.
       if (ended !== undefined && !(ended instanceof PlatformFailure && isPassing(ended.status)))
         return this.#fatalOutcome(robot.name, ended);
       const error = ended ?? this.#last;

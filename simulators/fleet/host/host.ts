@@ -1,4 +1,4 @@
-/** Calls of the coordinator to a host of robots, in this process or a worker; all values pass as JSON. */
+/** Interface of a host, which runs robots in the coordinator's process or in a worker; all values pass as JSON. */
 
 import type { Snapshot } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
@@ -34,7 +34,7 @@ export interface StateChanges {
   text: string;
 }
 
-/** `abandon` ends robots at once; `orderly` lets robots finish their work. */
+/** `abandon` ends the robots at once; `orderly` lets the robots finish their work. */
 export type StopMode = 'orderly' | 'abandon';
 
 export interface Host {
@@ -44,7 +44,7 @@ export interface Host {
   runPhase(request: PhaseRequest): Promise<PhaseOutcome>;
   soFar(): Promise<PhaseOutcome | undefined>;
   grow(members: number[], robots: number): Promise<void>;
-  /** Waits until subscribers have read all events; resolves with roll-outs that arrived late. */
+  /** Waits until the robots' clients have read all events; resolves with the late roll-outs. */
   finish(): Promise<LateRollout[]>;
   snapshot(): Promise<Snapshot>;
   memory(): Promise<number>;
@@ -74,18 +74,18 @@ export interface HostConfig {
   connections?: number;
   offer?: Offer;
   keyBits: number;
-  /** Robots are named `<prefix>-000042`; a later fleet with the same prefix uses the same keys. */
+  /** Prefix of the robots' names; a later fleet with the same prefix reuses the robots' keys. */
   namePrefix: string;
   stateDir: string;
   robotsDir: string;
-  /** Folder of the robots' Unix sockets; its path is short, because the system limits the paths of sockets. */
+  /** Folder of the robots' Unix sockets; short, because the system limits the length of a socket's path. */
   socketsDir: string;
   keep?: boolean;
   watched?: boolean;
-  /** Bytes per second of the platform's answers that the host samples for the judge. Default: no samples. */
+  /** Maximum number of bytes per second of platform answers that the host samples for the judge. Default: none. */
   sampled?: number;
   trace?: boolean;
-  /** Key: index of the robot; value: name of a defect in `simulators/defects/device`. */
+  /** Name of a defect in `simulators/defects/device`, by index of the robot. */
   defects?: Record<number, string>;
 }
 
@@ -101,20 +101,20 @@ export interface HostTick {
   robots: Partial<Record<RobotState, number>>;
   interval: Snapshot;
   load: LoadSample;
-  /** False during warm-up and bursts, whose load the verdict ignores. */
+  /** False during a warm-up or burst, because the verdict ignores the load of such seconds. */
   judged: boolean;
   trouble?: string;
 }
 
 export interface PhaseRequest {
-  /** Index of the phase in the scenario; phases by hand have higher numbers. */
+  /** Index of the phase in the scenario; a phase that a user starts has a higher index. */
   index: number;
-  /** Undefined for a phase by hand. */
+  /** Undefined for a phase that a user starts. */
   label?: string;
-  /** Number of earlier passes of the scenario; seeds the random draws. Default 0. */
+  /** Number of earlier passes through the scenario; changes the random numbers. Default 0. */
   round?: number;
   phase: Phase;
-  /** Start of the phase on the shared clock, milliseconds. */
+  /** Start of the phase, in milliseconds of the clock that all processes share. */
   epoch: number;
   release?: ReleaseFixture;
   only?: number[];
@@ -130,7 +130,7 @@ export interface PhaseOutcome {
   late: LateRollout[];
 }
 
-/** One roll-out to one robot. Durations in milliseconds; null for an unobserved step. */
+/** Times of a roll-out to one robot; a duration is null if its step was not observed. */
 export interface RolloutRow {
   robot: number;
   name: string;
@@ -141,7 +141,7 @@ export interface RolloutRow {
   at_ms: number;
   /** Milliseconds from the POST until a client on the robot has read the event; null if missed. */
   total_ms: number | null;
-  /** Milliseconds from the POST until a client read the event, if that was after the deadline. */
+  /** Milliseconds from the POST until a client read the event after the deadline; otherwise null. */
   late_ms: number | null;
   command_ms: number | null;
   sync_ms: number | null;
@@ -159,8 +159,8 @@ export interface LateRollout {
 export type CanaryOutcome =
   | { end: 'online' }
   /**
-   * `slow`: not online in time. `refused`: rejected by the platform, e.g. for a taken name. `fatal`: a failure that
-   * hits every robot.
+   * `slow`: the robot is not online in time. `refused`: the platform rejects the robot, e.g. for a taken name. `fatal`:
+   * every robot would fail.
    */
   | { end: 'slow' | 'refused' | 'fatal'; message: string };
 

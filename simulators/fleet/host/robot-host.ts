@@ -1,4 +1,4 @@
-/** Hosts robots in this process: runs the phases of a scenario, and measures. */
+/** Runs robots in this process: carries out the phases of a scenario, and measures. */
 
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -96,7 +96,7 @@ export class RobotHost implements Host {
   async prepare(): Promise<void> {
     await this.#ready();
     await this.#ensureKeys(this.#config.members, (keys) => this.#tell({ keys }));
-    // After `stop`, nothing would clear the timers below.
+    // Starts no timers after `stop`, because nothing would clear the timers.
     if (this.#abort.signal.aborted) return;
     this.#sampler.start();
     this.#ticker = setInterval(() => this.#tick(), 1000);
@@ -244,7 +244,7 @@ export class RobotHost implements Host {
         try {
           rmdirSync(above);
         } catch {
-          // Another host uses the folder, or has removed the folder.
+          // Keeps a folder that another host still uses; ignores a folder that another host has removed.
         }
       }
     }
@@ -312,7 +312,7 @@ export class RobotHost implements Host {
     const waiting = this.#config.members.length - this.#robots.size;
     if (waiting > 0) robots.waiting = waiting;
     const interval = this.#metrics.takeInterval();
-    // A burst uses the whole machine by design, so its load is not judged.
+    // Excludes bursts from the verdict, because a burst uses the whole machine by design.
     const judged = this.#metrics.measuring && this.#burst === 0;
     const told = this.#trouble?.trouble;
     const trouble = told === undefined ? undefined : masked(told, this.#config.platform);

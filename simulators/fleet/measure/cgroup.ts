@@ -8,12 +8,12 @@ const ROOT = '/sys/fs/cgroup';
 
 export interface MemoryLimit {
   limitBytes: number;
-  /** Bytes left below the limit; includes the file cache that the kernel can reclaim. */
+  /** Number of bytes below the limit, including the file cache that the kernel can reclaim. */
   freeBytes: number;
   kills: number | undefined;
 }
 
-/** Tightest memory limit on this process. Tests replace `root` and `own`. */
+/** Returns the memory limit with the fewest free bytes; undefined without a limit. */
 export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? ''): MemoryLimit | undefined {
   const limits = [
     ...foldersOf(root, own, 'memory').map((folder) =>
@@ -26,7 +26,7 @@ export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? 
   return limits.filter((limit) => limit !== undefined).sort((a, b) => a.freeBytes - b.freeBytes)[0];
 }
 
-/** Folders of the group and its parents, which all limit the process. `controller`: empty for cgroup v2. */
+/** Returns the folders of the process's control group and of all its parents. `controller`: empty for cgroup v2. */
 function foldersOf(root: string, own: string, controller: string): string[] {
   const lines = own.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line));
   const path = lines.find((line) => line?.[1]?.split(',').includes(controller))?.[2] ?? '/';
@@ -39,7 +39,7 @@ function foldersOf(root: string, own: string, controller: string): string[] {
 function memoryIn(folder: string, limit: string, used: string, cache: string, events: string): MemoryLimit | undefined {
   const limitBytes = readNumber(join(folder, limit));
   const usedBytes = readNumber(join(folder, used));
-  // Without a limit, cgroup v1 reports a number near 2^63.
+  // Ignores a limit near 2^63, which cgroup v1 reports if no limit is set.
   if (limitBytes === undefined || usedBytes === undefined || limitBytes >= 2 ** 60) return undefined;
   const free = limitBytes - usedBytes + (fieldOf(join(folder, 'memory.stat'), cache) ?? 0);
   const freeBytes = Math.min(limitBytes, Math.max(0, free));
@@ -73,7 +73,7 @@ export class MemoryKills {
     this.#before = look()?.kills ?? 0;
   }
 
-  /** Text for a message about a SIGKILL; empty unless the kernel has killed a process for lack of memory. */
+  /** Returns the likely cause of a SIGKILL; empty unless the kernel has killed a process for lack of memory. */
   get cause(): string {
     const limit = this.#look();
     if (limit === undefined || (limit.kills ?? 0) <= this.#before) return '';

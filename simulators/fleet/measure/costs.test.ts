@@ -79,7 +79,7 @@ test('a look during which the run ended counts for nothing, since some of its pr
   const before = sampler.costs;
   processes.pop();
   const looking = sampler.look();
-  // The sampler now waits for the system's answer.
+  // Lets the sampler start its second sample, which `end` must discard.
   await Promise.resolve();
   sampler.end();
   await looking;

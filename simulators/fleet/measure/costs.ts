@@ -1,4 +1,4 @@
-/** Memory and processor time of local processes, from the system. */
+/** Measures memory and processor time of local processes through /proc. */
 
 import { readFile } from 'node:fs/promises';
 import type { Static } from 'typebox';
@@ -7,18 +7,18 @@ import { memoryText } from '../../../harness/common/sizes.ts';
 import { Type } from '../../../harness/contract/type.ts';
 
 interface Usage {
-  /** PSS: each process counts its share of shared pages. */
+  /** Memory (PSS): a page that several processes share counts in equal parts. */
   bytes: number;
   cpuSeconds: number;
 }
 
-/** Key: pid. Omits ended processes; empty on systems without /proc. */
+/** Returns memory and processor time by pid; omits ended processes, and is empty without /proc. */
 export async function usageOf(pids: readonly number[]): Promise<Map<number, Usage>> {
   const found = await Promise.all(pids.map(fromProc));
   return new Map(pids.flatMap((pid, at) => (found[at] === undefined ? [] : [[pid, found[at]] as const])));
 }
 
-/** Asynchronous, because the kernel needs milliseconds to walk the pages of a large process. */
+/** Reads asynchronously, because the kernel needs milliseconds to walk the pages of a large process. */
 async function fromProc(pid: number): Promise<Usage | undefined> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
@@ -67,7 +67,7 @@ export const runCosts = Type.Object({
 });
 export type RunCosts = Static<typeof runCosts>;
 
-/** Peaks of shards may differ in time, so their sum is an upper bound. Undefined if a shard has no costs. */
+/** Adds the costs of shards; the sum of peaks is an upper bound. Undefined if a shard has no costs. */
 export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | undefined {
   const known = all.filter((costs) => costs !== undefined);
   if (known.length === 0 || known.length < all.length) return undefined;
@@ -114,7 +114,7 @@ export function costLine(costs: RunCosts): string {
   const parts = costParts(costs).filter(([name]) => name !== 'whole');
   const each = [
     ...(whole.robot_whole_bytes === null ? [] : [`a robot ${memoryText(whole.robot_whole_bytes)}`]),
-    // With few robots, noise can make the growth zero or negative.
+    // Shows only a positive growth, because noise can make the growth of few robots negative.
     ...((whole.robot_marginal_bytes ?? 0) > 0 ? [`one more ${memoryText(whole.robot_marginal_bytes ?? 0)}`] : []),
   ].join(', ');
   return [
@@ -142,7 +142,7 @@ interface Moment {
 
 const TICK_MS = 1000;
 
-/** Call `start`, wrap the phase that starts the robots in `ramp`, then read `costs`. */
+/** Samples memory and processor time: call `start`, start the robots inside `ramp`, then read `costs`. */
 export class CostSampler implements AsyncDisposable {
   #sources: CostSources | undefined;
   readonly #cpu = new Map<number, { role: Role; seconds: number }>();
@@ -181,7 +181,7 @@ export class CostSampler implements AsyncDisposable {
     return this.#looking;
   }
 
-  /** Discards running and later samples, because the processes are about to end. */
+  /** Ends sampling and discards a running sample, because the processes are about to end. */
   end(): void {
     this.#ended = true;
     clearInterval(this.#timer);
@@ -240,7 +240,7 @@ export class CostSampler implements AsyncDisposable {
         counts[name] = (counts[name] ?? 0) + 1;
       }
     }
-    // Keeps the highest number, because robots that a storm has cut off still take memory.
+    // Never lowers the number of robots, because robots that are offline still take memory.
     this.#robots = Math.max(this.#robots, this.#sources.online());
     const moment = { robots: this.#robots, bytes };
     this.#last = moment;
@@ -258,8 +258,8 @@ export class CostSampler implements AsyncDisposable {
 }
 
 /**
- * Bytes per robot: slope of the least-squares line, because the first robot also loads code. Null for a constant number
- * of robots.
+ * Returns the bytes that one more robot adds: the slope of a least-squares line. Null if the number of robots is
+ * constant.
  */
 export function growth(points: readonly (readonly [robots: number, bytes: number])[]): number | null {
   const up = points.filter(([robots]) => robots > 0);

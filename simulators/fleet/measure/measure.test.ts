@@ -47,7 +47,7 @@ it('sees a blocked event loop and the time it cost', () => {
   sampler.take();
   const began = performance.now();
   const before = process.cpuUsage();
-  // Another process may hold the processor, so the loop also waits for processor time.
+  // Also waits for processor time, because another process may hold the processor.
   while (performance.now() < began + 120 || process.cpuUsage(before).user < 30_000);
   const sample = sampler.take();
   const usedMs = sample.cpu * (performance.now() - began);

@@ -1,6 +1,4 @@
-/**
- * Measurements of a worker: counters, and durations in HDR histograms of microseconds (at most an hour, three digits).
- */
+/** Measurements of a worker: counters, and durations in HDR histograms of microseconds. */
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
 import type { Static } from 'typebox';
 import { Type } from '../../../harness/contract/type.ts';
@@ -87,7 +85,7 @@ export const summaryFields = Type.Object({
 });
 export type Summary = Static<typeof summaryFields>;
 
-/** `digits`: significant digits; 3 for results, 2 for curves, whose messages are then a tenth as large. */
+/** Creates an empty histogram. `digits`: 3 for results; 2 for curves, to make their messages ten times smaller. */
 export function histogram(digits: 2 | 3 = 3): Histogram {
   return build({
     lowestDiscernibleValue: 1,
@@ -99,7 +97,7 @@ export function histogram(digits: 2 | 3 = 3): Histogram {
   });
 }
 
-/** Limits a duration to an hour, and to at least 0, because clocks may be set back. */
+/** Records a duration, limited to the range from 0 to an hour. */
 export function recordMs(into: Histogram, ms: number): void {
   into.recordValue(Math.min(Math.max(Math.round(ms * 1000), 0), HIGHEST_MICROSECONDS));
 }
@@ -125,7 +123,7 @@ export const encode = (from: Histogram): string => encodeIntoCompressedBase64(fr
 
 export function decode(text: string): Histogram {
   const read = decodeFromCompressedBase64(text, 32, false) as Histogram;
-  // A decoded histogram cannot record values beyond its maximum, so the counts are copied.
+  // Copies the counts, because a decoded histogram cannot record values above its own maximum.
   const whole = histogram(read.numberOfSignificantValueDigits === 2 ? 2 : 3);
   whole.add(read as never);
   return whole;
@@ -162,13 +160,13 @@ export interface Snapshot {
 
 const DISCARD: Recorder = { time: () => {}, count: () => {} };
 
-/** Robot class, and phase in which the action began, e.g. `3-storm`. */
+/** Labels of a metric: class of the robot, and phase of the action, e.g. `3-storm`. */
 export interface Labels {
   class?: string | undefined;
   phase?: string | undefined;
 }
 
-/** E.g. `rollout.ms{class=arm,phase=3-storm}`. */
+/** Returns e.g. `rollout.ms{class=arm,phase=3-storm}`. */
 export function labelled(name: string, labels: Labels): string {
   const parts = (['class', 'phase'] as const).flatMap((key) =>
     labels[key] === undefined ? [] : [`${key}=${labels[key]}`],
@@ -239,7 +237,7 @@ export class Metrics implements Recorder {
     return {
       time: (name, ms) => {
         recordMs(this.#of(this.#whole, name, 3), ms);
-        // Classes and phases have many histograms, so two digits save memory.
+        // Saves memory with two digits, because each class and phase has its own histogram.
         this.time(own(name), ms, 2);
       },
       count: (name, by) => {

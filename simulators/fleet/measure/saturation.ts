@@ -1,12 +1,12 @@
-/** Samples the load of this process, to decide whether the generator kept up. */
+/** Samples the load of this process, to decide whether the load generator kept up with its schedule. */
 import { readdirSync } from 'node:fs';
 import { readText } from './cgroup.ts';
 
 export interface LoadSample {
   loop_max_ms: number;
-  /** Processor time in cores. */
+  /** Average number of cores that the process used. */
   cpu: number;
-  /** Share of time that the main thread was ready but waited for a processor; 0 on systems without this figure. */
+  /** Share of time in which the main thread waited for a processor; 0 on systems without schedstat. */
   cpu_wait: number;
   descriptors: number;
   descriptor_limit: number;
@@ -15,7 +15,7 @@ export interface LoadSample {
 
 const TICK_MS = 10;
 
-/** Replaces `monitorEventLoopDelay`, whose `reset` loses a stall across two intervals. */
+/** Measures stalls of the event loop without `monitorEventLoopDelay`, whose `reset` can lose a stall. */
 export class SaturationSampler {
   #longestMs = 0;
   #ticker: NodeJS.Timeout | undefined;
@@ -62,7 +62,7 @@ export class SaturationSampler {
   }
 }
 
-/** Second field of schedstat: nanoseconds that the main thread waited for a processor. */
+/** Reads the second field of schedstat: nanoseconds that the main thread waited for a processor. */
 function waitedForProcessorMs(): number {
   return Number(readText(`/proc/self/task/${process.pid}/schedstat`)?.split(' ')[1] ?? 0) / 1e6;
 }

@@ -1,9 +1,9 @@
-/** Samples the platform's answers for judging: whole exchanges without secrets, within a budget of bytes. */
+/** Samples exchanges with the platform for a judge, without secrets and within a budget of bytes. */
 import type { PlatformHttpOptions } from '../../common/platform-http.ts';
 import { type PlatformAddress, withoutKey } from './client.ts';
 
 export interface Exchange {
-  /** Start of the request, milliseconds since 1970. `ms`: duration. */
+  /** Start of the request, in milliseconds since 1970. `ms`: duration of the exchange. */
   at: number;
   ms: number;
   method: string;
@@ -16,7 +16,7 @@ export interface Exchange {
   phase: string;
 }
 
-/** `answers`: number of answers since the last notice, sampled or not. */
+/** Notice for the judge; `answers` counts all answers since the last notice. */
 export interface AnswersTold {
   answers: number;
   exchange?: Exchange;
@@ -31,13 +31,13 @@ interface SamplerOptions {
 
 const EACH = 2000;
 
-/** Maximum number of bytes of a sampled body; passing on a larger body stalls the process. */
+/** Maximum number of bytes of a sampled body; sending a larger body to the judge stalls the process. */
 const MOST_BODY = 2 ** 20;
-/** Number of exchanges of each kind that are sampled beyond the budget, so that the judge sees rare requests. */
+/** Number of exchanges of each kind that ignore the budget, so that the judge sees rare requests. */
 const FIRST = 3;
 const MOST_KINDS = 200;
 const KEPT = ['content-type', 'date', 'retry-after'];
-/** The answers of this path contain secrets. */
+/** Path whose answers contain secrets and are never sampled. */
 const SECRET = /^\/provisioning_tokens\b/;
 
 export class AnswerSampler {
@@ -69,7 +69,7 @@ export class AnswerSampler {
       ms,
       method,
       path,
-      // Masks only the key, so that a reader can repeat the request with another key.
+      // Masks only the API key, so that a reader can repeat the request with another key.
       headers: Object.fromEntries(
         Object.entries(request.headers).map((pair) => (/^x-api-key$/i.test(pair[0]) ? ['x-api-key', '***'] : pair)),
       ),
@@ -103,14 +103,14 @@ export class AnswerSampler {
       this.#kinds.set(kind, known + 1);
       return true;
     }
-    // The budget may go negative, so that large answers are sampled too.
+    // Samples while any budget is left, so that even a large answer can be sampled.
     return this.#left > 0;
   }
 }
 
 type Answer = Parameters<NonNullable<PlatformHttpOptions['onAnswer']>>[1];
 
-/** Excludes compressed bodies, and bodies that end with the connection, as they may be cut. */
+/** Returns false for a compressed body, and for a body without length or chunks, which may be cut off. */
 function isReadable({ headers, bytes }: Answer): boolean {
   const isWhole = bytes.length === 0 || (headers['content-length'] ?? headers['transfer-encoding']) !== undefined;
   return isWhole && (headers['content-encoding'] ?? 'identity') === 'identity';

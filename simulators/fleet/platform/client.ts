@@ -1,4 +1,4 @@
-/** Address of the fleet's platform, and the fleet's requests: releases, deployments, pings, lists, tokens. */
+/** Client of the Platform API for a fleet: releases, deployments, pings, lists and tokens. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '../../../harness/common/defined.ts';
@@ -23,7 +23,7 @@ import {
 } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
-/** Thrown for every answer but a usable 2xx; the message omits the API key. */
+/** Failed request: no answer, or an answer other than the expected 2xx; the message omits the API key. */
 export class PlatformFailure extends Error {
   override name = 'PlatformFailure';
   readonly status: number;
@@ -35,11 +35,11 @@ export class PlatformFailure extends Error {
   }
 }
 
-/** True if a retry may succeed. 0: no answer; 501 and 505: the platform lacks the feature. */
+/** Returns true if a retry may succeed. Status 0 means no answer; 501 and 505 mean a missing feature. */
 export const isPassing = (status: number): boolean =>
   [0, 408, 425, 429].includes(status) || (status >= 500 && ![501, 505].includes(status));
 
-/** Statuses by which some platforms report a ping without an answer, instead of 200 and `code`. */
+/** Statuses with which some platforms report that a device did not answer a ping. */
 export const UNANSWERED: ReadonlySet<number> = new Set([408, 409, 424, 504]);
 
 /** Error codes of wrong addresses or certificates, which no retry fixes. */
@@ -61,7 +61,7 @@ interface SetUpOptions {
   limitMs?: number;
 }
 
-/** Retries while the platform is busy; `attempt` starts at 0. Rejects with the last PlatformFailure. */
+/** Repeats a request while the platform is busy; `attempt` starts at 0. Rejects with the last PlatformFailure. */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
   { signal, limitMs = 60_000 }: SetUpOptions,
@@ -86,19 +86,19 @@ export async function sendUntilTaken<T>(
   }
 }
 
-/** Workers receive the address as a message, because other processes can read arguments and environment. */
+/** Address and API key of a platform; sent to workers as a message, which no other process can read. */
 export interface PlatformAddress {
   url: string;
   /** Base URL of the agent API, without `/agent/v1`. */
   agentUrl: string;
-  /** URL of the MQTT broker. Default: host of `agentUrl`, port 8883 with TLS or, on loopback, 1883. */
+  /** URL of the MQTT broker. Default: port 8883 with TLS on the host of `agentUrl`, or port 1883 on loopback. */
   mqttUrl?: string | undefined;
   apiKey: string;
-  /** Names of the API's headers. Default `spec`. */
+  /** Set of header names that the platform uses. Default `spec`. */
   dialect?: Dialect;
-  /** Headers of every request, e.g. for a gateway before the platform; may be secret. */
+  /** Additional headers of every request, e.g. for a gateway; the values may be secret. */
   headers?: Readonly<Record<string, string>>;
-  /** Default: the newest version. */
+  /** Version of the Platform API. Default: the newest version. */
   apiVersion?: SupportedVersion;
 }
 
@@ -107,7 +107,7 @@ export function masked(text: string, platform: Pick<PlatformAddress, 'apiKey'> |
   return printable(redactor.text(text));
 }
 
-/** Masks the API key but keeps control characters, e.g. of a body. */
+/** Masks the API key; unlike `masked`, keeps control characters. */
 export function withoutKey(text: string, { apiKey }: Pick<PlatformAddress, 'apiKey'>): string {
   redactor.add(apiKey);
   return redactor.text(text);
@@ -130,9 +130,9 @@ export type Sending = Pick<ApiRequest, 'onSent' | 'patient'>;
 export interface ReleaseFixture {
   releaseId: string;
   configInstanceIds: string[];
-  /** Sends only device, release and description, for a platform that rejects further fields. */
+  /** Set for a platform that accepts only device, release and description in a new deployment. */
   plain?: true | undefined;
-  /** Deploys in two requests, for a platform that stages new deployments. */
+  /** Set for a platform that stages new deployments, which a second request must deploy. */
   staged?: true | undefined;
 }
 
@@ -147,7 +147,7 @@ const page = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
 const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
 export const token = shape('token', Type.Object({ token: Type.String() }));
 
-/** Rejects with PlatformFailure. Retries tokens and releases for up to a minute; sends measured requests once. */
+/** Methods reject with PlatformFailure. Set-up requests are retried for up to a minute, measured requests never. */
 export class PlatformClient {
   readonly #http: PlatformHttp;
   readonly #headers: Record<string, string>;
@@ -182,7 +182,7 @@ export class PlatformClient {
     if (types.data.length === 0) {
       const type = { name: 'Muster fleet', slug };
       await this.#setUp(() => this.#post('/config_types', type, resource)).catch((error: unknown) => {
-        // Status 409: another shard or an unanswered attempt has created the type.
+        // Ignores status 409: another shard or a lost attempt has created the config type.
         if (!(error instanceof PlatformFailure && error.status === 409)) throw error;
       });
     }
@@ -195,7 +195,7 @@ export class PlatformClient {
       instance_slots: [{ key: 'default', name: 'Default', filepath: '/srv/configs/muster-fleet.json', required: true }],
     };
     const { id: schemaId } = await this.#setUp(() => this.#post('/config_schemas', schema, resource));
-    // An unanswered attempt may have created the version already.
+    // Names each attempt differently, because an attempt without an answer may have created the release.
     const versionOf = (attempt: number): string => (attempt === 0 ? label : `${label} (${attempt + 1})`);
     const release = await this.#setUp((attempt) =>
       this.#post('/releases', { version: versionOf(attempt), config_schema_ids: [schemaId] }, resource),

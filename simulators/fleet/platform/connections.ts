@@ -1,4 +1,4 @@
-/** Connections of a load generator to one platform; opens spares early, so that no request waits for another. */
+/** Pool of connections to one platform; opens spare connections early, so that requests do not wait. */
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import type { AnswerHandler, Sender, SenderRequest } from '../../common/platform-http.ts';
@@ -17,7 +17,7 @@ interface Waiting {
   handler: AnswerHandler;
 }
 
-/** Maximum number of connections that patient requests share; opening thousands delays a burst. */
+/** Maximum number of connections that a burst opens; opening thousands would delay its requests. */
 const TOGETHER = 256;
 
 const CLOSED = 'the connections were closed';
@@ -27,7 +27,7 @@ export class Connections implements Sender {
   readonly #host: string;
   readonly #connect: ReturnType<typeof buildConnector>;
   readonly #open = new Set<RequestConnection>();
-  /** Used as a stack, so that surplus connections time out. */
+  /** Stack, not queue, so that surplus connections stay unused and time out. */
   readonly #idle: RequestConnection[] = [];
   readonly #waiting: Waiting[] = [];
   readonly #patient: Waiting[] = [];
@@ -92,7 +92,7 @@ export class Connections implements Sender {
         this.#options.onOpened?.(performance.now() - began);
         return this.#use(socket);
       }
-      // Fails the oldest waiting request; ignores the failure if no request waits.
+      // Fails the oldest waiting request; ignores the error if no request waits.
       const waiting = this.#waiting.shift() ?? this.#patient.shift();
       if (waiting === undefined) return;
       waiting.handler.onResponseError(undefined, error);

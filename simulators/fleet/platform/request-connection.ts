@@ -1,16 +1,14 @@
-/**
- * HTTP/1.1 connection for one request at a time (RFC 9112); creates little garbage, whose collection delays requests.
- */
+/** HTTP/1.1 connection (RFC 9112) for one request at a time; creates little garbage, whose collection takes time. */
 import { once } from 'node:events';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Socket } from 'node:net';
 import { type BodyRule, clipped, type Head, joined, MessageParser } from '../../../harness/common/http-parser.ts';
 import type { AnswerHandler, SenderRequest } from '../../common/platform-http.ts';
 
-/** Cache of encoded headers, as most requests repeat the same object. */
+/** Encoded headers by headers object, because most requests share the same object. */
 const fields = new WeakMap<object, string>();
 
-/** Throws for a path or header with control characters, e.g. a line end. */
+/** Encodes a request; throws an Error for control characters in path or headers. */
 export function encodeRequest(host: string, { method, path, headers, body }: SenderRequest): string | Buffer {
   // Rejects spaces, control characters and characters beyond ASCII (RFC 9112 section 3).
   if (/[^\x21-\x7e]/.test(path)) throw new Error(`not a path of a request: ${JSON.stringify(clipped(path))}`);
@@ -33,7 +31,7 @@ function fieldsOf(headers: SenderRequest['headers']): string {
   return text;
 }
 
-/** Option of `net.connect`: connections without TLS read into one buffer, which saves most of a request's garbage. */
+/** Option `onread` of `net.connect`: all connections without TLS share one read buffer, to save garbage. */
 export const readTogether = {
   buffer: Buffer.alloc(64 * 1024),
   callback(this: Socket, length: number, buffer: Uint8Array): boolean {
@@ -41,9 +39,9 @@ export const readTogether = {
   },
 };
 
-/** Milliseconds before the server's timeout when a connection is retired, because a request takes time to arrive. */
+/** Milliseconds before the server's idle timeout at which the client stops using a connection. */
 const MARGIN_MS = 1000;
-/** Maximum milliseconds of idle time if the server names none; some servers close a connection after 5 s. */
+/** Maximum milliseconds of idle time for a server without a stated timeout; some servers close after 5 s. */
 const UNSAID_MS = 4000;
 
 export class RequestConnection {
@@ -62,7 +60,7 @@ export class RequestConnection {
     this.#onGone = onGone;
     this.#parser = new MessageParser({
       head: (head) => this.#begin(head),
-      // Copies the piece, because the next answer overwrites the buffer.
+      // Copies the bytes, because the next answer overwrites the shared buffer.
       body: (piece) => this.#handler?.onResponseData(this, Buffer.from(piece)),
       end: () => {
         if (this.#interim) return;
@@ -77,7 +75,7 @@ export class RequestConnection {
     socket.on('data', (bytes: Buffer) => {
       if (this.#handler === undefined) this.#cut();
       else this.#parser.push(bytes, 0);
-      // Parses all bytes before the next request, so that surplus bytes are not read as its answer.
+      // Frees the connection only after all bytes are parsed, so that no surplus byte answers the next request.
       if (this.#handler === undefined && !socket.destroyed) onReady();
     });
     socket.on('end', () => {
@@ -96,7 +94,7 @@ export class RequestConnection {
   send(bytes: string | Buffer, handler: AnswerHandler): void {
     this.#handler = handler;
     handler.onRequestStart(this);
-    // The handler may have aborted in `onRequestStart`.
+    // Sends nothing if the handler aborted the request in `onRequestStart`.
     if (this.#handler === handler) this.#socket.write(bytes, 'latin1');
   }
 
@@ -114,7 +112,7 @@ export class RequestConnection {
   #begin({ line, headers }: Head): BodyRule | undefined {
     const [, minor, code] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(line) ?? [];
     const status = Number(code);
-    // Fails on 101, because no request asks for another protocol.
+    // Fails on status 101 (switching protocols), which no request asks for.
     if (this.#handler === undefined || code === undefined || status === 101) {
       this.#fail(new Error(`the answer is not HTTP/1.1: ${clipped(line)}`));
       return undefined;

@@ -1,5 +1,5 @@
 /**
- * Table of the Platform API routes that a fleet needs. Run the file after a change: it updates
+ * Table of the Platform API routes that a fleet needs. Run this file after a change, to update
  * `fixtures/scenarios/README.md`.
  */
 
@@ -14,7 +14,7 @@ interface Route {
   of: Partial<Record<UplinkKind, Part>>;
   fields: string;
   instead: string;
-  /** Set if the fleet replaces a missing route without an option of the user. */
+  /** Set if the fleet can work around a missing route without an option of the user. */
   own?: true;
 }
 

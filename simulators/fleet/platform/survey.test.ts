@@ -14,7 +14,7 @@ interface Asked {
   body: Record<string, unknown>;
 }
 type Answer = [status: number, body: unknown];
-/** Key: method and path, e.g. `GET /devices`; `*` matches one segment. Any other request gets 404. */
+/** Answers by method and path, e.g. `GET /devices`; `*` matches one segment. All other requests get 404. */
 type Routes = Record<string, (asked: Asked) => Answer>;
 
 const listOf =
@@ -33,7 +33,7 @@ const deployments = devices(3).map((_, n) => ({
   created_at: '2026-09-01T08:00:00Z',
 }));
 
-/** Routes of the specification: lists without filters, and a ping. */
+/** Platform that serves only lists without filters, and pings. */
 const PLAIN: Routes = {
   'GET /devices': listOf(devices(3)),
   'GET /deployments': listOf(deployments),

@@ -1,4 +1,4 @@
-/** Preflight of a platform: tries each route that robots and scenario need, and replaces missing routes. */
+/** Tries, before a run, each platform route that the robots need, and finds substitutes for missing routes. */
 
 import { defined } from '../../../harness/common/defined.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
@@ -23,14 +23,14 @@ import {
 import { type Part, type RouteName, routesFor } from './routes.ts';
 
 export interface Offer {
-  /** Ids of existing devices, robot 0 first; with uplink `calls`, further robots share the devices. */
+  /** Ids of existing devices, by index of the robot; with the uplink `calls`, robots can share devices. */
   devices?: string[];
   readsPages?: true;
   expand?: string;
   releaseId?: string;
   plain?: true;
   staged?: true;
-  /** Robots accept staged deployments, because the platform leaves new deployments staged. */
+  /** Set if robots must apply staged deployments, because the platform cannot deploy a staged deployment. */
   takesStaged?: true;
 }
 
@@ -62,7 +62,7 @@ export interface SurveyOptions {
   signal: AbortSignal;
 }
 
-/** Maximum milliseconds of retries, because the platform may be restarting. */
+/** Maximum number of milliseconds in which the first request is retried; the platform may be restarting. */
 const REACH_MS = 3000;
 const PAGE = LIST_LIMITS.limitMaximum;
 
@@ -83,8 +83,8 @@ const NOT_SERVED = 'was answered 404';
 const releaseList = shape('list of releases', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
 
 /**
- * Rejects with SilentError, KeyError or LackingError. For polling robots, the survey may create a device, a release and
- * a deployment.
+ * Tries the routes that the run needs; for polling robots, may create a device, a release and a deployment. Rejects
+ * with SilentError, KeyError or LackingError.
  */
 export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   const { signal, scenario } = options;
@@ -155,7 +155,7 @@ class Surveyor {
     return this.#client.close();
   }
 
-  /** Throws SilentError without an answer, KeyError for a rejected key. */
+  /** Rejects with SilentError if the platform does not answer, and with KeyError for a rejected key. */
   async reach(): Promise<void> {
     const { address, signal } = this.#options;
     try {
@@ -199,10 +199,7 @@ class Surveyor {
     return [`devices to stand for: ${known.toLocaleString('en')}, shared by ${robots.toLocaleString('en')} robots`];
   }
 
-  /**
-   * Each probe resolves with the reason that its route is missing, e.g. `was answered 404`; undefined if the route
-   * works.
-   */
+  /** Tries a route; resolves with the reason why the route is missing, e.g. `was answered 404`, or with undefined. */
   readonly asks: Record<RouteName, () => Promise<string | undefined>> = {
     devices: async () => {
       const { uplink } = this.#options.scenario;
@@ -220,7 +217,7 @@ class Surveyor {
       return (['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part)) ? why : undefined;
     },
     read: async () => {
-      // Without a device, the route cannot be tried.
+      // Skips the route if there is no device to read.
       if (this.#some === undefined) return undefined;
       const path = `/devices/${encodeURIComponent(this.#some)}`;
       const { why } = await look(this.#client.ask({ method: 'GET', path }, resource));
@@ -289,7 +286,7 @@ class Surveyor {
     },
     deploy: async () => {
       const [device, release] = [this.#own, this.#fixture];
-      // Without a device, the rejection of an invalid body proves that the route exists.
+      // Without a device, sends an invalid body, whose rejection proves that the route exists.
       if (device === undefined || release === undefined) {
         const request = { method: 'POST', path: '/deployments', body: {} } as const;
         return (await look(this.#client.ask(request, anything), INVALID)).why;
@@ -297,7 +294,7 @@ class Surveyor {
       const attempt = (plain: boolean) =>
         look(this.#client.deploy(device, plain ? { ...release, plain: true } : release, 'Preflight'));
       const full = await attempt(false);
-      // The platform may reject the optional fields.
+      // Tries again without the optional fields, which the platform may have rejected.
       const made = full.refused === true ? await attempt(true) : full;
       if (full.refused === true && made.value !== undefined) this.offer.plain = true;
       if (made.value?.target_status === 'staged') this.#stagedId = made.value.id;
@@ -314,7 +311,7 @@ class Surveyor {
       (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, token))).why,
     agent: async () => {
       const { url, agentUrl, apiKey, dialect, headers } = this.#options.address;
-      // Only the Platform API's own host gets the API key.
+      // Sends the API key only to the host of the Platform API.
       const own = new URL(url).origin === new URL(agentUrl).origin ? apiKey : '';
       const client = new PlatformClient({
         url: agentUrl,
@@ -356,7 +353,10 @@ class Surveyor {
 
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
 
-/** Resolves with `why` for a missing route. `there`: statuses that prove a route; `refused`: it rejects the body. */
+/**
+ * Resolves with `why` if the route is missing. `there`: further statuses of an existing route. `refused`: the route
+ * rejects the body.
+ */
 async function look<T>(
   request: Promise<T>,
   there?: ReadonlySet<number>,

@@ -1,11 +1,11 @@
-/** Runs Muster's own platform in a separate process, so that it shares no event loop with the fleet. */
+/** Runs Muster's simulated platform in a separate process, because a shared event loop would delay the fleet. */
 import { constants, getPriority, setPriority } from 'node:os';
 import type { PlatformAddress } from '../platform/client.ts';
 import { killed, startProcess } from './hosts.ts';
 
 /**
- * Rejects if the process ends before it serves; `died` resolves if the process ends later without `stop`. `devices`:
- * number of devices without a robot.
+ * Starts the platform; rejects if the process ends before the platform serves. `died` resolves if the process ends
+ * without `stop`. `devices`: number of devices without a robot.
  */
 export async function startEmbeddedPlatform(seed: number, devices = 0) {
   const child = startProcess('embedded-platform');
@@ -25,7 +25,7 @@ export async function startEmbeddedPlatform(seed: number, devices = 0) {
     address,
     pid: child.pid ?? 0,
     died,
-    // State in memory needs no orderly end, so the process is killed.
+    // Kills the process, because its state in memory needs no orderly end.
     stop: (): Promise<void> => {
       stopped = true;
       return killed(child);
@@ -35,16 +35,16 @@ export async function startEmbeddedPlatform(seed: number, devices = 0) {
 
 async function serve(seed: number, devices: number): Promise<void> {
   try {
-    // Lower priority, because late requests of the load generator spoil the figures.
+    // Lowers the priority of the platform, so that the load generator sends its requests on time.
     setPriority(Math.min(getPriority() + 5, constants.priority.PRIORITY_LOW));
   } catch {
-    // A sandbox may forbid the change.
+    // Keeps the priority if a sandbox forbids the change.
   }
-  // Loaded on demand, to keep the platform's code out of the parent process.
+  // Loads the platform's code here, to keep that code out of the parent process.
   const { simulatePlatform } = await import('../../platform/index.ts');
-  // Generating thousands of longer keys takes minutes.
+  // Accepts short keys, because generating thousands of long keys takes minutes.
   const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({ seed, devices, minKeyBits: 1024 });
-  // The callback ignores a failed send, as the fleet may have been killed.
+  // Ignores a failed send with an empty callback, because the fleet may have been killed.
   process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress, () => {});
 }
 

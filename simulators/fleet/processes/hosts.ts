@@ -1,4 +1,4 @@
-/** Hosts of a fleet, in this process or in workers; each call goes to all living hosts. */
+/** Starts the hosts that run a fleet's robots, in this process or in workers, and calls all living hosts. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -14,22 +14,22 @@ import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 const moduleUrl = (name: string): URL =>
   new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
-/** Settings of glibc: one heap for all threads, because a heap per thread keeps the peak of a burst. */
+/** Settings of malloc in glibc that return memory after a burst; a heap for each thread would keep the memory. */
 const MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' };
 
-/** Starts a module of this folder without secrets in its environment. `flags`: options of node. */
+/** Starts a module of this folder as a process, without the API key in its environment. `flags`: options of node. */
 export function startProcess(name: string, flags: readonly string[] = []): ChildProcess {
   const { MUSTER_API_KEY: _, ...given } = process.env;
-  // Child processes take the compile cache from the environment; Node appends its version to the folder.
+  // Passes the parent folder of the compile cache, because Node appends its own version to the folder.
   const cache = getCompileCacheDir();
   const env = { ...MALLOC, ...given, ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) };
   const execArgv = [...process.execArgv, ...flags];
   const child = fork(moduleUrl(name), [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   try {
-    // With too little memory, the kernel kills this process before its parent, which can report the reason.
+    // Makes the kernel kill the child before its parent if memory runs out, because the parent can report the reason.
     writeFileSync(`/proc/${child.pid}/oom_score_adj`, '1000');
   } catch {
-    // Not Linux, or the process has ended.
+    // Ignores the error: the system is not Linux, or the process has ended.
   }
   return child;
 }
@@ -51,7 +51,7 @@ export interface Call {
 }
 export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
 type Tell = (notice: HostNotice) => void;
-/** Sent every second, so that the parent notices a stuck worker. */
+/** Message that a worker sends every second, so that the parent notices a stuck worker. */
 export const SIGN_OF_LIFE = { alive: true } as const;
 export const ALIVE_EVERY_MS = 1000;
 
@@ -118,14 +118,14 @@ class HostChannel {
   }
 }
 
-/** A larger young generation keeps the memory of a burst, and its collections delay actions by milliseconds. */
+/** Keeps V8's young generation small: a large young generation keeps the memory of a burst and delays actions. */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
 interface WorkerHost extends Host {
   readonly pid: number | undefined;
 }
 
-/** `silentMs`: milliseconds of silence after which the worker is killed. Default 60 000. */
+/** Starts a worker, which is killed after `silentMs` milliseconds without a message. Default 60,000. */
 export function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): WorkerHost {
   const child = startProcess('worker', WORKER_FLAGS);
   const channel = new HostChannel(child, config.name, tell, silentMs);
@@ -135,9 +135,9 @@ export function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): 
     HOST_CALLS.map((method) => [method, (...args: unknown[]) => ready.then(() => channel.call(method, args))]),
   ) as unknown as Host;
   const stop = async (how: StopMode): Promise<void> => {
-    // The worker need not clean up: the fleet removes the robots' files.
+    // Kills the worker without cleanup, because the fleet removes the robots' files.
     if (how === 'abandon') return killed(child);
-    // Ending thousands of robots in order takes up to a minute.
+    // Kills the worker after a minute, because stopping thousands of robots takes up to a minute.
     const late = setTimeout(() => child.kill('SIGKILL'), 60_000);
     try {
       await calls.stop(how).catch(() => {});
@@ -183,7 +183,7 @@ export class Hosts {
     return { host: this.#entries.get(config.name)?.host ?? this.#add(config), members: config.members };
   }
 
-  /** Starts hosts one by one, so that an interrupt does not wait for all hosts. */
+  /** Starts hosts one by one, so that an interrupt can end the start after any host. */
   async start(): Promise<void> {
     await this.#load();
     for (const config of this.#options.configs) {
@@ -201,7 +201,7 @@ export class Hosts {
     return [...this.#entries.values()].flatMap(({ host }) => ('pid' in host ? (host.pid ?? []) : []));
   }
 
-  /** Resolves with the answers of all living hosts. Rejects with NoHostLeft. */
+  /** Calls all hosts; resolves with the answers of living hosts. Rejects with NoHostLeft without any answer. */
   async each<T>(call: (host: Host) => Promise<T>): Promise<T[]> {
     const entries = [...this.#entries];
     const results = await Promise.allSettled(entries.map(([, { host }]) => call(host)));
@@ -214,7 +214,7 @@ export class Hosts {
     return values;
   }
 
-  /** Includes the last known measurements of lost hosts. */
+  /** Merges the measurements of all hosts, with the last known measurements of lost hosts. */
   async snapshot(): Promise<Snapshot> {
     const now = await this.each(async (host) => {
       const snapshot = await host.snapshot();
@@ -256,7 +256,7 @@ export class Hosts {
     if (failures.length > 0) throw new AggregateError(failures, `${failures.length} hosts did not stop cleanly`);
   }
 
-  /** Skips the code of robots if workers run the robots. */
+  /** Loads the code of robots, unless worker processes run the robots. */
   async #load(): Promise<void> {
     if (!this.#options.processes) this.#RobotHost ??= (await import('../host/robot-host.ts')).RobotHost;
   }

@@ -1,4 +1,4 @@
-/** Entry of a worker process: hosts a share of the robots until its coordinator ends. */
+/** Entry of a worker process, which runs a share of a fleet's robots until its coordinator ends. */
 
 import { flushCompileCache } from 'node:module';
 import type { HostConfig, HostNotice } from '../host/host.ts';
@@ -16,14 +16,14 @@ async function answer({ call, method, args }: Call): Promise<void> {
     if (method === 'configure') host = new RobotHost(args[0] as HostConfig, send);
     const called = method === 'configure' ? undefined : host?.[method];
     send({ reply: call, result: await (called as ((...given: unknown[]) => unknown) | undefined)?.apply(host, args) });
-    // A killed process cannot write the compile cache at its exit.
+    // Writes the compile cache now, because a killed process cannot write the cache at its exit.
     if (method === 'prepare') flushCompileCache();
   } catch (error) {
     send({ reply: call, error: error instanceof Error ? error.message : String(error) });
   }
 }
 
-/** A killed coordinator cannot remove the robots' files, so the worker does. */
+/** Stops the robots and removes their files, which a killed coordinator cannot remove. */
 async function end(): Promise<void> {
   await host?.stop('abandon').catch(() => {});
   host?.removeFiles();
@@ -35,5 +35,5 @@ giveSignOfLife();
 setInterval(giveSignOfLife, ALIVE_EVERY_MS).unref();
 process.on('message', (message) => void answer(message as Call));
 process.on('disconnect', () => void end());
-// A terminal sends its interrupt to every process; only the coordinator reacts.
+// Ignores interrupts, which a terminal sends to every process; only the coordinator reacts.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});

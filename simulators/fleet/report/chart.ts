@@ -1,8 +1,8 @@
-/** Draws charts as SVG of any width with text labels; works without a script. */
+/** Draws charts as SVG, which fit any width and need no script. */
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';
 
-/** `percentile`: scale with p90, p99 and p99.9 equally far apart. */
+/** Unit of an axis; `percentile` puts p90, p99 and p99.9 at equal distances. */
 export type Unit = 'ms' | 's' | '%' | 'number' | 'percentile';
 
 export interface Axis {
@@ -98,7 +98,7 @@ function path(at: readonly number[], values: readonly (number | null)[], x: Axis
       return;
     }
     const point = `${units(positionOn(x, at[index] ?? 0))} ${units(1 - positionOn(y, value))}`;
-    // Begins each stretch with a dash, because a single point is invisible.
+    // Begins each line segment with a short dash, because a single point would be invisible.
     text += missing > GAP_VALUES ? `M${point}h1` : `L${point}`;
     missing = 0;
   });
@@ -125,13 +125,13 @@ function labels(x: Axis, y: Axis): Markup {
 <div class="x" aria-hidden="true">${along}</div>`;
 }
 
-/** Actions by hand may overlap, so each gets a row. */
+/** Labels the phases in one row, and each action of a user in a separate row, because actions may overlap. */
 function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   if (bands.length === 0) return NOTHING;
   const label = ({ name, from, to, measured, byHand }: Band): Markup => {
     const [left, right] = [positionOn(x, from), positionOn(x, to)];
     const words = measured || byHand === true ? name : `${name} (warm-up)`;
-    // A name near the right end of the chart extends to the left, where there is room.
+    // Extends the label of a user action to the left if the action begins near the right edge.
     const at =
       byHand !== true
         ? `left:${percent(left)};width:${percent(right - left)}`
@@ -147,10 +147,7 @@ function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   return html`${row('', phases)}${hands.map((band) => row(' by-hand', [band]))}`;
 }
 
-/**
- * Table that scrolls if wider than the page. `#` at the end of a column name marks numbers; the first cell names its
- * row. `last`: CSS class of the last row.
- */
+/** Renders a table. A column name that ends with `#` marks numbers; `last` is the CSS class of the last row. */
 export function tableOf(
   label: string,
   columns: readonly string[],

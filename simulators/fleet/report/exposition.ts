@@ -17,7 +17,9 @@ export interface Exposed extends Pick<Measured, 'metrics' | 'counters' | 'times'
   costs?: RunCosts | undefined;
 }
 
-/** Serves until disposed. `labels`: labels of every sample, e.g. the shard. Rejects for an unusable port. */
+/**
+ * Serves the metrics until disposed; rejects for an unusable port. `labels`: labels of every sample, e.g. the shard.
+ */
 export async function expose(options: {
   port: number;
   host?: string;
@@ -77,7 +79,7 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
     for (const [value, labels = {}] of samples) if (value !== undefined) own.inc(defined(labels), value);
   };
   const quantilesOf = quantilesIn(figures);
-  // Prometheus computes no rate for a counter's first value, so counters start at 0.
+  // Starts every counter at 0, because Prometheus computes no rate from a counter's first value.
   const zero = Object.fromEntries(COUNTERS.map((event) => [event, 0]));
   const states = Object.entries(tick?.robots ?? { waiting: robots }).map(
     ([state, count]): Sample => [count, { state }],
@@ -94,7 +96,7 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
   meter('muster_duration_milliseconds', quantiles, ['metric', 'quantile'], DURATIONS.flatMap(quantilesOf));
   meter('muster_duration_count', 'Number of durations measured so far', ['metric'], counts);
   meter('muster_events_total', 'Counters of the run', ['event'], events, Counter);
-  // Separate metrics, because a sum over labels must not count parts and whole.
+  // Uses separate metrics for classes and phases, because a sum over one metric would count an event twice.
   const parts = 'The same by class of robot and phase';
   const partDurations = Object.keys(ofParts(metrics)).flatMap(quantilesOf);
   const partEvents = Object.entries(ofParts(counters)).map(eventOf);

@@ -1,4 +1,4 @@
-/** Progress of a running fleet: a panel on a terminal, or a line every few seconds elsewhere. */
+/** Shows the progress of a running fleet: a panel on a terminal, otherwise a line every few seconds. */
 import { Display, LINE_EVERY_MS, pace, type Row } from '../../../harness/common/display.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { bar, type Output, sparkline } from '../../../harness/common/terminal.ts';

@@ -1,4 +1,4 @@
-/** Part of the report with figures by phase and class of robot. */
+/** Renders the section of a fleet report with figures by phase and class of robot. */
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';
 import { thousands } from '../measure/costs.ts';

@@ -24,7 +24,7 @@ const fleets = useFleets();
 const folder = mkdtempSync(join(tmpdir(), 'muster-report-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** First roll-out: half of the robots, in time. Second roll-out: all robots, too late. */
+/** The first roll-out reaches half of the robots in time; the second roll-out reaches all robots too late. */
 const SCENARIO = `
   - { do: hold, for: 1200ms, ping: 20/s }
   - { do: rollout, share: 50%, over: 500ms }
@@ -36,7 +36,7 @@ async function realRun(): Promise<FleetResult> {
   await using fleet = fleets.create(SCENARIO);
   await fleet.prepare();
   for (const phase of fleet.options.scenario.phases) await fleet.run(phase);
-  // Stopped robots never read their event.
+  // Stops the robots, so that the last roll-out never arrives.
   await fleet.run({ do: 'stop', over: '0s' });
   await fleet.run({ do: 'rollout', over: '500ms', within: '500ms' });
   await fleet.finish();
@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
 
   it.each(FORMS)('tells all of it in $name', async (form) => {
     await using page = await openIn(browser, form, file);
-    // A busy machine may make the load generator invalid; then no threshold counts.
+    // On a busy machine, the verdict on the load generator may be `invalid`, which ignores thresholds.
     expect(await page.locator('h1').textContent()).toBe(result.verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED');
     const text = await page.locator('main').textContent();
     for (const words of [

@@ -233,7 +233,7 @@ function measuredTiles(result: FleetResult): Record<string, string | undefined> 
     'missed roll-outs': counted['rollout.missed'] === undefined ? undefined : thousands(counted['rollout.missed']),
     'until all served': start_ms === 0 ? undefined : readableDuration(start_ms),
     ...requestTiles(result),
-    // With uplink `calls`, the memory is that of the load generator.
+    // Omits the memory with the uplink `calls`, where only the load generator uses memory.
     'memory per robot': bytesEach === 0 || uplink === 'calls' ? undefined : memoryText(bytesEach),
     'stream violations': thousands(counted['subscriber.violations'] ?? 0),
   };

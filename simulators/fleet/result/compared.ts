@@ -1,11 +1,11 @@
-/** Compares the results of two fleet runs, by phase and class: names figures that differ by more than chance. */
+/** Compares two fleet results by phase and class, and finds figures that differ by more than chance. */
 import { decode, labelled, percentileMs, unlabelled } from '../measure/metrics.ts';
 import { type FleetResult, figuresCount, isMissed } from './result.ts';
 
 export interface FigureChange {
-  /** As in thresholds, e.g. `rollout.ms{phase=2-rollout}.p99` or `http.errors.rate`. */
+  /** Name of the figure, e.g. `rollout.ms{phase=2-rollout}.p99` or `http.errors.rate`. */
   name: string;
-  /** Milliseconds, or a share from 0 to 1; null for a run without the figure. */
+  /** Value in the first run: milliseconds, or a rate from 0 to 1; null if the run lacks the figure. */
   before: number | null;
   after: number | null;
   /** `same`: the difference may be chance. */
@@ -19,9 +19,9 @@ export interface FleetComparison {
   reasons: string[];
 }
 
-/** Minimum number of standard errors of a change; chance exceeds four about once in ten thousand comparisons. */
+/** Minimum number of standard errors between two figures that count as different. */
 const DEVIATIONS = 4;
-/** Minimum factor and milliseconds of a change; two runs on one platform differed by 1.52 times and 0.51 ms. */
+/** Minimum factor, and minimum number of milliseconds, between two durations that count as different. */
 const LEAST_FACTOR = 1.5;
 const LEAST_MS = 1;
 
@@ -76,7 +76,7 @@ function spread(times: ReturnType<typeof decode>, percent: number): Spread {
   const share = percent / 100;
   const error = 100 * (DEVIATIONS / Math.SQRT2) * Math.sqrt((share * (1 - share)) / Math.max(1, times.totalCount));
   const from = (wanted: number): number => percentileMs(times, Math.min(100, Math.max(0, wanted)));
-  // A small sample gives no upper bound.
+  // Sets no upper bound if the sample is too small.
   const high = percent + error >= 100 ? Number.POSITIVE_INFINITY : from(percent + error);
   return { at: from(percent), low: from(percent - error), high };
 }
@@ -89,7 +89,7 @@ function rateChange(name: string, before: FleetResult, after: FleetResult): Figu
   });
   if (old === undefined && now === undefined) return undefined;
   if (old === undefined || now === undefined) return changeOf(`${name}.rate`, old?.rate, now?.rate, false, false);
-  // Test of two proportions: standard error of their difference.
+  // Computes the standard error of the difference between the two rates.
   const pooled = (old.rate * old.attempts + now.rate * now.attempts) / (old.attempts + now.attempts);
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / old.attempts + 1 / now.attempts));
   const [more, least] = [now.rate - old.rate, DEVIATIONS * error];

@@ -1,4 +1,4 @@
-/** Judgement of the platform's answers under load: a part of `result.json`. */
+/** Shape of the field `answers` in `result.json`: findings in the platform's answers under load. */
 import type { Static } from 'typebox';
 import { oneOf } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';

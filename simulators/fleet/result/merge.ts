@@ -1,4 +1,4 @@
-/** Merges the results of a fleet's shards: adds histograms exactly and applies thresholds to the whole. */
+/** Merges the results of shards into the result of a fleet, and evaluates the thresholds again. */
 
 import { defined } from '../../../harness/common/defined.ts';
 import { mergeCosts } from '../measure/costs.ts';
@@ -59,7 +59,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     thresholds: [...expressions].map((expr) => evaluate(parseThreshold(expr), measured)),
   };
   const begins = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
-  // All shards begin their phases together; the shard that waited longest sets the time axis.
+  // Takes the latest start of the phases, because all shards begin their phases together.
   const begun = begins.length === 0 ? undefined : Math.max(...begins);
   const { costs: _, ...head } = first.result;
   return defined({
@@ -122,7 +122,7 @@ function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptio
   return reasons;
 }
 
-/** Maximum seconds between starts that count as simultaneous, because clocks of machines may differ. */
+/** Maximum number of seconds between the starts of shards; the clocks of machines may differ. */
 const START_TOLERANCE_S = 10;
 
 function apart(parts: readonly Part[]): string[] {
@@ -137,7 +137,7 @@ function apart(parts: readonly Part[]): string[] {
   return [`${name(last)} began ${Math.round(seconds)} s after ${name(first)}, so they did not run as one fleet`];
 }
 
-/** Aligns shards at the common start of the phases. Percentiles cannot be added, so the worst shard counts. */
+/** Merges the time series of shards, aligned at the start of the phases; takes the highest percentile of all shards. */
 function mergeSeries(results: readonly FleetResult[], begun: number | undefined): Tick[] {
   const parts = results.map(({ series, phases_begin_ms: beginMs }) => {
     const ended = begun === undefined ? 0 : (series.at(-1)?.at_ms ?? 0) + 1;

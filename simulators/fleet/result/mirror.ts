@@ -1,5 +1,6 @@
 /**
- * Shards without a shared disk: the merge serves the folder of the run over HTTP, and each shard mirrors the folder.
+ * Connects shards without a shared disk: the merge serves the run's folder over HTTP, and each shard mirrors the
+ * folder.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -29,7 +30,7 @@ import {
 
 const TOKEN_VARIABLE = 'MUSTER_RESULTS_TOKEN';
 
-/** Throws RangeError for a missing or short token. */
+/** Reads the token that merge and shards share; throws RangeError for a missing or short token. */
 export function tokenOfResults(env: NodeJS.ProcessEnv): string {
   const token = env[TOKEN_VARIABLE];
   if (token !== undefined && token.length >= SHORTEST_TOKEN) return token;
@@ -43,7 +44,7 @@ const SHORTEST_TOKEN = 16;
 const RUN_ID = /^[A-Za-z0-9][\w.-]{0,62}$/;
 const FOLDER = /^shard-(\d{1,6})-of-(\d{1,6})$/;
 const KIB = 1024;
-/** Maximum number of bytes of each file of a shard; a result may hold series of days. */
+/** Maximum number of bytes of a shard's file, by file name. */
 const MOST_BYTES: Readonly<Record<string, number>> = {
   [ALIVE_FILE]: 64 * KIB,
   [FAILED_FILE]: 64 * KIB,
@@ -64,7 +65,7 @@ interface ServeOptions {
   tls?: { cert: string; key: string };
 }
 
-/** Serves a run to its shards until disposed. Rejects for an unusable port. */
+/** Serves the folder of a run to its shards until disposed; rejects for an unusable port. */
 export async function serveResults(options: ServeOptions): Promise<Listening> {
   const { port, host, tls } = options;
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -112,7 +113,7 @@ function listing({ dir, runId }: ServeOptions): Listing {
   return { run_id: runId, shards };
 }
 
-/** Stores a file whole or not at all; resolves with the reason for a refusal. */
+/** Stores an uploaded file completely or not at all; resolves with the reason for a refusal. */
 async function take(folder: string, file: string, request: IncomingMessage): Promise<string | undefined> {
   mkdirSync(folder, { recursive: true });
   const part = join(folder, `.${file}.${process.pid}-${performance.now()}`);
@@ -149,9 +150,9 @@ async function* bounded(source: AsyncIterable<Buffer>, most: number): AsyncGener
   }
 }
 
-/** Maximum milliseconds of retries, because the merge may restart on another machine. */
+/** Maximum number of milliseconds in which a shard tries to send its result; the merge may be restarting. */
 const DELIVERY_MS = 300_000;
-/** Maximum milliseconds of retries after an interrupt; a cluster kills the process after 30 s. */
+/** Maximum number of milliseconds for sending a result after an interrupt; a cluster kills the process after 30 s. */
 const LAST_DELIVERY_MS = 20_000;
 const PAUSE_MS = 2000;
 
@@ -190,7 +191,7 @@ export class Mirror implements Disposable {
     this.#looks.abort();
   }
 
-  /** Resolves with the run id. Rejects with AccessError, NoRunError, or the signal's reason. */
+  /** Waits for a run and resolves with the run's id. Rejects with AccessError, NoRunError, or the signal's reason. */
   async awaitRun(timeoutMs: number, signal: AbortSignal): Promise<string> {
     const { url, runId: wanted, say } = this.#options;
     const at = shown(url);
@@ -221,7 +222,7 @@ export class Mirror implements Disposable {
     } catch (error) {
       if (this.#looks.signal.aborted) return;
       this.trouble = whyNot(error);
-      // A rejected token is fatal, unless the merge has accepted the token before.
+      // Gives up after a rejected token, unless the merge has accepted the token before.
       if (error instanceof AccessError && this.#runId === undefined) {
         clearInterval(this.#timer);
         this.#refused = error;
@@ -251,7 +252,7 @@ export class Mirror implements Disposable {
       const here = join(root, runId, folder);
       if (here === this.#own || !FOLDER.test(folder)) continue;
       const sign = alive ?? readJsonFile<Alive>(join(here, ALIVE_FILE));
-      // A shard that has ended must not keep other shards waiting.
+      // Marks the shard as ended, so that other shards do not wait for the shard.
       if (ended) writeAlive(here, { shard: sign?.shard ?? { index: 0, count: 0 }, beat: 0, phase: 'ended' });
       else if (alive !== undefined) writeAlive(here, alive);
     }
@@ -267,7 +268,7 @@ export class Mirror implements Disposable {
     this.#sent = body;
   }
 
-  /** Sends the last files, with retries; resolves with the reason for a failure. */
+  /** Sends the shard's result to the merge, with retries; resolves with the reason for a failure. */
   async deliver(signal: AbortSignal): Promise<string | undefined> {
     this[Symbol.dispose]();
     if (this.#own === undefined) return undefined;
@@ -308,7 +309,7 @@ export class Mirror implements Disposable {
       ...(body !== undefined && { body }),
     }).catch((error: Error) => {
       const cause = (error.cause ?? error) as NodeJS.ErrnoException;
-      // A host with several addresses fails without a message, but with a code.
+      // Uses the error's code if the message is empty, e.g. for a host with several addresses.
       throw new Error(`${what}: ${whyNot(cause) || cause.code}`);
     });
     if (response.ok) return response;
@@ -318,10 +319,10 @@ export class Mirror implements Disposable {
   }
 }
 
-/** Omits user, password and query, which may be secret. */
+/** Returns the URL without user, password and query, which may be secret. */
 const shown = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
 
-/** Rejection by the merge that no retry cures. */
+/** Thrown if the merge rejects a request; the merge would reject a retry, too. */
 class Refused extends Error {
   override name = 'Refused';
 }

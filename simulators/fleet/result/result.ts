@@ -1,4 +1,4 @@
-/** Shape of `result.json`: result of a fleet's run, of a shard, or of merged shards. */
+/** Shape of `result.json`: the result of a fleet, of a shard, or of merged shards. */
 
 import type { Static } from 'typebox';
 import { oneOf, shape, Timestamp } from '../../../harness/contract/shape.ts';
@@ -24,7 +24,7 @@ export const violation = Type.Object({
 export type Violation = Static<typeof violation>;
 
 export const OUTCOMES = ['PASSED', 'FAILED', 'INCOMPLETE'] as const;
-/** Outcome for the platform; `verdict` grades the load generator. */
+/** Outcome of the run; the separate field `verdict` grades the load generator. */
 export type FleetOutcome = (typeof OUTCOMES)[number];
 
 const phaseResult = Type.Object({
@@ -41,7 +41,7 @@ const phaseResult = Type.Object({
   by_hand: Type.Optional(Type.String({ description: 'What a person did beside the scenario, in words' })),
 });
 
-/** Times in milliseconds from the start of the first phase. */
+/** Missed roll-outs; `posted_ms` counts milliseconds from the start of the first phase. */
 const rollouts = Type.Object({
   missed: Type.Array(
     Type.Object({
@@ -146,13 +146,12 @@ type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thres
   ended_by?: string | undefined;
 };
 
-/** Thresholds concern the whole fleet, so a shard is not judged. */
+/** Returns false for a shard, because thresholds apply to the whole fleet. */
 export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;
 
 /**
- * Exit code of `muster fleet`, first match: 1 for a violation or a broken MUST; 2 for an incomplete run; 98 for a
- * saturated generator; 99 for a missed threshold or a run that ended early, never for a shard; 2 for a threshold
- * without a measurement.
+ * Returns the exit code of `muster fleet`: 0 passed; 1 violation, or broken MUST; 2 incomplete run, or threshold
+ * without a measurement; 98 saturated load generator; 99 missed threshold, or condition that ended the run.
  */
 export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   if (result.violations.length > 0 || isWrong(result.answers)) return 1;
@@ -167,7 +166,7 @@ export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
 export const isMissed = ({ ok, value }: Pick<FleetResult['thresholds'][number], 'ok' | 'value'>): boolean =>
   !ok && value !== null;
 
-/** False for a saturated generator, which measures itself, and for an interrupted run, which measures too little. */
+/** Returns false if the load generator was saturated or the run is incomplete, because then figures mean nothing. */
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
   complete && verdict !== 'invalid';
 
@@ -189,7 +188,7 @@ export const roundsOf = ({ soak }: Pick<FleetResult, 'soak'>): string[] =>
 export function outcomeOf(result: Decisive): FleetOutcome {
   const code = exitCode(result);
   if (code === 0) return 'PASSED';
-  // 98 counts as incomplete: figures of a saturated generator decide nothing.
+  // Exit code 98 counts as incomplete, because figures of a saturated load generator decide nothing.
   return code === 1 || code === 99 ? 'FAILED' : 'INCOMPLETE';
 }
 

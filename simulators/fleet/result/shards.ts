@@ -1,4 +1,4 @@
-/** Shards on a shared disk: each renews `alive.json` during its run and leaves `result.json` at the end. */
+/** Files of shards on a shared disk: a shard renews `alive.json` during its run and writes `result.json` at its end. */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export class OutputError extends Error {
   override name = 'OutputError';
 }
 
-/** Writes a shard's file whole or not at all, and creates its folder. Throws OutputError. */
+/** Writes a file of a shard completely or not at all, and creates the folder. Throws OutputError. */
 export function writeFileIn(dir: string, name: string, content: string): void {
   try {
     mkdirSync(dir, { recursive: true });
@@ -38,12 +38,12 @@ export function writeResult(dir: string, result: FleetResult): void {
 
 export interface Alive {
   shard: Shard;
-  /** Rises while the shard lives; a counter needs no common clock. */
+  /** Counter that rises while the shard is alive; unlike a time, a counter needs no common clock. */
   beat: number;
   phase: string;
 }
 
-/** Phases before the scenario: generating keys, then waiting for all shards. */
+/** Phases of a shard before the scenario: generating keys, then waiting for all other shards. */
 export const STARTING = 'preparing';
 export const READY = 'ready';
 
@@ -79,7 +79,7 @@ export function findShards(dirs: readonly string[]): Found {
       else if (isOfShard(sign)) found.alive.push({ name: folder, sign });
     }
   }
-  // A merged result may lie in the same folder.
+  // Drops a merged result, which may lie in the same folder.
   found.parts = found.parts.filter(({ result }) => result.merged_from === undefined);
   return found;
 }
@@ -91,13 +91,13 @@ export const foldersIn = (dir: string): string[] =>
         .sort()
     : [];
 
-/** Checks the shard's index and the texts, because the file may contain any JSON. */
+/** Checks the fields that callers use, because the file may contain any JSON. */
 export function isOfShard<T extends Alive | Failed>(value: T | undefined): value is T {
   const { shard, phase = '', reason = '' } = (value ?? {}) as Partial<Alive & Failed>;
   return Number.isInteger(shard?.index) && typeof phase === 'string' && typeof reason === 'string';
 }
 
-/** Throws ResultError that names the file and its fault. */
+/** Reads a result; throws ResultError, which names the file and the mistake. */
 export function readResult(file: string): FleetResult {
   let value: unknown;
   try {
@@ -174,14 +174,14 @@ export function silences(): (sign: Alive) => number {
   };
 }
 
-/** `muster merge --watch` renews the file every second; shards ignore an old file that never changes. */
+/** File that `muster merge --watch` renews every second; shards ignore a file that never changes. */
 const RUN_FILE = 'run.json';
 
 export class NoRunError extends Error {
   override name = 'NoRunError';
 }
 
-/** Announces a run in a folder until disposed. Throws OutputError. */
+/** Announces a run to its shards by a file in `dir`, until disposed. Throws OutputError. */
 export function announceRun(dir: string, runId: string): Disposable {
   let beat = 0;
   const renew = (): void => {
@@ -193,7 +193,7 @@ export function announceRun(dir: string, runId: string): Disposable {
     try {
       renew();
     } catch (error) {
-      // The disk may have room at the next beat.
+      // Ignores a failed write, because the disk may have room a second later.
       if (!(error instanceof OutputError)) throw error;
     }
   }, 1000);
@@ -205,7 +205,9 @@ export function announceRun(dir: string, runId: string): Disposable {
   };
 }
 
-/** Resolves with the id of the run announced in a folder. Rejects with NoRunError or the signal's reason. */
+/**
+ * Waits until a run is announced in `dir`; resolves with the run's id. Rejects with NoRunError or the signal's reason.
+ */
 export async function announcedRun(dir: string, timeoutMs: number, signal: AbortSignal): Promise<string> {
   const file = join(dir, RUN_FILE);
   let before: string | undefined;

@@ -1,4 +1,4 @@
-/** Thresholds, e.g. `rollout.ms.p99<5s`: `metric[{class=NAME,phase=KIND}].statistic operator number[unit]`. */
+/** Parses and evaluates thresholds, e.g. `rollout.ms{phase=storm}.p99<5s`. */
 
 import type { Histogram } from 'hdr-histogram-js';
 import { defined } from '../../../harness/common/defined.ts';
@@ -46,15 +46,15 @@ export interface Threshold {
   statistic: Statistic;
   percent?: number;
   operator: Operator;
-  /** Milliseconds for durations, 0 to 1 for percentages, events per second for `/s`, or a count. */
+  /** Limit: milliseconds of a duration, a rate from 0 to 1, events per second, or a count. */
   bound: number;
   per?: 'attempt' | 'second';
 }
 
-/** `value` is null without a measurement; `ok` is then false. */
+/** Result of a threshold; without a measurement, `value` is null and `ok` is false. */
 export type ThresholdResult = FleetResult['thresholds'][number];
 
-/** Throws RangeError with the accepted forms. */
+/** Parses a threshold; throws RangeError, which shows the accepted syntax. */
 export function parseThreshold(text: string): Threshold {
   const expr = text.replaceAll(/\s+/g, '');
   const match =
@@ -105,13 +105,13 @@ function labelsIn(part: string, text: string): Labels {
   return labels;
 }
 
-/** `label` is e.g. `3-storm`; `wanted` may be `3-storm`, `3` or `storm`. */
+/** Matches a phase label, e.g. `3-storm`; `wanted` may be `3-storm`, `3` or `storm`. */
 function isPhase(label: string, wanted: string): boolean {
   const end = label.indexOf('-');
   return [label, label.slice(0, end), label.slice(end + 1)].includes(wanted);
 }
 
-/** Percentage in `p95` or `p99.9`; `p999` is the older name of `p99.9`. */
+/** Returns the percentage of a percentile, e.g. 99.9 for `p99.9` and for the older name `p999`. */
 function percentIn(statistic: string): number | undefined {
   const [, digits] = /^p(\d{1,2}(?:\.\d+)?|999)$/.exec(statistic) ?? [];
   if (digits === undefined) return undefined;
@@ -124,7 +124,7 @@ interface Parts {
   phases: readonly string[];
 }
 
-/** Parses a threshold; throws RangeError also for a metric, class or phase that does not exist. */
+/** Parses a threshold; throws RangeError for wrong syntax or an unknown metric, class or phase. */
 export function checkThreshold(text: string, parts?: Parts): Threshold {
   const threshold = parseThreshold(text);
   const { metric, statistic, per } = threshold;
@@ -179,7 +179,7 @@ export const measuredIn = ({
   counters,
   times: (name) => (histograms[name] === undefined ? undefined : decode(histograms[name])),
   measuredSeconds,
-  // Actions by hand are not phases of the scenario.
+  // Excludes actions that a user started by hand, which are no phases of the scenario.
   phases: phases.flatMap(({ do: kind, measured, by_hand: byHand, duration_ms: ms }, index) =>
     measured && byHand === undefined ? [{ label: phaseLabel(index, kind), seconds: ms / 1000 }] : [],
   ),
@@ -192,7 +192,7 @@ export function evaluate(threshold: Threshold, measured: Measured): ThresholdRes
   return { expr, value, ok: OPERATORS[operator](value, bound) };
 }
 
-/** Adds `rollout.missed.count==0` to a run with roll-outs, unless a threshold limits missed roll-outs. */
+/** Evaluates the thresholds; by default, also `rollout.missed.count==0` for a scenario with roll-outs. */
 export function evaluatedThresholds(
   { scenario, thresholds }: { scenario: Scenario; thresholds: readonly string[] },
   measured: Measured,

@@ -1,4 +1,4 @@
-/** Grades a run: whether the load generator kept up, or measured itself. */
+/** Grades the load generator of a run: whether the generator kept up with its schedule. */
 
 import { thousands } from '../measure/costs.ts';
 import type { Summary } from '../measure/metrics.ts';
@@ -13,28 +13,28 @@ interface Grade {
   atBest: Verdict;
 }
 
-/** Pairs of limits: above the first a run is suspect, above the second invalid. */
+/** In a pair, a run above the first limit is suspect, and a run above the second limit is invalid. */
 export const LIMITS = {
-  /** 99th percentile of the lateness of actions, milliseconds. */
+  /** Milliseconds by which actions start late (99th percentile). */
   lateness: [50, 250],
-  /** Share of seconds with a stall of the event loop longer than `loopStallMs`. */
+  /** Share of seconds in which the event loop stalled for more than `loopStallMs` milliseconds. */
   stalled: [0.05, 0.25],
   loopStallMs: 250,
-  /** Maximum milliseconds of a stall; only a stopped or starved process stalls longer. */
+  /** Maximum number of milliseconds for which the event loop may stall. */
   longestStallMs: 2000,
   /** Share of seconds in which a process used more than `busyCpu` of a core. */
   busy: [0.5, 0.9],
   busyCpu: 0.95,
   descriptors: [0.9, 0.99],
-  /** Maximum share of a second in which a process may wait for a processor. */
+  /** Maximum share of a second in which a process may wait for a free processor. */
   cpuWait: 0.1,
 } as const;
 
 export interface Evidence {
   metrics: Readonly<Record<string, Summary>>;
   /**
-   * `exhausted`: failures for lack of descriptors, ports or memory. `http.crowded`: requests that waited for a
-   * connection.
+   * `exhausted` counts failures for lack of descriptors, ports or memory; `http.crowded` counts requests that waited
+   * for a connection.
    */
   counters: Readonly<Record<string, number>>;
   samples: ReadonlyMap<string, readonly LoadSample[]>;
@@ -42,7 +42,9 @@ export interface Evidence {
   connections?: number | undefined;
   robots?: number;
   cores?: number;
-  /** Scenario fields with request rates, e.g. `reads`; `part`: share of the rates that this run sends. */
+  /**
+   * `fields`: scenario fields with request rates, e.g. `reads`; `part`: share of the requests that this shard sends.
+   */
   rates?: { fields: readonly string[]; part: number };
 }
 
@@ -88,7 +90,7 @@ export function gradeRun(evidence: Evidence): Grade {
   };
 }
 
-/** Advises one change, because after several changes nobody knows which helped. */
+/** Advises only one change, because after several changes nobody knows which change helped. */
 function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   const { samples, robots, cores = 1, connections } = evidence;
   const lacks = new Set(findings.map(({ lack }) => lack));
@@ -125,10 +127,10 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   ];
 }
 
-/** Work that grows with the number of robots, not with the rates of the scenario. */
+/** Metrics of work that grows with the number of robots, not with request rates. */
 const WORK_OF_ROBOTS = ['start.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'subscriber.reconnect.ms'];
 
-/** Requests per second; 0 if the robots cause most of the load. */
+/** Returns the requests per second; 0 if robots cause more load than requests. */
 function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): number {
   const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
   const count = (name: string): number => counters[name] ?? 0;
@@ -138,7 +140,7 @@ function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): num
   return seconds === 0 || traffic < own ? 0 : traffic / seconds;
 }
 
-/** Advises a lower rate, because rates are for the whole fleet: fewer robots would send as many requests. */
+/** Advises a lower request rate, because fewer robots would send the same number of requests. */
 function lowerRate(
   carried: number,
   { rates: { fields, part } = { fields: [], part: 1 }, robots = 1, ...evidence }: Evidence,
@@ -154,13 +156,13 @@ function lowerRate(
   return `use ${field === undefined ? 'a lower rate' : asked}${spread}`;
 }
 
-/** Share of a core up to which a process starts actions on time. */
+/** Maximum share of a core at which a process still starts actions on time. */
 const EASY = 0.7;
-/** Ratio of wanted to used processor time above which other processes slow the fleet. */
+/** Minimum ratio of wanted to used processor time that shows a crowded machine. */
 const CROWDED = 1.2;
-/** A fleet that uses less than this share of all processors is not the reason for a busy machine. */
+/** Minimum share of all processors that a fleet must use to be the cause of a crowded machine. */
 const LIGHT = 0.1;
-/** Share of the estimate that the advice names, for safety. */
+/** Factor that lowers the advised number of robots or requests, for safety. */
 const MARGIN = 0.8;
 
 const mean = (values: readonly number[]): number =>
@@ -246,7 +248,7 @@ export function worst(verdicts: readonly Verdict[]): Verdict {
   return VERDICTS[Math.max(0, ...verdicts.map((verdict) => VERDICTS.indexOf(verdict)))] ?? 'valid';
 }
 
-/** Counters of trouble that the scenario did not cause, with descriptions. */
+/** Descriptions of disturbances: counted events that the scenario did not cause. */
 const DISTURBANCES = {
   'uplink.lost': 'connections of robots to the broker were lost',
   'connect.errors': 'attempts of robots to come online failed',
@@ -261,7 +263,7 @@ export interface Disturbance {
   message: string;
 }
 
-/** Grades a disturbed run as suspect, never as invalid, because the load was as planned. */
+/** Grades a disturbed run as suspect, not as invalid, because the load was as planned. */
 export function gradeDisturbances(
   counters: Readonly<Record<string, number>>,
   examples: ReadonlyMap<DisturbanceKind, string>,

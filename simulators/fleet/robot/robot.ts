@@ -9,7 +9,7 @@ import { monotonicMs } from '../schedule/clock.ts';
 import { type StreamFault, Subscriber } from './subscriber.ts';
 import { type MakeUplink, RobotUplink, type UplinkListener } from './uplinks.ts';
 
-/** Times of the steps, in milliseconds of the shared clock; 0 for a step that has not happened. */
+/** Times of a deployment's steps, in milliseconds of the clock that all processes share; 0 for a missing step. */
 export interface DeploymentTiming {
   syncStarted: number;
   deployCalled: number;
@@ -71,7 +71,7 @@ function pending(): PromiseWithResolvers<void> {
   return created;
 }
 
-/** A robot without an uplink counts as `online` once it serves its Device API. */
+/** State of a robot; without an uplink, a robot is `online` when its Device API is up. */
 export type RobotState = 'waiting' | 'connecting' | 'online' | 'cut off' | 'down' | 'stopped' | 'refused';
 
 export interface RobotListener extends Recorder {
@@ -108,7 +108,7 @@ export class Robot implements UplinkListener {
   #online = pending();
   state: RobotState = 'waiting';
   trouble: string | undefined;
-  /** Number of disconnections by the scenario; a request during a disconnection may fail. */
+  /** Number of times that the scenario disconnected the robot; requests may then fail. */
   disturbances = 0;
 
   constructor(options: RobotOptions) {
@@ -141,7 +141,7 @@ export class Robot implements UplinkListener {
     return this.state === 'online' && this.#uplink?.status === 'offline' ? 'connecting' : this.state;
   }
 
-  /** Resolves once the robot serves its Device API, before its uplink is online. */
+  /** Starts the robot; resolves when the Device API is up, before the uplink is online. */
   async start(): Promise<void> {
     const began = monotonicMs();
     this.state = 'connecting';
@@ -240,7 +240,7 @@ export class Robot implements UplinkListener {
     for (const client of clients) client.stop();
     await this.start();
     const [before, { latestId }] = [this.#latestAtKill, this.#device.stats()];
-    // A crashed agent may skip event ids that it had reserved.
+    // Excuses event ids that are missing after a crash, because the agent had only reserved the ids.
     if (latestId > before) for (const { check } of this.#subscribers) check.mayBeUnused(before + 1, latestId);
     await this.publish(events);
     if (this.state !== 'stopped') for (const client of clients) client.start();
@@ -317,7 +317,7 @@ export class Robot implements UplinkListener {
     const id = type === 'deployment.deployed' ? /"deployment_id":"([^"]+)"/.exec(text)?.[1] : undefined;
     const timing = id === undefined ? undefined : this.timings.known(id);
     if (id === undefined || timing === undefined) return;
-    // A client may read the event before `deploy` resolves.
+    // Records 0 if the client read the event before `deploy` resolved.
     this.#listener.time('sse.delivery.ms', timing.deployed === 0 ? 0 : now - timing.deployed);
     if (!first || timing.read > 0) return;
     timing.read = now;

@@ -102,7 +102,7 @@ describe('a subscriber', () => {
   });
 });
 
-/** `|` stands for a reconnect. */
+/** Feeds event ids to a check; the character `|` stands for a reconnect. */
 const feed = (check: StreamCheck, stream: (number | '|')[]): string[] =>
   stream.flatMap((id) => {
     if (id === '|') {

@@ -95,7 +95,7 @@ function uplinkOptions(
   };
 }
 
-/** All robots share one token until the token is old or refused. */
+/** Returns a function that gives all robots one token, and a new token if the token is old or refused. */
 function sharedToken(issue: () => Promise<string>): (refused: string | undefined) => Promise<string> {
   let token: Promise<string> | undefined;
   let issued: string | undefined;
@@ -103,7 +103,7 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
   return (refused) => {
     const isRefused = refused !== undefined && refused === issued;
     if (token === undefined || isRefused || performance.now() > until) {
-      // Replaces a token after two minutes, because it is valid for five.
+      // Replaces a token after two minutes; a token expires after five minutes.
       until = performance.now() + 120_000;
       token = issue();
       token.then(
@@ -155,7 +155,7 @@ const observedUplinks =
     return uplink;
   };
 
-/** Uplink `calls`: the robot stands for an existing device and sends nothing. */
+/** Uplink `calls`: the robot stands for an existing device and sends no requests. */
 class StandIn implements Uplink {
   readonly deviceId: string | undefined;
   status: UplinkStatus = 'starting';
@@ -187,7 +187,7 @@ class StandIn implements Uplink {
   }
 }
 
-/** Stays the same object for the device while a scenario cuts and restores the connection. */
+/** Lets a scenario cut and restore a robot's uplink, while the device keeps the same object. */
 export class RobotUplink implements Uplink {
   readonly #make: () => Uplink;
   readonly #listener: UplinkListener;
@@ -243,7 +243,7 @@ export class RobotUplink implements Uplink {
 
   async restore(): Promise<void> {
     await this.#inner.stop();
-    // Another call may have restored the uplink.
+    // Does nothing if another call has restored the uplink meanwhile.
     if (this.#stopped || this.#inner.status !== 'stopped') return;
     this.#inner = this.#make();
     await this.start();
@@ -254,13 +254,13 @@ export class RobotUplink implements Uplink {
   }
 }
 
-/** Kept between runs, because generating ten thousand keys takes minutes. */
+/** Folder of the robots' keys, which later runs reuse, because generating thousands of keys takes minutes. */
 export interface KeyStore {
   dir: string;
   bits: number;
 }
 
-/** The path depends only on the robot's index, so that later fleets reuse keys. */
+/** Returns the path of a robot's key, which depends only on folder and index, so that later fleets reuse keys. */
 export function keyFile({ dir }: KeyStore, robot: number): string {
   const block = String(Math.floor(robot / 1000)).padStart(4, '0');
   return join(dir, block, `${robot}.pem`);
@@ -285,7 +285,7 @@ export async function ensureKeys(options: {
       onProgress(done);
     }
   };
-  // Two keys per thread of libuv's pool, so that no thread idles.
+  // Generates two keys at a time for each thread of libuv's pool, so that no thread idles.
   await Promise.all(Array.from({ length: Math.max(4, availableParallelism()) * 2 }, lane));
 }
 
@@ -300,7 +300,7 @@ async function ensureKey(file: string, bits: number): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
   try {
-    // Synchronous, because a process that ends must not leave half a file.
+    // Writes synchronously, so that the end of the process leaves no incomplete file.
     replaceWith(file, pem, SECRET_MODE);
   } catch (error) {
     throw new Error(`${file} cannot be written (${whyNot(error)})`, { cause: error });

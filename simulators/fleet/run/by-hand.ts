@@ -1,4 +1,4 @@
-/** Actions of a user on a running fleet, beside its scenario; the result lists them as done by hand. */
+/** Actions that a user starts on a running fleet, in addition to the phases of the scenario. */
 import type { Phase } from '../scenario/scenario.ts';
 import { unsuited } from '../scenario/uplinks.ts';
 import { isInMemory, machineLimits, preflight, robotCost } from './capacity.ts';
@@ -13,7 +13,7 @@ interface UnderWay {
 
 const MOST_AT_ONCE = 100_000;
 
-/** Rejects with an Error that names the reason while the fleet cannot act. */
+/** Methods throw an Error with the reason while the fleet cannot act. */
 export class ByHand {
   readonly #fleet: Fleet;
   readonly #onReport: (report: PhaseReport) => void;
@@ -53,7 +53,7 @@ export class ByHand {
     }
   }
 
-  /** Resolves with the indices of the new robots; a phase `ramp` must start these robots. */
+  /** Adds robots and resolves with their indices; a phase `ramp` must then start the robots. */
   async grow(count: number): Promise<number[]> {
     this.refuseUnlessUp();
     const { options, dir, robots } = this.#fleet;
@@ -63,7 +63,7 @@ export class ByHand {
     const cost = robotCost(options.scenario);
     const free = machineLimits(dir);
     const processes = { workers: options.workers, platform: false, filesInMemory: isInMemory(dir) };
-    // Counts descriptors and ports for the whole fleet, memory and disk for the new robots alone.
+    // Checks descriptors and ports for all robots, but memory and disk only for the new robots.
     const whole = preflight(robots + count, processes, cost, free, ['descriptors', 'ports']);
     const more = preflight(count, { ...processes, workers: 0, started: true }, cost, free, ['memory', 'disk']);
     const [problem] = [...whole.problems, ...more.problems];

@@ -1,4 +1,4 @@
-/** Estimates what robots and processes of a fleet need, from measured runs. */
+/** Estimates the memory, files and processes that a fleet needs, from measurements of earlier runs. */
 
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { availableParallelism, freemem, tmpdir } from 'node:os';
@@ -16,32 +16,32 @@ export interface RobotCost {
   memoryBytes: number;
   platformBytes: number;
   ports: number;
-  /** Bytes of the robots' files; every file and folder takes a whole block. */
+  /** Bytes of a robot's files on disk, where every file and folder takes a whole block. */
   diskBytes: number;
-  /** Bytes of memory for the files in `/dev/shm`. */
+  /** Bytes of a robot's files in memory (`/dev/shm`). */
   memoryDiskBytes: number;
   inodes: number;
 }
 
-/** Descriptors of an idle robot: one listening socket, and sometimes the open event log. */
+/** Number of file descriptors of an idle robot: one socket, and sometimes the open event log. */
 const IDLE_DESCRIPTORS = 1.2;
-/** Both ends of a stream are in this process. */
+/** Number of file descriptors of an event stream: client and server run in the same process. */
 const SUBSCRIBER_DESCRIPTORS = 2;
-/** Files and folders of a robot after some roll-outs: log, mark, state, config files, key, device record. */
+/** Number of files and folders of a robot after some roll-outs. */
 const FILES = 16;
 const BLOCK_BYTES = 4096;
 
 const KIB = 1024;
 const MIB = 2 ** 20;
-/** Growth of PSS per robot, measured with 500 to 10,000 robots. */
+/** Bytes of memory (PSS) that each robot adds, measured with 500 to 10,000 robots. */
 const IDLE_BYTES = 7 * KIB;
 const UPLINK_BYTES = 20 * KIB;
 const SUBSCRIBER_BYTES = 22 * KIB;
 const FILE_BYTES = 28 * KIB;
-/** Bytes of an event in the log and of its copy during compaction. */
+/** Bytes of an event in the log, and of a copy of the event during compaction of the log. */
 const EVENT_BYTES = 640;
 const ENROLLED_BYTES = 28 * KIB;
-/** Bytes on robot and platform until both forget the roll-out. */
+/** Bytes of memory that a recent roll-out takes on the robot and on the platform. */
 const ROLLOUT_BYTES = 36 * KIB;
 const DEPLOYED_BYTES = 40 * KIB;
 const PARENT_BYTES = 92 * MIB;
@@ -76,11 +76,11 @@ interface FleetProcesses {
   workers: number;
   platform: boolean;
   filesInMemory: boolean;
-  /** The processes run already, so only robots add memory. */
+  /** Set if the processes run already, so that only robots add memory. */
   started?: true;
 }
 
-/** Peak memory of a fleet, bytes; excludes kernel memory, e.g. of sockets. */
+/** Estimates the peak memory of a fleet in bytes, without kernel memory, e.g. of sockets. */
 export function memoryOf(
   robots: number,
   cost: RobotCost,
@@ -99,7 +99,7 @@ export function memoryOf(
 
 const MEMORY_DISK = '/dev/shm';
 
-/** Folder for temporary files: in memory if `bytes` fit, so that a run does not measure the disk. */
+/** Returns a folder for temporary files: in memory if `bytes` fit, so that the disk does not slow the run. */
 export function baseDirFor(bytes: number, named?: string): string {
   if (named !== undefined) return named;
   try {
@@ -107,7 +107,7 @@ export function baseDirFor(bytes: number, named?: string): string {
     const { bavail, bsize } = statfsSync(MEMORY_DISK);
     if ((bavail * bsize) / 2 >= bytes) return MEMORY_DISK;
   } catch {
-    // Not Linux, or not writable.
+    // Uses the disk if `/dev/shm` is missing or not writable.
   }
   return tmpdir();
 }
@@ -116,7 +116,7 @@ const TMPFS = 0x01021994;
 
 export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(dir)).type === TMPFS;
 
-/** Free resources of a machine; 0 stands for unknown, which no check considers. */
+/** Free resources of a machine; 0 means that a resource is unknown, and no check considers the resource. */
 export interface Limits {
   descriptors: number;
   memoryBytes: number;
@@ -136,18 +136,18 @@ interface Preflight {
   problems: string[];
 }
 
-/** Usable share of each resource; other processes and the run itself need the rest. */
+/** Share of each free resource that robots may use. */
 const USABLE = 0.85;
-/** Descriptors of a worker for connections to the platform, files and pipes. */
+/** Number of file descriptors that a worker itself needs, e.g. for connections to the platform. */
 const DESCRIPTORS_PER_WORKER = 400;
 const CONTAINER = 'this container (cgroup)';
-/** Number of robots that keep one core busy with pings and roll-outs at everyday rates. */
+/** Number of robots with pings and roll-outs that keep one core busy. */
 export const ROBOTS_PER_CORE = 2000;
-/** Number of robots without an uplink that one core carries. */
+/** Number of robots without an uplink that one core can run. */
 const IDLE_PER_CORE = 10_000;
 
 export function machineLimits(dir: string, container = memoryLimit()): Limits {
-  // On Linux, includes memory of reclaimable caches.
+  // Includes, on Linux, the memory of caches that the kernel can reclaim.
   const memoryBytes = freemem();
   const disk = statfsSync(existingFolder(dir));
   const range = readText('/proc/sys/net/ipv4/ip_local_port_range');
@@ -259,7 +259,7 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
 
 const MOST_CONNECTIONS = 16_384;
 
-/** Maximum number of connections: the descriptors that the robots of a worker leave, at least 256. */
+/** Maximum number of platform connections of a worker: all descriptors that the robots leave, but at least 256. */
 export function connectionsFor(robots: number, cost: RobotCost): number {
   const descriptors = descriptorLimit();
   if (descriptors === 0) return MOST_CONNECTIONS;

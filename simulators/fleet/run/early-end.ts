@@ -1,4 +1,4 @@
-/** Ends a run early when recent figures meet an abort condition, or when a phase fails its gate. */
+/** Ends a run early if recent figures meet an abort condition, or if a phase fails a condition of its gate. */
 
 import type { Histogram } from 'hdr-histogram-js';
 import { durationMs, readableDuration } from '../../../harness/common/durations.ts';
@@ -25,7 +25,7 @@ export class EarlyEnd {
   readonly #window: Window;
 
   constructor({ scenario, abortOn = [], signal }: Pick<RunOptions, 'scenario' | 'abortOn' | 'signal'>) {
-    // The default of 30 s outlasts a burst of errors.
+    // Waits 30 s by default, so that a short burst of errors does not end the run.
     const { abort_on = [], abort_after = '30s' } = scenario;
     this.signal = AbortSignal.any([signal, this.#lost.signal]);
     this.#conditions = [...new Set([...abort_on, ...abortOn])].map(parseThreshold);
@@ -40,7 +40,7 @@ export class EarlyEnd {
     this.#lost.abort(new Error(reason));
   }
 
-  /** Call about once a second, first before any measurement; aborts `signal` when a condition holds over the window. */
+  /** Call about once a second, from before the first phase; aborts `signal` when an abort condition holds. */
   look(record: Pick<FleetRecord, 'standing' | 'elapsedMs' | 'incomplete' | 'endedBy'>): void {
     if (this.signal.aborted || this.#conditions.length === 0) return;
     const { standing, elapsedMs, incomplete } = record;
@@ -48,7 +48,7 @@ export class EarlyEnd {
     if (recent === undefined) return;
     for (const condition of this.#conditions) {
       const { expr, ok, value } = evaluate(condition, recent.whole);
-      // A burst spoils one half of the window, so rates and percentiles must hold in both halves.
+      // Requires rates and percentiles to hold in both halves of the window, because a burst spoils only one half.
       const lasts = condition.statistic === 'count' || recent.halves.every((half) => evaluate(condition, half).ok);
       if (!ok || !lasts) continue;
       const time = readableDuration(this.#afterMs);
@@ -59,7 +59,7 @@ export class EarlyEnd {
   }
 }
 
-/** Minimum milliseconds between marks; with MOST_MARKS, this bounds the memory of a window. */
+/** Minimum number of milliseconds between two marks in a window, to limit the memory of the window. */
 const STEP_MS = 1000;
 const MOST_MARKS = 30;
 const SLACK = 0.25;
@@ -87,8 +87,8 @@ class Window {
   }
 
   /**
-   * Returns undefined until the window is full. Then `halves` has the older half first, or the whole window if the
-   * window is too short to split.
+   * Adds figures to the window; returns undefined until the window is full. `halves`: the older half first, or the
+   * whole window if the window is too short.
    */
   push(standing: Standing, atMs: number): { whole: Standing; halves: Standing[] } | undefined {
     const marks = this.#marks;
@@ -153,7 +153,9 @@ export function judgedAlone({ shard, scenario, abortOn = [] }: RunOptions): stri
   return `shard ${shard.index}/${shard.count} judges ${has.join(' and ')} by its own robots alone: others may go on`;
 }
 
-/** Reason to end the run after a phase; `endedBy` is the failed condition, undefined without a measurement. */
+/**
+ * Returns the reason why the run must end after a phase, or undefined. `endedBy`: the failed condition, if measured.
+ */
 export function closedGate(
   { do: kind, gate = [] }: Phase,
   index: number,

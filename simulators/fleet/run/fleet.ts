@@ -1,4 +1,4 @@
-/** Running fleet: hosts of robots that carry out phases together. */
+/** Fleet of simulated robots: starts the hosts of the robots, and runs each phase on all hosts together. */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,14 +19,14 @@ import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
 import type { FleetOptions } from './plan.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 
-/** Milliseconds before a phase starts, in which hosts draw the actions of their robots. */
+/** Milliseconds until a phase starts, in which hosts compute the times of the robots' actions. */
 const leadMs = (phase: Phase, robots: number): number =>
   LEAD_MS + robots * STREAM_MS * (1 + TRAFFIC_NAMES.filter((name) => phase[name] !== undefined).length);
 const LEAD_MS = 50;
-/** Milliseconds to draw one stream of actions while the JIT compiler has not yet optimized the code. */
+/** Milliseconds to prepare one stream of actions, in code that V8 has not yet optimized. */
 const STREAM_MS = 0.02;
 
-/** Bytes per second of answers for the judge, to limit the judge's processor time. */
+/** Maximum number of bytes per second of answers for the judge, to limit the judge's processor time. */
 const SAMPLED_BYTES = 256 * 1024;
 
 /** Call `prepare`, then `run` for each phase, then `finish` and `stop`. */
@@ -35,7 +35,7 @@ export class Fleet implements AsyncDisposable {
   readonly members: number[];
   readonly namePrefix: string;
   readonly record = new FleetRecord();
-  /** Robot I has its files in `r/HOST/I`. */
+  /** Folder of the robots' files: robot number I on host number H uses `r/H/I`. */
   readonly dir: string;
   readonly #hosts: Hosts;
   readonly #client: PlatformClient | undefined;
@@ -50,7 +50,7 @@ export class Fleet implements AsyncDisposable {
     const cost = robotCost(scenario);
     this.members = membersOf(robots, shard);
     this.namePrefix = options.namePrefix ?? 'robot';
-    // Short path, because the system limits paths of Unix sockets.
+    // Keeps the path short, because the system limits the length of a Unix socket's path.
     this.dir = ownedFolder('fleet', baseDirFor(this.members.length * cost.memoryDiskBytes, dir));
     const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
     this.record.connections = connections;
@@ -143,8 +143,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Call before `prepare`. Resolves with a reason not to start the fleet, or undefined; adds texts about slowness to
-   * `warnings`.
+   * Starts one robot of each uplink to test the platform; call before `prepare`. Resolves with the reason why the fleet
+   * must not start, or with undefined. Adds a text to `warnings` for a slow start.
    */
   async runCanary(warnings: string[]): Promise<string | undefined> {
     const { platform, scenario, defects = {} } = this.options;
@@ -160,9 +160,9 @@ export class Fleet implements AsyncDisposable {
 
   async #canaryOf(host: Host, robots: readonly number[], warnings: string[]): Promise<string | undefined> {
     let failure: string | undefined;
-    // The platform may refuse one robot alone, e.g. for a taken name, so a second robot tries.
+    // Tries a second robot, because the platform may refuse only the first robot, e.g. for a taken name.
     for (const robot of new Set([...robots.slice(0, 1), ...robots.slice(-1)])) {
-      // `prepare` reports a host that died.
+      // Ignores a dead host, which `prepare` reports.
       const outcome = await host.runCanary(robot).catch(() => undefined);
       if (outcome === undefined || outcome.end === 'online') return undefined;
       if (outcome.end === 'slow') {
@@ -178,11 +178,11 @@ export class Fleet implements AsyncDisposable {
   async prepare(): Promise<void> {
     await this.#hosts.start();
     await this.#hosts.each((host) => host.prepare());
-    // After `stop`, nothing would clear a new timer.
+    // Starts no timer after `stop`, because nothing would clear the timer.
     if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), 1000);
   }
 
-  /** Resolves when the phase has ended on every host. `round`: number of earlier passes of the scenario. */
+  /** Runs a phase on all hosts; resolves when all hosts have ended the phase. `round`: number of earlier passes. */
   async run(
     phase: Phase,
     given: { index?: number; round?: number; release?: ReleaseFixture } = {},
@@ -204,7 +204,7 @@ export class Fleet implements AsyncDisposable {
     return report;
   }
 
-  /** In each pass, phases with the same release name share one release. */
+  /** Returns the release of a roll-out phase; phases with the same release name share one release in each pass. */
   async #releaseOf(name: string | undefined, index: number, round: number): Promise<ReleaseFixture> {
     const { named } = this.#releases;
     if (round !== this.#releases.round) named.clear();
@@ -215,9 +215,12 @@ export class Fleet implements AsyncDisposable {
     return release;
   }
 
-  /** `number` counts phases by hand from 0. `note`: description for people. `only`: robots that take part. */
+  /**
+   * Runs a phase that a user started. `number`: counts such phases from 0. `note`: text for people. `only`: robots that
+   * take part.
+   */
   async runByHand(phase: Phase, number: number, note: string, only?: number[]): Promise<PhaseReport> {
-    // A new index, so that the phase does not draw the same robots as a phase of the scenario.
+    // Uses an index beyond the scenario, because phases with equal indices draw the same robots.
     const index = this.options.scenario.phases.length + number;
     const release = phase.do === 'rollout' ? await this.createRelease(`by hand ${number + 1}`) : undefined;
     const epoch = monotonicMs() + leadMs(phase, this.robots);
@@ -232,7 +235,7 @@ export class Fleet implements AsyncDisposable {
     );
   }
 
-  /** Resolves with the indices of the new robots. A shard cannot grow, because other shards own the next indices. */
+  /** Adds robots; resolves with their indices. Not for a shard, because other shards own the next indices. */
   async grow(count: number): Promise<number[]> {
     const first = this.robots;
     const more = Array.from({ length: count }, (_, number) => first + number);
@@ -241,7 +244,7 @@ export class Fleet implements AsyncDisposable {
     return more;
   }
 
-  /** Uses the release that preflight found if the platform cannot create releases. `content`: JSON text. */
+  /** Creates a release, or takes an existing release if the platform cannot create any. `content`: JSON text. */
   async createRelease(label: string, content?: string): Promise<ReleaseFixture> {
     if (this.#client === undefined) throw new Error('a fleet without a platform cannot roll out');
     const { releaseId, plain, staged } = this.options.offer ?? {};
@@ -272,7 +275,7 @@ export class Fleet implements AsyncDisposable {
     return this.record.measured(snapshot);
   }
 
-  /** Removes the fleet's folder, or only its sockets with `keep`. Idempotent. */
+  /** Stops the fleet and removes its folder, or only the sockets with the option `keep`. Idempotent. */
   stop(how: StopMode = 'orderly'): Promise<void> {
     this.#stopping ??= this.#stop(how);
     return this.#stopping;
@@ -285,7 +288,7 @@ export class Fleet implements AsyncDisposable {
   async #stop(how: StopMode): Promise<void> {
     clearInterval(this.#clock);
     const results = await Promise.allSettled([this.#hosts.stop(how), this.#client?.close()]);
-    // Synchronous, because asynchronous removal of a hundred thousand files takes several times as long.
+    // Removes files synchronously, because asynchronous removal of 100,000 files takes several times as long.
     const gone = this.options.keep === true ? join(this.dir, 's') : this.dir;
     rmSync(gone, { recursive: true, force: true, maxRetries: 3 });
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));

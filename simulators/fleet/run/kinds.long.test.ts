@@ -19,7 +19,7 @@ ${classes}`);
       'rollout.attempts{class=arm,phase=2-rollout}': 9,
       'rollout.attempts{class=arm,phase=3-rollout}': 9,
       'rollout.attempts{class=cart,phase=3-rollout}': 3,
-      // The second roll-out also sends an event for the removed deployment.
+      // Each robot of class `arm` sends three events: deployed, and then removed and deployed.
       'sse.events': 2 * 9 * 3 + 3,
     });
     expect(counters['rollout.attempts{class=cart,phase=2-rollout}']).toBeUndefined();
@@ -41,7 +41,7 @@ ${classes}`);
     await runAll(fleet);
     const { counters, metrics } = await fleet.measured();
     expect(counters).toMatchObject({ 'rollout.attempts': 12, 'rollout.missed': 0 });
-    // Robots that poll report nothing.
+    // Counts reports of six robots, because polling robots report nothing.
     expect(metrics['rollout.report.ms']?.count).toBe(6);
   });
 

@@ -31,7 +31,7 @@ import type { Measured } from './record.ts';
 type FleetFacts = Pick<Fleet, 'robots' | 'record' | 'robotName'>;
 
 export interface RunFacts {
-  /** ISO 8601. */
+  /** Start of the run, in ISO 8601. */
   startedAt: string;
   workers: number;
   interrupted?: boolean;
@@ -145,7 +145,7 @@ function notesOn(
   ].filter((note) => note !== false);
 }
 
-/** Tries every file, then throws OutputError with all failures. */
+/** Writes all files of a result, then throws OutputError with all failures. */
 export function writeOutputs(out: string, result: FleetResult): void {
   const problems: string[] = [];
   const files = [() => writeResult(out, result), () => writeFileIn(out, REPORT_FILE, reportHtml(result))];
@@ -162,7 +162,7 @@ export function writeOutputs(out: string, result: FleetResult): void {
 
 const ROLLOUTS_FILE = 'rollouts.jsonl';
 const OLDER_ROLLOUTS_FILE = 'rollouts.1.jsonl';
-/** Number of bytes after which a new file begins: 64 MiB, some 200,000 rows. */
+/** Number of bytes of roll-out rows after which a new file begins: 64 MiB, some 200,000 rows. */
 const MOST_ROW_BYTES = 2 ** 26;
 
 export class Outputs implements Disposable {
@@ -173,7 +173,7 @@ export class Outputs implements Disposable {
   #signing: NodeJS.Timeout | undefined;
   sign: () => void = () => {};
 
-  /** Removes the result of an earlier run. Throws PreflightError for an unwritable folder. */
+  /** Removes the result of an earlier run. Throws PreflightError for a folder that is not writable. */
   constructor(out: string) {
     this.#out = out;
     try {
@@ -192,7 +192,7 @@ export class Outputs implements Disposable {
       try {
         writeAlive(this.#out, { shard, beat, phase: phase() });
       } catch (error) {
-        // A full disk must not end the run.
+        // Ignores a failed write, because a full disk must not end the run.
         if (!(error instanceof OutputError)) throw error;
       }
     };
@@ -200,7 +200,7 @@ export class Outputs implements Disposable {
     this.#signing = setInterval(this.sign, 2000);
   }
 
-  /** After a failed write, drops all later rows, so that the run goes on. */
+  /** Appends rows of roll-outs; after a failed write, drops all later rows, so that the run goes on. */
   addRollouts(rows: readonly RolloutRow[]): void {
     if (rows.length === 0 || this.#rowsProblem !== undefined) return;
     const text = Buffer.from(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);

@@ -1,4 +1,4 @@
-/** Options of a fleet, and of its run of a scenario. */
+/** Options of a fleet, and options of a run. */
 
 import type { Output } from '../../../harness/common/terminal.ts';
 import type { HostConfig, StateChanges } from '../host/host.ts';
@@ -13,7 +13,7 @@ type OfHosts = Pick<
   'robots' | 'scenario' | 'seed' | 'connections' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
 >;
 
-/** Judge of the platform's answers; the caller passes it in, because a fleet knows no requirements. */
+/** Judge of the platform's answers, which the caller provides, because a fleet does not know the requirements. */
 export interface AnswerJudge extends AsyncDisposable {
   readonly ready: Promise<void>;
   take(told: AnswersTold): void;
@@ -27,9 +27,9 @@ interface CommonOptions extends OfHosts {
   /** Folder for the robots' files. Default: `/dev/shm` if the files fit, else `tmpdir()`. */
   dir?: string;
   namePrefix?: string;
-  /** Milliseconds of silence after which a worker is lost. Default 60 000. */
+  /** Milliseconds without a message after which a worker counts as lost. Default 60,000. */
   silentMs?: number;
-  /** Maximum milliseconds for a set-up call with all its attempts. Default 60 000. */
+  /** Maximum number of milliseconds for a set-up request and its retries. Default 60,000. */
   setUpMs?: number;
 }
 
@@ -44,13 +44,13 @@ export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform'
 export interface RunIdentity {
   /** Unique for each run; all shards of a run have the same id. */
   runId: string;
-  /** Job of this shard, e.g. the uid of a Kubernetes Job; only the same job may repeat the shard. */
+  /** Id of the job that runs the shard, e.g. of a Kubernetes Job; only the same job may repeat the shard. */
   jobId?: string;
   startWithinMs: number;
 }
 
 export interface SoakOptions {
-  /** Milliseconds after the ramps in which repeated phases may start. */
+  /** Milliseconds after the start of the robots, within which phases repeat. */
   forMs: number;
   everyMs: number;
 }
@@ -58,7 +58,7 @@ export interface SoakOptions {
 export interface RunOptions extends CommonOptions {
   identity?: RunIdentity;
   platform: PlatformAddress | 'embedded' | undefined;
-  /** Device ids of robots with the uplinks `polling` and `calls`. Default: devices listed by the platform. */
+  /** Ids of devices for robots with the uplinks `polling` and `calls`. Default: devices that the platform lists. */
   devices?: readonly string[];
   workers?: number;
   out: string;
@@ -71,7 +71,7 @@ export interface RunOptions extends CommonOptions {
   soak?: SoakOptions;
   screen: Output;
   version: string;
-  /** Called before any file is written, so that a full disk cannot lose the result. */
+  /** Called with the result before any file is written, so that a full disk cannot lose the result. */
   onResult?(result: FleetResult): void;
   signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** Figures of a run by second, joined from the ticks of its hosts. */
+/** Joins the reports of all hosts into figures of the run for each second. */
 
 import type { Histogram } from 'hdr-histogram-js';
 import type { HostTick } from '../host/host.ts';
@@ -40,7 +40,7 @@ export class Progress {
     this.#fresh.push({ host, tick });
     for (const [key, text] of Object.entries(tick.interval.histograms)) {
       const times = decode(text);
-      // A duration of a phase or class also counts for the whole run.
+      // Counts a duration of a class or phase for the whole run, too.
       for (const name of new Set([key, unlabelled(key).name])) {
         addDurations(this.#whole, name, times);
         this.#summaries.delete(name);
@@ -54,7 +54,7 @@ export class Progress {
     this.#judged.set(host, (this.#judged.get(host) ?? 0) + 1);
   }
 
-  /** Call before the first tick of a run of days, to bound the memory of its series. */
+  /** Limits the memory of the time series in a run of days; call before the first tick. */
   limit(): void {
     this.#most = MOST_SECONDS;
     this.#series.most = MOST_SECONDS;
@@ -64,7 +64,7 @@ export class Progress {
     return combined([...this.#latest.values()].map(({ interval }) => interval.counters));
   }
 
-  /** `http.errors` counts failures that other counters contain too. */
+  /** Sums all errors except `http.errors`, whose failures other counters contain too. */
   get errors(): number {
     const kinds = Object.entries(this.counters).filter(([name]) => name.endsWith('.errors') && name !== 'http.errors');
     return kinds.reduce((sum, [, count]) => sum + count, 0);
@@ -88,7 +88,7 @@ export class Progress {
     return this.#whole.get(name);
   }
 
-  /** Ends a second at `atMs` milliseconds. Robots that no host reports count as waiting. */
+  /** Computes the figures of the second that ends at `atMs`; robots that no host reports count as waiting. */
   second(atMs: number, phase: string, wanted: number): Tick {
     const fresh = this.#fresh.splice(0);
     const latest = [...this.#latest.values()];
@@ -133,10 +133,10 @@ export class Progress {
   }
 }
 
-/** Maximum number of values in a series; after two hours, a value joins two seconds, then four. */
+/** Maximum number of values in a time series; in a longer run, a value covers two seconds, then four. */
 const MOST_SECONDS = 7200;
 
-/** Bounded list: joins neighbours in pairs when full. `one` joins two values. */
+/** List of limited length, which joins neighbours in pairs when full. `one` joins two values. */
 class Thinned<T> {
   readonly all: T[] = [];
   readonly #one: (first: T, second: T, counts: readonly [number, number]) => T;

@@ -1,4 +1,4 @@
-/** Tests the locks that keep a second fleet out of the folders of the first. */
+/** Tests the locks that keep a second fleet out of the folders of a running fleet. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ describe('a second fleet', () => {
       expect(() => lockFolders(local(second))).toThrow(
         new RegExp(`^--${option}: .*/${option} is in use by another fleet \\(process ${process.pid}\\)`),
       );
-      // A refused fleet releases the folders that it had locked.
+      // Locks the other folders, because the refused fleet must have released its locks.
       using __ = lockFolders(local(other));
     }
     using _ = lockFolders(local(second));

@@ -1,4 +1,4 @@
-/** Preconditions of a run: its folders, its metrics port, and the platform. */
+/** Prepares and checks what a run needs: folders, metrics port, and platform. */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -22,7 +22,7 @@ export class UnreachableError extends Error {
   override name = 'UnreachableError';
 }
 
-/** Throws PreflightError for an unwritable folder, after removing the folders that it created. */
+/** Creates the folders of a run; if a folder is not writable, removes the new folders and throws PreflightError. */
 export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | 'stateDir' | 'out'>): void {
   const created: string[] = [];
   for (const [option, folder] of Object.entries(defined({ dir, state: stateDir, out }))) {
@@ -32,7 +32,7 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
           mkdirSync(missing);
           created.unshift(missing);
         } catch (error) {
-          // Another fleet may have created a shared folder at the same time.
+          // Ignores an existing folder, which another fleet may have created at the same time.
           if (codeOf(error) !== 'EEXIST') throw error;
         }
       }
@@ -44,19 +44,19 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
   }
 }
 
-/** Replaces a recursive `mkdir`, which never returns where the system forbids new folders, e.g. in /proc. */
+/** Returns the missing folders of a path; a recursive `mkdir` would never return in e.g. /proc. */
 function missingFolders(folder: string): string[] {
   return existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 }
 
-/** Tries the platform's routes before minutes of key generation. Rejects with PreflightError or UnreachableError. */
+/** Tries the platform's routes before keys are generated. Rejects with PreflightError or UnreachableError. */
 export async function surveyed(options: RunOptions, address: PlatformAddress): Promise<Survey> {
   const { scenario, robots, shard, devices, screen, signal } = options;
   const { namePrefix = 'robot' } = options;
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
   try {
     const members = membersOf(robots, shard);
-    // Only polling robots need an existing device.
+    // Tries the platform with a polling robot if possible, because only polling robots need an existing device.
     const first = members.find((robot) => uplinkOf(scenario, robot) === 'polling') ?? members[0] ?? 0;
     const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, devices, signal });
     for (const note of survey.notes) screen.write(`preflight: ${note}\n`);
@@ -69,7 +69,7 @@ export async function surveyed(options: RunOptions, address: PlatformAddress): P
   }
 }
 
-/** Serves Prometheus metrics until `stack` is disposed of. Rejects with PreflightError for an unusable port. */
+/** Serves Prometheus metrics until `stack` is disposed. Rejects with PreflightError for an unusable port. */
 export async function publishFigures(
   options: RunOptions,
   stack: AsyncDisposableStack,
@@ -96,7 +96,7 @@ export async function publishFigures(
   screen.write(`metrics: http://${host}:${served.port}/metrics\n`);
 }
 
-/** Keeps a second fleet out of the `out` folder and away from the keys of the same robots. Throws PreflightError. */
+/** Locks the output folder and the robots' keys against a second fleet. Throws PreflightError. */
 export function lockFolders({
   out,
   stateDir,
@@ -104,7 +104,7 @@ export function lockFolders({
   shard,
   namePrefix = 'robot',
 }: Pick<RunOptions, 'out' | 'stateDir' | 'scenario' | 'shard' | 'namePrefix'>): Disposable {
-  // Node 22 has no DisposableStack.
+  // Collects the locks in an array, because Node 22 has no DisposableStack.
   const held: Lock[] = [];
   const release = (): void => {
     for (const lock of held.splice(0).toReversed()) lock.release();
@@ -125,7 +125,7 @@ function lockKeys(held: Lock[], dir: string, prefix: string, shard: Shard | unde
   held.push(lockDirectory(dir, `lock-${prefix}-${index}-of-${count}`));
   for (const name of readdirSync(dir)) {
     const [, other, shards] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
-    // Shards of the same count have different robots; a lock that can be acquired belongs to a dead process.
+    // Fails if a fleet with another number of shards runs, because such shards share robots with this shard.
     if (other === prefix && Number(shards) !== count) lockDirectory(dir, name).release();
   }
 }

@@ -1,4 +1,4 @@
-/** Record of a fleet so far: phases, measurements and failures. */
+/** Record of a running fleet: phases, measurements and failures. */
 
 import { availableParallelism } from 'node:os';
 import { defined } from '../../../harness/common/defined.ts';
@@ -21,7 +21,7 @@ import { Progress } from './progress.ts';
 
 export interface PhaseReport extends PhaseOutcome {
   do: Phase['do'];
-  /** Milliseconds since the fleet was created. */
+  /** Start of the phase, in milliseconds since the fleet was created. */
   startedMs: number;
   durationMs: number;
   roundMs: number;
@@ -29,7 +29,7 @@ export interface PhaseReport extends PhaseOutcome {
   withinMs?: number;
   note?: string;
   interrupted?: boolean;
-  /** Number of passes, if more than one; counts and durations cover all passes. */
+  /** Number of passes through the phase, if more than one; counts and durations cover all passes. */
   rounds?: number;
 }
 
@@ -64,7 +64,7 @@ export class FleetRecord {
   phase: string = STARTING;
   /** Start of the first phase, ISO 8601. */
   phasesAt: string | undefined;
-  /** Start of the first phase, milliseconds since the fleet was created. */
+  /** Start of the first phase, in milliseconds since the fleet was created. */
   phasesBeginMs: number | undefined;
   readonly #disturbances = new Map<DisturbanceKind, string>();
   readonly #began = monotonicMs();
@@ -73,7 +73,7 @@ export class FleetRecord {
   rates: Evidence['rates'];
   #snapshot: Snapshot | undefined;
   isUp = false;
-  /** Missed roll-outs of earlier passes, because `phases` keeps only the last pass. */
+  /** Missed roll-outs of earlier passes, because `phases` keeps only the roll-outs of the last pass. */
   #past: FleetResult['rollouts']['missed'] = [];
 
   get elapsedMs(): number {
@@ -88,10 +88,10 @@ export class FleetRecord {
     return this.#running === undefined ? 0 : Math.max(0, monotonicMs() - this.#running.epoch);
   }
 
-  /** Start of the running phase, milliseconds since the fleet was created. */
+  /** Start of the running phase, in milliseconds since the fleet was created. */
   phaseStartedMs: number | undefined;
 
-  /** Index in the scenario of the running phase; between phases, of the next phase. */
+  /** Index of the running phase in the scenario; between two phases, index of the next phase. */
   get place(): number {
     return this.phaseStartedMs === undefined ? this.phases.length : (this.#running?.index ?? 0);
   }
@@ -104,7 +104,7 @@ export class FleetRecord {
   interruptPhase(outcomes: readonly PhaseOutcome[]): void {
     if (this.#running === undefined || this.phaseStartedMs === undefined) return;
     const running = this.#running;
-    // Sets 0, because the reasons of the incomplete result count the robots that never started.
+    // Sets `notStarted` to 0, because the result of an interrupted run reports robots that are not online anyway.
     const known = outcomes.map((outcome) => ({ ...outcome, notStarted: 0 }));
     this.#add({ ...this.#report(running, known), interrupted: true }, running.index);
     this.phaseStartedMs = undefined;
@@ -124,7 +124,7 @@ export class FleetRecord {
     return report;
   }
 
-  /** Merges the passes of a phase, so that memory does not grow with the length of a run. */
+  /** Adds the report of a phase; merges repeated passes, so that the memory does not grow in a long run. */
   #add(report: PhaseReport, index: number): void {
     const before = this.phases[index];
     this.phases[before === undefined ? this.phases.length : index] = report;
@@ -212,13 +212,13 @@ export class FleetRecord {
     return this.progress.second(this.elapsedMs, this.phase, robots);
   }
 
-  /** Without a living host, uses the last snapshot and the counters of the last second. */
+  /** Returns the figures of the run; if no host is alive, the last known figures. */
   measured(snapshot: Snapshot = { histograms: {}, ...this.#snapshot, counters: this.progress.counters }): Measured {
     this.#snapshot = snapshot;
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);
     const { verdict, reasons } = this.#graded(metrics, counters);
-    // Phases by hand come last, so that the index of a phase is its number.
+    // Puts phases that a user started last, so that all other phases keep their index in the scenario.
     const phases = [...this.#soFar, ...this.byHand].map((phase) =>
       defined({
         do: phase.do,

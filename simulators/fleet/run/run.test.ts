@@ -42,7 +42,7 @@ it('is incomplete, not failed, by what was not measured: a threshold, or a gate'
   const unmeasured = await runFleet(optionsWith({ thresholds: ['start.ms.count==2', 'ping.ms.p99<1s'] }));
   expect(unmeasured).toMatchObject({ outcome: 'INCOMPLETE', complete: true });
   const both = await runFleet(optionsWith({ thresholds: ['start.ms.count==3', 'ping.ms.p99<1s'] }));
-  // On a busy machine the load generator may be invalid, so that no threshold counts.
+  // On a busy machine, the verdict on the load generator may be `invalid`, which ignores thresholds.
   expect(both).toMatchObject({ outcome: both.verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED' });
   const gated = "uplink: none\nphases: [{ do: ramp, over: 0s, gate: ['rollout.ms.p99<5s'] }]\n";
   expect(await runFleet(runOptionsIn(folder(), gated))).toMatchObject({ outcome: 'INCOMPLETE', complete: false });
@@ -63,7 +63,7 @@ it('rejects when it is interrupted while it reaches the platform', async () => {
 it('leaves no clock of a fleet that is stopped while it is prepared', async () => {
   const [set, clear] = [vi.spyOn(globalThis, 'setInterval'), vi.spyOn(globalThis, 'clearInterval')];
   onTestFinished(() => void vi.restoreAllMocks());
-  // Each pass stops the fleet at a different moment of `prepare`.
+  // Stops the fleet at a different moment of `prepare` in each pass.
   for (let turns = 0; turns < 12; turns += 1) {
     const fleet = new Fleet({ ...optionsWith({ dir: folder() }), platform: undefined, workers: 0 });
     const preparing = fleet.prepare();

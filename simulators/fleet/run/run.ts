@@ -1,4 +1,4 @@
-/** Runs a scenario from preflight to result, for `muster fleet`. */
+/** Runs a scenario for `muster fleet`, from the first checks to the result. */
 
 import process from 'node:process';
 import { defined } from '../../../harness/common/defined.ts';
@@ -77,9 +77,9 @@ function resultSoFar(
 }
 
 /**
- * Resolves with the result, also written to `out`; an interrupt makes the result incomplete. Rejects with
- * PreflightError or UnreachableError if the run cannot begin, with the signal's reason for an early interrupt, and with
- * OutputError if the result cannot be written.
+ * Runs a scenario, writes the result to `out`, and resolves with the result, which is incomplete after an interrupt.
+ * Rejects with PreflightError or UnreachableError if the run cannot begin, with OutputError for an unwritable result,
+ * or with the signal's reason.
  */
 export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const end = new EarlyEnd(given);
@@ -138,7 +138,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const result = await resultAtEnd(run, measured, interrupted);
   options.onResult?.(result);
   shown?.end(result);
-  // Stops the robots first, because their files may fill the disk.
+  // Stops the robots before the result is written, because the robots' files may fill the disk.
   await stop().finally(() => outputs.finish(result));
   await soak?.end();
   return result;
@@ -150,7 +150,7 @@ async function resultAtEnd(run: Run, measured: Measured | undefined, interrupted
   if (soak === undefined) {
     for (const phase of record.phases)
       if (phase.interrupted === true) outputs.addRollouts(phase.rollouts.filter(({ total_ms }) => total_ms !== null));
-    // Missed roll-outs come last, because their events may arrive late.
+    // Writes missed roll-outs at the end of the run, because their events may still arrive until then.
     outputs.addRollouts(record.missedRows());
   }
   if (measured === undefined) await judge?.settle();
@@ -163,7 +163,7 @@ async function openConsole(options: RunOptions, onEnd: () => void): Promise<Flee
   return new FleetConsole({ ...options, onEnd, onServed: (url) => void options.screen.write(`ui: ${url}\n`) });
 }
 
-/** Throws PreflightError for a machine that is too small. */
+/** Estimates what the fleet needs; throws PreflightError if the machine is too small. */
 function checkMachine(options: RunOptions) {
   const { scenario, robots, shard, dir, workers: wanted, platform, screen, force } = options;
   const members = membersOf(robots, shard).length;
@@ -209,13 +209,13 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   await beginTogether(options, fleet, outputs);
   const once = options.scenario.phases.map((phase, index) => ({ phase, index, round: 0 }));
   for (const { phase, ...turn } of soak?.turns() ?? once) {
-    // A pause waits until the ramp has ended, so that the page has robots to show.
+    // Ignores a pause until the robots run, so that the page has robots to show.
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
     const carried = () => (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase, turn)) : fleet.run(phase, turn));
     const report = await (soak?.patiently(carried) ?? carried());
-    // After an interrupt, the record contains an earlier report of the phase.
+    // Ends after an interrupt, whose own report of the phase is in the record.
     if (!fleet.record.phases.includes(report)) return;
-    // The record keeps only the last pass of a soak, so all rows are written now.
+    // Writes missed roll-outs of a soak now, because the record keeps only the last pass.
     outputs.addRollouts(
       soak === undefined ? report.rollouts.filter(({ total_ms }) => total_ms !== null) : report.rollouts,
     );
@@ -235,7 +235,7 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   costs.end();
 }
 
-/** Waits for the other shards of the run. Rejects with StartTimeout. */
+/** Waits until all shards of the run are ready. Rejects with StartTimeout. */
 async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Outputs): Promise<void> {
   const { shard, identity, out, screen, signal } = options;
   const alone = judgedAlone(options);
@@ -251,8 +251,8 @@ async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Ou
 }
 
 /**
- * An interrupt resolves with the measurements so far. Failures of a platform, worker or shard end the run with a
- * result; any other error rejects.
+ * Runs `work`; an interrupt resolves with the measurements so far. A failure of platform, workers or shards still gives
+ * a result; any other error rejects.
  */
 async function interruptible(
   signal: AbortSignal,

@@ -30,18 +30,16 @@ import { writeOutputs } from './outputs.ts';
 import type { RunIdentity } from './plan.ts';
 import { PreflightError } from './ready.ts';
 
-/** Milliseconds between looks at the folders; starts of shards may differ by this time. */
+/** Milliseconds between two checks whether the other shards are ready. */
 const LOOK_MS = 250;
-/** Milliseconds of silence after which a shard is no longer awaited. */
+/** Milliseconds without a sign of life after which no shard waits for the silent shard. */
 const SILENT_MS = 30_000;
 
 export class StartTimeout extends Error {
   override name = 'StartTimeout';
 }
 
-/**
- * Notes about an earlier attempt. Throws PreflightError for a result of another job, because a run id must be unique.
- */
+/** Returns notes about an earlier attempt of the shard. Throws PreflightError if another job has left a result. */
 export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdentity): string[] {
   const result = join(out, RESULT_FILE);
   if (existsSync(result) && (jobId === undefined || readResult(result).job_id !== jobId)) {
@@ -56,7 +54,7 @@ export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdent
   ];
 }
 
-/** Resolves when all other shards are ready, ended or silent. Rejects with StartTimeout or the signal's reason. */
+/** Waits until all other shards are ready, ended or silent. Rejects with StartTimeout or the signal's reason. */
 export async function othersReady(
   out: string,
   { index, count }: Shard,
@@ -93,14 +91,17 @@ interface MergeShardsOptions {
   expect?: number | undefined;
   watch?: Pick<WatchOptions, 'expect' | 'deadAfterMs' | 'timeoutMs' | 'signal' | 'onProgress'> | undefined;
   thresholds: readonly string[];
-  /** Folder of the merged result. Default: first of `dirs`, or `apart` if a shard uses that folder. */
+  /** Folder of the merged result. Default: first of `dirs`, or `apart` if a shard uses the first folder. */
   out?: string | undefined;
   apart: string;
   runId?: string | undefined;
   onResult?(result: FleetResult): void;
 }
 
-/** Rejects with MergeError or ResultError for unsuitable shards, NoShardLeft without any result, and OutputError. */
+/**
+ * Merges the results of shards. Rejects with MergeError, ResultError or OutputError, or with NoShardLeft if no shard
+ * has a result.
+ */
 export async function mergeShards(options: MergeShardsOptions): Promise<{ result: FleetResult; out: string }> {
   const { expect, watch, thresholds, apart, runId } = options;
   const dirs = runId === undefined ? options.dirs : options.dirs.map((dir) => join(dir, runId));
@@ -112,18 +113,18 @@ export async function mergeShards(options: MergeShardsOptions): Promise<{ result
     watch === undefined ? leftByShards(dirs) : await watchShards({ ...watch, dirs, everyMs: 1000 });
   if (parts.length === 0) throw nothingIn(options, dirs, dead);
   const result = mergeResults(parts, defined({ dead, thresholds, expect }));
-  // A shard may have started to use the folder during the wait.
+  // Checks again, because a shard may have started to use the folder during the wait.
   folderApart(dirs, [out]);
   options.onResult?.(result);
   writeOutputs(out, result);
   return { result, out };
 }
 
-/** Throws MergeError before hours of waiting: for a merged run or an unwritable folder. */
+/** Throws MergeError before a long wait if the run was merged already or the folder is not writable. */
 function checkBeforeWait(out: string, runId: string | undefined): void {
   const file = join(out, RESULT_FILE);
   const earlier = runId !== undefined && existsSync(file) ? readResult(file) : undefined;
-  // An interrupted merge, e.g. on a drained node, may continue.
+  // Lets a merge go on if its earlier result is incomplete, e.g. after an interrupt.
   if (earlier?.run_id === runId && earlier?.complete === true) {
     throw new MergeError(
       `--run-id: the run ${runId} was merged already, in ${file}; accepted: the id of another run, or merge ` +
@@ -155,7 +156,7 @@ function nothingIn(
   return watch === undefined ? new MergeError(problem) : new NoShardLeft(problem);
 }
 
-/** The merged result must not overwrite the result of a shard. Throws MergeError. */
+/** Returns the first folder of `wanted` that no shard uses. Throws MergeError if shards use every folder. */
 function folderApart(dirs: readonly string[], wanted: readonly string[]): string {
   const { parts, alive, failed } = findShards(dirs);
   const shards = new Set([...parts, ...alive, ...failed].map(({ name }) => canonical(name)));

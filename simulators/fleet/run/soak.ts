@@ -1,4 +1,4 @@
-/** Runs a scenario for hours or days: pass after pass, with interim reports. */
+/** Repeats the phases of a scenario for hours or days, and writes interim reports. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { scheduleMs } from '../schedule/schedule.ts';
 import type { RunOptions, SoakOptions } from './plan.ts';
 import { PreflightError } from './ready.ts';
 
-/** Removed at the end of the run. */
+/** File of the report during a run; removed at the end of the run. */
 const INTERIM_REPORT = 'interim.html';
 
 type Given = Pick<RunOptions, 'out' | 'scenario' | 'platform' | 'screen' | 'signal'> & { soak: SoakOptions };
@@ -25,16 +25,15 @@ export class Soak {
   #reportedAt = performance.now();
   #reporting: Promise<void> | undefined;
 
-  /** Throws PreflightError for a scenario without repeatable phases. */
+  /** Throws PreflightError if a pass takes less than a second, because such passes would repeat endlessly. */
   constructor(given: Given) {
     const repeated = given.scenario.phases.filter(isRepeated);
-    // Passes without duration would repeat endlessly.
     if (repeated.reduce((sum, phase) => sum + scheduleMs(phase), 0) < 1000)
       throw new PreflightError('--for: the scenario has nothing to repeat; accepted: one whose phases take a second');
     this.#given = given;
   }
 
-  /** Ramps first, then passes of all other phases until the time is over, then stops. */
+  /** Yields phases `ramp` first, then all other phases again and again until the time is over, then phases `stop`. */
   *turns(): Generator<{ phase: Phase; index: number; round: number }> {
     const turns = this.#given.scenario.phases.map((phase, index) => ({ phase, index }));
     for (const turn of turns) if (turn.phase.do === 'ramp') yield { ...turn, round: 0 };
@@ -55,7 +54,7 @@ export class Soak {
     return Math.max(0, this.#given.soak.forMs - this.#ranMs);
   }
 
-  /** Retries while the platform is away; rejects with any other failure. */
+  /** Repeats `work` while the platform fails, until the time is over; rejects with any other error. */
   async patiently<T>(work: () => Promise<T>): Promise<T> {
     const { signal, screen, platform } = this.#given;
     const since = new Date().toISOString();

@@ -16,7 +16,7 @@ const optionsWith = (phases: string, change: Partial<RunOptions>): RunOptions =>
 const written = (): FleetResult => JSON.parse(readFileSync(folder('out', 'result.json'), 'utf8')) as FleetResult;
 
 describe('a platform that throttles', () => {
-  /** Proxy before a platform: answers with the status of `answer`, or forwards the request if undefined. */
+  /** Starts a proxy of a platform, which answers with the status that `answer` returns, or forwards the request. */
   async function inFrontOf(answer: (path: string) => number | undefined, retryAfterS = 0) {
     const platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
     const { url, agentUrl, mqttUrl, apiKey } = platform;
@@ -76,7 +76,7 @@ describe('a platform that throttles', () => {
     const answer = (path: string): number | undefined => {
       if (!path.includes(wanted)) return undefined;
       asked += 1;
-      // The first request comes from preflight, which does not wait.
+      // Waits for the second request, because preflight sends the first request and does not wait.
       if (asked > 1) refused.resolve();
       return 429;
     };

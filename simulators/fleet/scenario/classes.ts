@@ -2,20 +2,20 @@
 import { LARGEST_FLEET, type RobotClass, type Scenario, shareOf } from './scenario.ts';
 import { subscribersOf, type UplinkKind } from './uplinks.ts';
 
-/** Minimum number of events that a robot's log keeps, unless the class of the robot sets a number. */
+/** Minimum number of events that a robot's log keeps, unless the robot's class sets another number. */
 export const USUAL_RETAIN = 200;
 
 interface Classed {
   classes?: Scenario['classes'] | undefined;
 }
 
-/** Depends only on index and shares, so that all fleets, shards and workers agree. */
+/** Returns the class of a robot, computed from index and shares alone, so that all shards and workers agree. */
 export function classOf({ classes }: Classed, robot: number): string | undefined {
   if (classes === undefined) return undefined;
-  // Multiples of the golden ratio spread each class evenly over all ranges of robots.
+  // Spreads each class evenly over the indices of robots, by multiples of the golden ratio.
   const at = (robot * ((Math.sqrt(5) - 1) / 2)) % 1;
   const all = boundsOf(classes);
-  // Shares may add up to slightly less than 1.
+  // Falls back to the last class, because the shares may add up to slightly less than 1.
   return (all.find(({ below }) => at < below) ?? all.at(-1))?.name;
 }
 

@@ -22,7 +22,7 @@ interface Mistake {
   message: string;
 }
 
-/** The message has a line for each mistake, `file:line:column: …`. */
+/** Reports the mistakes of a scenario file; the message has a line `file:line:column: …` for each mistake. */
 export class ScenarioError extends Error {
   override name = 'ScenarioError';
 }
@@ -39,7 +39,7 @@ const within = (property: Property | undefined, key: string | number): Property 
     ? property?.items
     : (property?.properties?.[key] ?? Object.values(property?.patternProperties ?? {})[0]);
 
-/** Throws ScenarioError. `file`: name in messages. */
+/** Parses a scenario; throws ScenarioError. `file`: file name in messages. */
 export function parseScenario(text: string, file: string): Scenario {
   const { value, document, lines } = parsed(text, file);
   const at = (offset: number): string => {
@@ -100,7 +100,7 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
   const wrong = shape
     .problems(value)
     .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
-    // `mistakesIn` reports a phase without `do`, with the accepted kinds.
+    // Drops the problem of a phase without `do`, which `mistakesIn` reports with the accepted kinds.
     .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
     .filter((problem) => !unknown.some(({ path }) => `/${path.slice(base.length).join('/')}` === problem.path))
     .map((problem) => {
@@ -146,7 +146,7 @@ function acceptedOf(given: unknown, known: readonly string[]): string {
 const kindOf = (phase: unknown): PhaseKind | undefined =>
   isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
 
-/** Mistakes that the schema cannot express; fields may have any type. */
+/** Returns mistakes that the schema cannot express; here, a field may have any type. */
 function contradictions(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const classMistakes = [...shareMistakes(scenario), ...uplinkMistakes(scenario)];
   return [...classMistakes, ...phaseMistakes(scenario, phases), ...conditionMistakes(scenario, phases)];
@@ -190,7 +190,7 @@ function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
   const shares = Object.values(classes).map((own) => (isMap(own) ? own['share'] : undefined));
   if (!shares.every((own) => typeof own === 'string' && new RegExp(SHARE_FORM).test(own))) return [];
   const sum = shares.reduce<number>((total, own) => total + shareOf(String(own)), 0);
-  // Shares with few digits, such as 33.3%, do not add up to exactly 1.
+  // Tolerates rounded shares, such as 33.3%, which do not add up to exactly 1.
   if (Math.abs(sum - 1) < 0.0005) return [];
   const percent = Number((100 * sum).toFixed(2));
   return [{ path: ['classes'], message: `the shares of the classes add up to ${percent}%, not to 100%` }];

@@ -1,5 +1,5 @@
 /**
- * Schema of scenario files. After a change, run the file, then `npx biome check --write fixtures`: updates
+ * Schema of scenario files. After a change, run this file and then `npx biome check --write fixtures`, to update
  * `fixtures/scenarios/scenario.schema.json`.
  */
 
@@ -19,14 +19,14 @@ const SHARE_WORDS = 'a percentage, 0% to 100%';
 const SOME_FORM = SHARE_FORM.replace('\\d{1,2}', '(?!0+(\\.0+)?%)\\d{1,2}');
 const SOME_WORDS = 'a percentage of the fleet, more than 0% up to 100%; at least one robot takes part';
 
-/** Events per second. Throws RangeError with the accepted form. */
+/** Parses a rate, e.g. `300/m`, into events per second. Throws RangeError. */
 export function ratePerSecond(text: string): number {
   if (!new RegExp(RATE_FORM).test(text)) throw new RangeError(`'${text}' is not a rate: ${RATE_WORDS}`);
   const [number, unit] = text.split('/');
   return Number(number) / (durationMs(`1${unit}`) / 1000);
 }
 
-/** Fraction from 0 to 1. Throws RangeError with the accepted form. */
+/** Parses a percentage, e.g. `25%`, into a number from 0 to 1. Throws RangeError. */
 export function shareOf(text: string): number {
   if (!new RegExp(SHARE_FORM).test(text)) throw new RangeError(`'${text}' is not a share: ${SHARE_WORDS}`);
   return Number(text.slice(0, -1)) / 100;
@@ -99,7 +99,7 @@ const phase = <const K extends string, T extends TProperties>(kind: K, fields: T
     ),
   );
 
-/** A shape for each kind, so that messages name only fields of that kind. */
+/** Shape of each kind of phase, so that error messages name only fields of the kind. */
 export const phaseShapes = {
   ramp: phase('ramp', { over: duration('Time over which the robots start, evenly') }),
   hold: phase('hold', { class: ofClass, for: duration('Time for which the fleet stays as it is') }),

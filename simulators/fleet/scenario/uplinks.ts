@@ -1,9 +1,9 @@
-/** Uplinks from robots to a platform, kinds of traffic, and the phases that suit an uplink. */
+/** Kinds of uplinks from robots to a platform, kinds of traffic, and the phases that suit each uplink. */
 
 export const UPLINKS = ['agent', 'polling', 'calls', 'none'] as const;
 /**
- * `agent`: published agent protocol. `polling`: public Platform API. `calls`: robots stand for existing devices and are
- * idle.
+ * `agent`: robots use the agent protocol. `polling`: robots use the Platform API. `calls`: robots stand for existing
+ * devices and are idle.
  */
 export type UplinkKind = (typeof UPLINKS)[number];
 
@@ -36,7 +36,7 @@ export function unsuited(
   return `this '${kind}' phase needs an uplink, but uplink is none${enough}`;
 }
 
-/** Default 1; 0 for `calls`, whose robots publish no events. */
+/** Returns the number of clients that read each robot's events: by default 1, or 0 for the uplink `calls`. */
 export const subscribersOf = (scenario: { uplink?: UplinkKind; subscribers?: number }): number =>
   scenario.subscribers ?? (scenario.uplink === 'calls' ? 0 : 1);
 

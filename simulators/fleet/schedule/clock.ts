@@ -1,6 +1,6 @@
 /**
- * Shared clock, open-loop schedule and deadlines: actions start at their intended time, so that a slow generator cannot
- * hide behind a slow target (coordinated omission).
+ * Clock, schedule and deadlines: an action starts at its intended time, even if earlier actions are slow (no
+ * coordinated omission).
  */
 import { setImmediate } from 'node:timers/promises';
 
@@ -25,7 +25,7 @@ interface ScheduleOptions {
   now?(): number;
 }
 
-/** Maximum number of actions in one turn of the event loop, so that a late schedule still reads answers. */
+/** Maximum number of actions in one turn of the event loop, so that answers are read between actions. */
 const BATCH = 256;
 
 export async function runSchedule(options: ScheduleOptions): Promise<void> {
@@ -48,7 +48,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
   }
 }
 
-/** Takes a third of the time of `node:timers/promises`; every action waits once. */
+/** Replaces the timers of `node:timers/promises`, which take three times as long for each wait. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -63,7 +63,7 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
-/** Binary heap over typed arrays, so that tens of thousands of streams allocate nothing per action. */
+/** Queue of streams by the time of the next action: a binary heap, which allocates nothing for an action. */
 class DueQueue {
   readonly #streams: readonly Moments[];
   readonly #due: Float64Array;
@@ -124,7 +124,7 @@ class DueQueue {
   }
 }
 
-/** Waits that `end` cuts short; times in milliseconds of the shared clock. */
+/** Waits for given times, which all finish early when `end` is called; times in milliseconds of the shared clock. */
 export class Deadlines {
   readonly #open = new Set<() => void>();
   ended = false;
@@ -151,7 +151,7 @@ export class Deadlines {
     return { promise, finish };
   }
 
-  /** False if `work` is not done by `time`; true if `work` is done, or at the end of the run. */
+  /** Resolves with false if `work` is not done by `time`; with true if `work` is done or the run ends. */
   async reached(time: number, work: Promise<unknown>): Promise<boolean> {
     const wait = this.at(time);
     try {

@@ -1,6 +1,5 @@
 /**
- * Times of every robot's actions: a pure function of scenario, seed and robot index, so that any split over shards and
- * workers gives the same actions.
+ * Computes the times of every robot's actions from scenario, seed and index alone, so that shards and workers agree.
  */
 
 import { durationMs } from '../../../harness/common/durations.ts';
@@ -16,7 +15,7 @@ export interface ActionStream {
   robot: number;
   kind: ActionKind;
   moments: Moments;
-  /** All robots act at once, so lateness does not grade the generator. */
+  /** True if all robots act at once; the verdict on the load generator then ignores lateness. */
   burst: boolean;
   pages?: Random;
 }
@@ -28,7 +27,7 @@ export interface PlanOptions {
   phases?: readonly Phase[];
 }
 
-/** Milliseconds in which a phase starts actions; its last actions may take longer. */
+/** Returns the milliseconds in which a phase starts actions; the last actions may take longer. */
 export function scheduleMs(phase: Phase): number {
   switch (phase.do) {
     case 'hold':
@@ -89,7 +88,7 @@ function placesOf(
   return { robots: places.size, places };
 }
 
-/** Robots with a rank below `of` act, in the order of rank. */
+/** Order in which robots act in a phase; only robots with a rank below `of` act. */
 interface Turns {
   of: number;
   rankOf(robot: number): number;
@@ -123,7 +122,7 @@ function earlierStages(phases: readonly Phase[], index: number, phase: Phase): n
   return found;
 }
 
-/** All stages of a roll-out draw the same order, so that a larger share contains a smaller share. */
+/** Draws the order in which robots act; all phases with the same release draw the same order. */
 function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number, phase: Phase): Turns {
   const { places, robots } = placesOf(phase, whole, classes);
   const name =
@@ -136,7 +135,7 @@ function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number
     return place === undefined ? LAST : (rank[place] ?? LAST);
   };
   const share = (mainAction(phase)?.share ?? 0) * robots;
-  // A small share of a small fleet still has one robot.
+  // Selects at least one robot, even for a small share of a small fleet.
   return { of: share === 0 ? 0 : Math.max(1, Math.round(share)), rankOf };
 }
 
@@ -154,20 +153,20 @@ function mainAction(phase: Phase): { kind: ActionKind; share: number; overMs: nu
   }
 }
 
-/** Part `index`, from 1, of `count` parts of a fleet. */
+/** Part of a fleet: number `index`, counted from 1, of `count` parts. */
 export interface Shard {
   index: number;
   count: number;
 }
 
-/** Takes every `count`th robot, so that neighbours are on different shards. */
+/** Returns the robots of a part: every `count`th robot, so that neighbours are on different shards. */
 export function membersOf(robots: number, part: Shard = { index: 1, count: 1 }): number[] {
   const members: number[] = [];
   for (let robot = part.index - 1; robot < robots; robot += part.count) members.push(robot);
   return members;
 }
 
-/** Seeded shuffle, equal on every shard and worker. */
+/** Shuffles the robots by seed, so that every shard and worker gets the same order. */
 function ranks(robots: number, draw: Random): Uint32Array {
   const rank = Uint32Array.from({ length: robots }, (_, robot) => robot);
   for (let last = robots - 1; last > 0; last -= 1) {
@@ -185,7 +184,7 @@ interface Arriving {
   draw: Random;
 }
 
-/** `rate`: actions per second of the whole fleet. */
+/** Returns the times of one robot's actions. `rate`: actions per second of the whole fleet. */
 function atRate(part: Arriving & { rate: number; robots: number; durationMs: number }): Moments {
   const { rate, robots, rank, durationMs, arrivals, draw } = part;
   if (rate <= 0) return { next: () => undefined };

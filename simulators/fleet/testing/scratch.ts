@@ -16,7 +16,9 @@ export function useFolder(): (...names: string[]) => string {
   return (...names) => join(own.path, ...names);
 }
 
-/** Listens at a Unix socket, or a free port of 127.0.0.1, until the test ends. `sockets`: all connections. */
+/**
+ * Starts a server on a Unix socket, or on a free port of 127.0.0.1, until the test ends. `sockets`: all connections.
+ */
 export async function served(server: Server, path?: string) {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => void sockets.add(socket.on('error', () => {})));

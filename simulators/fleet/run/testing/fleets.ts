@@ -13,7 +13,7 @@ import type { FleetOptions, RunOptions } from '../plan.ts';
 interface TestFleets {
   readonly platform: SimulatedPlatform;
   readonly stateDir: string;
-  /** Fleet of 12 robots. `yaml`: phases after the ramp, and further fields of the scenario. */
+  /** Creates a fleet of 12 robots. `yaml`: phases after the ramp, and further fields of the scenario. */
   create(yaml: string, options?: Partial<FleetOptions>): Fleet;
 }
 
@@ -66,7 +66,10 @@ export async function runAll(fleet: Fleet): Promise<void> {
   await fleet.finish();
 }
 
-/** Two robots in this process; all files below `root`. `scenario`: YAML without the field `name`. */
+/**
+ * Returns options for two robots in this process, with all files below `root`. `scenario`: YAML without the field
+ * `name`.
+ */
 export const runOptionsIn = (root: string, scenario: string, change: Partial<RunOptions> = {}): RunOptions => ({
   scenario: parseScenario(`name: test\n${scenario}`, 'test.yaml'),
   robots: 2,
