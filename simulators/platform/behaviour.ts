@@ -1,4 +1,4 @@
-/** Decisions of the platform that the specification settles, as functions that a defect or a variant replaces. */
+/** Interface of the platform's decisions, which a planted defect or a variant can replace. */
 import type { Socket } from 'node:net';
 import type { DeploymentReport } from '../../harness/contract/agent.ts';
 import type {
@@ -40,7 +40,7 @@ export interface Answer {
 export type Resource = Record<string, unknown>;
 
 export interface PlatformBehaviour {
-  // Lists (specification section 8)
+  // Decisions on lists (section 8 of the specification).
   clampLimit(values: readonly string[]): number;
   clampOffset(values: readonly string[]): number;
   order(asked: readonly OrderTerm[]): readonly OrderTerm[];
@@ -55,8 +55,8 @@ export interface PlatformBehaviour {
   delayMs?(): number;
   connected?(socket: Socket): void;
 
-  // Keys and versions (sections 5 and 9)
-  /** Returns undefined to refuse the request. `found`: the key whose text equals `presented`. */
+  // Decisions on API keys and versions (sections 5 and 9 of the specification).
+  /** Returns the key of a request, or undefined to refuse the request. `found`: the key whose text is `presented`. */
   authenticate<K extends KeyFacts>(
     found: K | undefined,
     presented: string | undefined,
@@ -64,49 +64,47 @@ export interface PlatformBehaviour {
     operation: string,
   ): K | undefined;
   permits(key: KeyFacts, scope: string): boolean;
-  /** Returns undefined to refuse the request. */
+  /** Returns the API version of a request, or undefined to refuse the request. */
   version(header: string | undefined, operation: string): SupportedVersion | undefined;
   error(facts: ErrorFacts): Answer;
   createdStatus: number;
-  /** `strict` parses as the reference does, and throws PlatformError 400. */
+  /** Parses a request body. `strict`: the parser of the reference, which throws PlatformError 400. */
   readBody(bytes: Buffer, strict: (bytes: Buffer) => unknown): unknown;
   bodyProblems(operation: string, value: unknown, check: () => Problem[]): Problem[];
 
-  // Ping (sections 2.5, 4.2 and 8)
+  // Decisions on pings (sections 2.5, 4.2 and 8 of the specification).
   pingTimeout(asked: number): number | 'refuse';
   ping(messenger: DeviceMessenger, deviceId: string, timeoutNanos: number): ReturnType<DeviceMessenger['ping']>;
   pingAnswer(outcome: { code: 'success' | 'timeout'; round_trip_nanos?: number }, elapsedNanos: number): Answer;
 
-  // Deployments (sections 2.2, 3 and 9)
+  // Decisions on deployments (sections 2.2, 3 and 9 of the specification).
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
   /**
-   * Returns false for a request made for an outdated target (specification section 9, rule 3). `given`: `parent_id` of
-   * the request.
+   * Returns false if a request was made for an outdated target (section 9 of the specification, rule 3). `given`:
+   * `parent_id` of the request.
    */
   parentHolds(given: string | null | undefined, currentTarget: string | null, version: SupportedVersion): boolean;
   mayTarget(from: DeploymentTargetStatus, to: DeploymentTargetStatus): boolean;
   mayReport(from: DeploymentActivityStatus, to: DeploymentActivityStatus): boolean;
-  /** Activity of a deployment once its target is `archived`. */
+  /** Returns the new activity of a deployment whose target becomes `archived`. */
   retired(activity: DeploymentActivityStatus): DeploymentActivityStatus;
   deploysDrifted: boolean;
-  /**
-   * Moment at which staged deployments become `drifted`: the device gets a new target, or has deployed a deployment.
-   */
+  /** Event that makes staged deployments `drifted`: the device gets a new target, or has deployed a deployment. */
   driftsOn: 'target' | 'deployed';
   replaces: boolean;
   failureArchives: boolean;
   notifies: boolean;
-  /** Returns the part of an agent's report to apply; undefined ignores the report. */
+  /** Returns the report that the platform applies, or undefined to ignore an agent's report. */
   report(report: DeploymentReport): DeploymentReport | undefined;
 
-  // Config (section 9, rules 1 and 2)
+  // Decisions on config types, schemas and instances (section 9 of the specification, rules 1 and 2).
   slugPatch(version: SupportedVersion): 'apply' | 'refuse' | 'ignore';
-  /** `previous`: path in the newest schema of the same config type. */
+  /** Returns the default path of a config file. `previous`: path in the newest schema of the same config type. */
   defaultFilepath(facts: { derived: string; previous: string | undefined; version: SupportedVersion }): string;
   acceptsFormat(format: string, version: SupportedVersion): boolean;
   validatesContent: boolean;
 
-  /** Returns false if the move makes a cycle. `line`: the new parent and its ancestors. */
+  /** Returns false if moving the group makes a cycle. `line`: the new parent and its ancestors. */
   mayMoveGroup(group: string, line: readonly string[]): boolean;
   allowsDuplicates: boolean;
   servesForeignOperations: boolean;

@@ -1,4 +1,4 @@
-/** Checks schemas and contents of users within a time limit, because a slow schema blocks all other requests. */
+/** Checks schemas and contents from users within a time limit, because a slow check blocks all other requests. */
 
 import { createRequire } from 'node:module';
 import { createContext, Script } from 'node:vm';
@@ -15,17 +15,17 @@ type Validate = ((value: unknown) => unknown) & {
   $async?: boolean;
 };
 
-/** Caches compiled schemas by digest, because thousands of instances share a few schemas. */
+/** Compiled schemas by digest, because thousands of config instances share a few schemas. */
 const compiled = new Map<string, Validate>();
 const KEPT = 200;
 
 const LONGEST_REASON = 300;
 const LONGEST_CHECK_MS = 3_000;
 
-/** Throws PlatformError 400 unless the documents are one JSON Schema. */
+/** Throws PlatformError 400 unless the schema is exactly one valid JSON Schema. */
 export const checkSchema = (schema: SchemaText): void => inTime('documents', () => compiledOf(schema));
 
-/** Throws PlatformError 400 for content that its format cannot parse or its schema rejects. */
+/** Throws PlatformError 400 for content that does not match its format or its schema. */
 export function checkContent(content: InstanceContent, { language, digest, format, documents }: ConfigSchemaRow): void {
   inTime('content', () => {
     const value = parsedContent(content);
@@ -43,7 +43,7 @@ export function checkContent(content: InstanceContent, { language, digest, forma
     const problems = (validate.errors ?? []).map(({ instancePath, message }) =>
       cut(`${instancePath || '/'} ${message ?? ''}`),
     );
-    // Clears the errors, which the cached schema otherwise keeps in memory.
+    // Clears the errors, because the cached schema would keep the errors in memory.
     validate.errors = null;
     throw invalid('invalid_content', `content does not satisfy its schema: ${problems[0] ?? ''}`, { problems });
   });
@@ -63,11 +63,11 @@ const call = new Script('act()');
 let sandbox: { act(): unknown } | undefined;
 
 /**
- * Runs `act` as a VM script, because a timeout can interrupt even a regular expression there. Repeats a check that got
- * no processor time.
+ * Runs `act` in a VM script, whose timeout interrupts even a regular expression. Repeats a check that got too little
+ * processor time.
  */
 function inTime(what: 'documents' | 'content', act: () => unknown): void {
-  // Loads ajv outside the time limit, because a timeout leaves its modules half loaded.
+  // Loads ajv before the time limit starts, because a timeout would leave ajv half loaded.
   if (sandbox === undefined) load();
   sandbox ??= createContext({ act }) as { act(): unknown };
   sandbox.act = act;
@@ -117,7 +117,7 @@ function compile({ format, documents }: SchemaText): Validate {
   } catch (error) {
     throw refuse(error instanceof Error ? error.message : String(error));
   }
-  // `$async` is an extension of ajv that makes the result a promise.
+  // Refuses `$async`, an extension of ajv that makes the result of a check a promise.
   if (validate.$async) throw refuse('$async is no keyword of JSON Schema');
   return validate;
 }
@@ -137,9 +137,9 @@ function parsed(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: s
   }
 }
 
-/** Parses JSON with `//` and block comments outside strings. Throws SyntaxError. */
+/** Parses JSON that may contain `//` comments and block comments. Throws SyntaxError. */
 export function parseJsonc(text: string): unknown {
-  // Matches strings and comments in one pattern, because each can contain the start of the other.
+  // Matches strings, too, because a string can contain the start of a comment.
   const stripped = text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (match) =>
     match.startsWith('"') ? match : ' ',
   );

@@ -1,12 +1,12 @@
 /** Parses the faults that the Platform API injects into its answers. */
 
-/** `rate`: share of affected requests, 0 to 1. */
+/** Faults to inject; `rate` is the share of affected requests, from 0 to 1. */
 export interface PlatformFaults {
   latency?: { rate: number; milliseconds: number };
   throttle?: { rate: number; retryAfterSeconds: number };
   failure?: { rate: number; status: number };
   reset?: { rate: number };
-  /** `milliseconds`: pause before each of 16 pieces of a body. */
+  /** Sends a body in 16 pieces; `milliseconds`: pause before each piece. */
   slowBody?: { rate: number; milliseconds: number };
 }
 
@@ -26,7 +26,7 @@ const FAULTS = new Map<string, (rate: number, value?: number) => PlatformFaults 
   ['slow-body', (rate, milliseconds = 100) => ({ slowBody: { rate, milliseconds } })],
 ]);
 
-/** Parses e.g. `latency=200@0.5,429@0.1`. Throws RangeError with the accepted forms. */
+/** Parses faults, e.g. `latency=200@0.5,429@0.1`. Throws RangeError, which shows the accepted syntax. */
 export function parseFaults(text: string): PlatformFaults {
   let faults: PlatformFaults = {};
   for (const part of text.split(',')) {

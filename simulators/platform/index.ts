@@ -1,4 +1,4 @@
-/** Muster's simulated platform: all published versions of the Platform API, an agent side, and state in SQLite. */
+/** Muster's simulated platform: all published versions of the Platform API, an API for agents, and state in SQLite. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -38,7 +38,7 @@ function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
   const deploymentOf = (deviceId: string, id: string): DeploymentRow => {
     const row = findRow(core, 'deployment', id);
-    // Foreign and unknown deployments give the same error, so that a device learns nothing about other devices.
+    // Gives the same error for another device's deployment as for an unknown deployment, to reveal nothing.
     if (row.device_id !== deviceId) findRow(core, 'deployment', '');
     return row;
   };
@@ -52,7 +52,7 @@ function agentPort(core: Core): AgentPort {
       if (agent_version === undefined || agent_version === row.agent_version) return row;
       return change(core, 'device', row, { agent_version });
     },
-    // A connecting agent replaces the stand-in, which answers pings for a device without an agent.
+    // Records whether a device's agent is connected; removes the stand-in, which answers pings without an agent.
     setConnected: (id, connected) => {
       const row = collections.device.byId(id);
       if (row === undefined || row.status === 'archived' || row.status === 'inactive') return;
@@ -85,7 +85,7 @@ function agentPort(core: Core): AgentPort {
   };
 }
 
-/** Excludes archived deployments in SQL, because most deployments end archived and few requests ask for them. */
+/** SQL condition that excludes archived deployments, because most deployments of a device are archived. */
 const NOT_ARCHIVED =
   "device_id = ? AND (activity_status <> 'archived' OR coalesce(agent_activity, 'archived') <> 'archived')";
 
@@ -96,7 +96,7 @@ function listedTo({ store }: Core, deviceId: string, activity: readonly string[]
   const rows = isWhole ? deployment.where({ device_id: deviceId }) : deployment.select(NOT_ARCHIVED, [deviceId]);
   return rows.filter((row) => {
     const known = activityForAgent(row);
-    // Lists a deployment that is being removed too, because its agent may have stopped before it reported the end.
+    // Lists `removing` like `deployed`, because an agent may stop before reporting the end of the removal.
     return activity.includes(known === 'removing' ? 'deployed' : known);
   });
 }
@@ -128,7 +128,7 @@ function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRe
   return { ...shown, git_commit: id === null ? null : VIEWS.git_commit(core, findRow(core, 'git_commit', id)) };
 }
 
-/** Records which deployments the agent knows, because the agent must learn when a known deployment ends. */
+/** Records that an agent has seen deployments, because the agent must learn when a known deployment ends. */
 function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly DeploymentRow[] {
   const isNews = (row: DeploymentRow) => row.target_status === 'deployed' && row.agent_activity === null;
   if (!rows.some(isNews)) return rows;
@@ -139,8 +139,8 @@ function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly Deploym
 }
 
 /**
- * An agent drops a known deployment only on seeing the target `archived`, so the platform keeps listing the deployment
- * with the activity that the agent knows.
+ * Returns the activity that the agent sees. An archived deployment keeps the activity that the agent knows, until the
+ * agent reports the end.
  */
 function activityForAgent({ activity_status, agent_activity }: DeploymentRow): DeploymentRow['activity_status'] {
   return activity_status === 'archived' && agent_activity !== null ? agent_activity : activity_status;
@@ -159,33 +159,33 @@ function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): D
 }
 
 export interface PlatformOptions {
-  /** Listen address of the APIs and the embedded broker. Default: loopback, where control API and page always stay. */
+  /** Address on which the APIs and the embedded broker listen. Default: loopback. */
   host?: string;
-  /** Default 0: any free port. */
+  /** Port of the APIs. Default 0: any free port. */
   port?: number;
   keys?: readonly KeyOption[];
-  /** SQLite file. Default `:memory:`. */
+  /** Path of the SQLite file. Default `:memory:`. */
   db?: string;
-  /** Number of devices to seed into a database without devices. */
+  /** Number of devices to create in a database without devices. */
   devices?: number;
-  /** YAML text of a seed file, for an empty database. */
+  /** YAML text of a seed file, which fills an empty database. */
   seedFile?: string;
-  /** Seed of ids, seeded data and faults. Default: random. */
+  /** Seed of ids, of created data, and of faults. Default: random. */
   seed?: number | string;
-  /** Port of the embedded broker (default 0: any free port), an external broker, or false for no agent side. */
+  /** Embedded MQTT broker (default: on any free port), external MQTT broker, or false for a platform without agents. */
   mqtt?: { port?: number } | { url: string; username?: string; password?: string; ca?: string } | false;
-  /** PEM texts that make HTTP and the embedded broker use TLS. */
+  /** Certificate and key (PEM) for TLS in HTTP and in the embedded broker. Default: no TLS. */
   tls?: { cert: string; key: string };
-  /** Set of header and claim names. Default `spec`. */
+  /** Set of names of headers and JWT claims. Default `spec`. */
   dialect?: Dialect;
   /** Minimum number of bits in a device's RSA key. Default 2048. */
   minKeyBits?: number;
-  /** Default: the reference. Defects and variants: `simulators/defects/platform`. */
+  /** Decisions of the platform, e.g. a defect of `simulators/defects/platform`. Default: the reference. */
   behaviour?: PlatformBehaviour;
   faults?: PlatformFaults;
-  /** Loopback port of the control API (0: any free port). `token` defaults to a random token. */
+  /** Control API on a loopback port; port 0 takes any free port. Default of `token`: a random token. */
   control?: { port: number; token?: string };
-  /** Loopback port of the page that shows and drives the platform (0: any free port). */
+  /** Page that shows and controls the platform, on a loopback port; port 0 takes any free port. */
   ui?: { port: number };
   clock?: Clock;
   log?: Logger;
@@ -196,13 +196,13 @@ export type { KeyOption } from './keys.ts';
 export { referenceBehaviour } from './reference.ts';
 
 export interface SimulatedPlatform extends AsyncDisposable {
-  /** Base of the Platform API, e.g. `http://127.0.0.1:4010/beta`. */
+  /** Base URL of the Platform API, e.g. `http://127.0.0.1:4010/beta`. */
   readonly url: string;
-  /** Address of the agent API without `/agent/v1`. */
+  /** Base URL of the agent API, without `/agent/v1`. */
   readonly agentUrl: string;
-  /** Broker URL for devices; undefined without an agent side (`mqtt: false`). */
+  /** URL of the MQTT broker for devices; undefined for a platform without agents (`mqtt: false`). */
   readonly mqttUrl: string | undefined;
-  /** First given key, or a generated key with every scope. */
+  /** First of the given API keys, or a generated key with all scopes. */
   readonly apiKey: string;
   readonly controlUrl: string | undefined;
   /** Bearer token of the control API; undefined without `control`. */
@@ -210,14 +210,14 @@ export interface SimulatedPlatform extends AsyncDisposable {
   /** URL of the page, open to anyone who knows the URL; undefined without `ui`. */
   readonly uiUrl: string | undefined;
   readonly port: AgentPort;
-  /** No published operation archives a device. Throws PlatformError for an unknown id. */
+  /** Archives a device, which no published operation can do. Throws PlatformError for an unknown id. */
   archiveDevice(id: string): void;
   assignGroup(deviceId: string, groupId: string | null): void;
-  /** Ends connections and closes the database. Idempotent. */
+  /** Closes all connections and the database. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** Resolves once the platform serves. Rejects for a taken port or a database that cannot be opened. */
+/** Starts a platform; resolves when the platform serves. Rejects for a taken port or an unusable database. */
 export async function simulatePlatform(options: PlatformOptions = {}): Promise<SimulatedPlatform> {
   const { clock = systemClock, dialect = 'spec', behaviour = referenceBehaviour, host = LOOPBACK, log, tls } = options;
   const { control: asked, ui, faults, keys = [generatedKey()] } = options;
@@ -247,7 +247,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const registerAgent = agentSide?.register;
   const app = buildServer({ core, renderer, keys: ring, seed, log, tls, plans, exchanges, faults, registerAgent });
   starting.defer(() => app.close());
-  // Ends the agent side first, because its pings keep requests of the server open.
+  // Stops the agent side before the HTTP server, because waiting pings keep HTTP requests open.
   if (agentSide) starting.defer(() => agentSide.stop());
   await app.listen({ host, port: options.port ?? 0, backlog: BACKLOG });
   const { port: bound } = app.server.address() as AddressInfo;
@@ -283,7 +283,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   };
 }
 
-/** Seeds only an empty database, where no name can conflict. */
+/** Creates devices if the database has none, and applies the seed file if the database is empty. */
 function seedEmpty(core: Core, { devices, seedFile }: PlatformOptions, seed: string): void {
   disconnectAll(core);
   if (devices) seedWorkspace(core, { devices, seed });

@@ -1,4 +1,4 @@
-/** API keys and their scopes (specification section 5), kept as digests. */
+/** API keys and their scopes (section 5 of the specification), stored as digests. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { KeyFacts } from './behaviour.ts';
 
@@ -29,7 +29,7 @@ export class KeyRing {
   readonly keys: readonly ApiKey[];
   readonly #presented = Buffer.alloc(64);
 
-  /** Throws RangeError for an empty or repeated key and an unknown scope; the message omits the key. */
+  /** Throws RangeError for an empty or repeated key, or for an unknown scope; the message never contains a key. */
   constructor(options: readonly KeyOption[]) {
     const texts = new Set(options.map(({ key }) => key));
     if (texts.size < options.length) throw new RangeError('an API key is given twice');
@@ -46,7 +46,7 @@ export class KeyRing {
     });
   }
 
-  /** Compares with every key in constant time, so that timing reveals no key. */
+  /** Finds the key of a request; compares in constant time, so that timing reveals no key. */
   find(presented: string | undefined): ApiKey | undefined {
     if (presented === undefined) return undefined;
     // Reuses one buffer, because a new buffer for each digest takes four times as long.

@@ -17,11 +17,11 @@ export type AgentDeviceRecord = Pick<
 export interface Credentials {
   agent_version: string;
   public_key_pem: string;
-  /** SHA-256 of the key's DER SubjectPublicKeyInfo, lowercase hex. */
+  /** SHA-256 of the public key in DER (SubjectPublicKeyInfo), in lowercase hex. */
   fingerprint: string;
 }
 
-/** Refusal with the HTTP status and the fields of the error body. */
+/** Refusal of a request, with the HTTP status and the fields of the error body. */
 export class PlatformError extends Error {
   override name = 'PlatformError';
   readonly status: number;
@@ -35,26 +35,29 @@ export class PlatformError extends Error {
   }
 }
 
-/** Core as the agent side calls it; synchronous, because SQLite runs in this process. Methods throw PlatformError. */
+/** Functions of the platform that the agent side calls. Methods throw PlatformError. */
 export interface AgentPort {
   /**
-   * Creates the device, or takes over an `inactive` device of that name. A token lasts five minutes and works once per
-   * device.
+   * Creates a device, or provisions an `inactive` device with the same name. A token expires after five minutes and
+   * works once for each device.
    */
   provision(token: string, request: Credentials & { name: string }): AgentDeviceRecord;
-  /** Gives the token's device a new key and session, and queues its target deployment again. */
+  /** Gives the device of the token a new key and session, and queues the target deployment again. */
   reprovision(token: string, request: Credentials): AgentDeviceRecord;
   deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
   deviceById(id: string): AgentDeviceRecord | undefined;
   updateDevice(id: string, change: { agent_version?: string }): AgentDeviceRecord;
   setConnected(deviceId: string, connected: boolean): void;
-  /** Oldest first. Empty `activity` selects all statuses; `total` counts the matches of all pages. */
+  /**
+   * Returns a page of a device's deployments, oldest first. Empty `activity`: all statuses. `total`: number on all
+   * pages.
+   */
   deployments(
     deviceId: string,
     query: { activity: readonly string[]; limit: number; offset: number; expand: readonly string[] },
   ): { items: AgentDeployment[]; total: number };
   deployment(deviceId: string, deploymentId: string, expand: readonly string[]): AgentDeployment;
-  /** Ignores a report that moves the deployment backwards. */
+  /** Applies an agent's report; ignores a report that moves the deployment backwards. */
   report(deviceId: string, deploymentId: string, report: DeploymentReport): AgentDeployment;
   configInstance(id: string): AgentConfigInstance;
   content(deviceId: string, configInstanceId: string): { format: string; data: Uint8Array };
@@ -63,14 +66,14 @@ export interface AgentPort {
 }
 
 export interface DeviceMessenger {
-  /** Resolves with `timeout` unless the device answers within `timeoutNanos`. */
+  /** Pings a device; resolves with `timeout` unless the device answers within `timeoutNanos`. */
   ping(
     deviceId: string,
     timeoutNanos: number,
   ): Promise<{ code: 'success'; round_trip_nanos: number } | { code: 'timeout' }>;
-  /** Sends a retained message, which an offline device receives when it reconnects. */
+  /** Asks a device to sync, by a retained message that an offline device receives when it reconnects. */
   requestSync(deviceId: string): void;
-  /** Call when the session of an archived or reprovisioned device ends. */
+  /** Disconnects a device that was archived or reprovisioned. */
   disconnect(deviceId: string): void;
 }
 

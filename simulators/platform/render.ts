@@ -21,7 +21,7 @@ export interface ExpandTree {
 
 const KEPT = 50_000;
 
-/** Caches the JSON of rows, because clients read the same pages repeatedly. */
+/** Renders rows as JSON and caches the texts, because clients read the same pages repeatedly. */
 export class Renderer {
   readonly #core: Core;
   readonly #texts = new Map<ResourceKind, Map<number, string>>();
@@ -61,7 +61,7 @@ export class Renderer {
     return behaviour.resource === undefined ? shown : behaviour.resource(kind, shown, version);
   }
 
-  /** Looks up the id in the column `<name>_id`, or the ids in the JSON array `<kind>_ids`. */
+  /** Renders an expansion: the resource in column `<name>_id`, or the resources in the JSON array `<kind>_ids`. */
   #expanded(kind: ResourceKind, row: BaseRow, version: SupportedVersion, name: string, tree: ExpandTree): unknown {
     const { kind: other, many = false } = RESOURCES[kind].expansions[name] ?? {};
     if (other === undefined) {
@@ -85,7 +85,7 @@ export class Renderer {
     return only === undefined ? null : shown(only);
   }
 
-  /** Excludes expansions that recurse, for the defect that always expands. */
+  /** Returns the expansions that cannot recurse, for a planted defect that always expands. */
   #plainExpansions(kind: ResourceKind, version: SupportedVersion): string[] {
     return Object.entries(RESOURCES[kind].expansions)
       .filter(([, expansion]: [string, Expansion]) => inVersion(expansion, version))
@@ -97,7 +97,7 @@ export class Renderer {
     const texts = this.#texts.get(kind) as Map<number, string>;
     if (seq === undefined) texts.clear();
     else SUPPORTED_VERSIONS.forEach((_version, index) => void texts.delete(seq * SUPPORTED_VERSIONS.length + index));
-    // Drops cached schemas and instances, because they show the name of their config type.
+    // Clears cached schemas and instances, which contain the name of the config type.
     if (kind === 'config_type') {
       this.#texts.get('config_schema')?.clear();
       this.#texts.get('config_instance')?.clear();

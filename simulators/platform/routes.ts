@@ -54,7 +54,7 @@ function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
     offset: behaviour.clampOffset(valuesOf(query, 'offset')),
     total: () => (total ??= matching.count()),
   };
-  // Reads one extra row, which shows that a further page follows.
+  // Reads one extra row, to find out whether another page follows.
   let after: { start: number; count: number; more: boolean } | undefined;
   const rows = behaviour.page(window, (start, count) => {
     const found = matching.slice(start, count + 1);
@@ -69,7 +69,7 @@ function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
   const hasMore = behaviour.hasMore({ ...window, returned, beyond });
   const plain = Object.keys(expand.tree).length === 0;
   const totalCount = behaviour.totalCount({ ...window, asked: expand.totalCount, expanding: !plain, returned });
-  // Appending is fast, because V8 joins the parts only when the answer is sent.
+  // Builds the answer by appending, which is fast: V8 joins the texts only when the answer is sent.
   let json = `{"object":"list","limit":${window.limit},"offset":${window.offset},"has_more":${hasMore},"data":[`;
   for (let index = 0; index < returned; index++) {
     const seq = rows[index] as number;
@@ -111,7 +111,7 @@ function download(call: Call): Answered {
   };
 }
 
-/** Handles a ping (specification sections 2.5, 4.2 and 8). */
+/** Handles a ping (sections 2.5, 4.2 and 8 of the specification). */
 async function ping(call: Call): Promise<Answered> {
   const { core } = call;
   const { timeout_nanos } = (call.body ?? {}) as PingRequest;

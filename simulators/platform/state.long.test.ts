@@ -36,7 +36,7 @@ it.for([
   expect((await platform.items('/deployments')).length).toBeGreaterThan(0);
 });
 
-/** Mounting a file system needs root on Linux. */
+/** True if the test can mount a file system, which needs root on Linux. */
 const mounts = process.platform === 'linux' && process.getuid?.() === 0;
 
 it.skipIf(!mounts)('says that the disk is full, and takes writes again when there is room', async () => {
@@ -70,7 +70,7 @@ it.skipIf(!mounts)('says that the disk is full, and takes writes again when ther
   }
 });
 
-/** Schema whose check takes twice as long for each level. */
+/** Returns a schema whose check takes twice as long with each level. */
 function nested(levels: number): object {
   const $defs: Record<string, object> = { l0: { type: 'number' } };
   for (let level = 1; level <= levels; level++) {

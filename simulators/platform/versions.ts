@@ -1,4 +1,4 @@
-/** Converts resources and filters for older API versions (specification section 9), one version at a time. */
+/** Converts resources and filters for older API versions, one version at a time (section 9 of the specification). */
 import { parseYaml } from '../../harness/common/yaml.ts';
 import type { DeploymentErrorStatus } from '../../harness/contract/enums.ts';
 import type { InstanceContent } from '../../harness/contract/platform/config-instance.ts';
@@ -18,7 +18,7 @@ import { parseJsonc } from './checks.ts';
 interface Change {
   resources: Partial<Record<ResourceKind, (resource: Resource, behaviour: PlatformBehaviour) => Resource>>;
   content?(content: InstanceContent): InstanceContent;
-  /** Newer values that a filter value of the previous version covers. */
+  /** Returns the newer values that a filter value of the older version selects. */
   filterValues?(kind: ResourceKind, field: string, value: string): string[];
 }
 
@@ -27,9 +27,9 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
     resources: {
       config_schema: (schema) => ({
         ...schema,
-        // Older versions know one path per schema.
+        // Adds the path of the first slot, because older versions have one path per schema.
         instance_filepath: (schema['instance_slots'] as InstanceSlot[])[0]?.filepath ?? '',
-        // Older versions lack `opaque`, which accepts any content, as does an empty JSON Schema.
+        // Shows `opaque` as `jsonschema`, because older versions lack `opaque`.
         ...(schema['language'] === 'opaque' && { language: 'jsonschema' }),
       }),
       device: (device) =>
@@ -44,7 +44,7 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
   },
   rainier: {
     resources: {
-      // Files stay on the device during removal, so tetons clients see the deployment as deployed.
+      // Shows `removing` as `deployed` in versions before rainier, because the files are still on the device.
       deployment: (deployment, behaviour) =>
         deployment['activity_status'] === 'removing'
           ? {
@@ -119,7 +119,7 @@ export function filterUp(
   return meant;
 }
 
-/** Slot for a schema without slots, and for `instance_filepath` of older versions. */
+/** Returns the slot of a schema without slots, or of a schema with `instance_filepath` in an older version. */
 export const defaultSlot = (filepath: string): InstanceSlot => ({
   key: 'default',
   name: 'Default',

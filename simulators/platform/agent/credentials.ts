@@ -6,8 +6,8 @@ import { type JsonObject, parseJwt, signHs256, verifiedHs256, verifiedRs512 } fr
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
 /**
- * Refuses a `jti` used within `lifetimeMs`. A full guard refuses every new JWT, because a forgotten `jti` could be
- * replayed.
+ * Returns a check that refuses a JWT id (`jti`) used within `lifetimeMs`. A full check refuses all new ids, because a
+ * forgotten id could be replayed.
  */
 export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }) {
   const { clock, lifetimeMs, capacity = 100_000 } = options;
@@ -30,9 +30,9 @@ export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacit
   };
 }
 
-/** Maximum number of seconds from `iat` to `exp`. */
+/** Maximum number of seconds for which a device's JWT is valid (`iat` to `exp`). */
 const LIFETIME_S = 120;
-/** Number of seconds by which a device's clock may be wrong. */
+/** Maximum number of seconds by which a device's clock may be wrong. */
 const SKEW_S = 30;
 const MAX_JWT_LENGTH = 8192;
 const MAX_JTI_LENGTH = 128;
@@ -53,7 +53,7 @@ export function deviceJwtVerifier(options: {
   return (text) => {
     const jwt = text.length > MAX_JWT_LENGTH ? undefined : parseJwt(text);
     if (!jwt) throw unauthorized('the bearer token is no JWT');
-    // The sender chooses a key in the header, so a signature by that key proves nothing.
+    // Refuses a key in the JWT header, because a signature by a key that the sender chose proves nothing.
     const embedded = ['jwk', 'jku', 'x5c', 'x5u', 'x5t', 'x5t#S256'].find((name) => name in jwt.header);
     if (embedded !== undefined) throw unauthorized(`the JWT header must not carry ${embedded}`);
     const { kid } = jwt.header;
@@ -73,7 +73,7 @@ export function deviceJwtVerifier(options: {
   };
 }
 
-/** Throws PlatformError 401. `now`: seconds since 1970. */
+/** Returns the `jti` of a JWT; throws PlatformError 401 for wrong claims. `now`: seconds since 1970. */
 function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
   if (typeof jti !== 'string' || jti === '' || jti.length > MAX_JTI_LENGTH) {
     throw unauthorized(`jti must be a string of 1 to ${MAX_JTI_LENGTH} characters`);
@@ -86,13 +86,13 @@ function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
   return jti;
 }
 
-/** Maximum number of bits in a device's key; larger keys and exponents make each verification slow. */
+/** Maximum number of bits in a device's RSA key; a larger key makes each verification slow. */
 const MAX_KEY_BITS = 8192;
 const MAX_EXPONENT = 0xffff_ffffn;
-/** Maximum number of characters in a PEM; an 8192-bit key needs fewer. */
+/** Maximum number of characters in the PEM text of a public key. */
 const MAX_PEM_LENGTH = 4096;
 
-/** Throws PlatformError 400 unless `pem` is an RSA public key of `minBits` to 8192 bits. */
+/** Parses a device's public key; throws PlatformError 400 unless `pem` is an RSA key of `minBits` to 8192 bits. */
 export function parseDeviceKey(pem: string, minBits: number) {
   const refuse = (message: string) => new PlatformError(400, 'invalid_public_key', message, { min_bits: minBits });
   if (pem.length > MAX_PEM_LENGTH) throw refuse(`public_key_pem is longer than ${MAX_PEM_LENGTH} characters`);
@@ -124,7 +124,8 @@ const MAX_TOKEN_LENGTH = 2048;
 export type SessionTokens = ReturnType<typeof sessionTokens>;
 
 /**
- * Each session has its own key, so reprovisioning ends old tokens; keys live in memory, so a restart ends all tokens.
+ * Issues and verifies the tokens of devices. A token is valid until its session ends or the platform restarts, but at
+ * most for `lifetimeMs`.
  */
 export function sessionTokens(options: {
   deviceById(id: string): AgentDeviceRecord | undefined;
@@ -146,13 +147,13 @@ export function sessionTokens(options: {
       const token = signHs256({ iss, aud: 'device', sub: device.id, iat, exp }, secretOf(device));
       return { token, expires_at: new Date(exp * 1000).toISOString() };
     },
-    /** Returns undefined for a forged, expired or replaced token. */
+    /** Returns the device of a token; undefined for a forged, expired or replaced token. */
     verify: (token: string): AgentDeviceRecord | undefined => {
       const jwt = token.length > MAX_TOKEN_LENGTH ? undefined : parseJwt(token);
       const subject = jwt?.claims['sub'];
       if (!jwt || typeof subject !== 'string') return undefined;
       const device = deviceById(subject);
-      // Skips issuer and audience, because only this platform has the key.
+      // Does not check issuer and audience, because only this platform has the key of the signature.
       if (!device || device.status === 'archived' || !verifiedHs256(jwt, secretOf(device))) return undefined;
       return clock.now() < Number(jwt.claims['exp']) * 1000 ? device : undefined;
     },

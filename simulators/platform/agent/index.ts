@@ -66,7 +66,10 @@ function identifier(request: FastifyRequest, name: string): string {
   return value;
 }
 
-/** Parses `queued|deployed` and `queued,deployed`. Throws PlatformError 400 for an unknown status. */
+/**
+ * Parses the filter `activity_status`, e.g. `queued|deployed` or `queued,deployed`. Throws PlatformError 400 for an
+ * unknown status.
+ */
 function activityFilter(query: Query): DeploymentActivityStatus[] {
   const wanted = valuesOf(query, 'activity_status')
     .flatMap((text) => text.split(/[|,]/))
@@ -82,7 +85,7 @@ function activityFilter(query: Query): DeploymentActivityStatus[] {
 
 const EXPANSIONS = ['release', 'release.git_commit', 'config_instances'];
 
-/** Parses repeated `expand=…` or `expand[]=…`. Throws PlatformError 400 for an unknown expansion. */
+/** Parses the parameters `expand` and `expand[]`. Throws PlatformError 400 for an unknown expansion. */
 function expansions(query: Query, more: readonly string[] = []): string[] {
   const accepted = [...EXPANSIONS, ...more];
   const wanted = new Set([...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')]);
@@ -98,7 +101,7 @@ function expansions(query: Query, more: readonly string[] = []): string[] {
 
 const deviceUpdate = shape('UpdateDeviceRequest', Type.Object({ agent_version: Type.Optional(Type.String()) }));
 
-/** Omits the public key, which the agent itself has. */
+/** Fields of a device in answers to the device's agent; without the public key, which the agent has. */
 const DEVICE_FIELDS = [
   ...Object.keys(agentDevice.schema.properties),
   ...['agent_version', 'last_connected_at', 'last_disconnected_at', 'created_at', 'updated_at'],
@@ -166,7 +169,7 @@ function updateSelf({ port, device, request }: Asked) {
 }
 
 function listDeployments({ port, device, query }: Asked) {
-  // Specification section 8: limits and offsets out of range are clamped, not refused.
+  // Clamps limit and offset to their ranges (section 8 of the specification).
   const limit = referenceBehaviour.clampLimit(valuesOf(query, 'limit'));
   const offset = referenceBehaviour.clampOffset(valuesOf(query, 'offset'));
   const expand = expansions(query, ['total_count']);
@@ -210,13 +213,12 @@ function serviceVersion() {
   };
 }
 
-/** Encapsulates the agent API, so that its parser and error handler leave the Platform API alone. */
+/** Returns the agent API as a fastify plugin, so that its error handler does not affect the Platform API. */
 function agentPlugin(context: AgentContext, dialect: Dialect) {
   const { versionHeader } = DIALECT_NAMES[dialect];
   return async (app: FastifyInstance): Promise<void> => {
     app.removeAllContentTypeParsers();
-    // Routes parse bodies themselves, because a token request has a JSON content type but no body. Any public key fits
-    // into 65,536 bytes.
+    // Leaves the parsing of bodies to the routes, because a token request has a JSON content type but no body.
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 65_536 }, (_request, raw, done) => done(null, raw));
     app.setErrorHandler(sendError);
     app.setNotFoundHandler((request, reply) => {
@@ -241,7 +243,7 @@ function agentPlugin(context: AgentContext, dialect: Dialect) {
         handler: async (request, reply) => {
           const device = context.tokens.verify(bearer(request));
           if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
-          // An HTTP request proves that the device is alive.
+          // Counts the HTTP request as a sign that the device is alive.
           context.broker.heard(device.id);
           return serve({ port: context.port, device, request, reply, query: request.query as Query });
         },
@@ -261,9 +263,9 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
 }
 
 export interface AgentSideOptions {
-  /** Default: an embedded broker on loopback and any free port. */
+  /** MQTT broker. Default: an embedded broker on loopback and any free port. */
   mqtt?: { host?: string; port?: number } | ExternalBrokerOptions;
-  /** PEM certificate and key of the embedded broker. Default: plain TCP. */
+  /** Certificate and key (PEM) of the embedded broker. Default: no TLS. */
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
   dialect: Dialect;
   /** Minimum number of bits in a device's RSA key. Default 2048. */
@@ -328,7 +330,7 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
     register: (app: FastifyInstance): void => {
       void app.register(agentPlugin(context, options.dialect), { prefix: AGENT_BASE_PATH });
     },
-    /** Disconnects all devices, and answers waiting pings as timed out. Idempotent. */
+    /** Disconnects all devices, and ends waiting pings with a timeout. Idempotent. */
     stop: (): Promise<void> => {
       messenger.stop();
       stopping ??= broker.stop();

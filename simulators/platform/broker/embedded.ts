@@ -9,14 +9,12 @@ import { agentTopics } from '../../../harness/contract/agent.ts';
 import { BACKLOG, toldHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-/**
- * Maximum number of bytes in a CONNECT packet, because the MQTT parser buffers incomplete packets of unknown clients.
- */
+/** Maximum number of bytes in a CONNECT packet, because the broker buffers packets of unknown clients. */
 const LARGEST_CONNECT = 16_384;
 const LARGEST_PACKET = 65_536;
 
 function limitPackets(client: Client, onTooLarge: (error: Error) => void): void {
-  // The types of aedes lack the parser, whose `parse` returns the number of buffered bytes.
+  // Declares the MQTT parser of aedes; `parse` returns the number of buffered bytes.
   type Parser = { parse(bytes: Buffer): number; packet?: { length: number } };
   const { _parser: parser } = client as Client & { _parser: Parser };
   const parse = parser.parse.bind(parser);
@@ -31,8 +29,8 @@ function limitPackets(client: Client, onTooLarge: (error: Error) => void): void 
   };
 }
 
-// Aedes compares every retained topic with every subscription, which is slow for many robots. Access rules forbid
-// wildcards, so a map suffices.
+// Replaces the store of retained messages in aedes, which is slow for many robots. A map suffices, because the access
+// rules forbid wildcards.
 
 interface RetainedStore {
   storeRetained(packet: { topic: string; payload: Buffer; qos: 0 | 1 | 2 }): Promise<void>;
@@ -44,7 +42,7 @@ function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
   const { persistence } = aedes as unknown as { persistence: RetainedStore };
   persistence.storeRetained = async ({ topic, payload, qos }) => {
     if (payload.length === 0) retained.delete(topic);
-    // Copies the payload, because a view keeps its larger buffer in memory.
+    // Copies the payload, because a view would keep the whole network buffer in memory.
     else retained.set(topic, { cmd: 'publish', topic, payload: Buffer.from(payload), qos });
   };
   persistence.createRetainedStreamCombi = (topics) =>
@@ -60,7 +58,7 @@ export interface EmbeddedBrokerOptions extends BrokerEvents {
   onError(error: Error): void;
 }
 
-/** Resolves once the broker listens. Rejects for a taken port. */
+/** Starts the broker; resolves when the broker listens. Rejects for a taken port. */
 export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Broker> {
   const aedes = await Aedes.createBroker(accessRules(options));
   (aedes as EventEmitter).on('error', options.onError);
@@ -71,7 +69,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
   try {
     server = await listen(aedes, sockets, options);
   } catch (error) {
-    // Closes the broker, because an open broker keeps the process alive.
+    // Closes the unused broker, because an open broker keeps the process alive.
     await new Promise<void>((resolve) => aedes.close(resolve));
     throw error;
   }
@@ -79,8 +77,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
 
   return {
     url: `${options.tls ? 'mqtts' : 'mqtt'}://${toldHost(options.host)}:${port}`,
-    // Bypasses `publish` of aedes, which takes a QoS 0 message and a concurrent retained message for duplicates and
-    // drops one of them.
+    // Bypasses `publish` of aedes, which loses a message if a QoS 0 message and a retained message coincide.
     publish: (deviceId, topic, message, { qos, retain }) => {
       const payload = Buffer.from(JSON.stringify(message));
       const packet = { cmd: 'publish' as const, topic, payload, qos, retain: false, dup: false };
@@ -96,7 +93,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
       await new Promise<void>((resolve) => aedes.close(resolve));
       for (const deviceId of connected.keys()) options.onConnected(deviceId, false);
       connected.clear();
-      // Destroys the sockets, because aedes does not know sockets that have sent no CONNECT.
+      // Destroys the sockets, because aedes does not know clients that have sent no CONNECT.
       for (const socket of sockets) socket.destroy();
       await Promise.all(ended);
     },
@@ -107,7 +104,7 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
   return {
     preConnect: (client, packet, done) => {
       packet.clean = true;
-      // A robot that waited too long hangs up; its closed socket shows only in a later turn of the event loop.
+      // Waits two turns of the event loop, after which a client that has hung up shows a closed socket.
       setImmediate(setImmediate, () => {
         const alive = !client.closed && !client.conn.destroyed;
         if (!alive) client.conn.destroy();
@@ -117,7 +114,7 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
     authenticate: (client, username, password, done) => {
       const genuine = authenticate(client.id, username ?? '', password?.toString() ?? '');
       if (genuine) return done(null, true);
-      // CONNACK code 4 (MQTT 3.1.1: bad user name or password) makes an agent refresh its token.
+      // Answers with CONNACK code 4 (bad user name or password), which makes an agent refresh its token.
       done(Object.assign(new Error('not a device of this platform'), { returnCode: 4 as AuthErrorCode }), false);
     },
     authorizeSubscribe: (client, subscription, done) => {
@@ -137,7 +134,7 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
 
 function trackClients(aedes: Aedes, { onConnected }: EmbeddedBrokerOptions): Map<string, Client> {
   const connected = new Map<string, Client>();
-  // Watches the socket, because aedes reports no disconnect while the same client connects anew.
+  // Watches the socket, because aedes reports no disconnect if the same client has connected again.
   aedes.on('client', (client) => {
     if (client.closed) return;
     connected.set(client.id, client);

@@ -1,4 +1,4 @@
-/** External MQTT 3.1.1 broker, whose access rules must let the platform publish commands and subscribe to replies. */
+/** Client of an external MQTT 3.1.1 broker, which must let the platform publish commands and read replies. */
 
 import { randomUUID } from 'node:crypto';
 import { connectAsync, type MqttClient } from 'mqtt';
@@ -7,12 +7,12 @@ import { type Clock, steadyClock } from '../../common/clock.ts';
 import { jsonIn } from '../../common/malformed.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-// The agent protocol has neither last will nor birth message. A device counts as online for a minute after each
-// message, and two pings a minute make an idle device send one.
+// A device counts as online for a minute after each message, because the agent protocol reports no disconnect. Two
+// pings a minute make an idle device answer.
 
 const OFFLINE_AFTER_MS = 60_000;
 const PROBE_EVERY_MS = 30_000;
-/** Milliseconds between ticks; each tick pings a share of the devices, which spreads the load. */
+/** Milliseconds between ticks; each tick pings only some of the devices, to spread the load. */
 const TICK_MS = 1_000;
 
 export function presence(options: {
@@ -70,14 +70,14 @@ export interface ExternalBrokerOptions {
   ca?: string | Buffer;
 }
 
-/** Reports an unusable external broker; the message has its host and the reason. */
+/** Thrown for an unusable external broker; the message names the broker's host and the reason. */
 export class BrokerError extends Error {
   override name = 'BrokerError';
 }
 
 /**
- * Rejects with BrokerError if the broker refuses or stays unreachable for 10 s. `isDevice` excludes other clients of
- * the broker.
+ * Connects to a broker; rejects with BrokerError if the broker refuses or stays unreachable for 10 s. `isDevice`: false
+ * for other clients of the broker.
  */
 export async function externalBroker(
   options: ExternalBrokerOptions,
@@ -106,7 +106,7 @@ export async function externalBroker(
       client.publish(topic, JSON.stringify(message), publishOptions);
     },
     heard: devices.seen,
-    // Marks the device as offline, because only the broker can close the connection.
+    // Only marks the device as offline, because the platform cannot close a device's connection to the broker.
     disconnect: devices.gone,
     stop: async () => {
       devices.stop();
@@ -115,12 +115,13 @@ export async function externalBroker(
   };
 }
 
-/** The mqtt package resubscribes by itself after a reconnect. */
+/** Connects and subscribes; the mqtt package repeats the subscriptions after a reconnect. */
 async function open({ url, ...credentials }: ExternalBrokerOptions, host: string): Promise<MqttClient> {
   let client: MqttClient | undefined;
   try {
     const protocol = { protocolVersion: 4 as const, clientId: `platform-${randomUUID()}` };
-    // `keepalive` counts seconds, the others milliseconds. Queues no pings, because a ping from an outage is useless.
+    // `keepalive` is in seconds, other times are in milliseconds. Queues no QoS 0 message, because a late ping is
+    // useless.
     const patience = { connectTimeout: 10_000, reconnectPeriod: 1_000, keepalive: 20, queueQoSZero: false };
     client = await connectAsync(url, { ...credentials, ...protocol, ...patience }, false);
     client.on('error', () => {});

@@ -1,4 +1,4 @@
-/** Commands of the platform to devices: ping with pong, and the request to sync. */
+/** Sends the commands of the platform to devices: pings, and requests to sync. */
 
 import { randomUUID } from 'node:crypto';
 import { agentTopics, pingMessage } from '../../../harness/contract/agent.ts';
@@ -9,14 +9,14 @@ import type { DeviceMessenger } from '../ports.ts';
 export interface Broker {
   readonly url: string;
   publish(deviceId: string, topic: string, message: object, options: { qos: 0 | 1; retain: boolean }): void;
-  /** Notes an HTTP request of a device as a sign of life. */
+  /** Records an HTTP request of a device, which shows that the device is alive. */
   heard(deviceId: string): void;
-  /** Closes the connection of a device whose session ended, if the broker can. */
+  /** Closes the connection of a device whose session has ended; an external broker cannot do so. */
   disconnect(deviceId: string): void;
   stop(): Promise<void>;
 }
 
-/** `payload` is valid during the call only. */
+/** Events of a broker; `payload` is valid only during the call. */
 export interface BrokerEvents {
   onPong(deviceId: string, payload: Buffer): void;
   onConnected(deviceId: string, connected: boolean): void;
@@ -26,7 +26,7 @@ type PingOutcome = Awaited<ReturnType<DeviceMessenger['ping']>>;
 
 export interface MqttMessenger extends DeviceMessenger {
   use(broker: Broker): void;
-  /** Pings without waiting; a pong shows that the device is alive. */
+  /** Sends a ping without waiting for the pong, which shows that the device is alive. */
   probe(deviceId: string): void;
   onPong(deviceId: string, payload: Buffer): void;
   stop(): void;
@@ -46,7 +46,7 @@ export function mqttMessenger(clock: Clock): MqttMessenger {
     ping.resolve(outcome);
   };
 
-  // QoS 0 and not retained, because a late ping is useless.
+  // Sends pings with QoS 0 and not retained, because a late ping is useless.
   const sendPing = (deviceId: string, message_id: string) => {
     const message = { message_id, timestamp: timestamp(clock) };
     broker?.publish(deviceId, agentTopics.ping(deviceId), message, { qos: 0, retain: false });

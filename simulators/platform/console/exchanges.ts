@@ -1,4 +1,4 @@
-/** Keeps the newest requests to a platform for its page, with shortened bodies and masked secrets. */
+/** Keeps the newest requests to a platform for the platform's page, with shortened bodies and masked secrets. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -10,7 +10,7 @@ import type { KeyRing } from '../keys.ts';
 
 export const KEPT_REQUESTS = 500;
 const SHOWN_BODY = 16_384;
-/** Exceeds the shown part, so that a secret across its end is masked whole. */
+/** Maximum number of bytes kept of a body: more than are shown, so that a secret at the end is still recognized. */
 const KEPT_BODY = SHOWN_BODY + 4_096;
 const SHOWN_TEXT = 500;
 
@@ -44,7 +44,7 @@ export class Exchanges {
   onExchange: () => void = () => {};
   readonly #options: ExchangeOptions;
   readonly #known: TrafficRedactor;
-  /** Redactors for unknown credentials, which may be valid on another platform. */
+  /** Redactors that mask credentials which this platform does not know, but another platform may accept. */
   readonly #strangers = new Map<string, TrafficRedactor>();
   readonly #open = new WeakMap<IncomingMessage, Kept>();
   #kept: Kept[] = [];
@@ -61,9 +61,9 @@ export class Exchanges {
     return this.#count;
   }
 
-  /** Call before registering routes, because only later routes inherit the hook. */
+  /** Starts to record requests; call before routes are registered, because only later routes inherit the hook. */
   listenTo(app: FastifyInstance): void {
-    // Runs first, because fastify answers some requests without its hooks.
+    // Listens on the server itself, because fastify answers some requests without calling hooks.
     app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>
       this.#begin(request, response),
     );

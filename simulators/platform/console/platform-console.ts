@@ -1,4 +1,4 @@
-/** Page of a platform with its state, its requests, and manual actions. */
+/** Serves the page of a platform: state, requests, and actions for the user. */
 
 import { DEPLOYMENT_ACTIVITY_STATUSES } from '../../../harness/contract/enums.ts';
 import { DEVICE_STATUSES } from '../../../harness/contract/platform/device.ts';
@@ -110,7 +110,7 @@ function deploymentLine({ store, behaviour }: Core, row: DeploymentRow, hidden: 
   };
 }
 
-/** Updates the page's document at most every 100 ms, and only for an open page. */
+/** Serves the page of a platform; updates the page at most every 100 ms, and only while a page is open. */
 export class PlatformConsole implements AsyncDisposable {
   readonly #core: Core;
   readonly #control: PlatformControl;
@@ -152,7 +152,7 @@ export class PlatformConsole implements AsyncDisposable {
     control.onChange = changed;
   }
 
-  /** Resolves with the page's URL. Rejects with a system error for an unusable port. */
+  /** Serves the page; resolves with the URL. Rejects with a system error for an unusable port. */
   async serve({ dialect, ...addresses }: PlatformInfo & { control?: string }, port: number): Promise<string> {
     // Masks credentials in the URL of an external broker.
     const shown = Object.entries(addresses).map(([name, url]) => [name, url.replace(/\/\/[^@/]*@/, '//***@')]);
@@ -207,7 +207,7 @@ export class PlatformConsole implements AsyncDisposable {
         const { said, answer } = act(this.#control, String(body['id'] ?? body['name']), body);
         const items = [{ at: Date.now(), what: this.#exchanges.hidden(said) }];
         this.#feed.change({ append: 'deeds', items, keep: KEPT });
-        // Returns the id only, because other fields may hold secrets, which are masked only in the page's document.
+        // Returns only the id, because other fields may contain secrets, which are not masked in this answer.
         return answer !== undefined && 'id' in answer ? { id: answer.id } : {};
       },
     ]);

@@ -77,7 +77,7 @@ describe('the state', () => {
       expect(await everything()).toEqual(before);
       expect((await platform.get(`/devices/${id}`)).status).toBe(404);
     }
-    // A test repeated after a reset gets the same ids.
+    // Expects the same id for the first device after each reset.
     expect(new Set(made).size).toBe(1);
   });
 

@@ -51,8 +51,8 @@ export class PlatformControl implements Disposable {
   }
 
   /**
-   * Online: the device answers pings without an agent, and applies no deployment. Offline: an agent is disconnected,
-   * but may reconnect.
+   * Puts a device online without an agent: the device answers pings, but applies no deployment. Offline disconnects an
+   * agent, which may reconnect.
    */
   setOnline(id: string, online: boolean): Done {
     const row = findRow(this.#core, 'device', id);
@@ -78,7 +78,7 @@ export class PlatformControl implements Disposable {
     return gone(`snapshot ${name} dropped`);
   }
 
-  /** Disconnects all agents, which then reconnect by themselves. */
+  /** Restores a snapshot and disconnects all agents, which then reconnect by themselves. */
   restore(name: string): Done {
     const connected = this.#core.store.collections.device.where({ status: 'online' }).map(({ id }) => id);
     const { file, standIns } = this.#kept(name);
@@ -149,7 +149,7 @@ function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
 
 type Act = (control: PlatformControl, id: string, body: unknown) => Done;
 
-/** Routes of the control API. `act` takes `id` from the path, and throws PlatformError. */
+/** Routes of the control API; `act` gets `id` from the path, and throws PlatformError. */
 export const DEEDS: Readonly<Record<string, readonly [method: 'POST' | 'DELETE', path: string, act: Act]>> = {
   archive: ['POST', '/devices/:id/archive', (control, id) => control.archiveDevice(id)],
   online: ['POST', '/devices/:id/online', (control, id) => control.setOnline(id, true)],

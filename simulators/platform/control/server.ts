@@ -17,7 +17,7 @@ export interface PlatformInfo {
 
 export type PlatformControlServer = Awaited<ReturnType<typeof serveControl>>;
 
-/** Rejects with a system error for an unusable port. */
+/** Starts the control API; rejects with a system error for an unusable port. */
 export async function serveControl(
   control: PlatformControl,
   core: Core,
@@ -26,7 +26,7 @@ export async function serveControl(
 ) {
   const app = fastify({
     forceCloseConnections: true,
-    // Allows long ids, because fastify answers an id above its limit with its own error.
+    // Allows long ids, because fastify would answer a longer id with an error of its own.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, () => {}),
   }) as unknown as FastifyInstance;
@@ -38,7 +38,7 @@ export async function serveControl(
     reply.headers(refusal.headers ?? {});
     throw new PlatformError(refusal.status, refusal.code, refusal.message);
   });
-  // Many clients send a JSON content type without a body.
+  // Accepts a JSON content type without a body, which many clients send.
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     const body = jsonIn(text);
     const isWrong = text !== '' && body === undefined;

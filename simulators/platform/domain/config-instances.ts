@@ -10,7 +10,7 @@ import type { ConfigInstanceRow } from '../store/rows.ts';
 import { slotsOfSchema } from './config-schemas.ts';
 import { findRow, insert, invalid } from './find.ts';
 
-/** Throws PlatformError 404 for an unknown instance. */
+/** Returns the content of a config instance. Throws PlatformError 404 for an unknown instance. */
 export function contentOf(core: Core, configInstanceId: string): Uint8Array {
   const row = core.store.database
     .prepare('SELECT data FROM config_contents WHERE config_instance_id = ?')
@@ -19,14 +19,14 @@ export function contentOf(core: Core, configInstanceId: string): Uint8Array {
   return row['data'] as Uint8Array;
 }
 
-/** Call inside the transaction that creates the instance. */
+/** Stores the content of a config instance; call inside the transaction that creates the instance. */
 export function storeContent(core: Core, configInstanceId: string, data: string): void {
   core.store.database
     .prepare('INSERT INTO config_contents (config_instance_id, data) VALUES (?, ?)')
     .run(configInstanceId, Buffer.from(data, 'utf8'));
 }
 
-/** Throws PlatformError for a format, slot or content that the schema forbids. */
+/** Creates a config instance. Throws PlatformError for a format, slot or content that the schema forbids. */
 export function createConfigInstance(
   core: Core,
   request: CreateConfigInstance,

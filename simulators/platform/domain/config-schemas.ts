@@ -19,7 +19,7 @@ import { defaultSlot } from '../versions.ts';
 import { change, conflict, createdNow, findRow, insert, invalid, refuseTaken } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 
-/** Throws PlatformError for an invalid schema, an unknown reference, or colliding slots. */
+/** Creates a config schema. Throws PlatformError for an invalid schema, an unknown reference, or colliding slots. */
 export function createConfigSchema(
   core: Core,
   request: CreateConfigSchema,
@@ -63,7 +63,10 @@ function resolveType(core: Core, { id, slug }: { id?: string | undefined; slug?:
   throw new PlatformError(404, 'config_type_not_found', `there is no config type ${JSON.stringify(slug.slice(0, 64))}`);
 }
 
-/** Versions before everglades reuse the path of the previous schema (specification section 9, rule 1). */
+/**
+ * Returns the slot of a schema without slots; versions before everglades reuse the path of the previous schema (section
+ * 9 of the specification, rule 1).
+ */
 function defaultSlotFor(
   core: Core,
   type: ConfigTypeRow,
@@ -92,13 +95,15 @@ function checkSlots(slots: readonly InstanceSlot[]): void {
   if (escaping) throw invalid('invalid_request', 'instance_slots: filepath must not contain . or .. as a part');
 }
 
-/** Throws PlatformError 409 for a taken slug. */
+/** Creates a config type. Throws PlatformError 409 for a taken slug. */
 export function createConfigType(core: Core, { name, slug }: CreateConfigType): ConfigTypeRow {
   refuseTakenSlug(core, slug);
   return insert(core, 'config_type', { name, slug, ...createdNow(core) });
 }
 
-/** Versions before everglades can change the slug (specification section 9, rule 2). */
+/**
+ * Updates a config type; only versions before everglades can change the slug (section 9 of the specification, rule 2).
+ */
 export function updateConfigType(core: Core, id: string, { name, slug }: UpdateConfigType, version: SupportedVersion) {
   const row = findRow(core, 'config_type', id);
   const changes: Partial<ConfigTypeRow> = {};
@@ -117,7 +122,7 @@ export function updateConfigType(core: Core, id: string, { name, slug }: UpdateC
 const refuseTakenSlug = (core: Core, slug: string): void =>
   refuseTaken(core, 'config_type', { slug }, `there is a config type with the slug ${JSON.stringify(slug)}`);
 
-/** Throws PlatformError 409 for a taken version, or for two schemas that write to one path. */
+/** Creates a release. Throws PlatformError 409 for a taken version, or for two schemas that write to one path. */
 export function createRelease(core: Core, { version, config_schema_ids, git_commit_ref }: CreateRelease): ReleaseRow {
   refuseTaken(core, 'release', { version }, `there is a release ${JSON.stringify(version)}`);
   if (new Set(config_schema_ids).size < config_schema_ids.length) {

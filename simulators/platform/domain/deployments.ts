@@ -1,4 +1,4 @@
-/** Life of deployments (specification sections 2.2 and 3), whose target and activity only move forward. */
+/** Life of deployments, whose target and activity only move forward (sections 2.2 and 3 of the specification). */
 
 import { defined } from '../../../harness/common/defined.ts';
 import type { DeploymentReport } from '../../../harness/contract/agent.ts';
@@ -35,13 +35,13 @@ function checkInstances(core: Core, release: ReleaseRow, instances: readonly Con
 type Step = Partial<Pick<DeploymentRow, 'target_status' | 'activity_status' | 'error_status' | 'queue_order'>> &
   Pick<DeploymentReport, 'deployed_at' | 'archived_at'>;
 
-/** Corrects an agent's wrong clock: no moment lies in the future or before `after`. */
+/** Limits a time from an agent to the range from `after` to `now`, because the agent's clock may be wrong. */
 export function recorded(now: string, after: string, reported = now): string {
   const latest = Math.max(Date.parse(now), Date.parse(after));
   return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();
 }
 
-/** Writes a step without checking whether it is allowed. */
+/** Moves a deployment to new statuses, without checking whether the move is allowed. */
 export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_at, ...step }: Step): DeploymentRow {
   const now = timestamp(core.clock);
   const changes: Partial<DeploymentRow> = { updated_at: now, ...step };
@@ -73,7 +73,10 @@ function followOnDevice(core: Core, row: DeploymentRow, entered: 'deployed' | 'a
   });
 }
 
-/** Throws PlatformError for an unknown reference, an archived device, or an outdated parent (section 9, rule 3). */
+/**
+ * Creates a deployment. Throws PlatformError for an unknown reference, an archived device, or an outdated parent
+ * (section 9 of the specification, rule 3).
+ */
 export function createDeployment(core: Core, request: CreateDeployment, version: SupportedVersion): DeploymentRow {
   const { behaviour, store } = core;
   const device = findRow(core, 'device', request.device_id);
@@ -106,7 +109,7 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
   return created;
 }
 
-/** Throws PlatformError 409 unless the deployment is staged. */
+/** Deploys a staged deployment. Throws PlatformError 409 unless the deployment is staged. */
 export function deployDeployment(core: Core, id: string): DeploymentRow {
   const row = findRow(core, 'deployment', id);
   const device = findRow(core, 'device', row.device_id);
@@ -124,7 +127,10 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
   return deployed;
 }
 
-/** Published rule: a client archives only staged and drifted deployments, and replaces all others. */
+/**
+ * Archives a staged or drifted deployment. Throws PlatformError 409 for other deployments, which a client can only
+ * replace.
+ */
 export function archiveDeployment(core: Core, id: string): DeploymentRow {
   const row = findRow(core, 'deployment', id);
   if (row.activity_status !== 'staged' && row.activity_status !== 'drifted') {
@@ -138,7 +144,7 @@ export function archiveDeployment(core: Core, id: string): DeploymentRow {
   return core.store.write(() => advance(core, row, { target_status: 'archived', activity_status: 'archived' }));
 }
 
-/** Deployments queued on the device after the staging of deployment `id`, newest first. */
+/** Returns the deployments that were queued on the device after deployment `id` was staged, newest first. */
 export function driftsOf(core: Core, id: string): DeploymentRow[] {
   const row = findRow(core, 'deployment', id);
   const until = row.queue_order ?? Number.POSITIVE_INFINITY;
@@ -165,7 +171,7 @@ function target(core: Core, row: DeploymentRow): DeploymentRow {
   return queued;
 }
 
-/** Marks the other staged deployments as drifted, because they assume the previous configuration of the device. */
+/** Marks the device's other staged deployments as drifted, because the configuration of the device changes. */
 function drift(core: Core, cause: DeploymentRow): void {
   const staged = { device_id: cause.device_id, activity_status: 'staged' } as const;
   for (const other of core.store.collections.deployment.where(staged)) {
@@ -174,8 +180,8 @@ function drift(core: Core, cause: DeploymentRow): void {
 }
 
 /**
- * Specification section 9, rule 3: `null` asserts that the device has no target; an omitted `parent_id` asserts
- * nothing.
+ * Checks and returns `parent_id`: `null` asserts that the device has no target; a missing `parent_id` asserts nothing
+ * (section 9 of the specification, rule 3).
  */
 function parentOf(core: Core, device: DeviceRow, request: CreateDeployment, version: SupportedVersion): string | null {
   const given = request.parent_id;
@@ -199,8 +205,8 @@ function refuseArchived(device: DeviceRow): void {
 }
 
 /**
- * Ignores backward reports, and errors after `failed`, which is final (specification section 2.2). Throws PlatformError
- * 409 for a staged deployment.
+ * Applies an agent's report; ignores a step backwards, and any error after `failed` (section 2.2 of the specification).
+ * Throws PlatformError 409 for a staged deployment.
  */
 export function applyReport(core: Core, row: DeploymentRow, reported: DeploymentReport): DeploymentRow {
   const { behaviour, store } = core;
@@ -210,7 +216,7 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
   }
   return store.write(() => {
-    // Even an outdated report shows what the agent knows.
+    // Records what the agent knows, even if the report is outdated.
     const { activity_status = row.agent_activity } = report;
     const agent_activity = activity_status === 'archived' ? null : activity_status;
     const isKnown = agent_activity === row.agent_activity;
@@ -227,11 +233,11 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
 }
 
 function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentReport): Step {
-  // A report may arrive after the deployment was replaced.
+  // Ignores a report on an archived deployment, which may have been replaced meanwhile.
   if (row.activity_status === 'archived') return {};
   const step: Step = {};
   const { activity_status: activity, error_status: error } = report;
-  // A report of an activity that the platform has passed is legal, and has no effect.
+  // Ignores an activity that the deployment has already passed, because such a report is legal.
   if (activity !== undefined && behaviour.mayReport(row.activity_status, activity)) step.activity_status = activity;
   if (error !== undefined && row.error_status !== 'failed') step.error_status = error;
   if (step.error_status === 'failed' && behaviour.failureArchives) {

@@ -6,7 +6,7 @@ import type { Core } from '../core.ts';
 import { type DeviceRow, type GroupRow, UNPROVISIONED } from '../store/rows.ts';
 import { change, conflict, createdNow, findRow, insert, invalid, refuseTaken } from './find.ts';
 
-/** The device stays `inactive` until an agent provisions it. Throws PlatformError 409 for a taken name. */
+/** Creates an `inactive` device, which an agent can provision. Throws PlatformError 409 for a taken name. */
 export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
   refuseTakenName(core, name);
   return insert(core, 'device', {
@@ -22,7 +22,7 @@ export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
   });
 }
 
-/** Specification section 9: clients cannot change the group here; only a defect passes `group_id`. */
+/** Updates a device; only a planted defect passes `group_id` (section 9 of the specification). */
 export function updateDevice(
   core: Core,
   id: string,
@@ -39,7 +39,7 @@ export function updateDevice(
   return Object.keys(changes).length === 0 ? row : change(core, 'device', row, changes);
 }
 
-/** No published operation archives a device; seeds and the control API do. */
+/** Archives a device, for seeds and the control API; no published operation archives a device. */
 export function archiveDevice(core: Core, id: string): DeviceRow {
   const row = findRow(core, 'device', id);
   if (row.status === 'archived') return row;
@@ -65,7 +65,7 @@ export function markConnected(core: Core, row: DeviceRow, online: boolean): Devi
   return change(core, 'device', row, { ...changes, updated_at: now });
 }
 
-/** Takes all devices offline, except stand-ins, which have no agent that could disconnect. */
+/** Marks all devices as offline, except stand-ins, which have no agent that could disconnect. */
 export function disconnectAll(core: Core): void {
   core.store.write(() => {
     for (const row of core.store.collections.device.where({ status: 'online' })) {
@@ -74,7 +74,7 @@ export function disconnectAll(core: Core): void {
   });
 }
 
-/** No published operation changes the group of a device; the control API does. */
+/** Sets the group of a device, for the control API; no published operation changes the group. */
 export function assignGroup(core: Core, id: string, groupId: string | null): DeviceRow {
   const row = findRow(core, 'device', id);
   if (groupId !== null) findRow(core, 'group', groupId);
@@ -86,14 +86,14 @@ function refuseTakenName(core: Core, name: string): void {
   refuseTaken(core, 'device', { name }, `there is a device ${JSON.stringify(name)}`);
 }
 
-/** Throws PlatformError 409 if a sibling has the name. */
+/** Creates a group. Throws PlatformError 409 if another group below the same parent has the name. */
 export function createGroup(core: Core, { name, parent_id = null }: CreateGroup): GroupRow {
   if (parent_id !== null) findRow(core, 'group', parent_id);
   refuseTakenSibling(core, name, parent_id);
   return insert(core, 'group', { name, parent_id, ...createdNow(core) });
 }
 
-/** Throws PlatformError 409 if a sibling has the name. */
+/** Renames a group. Throws PlatformError 409 if another group below the same parent has the name. */
 export function renameGroup(core: Core, id: string, { name }: UpdateGroup): GroupRow {
   const row = findRow(core, 'group', id);
   if (name === undefined || name === row.name) return row;
@@ -101,10 +101,10 @@ export function renameGroup(core: Core, id: string, { name }: UpdateGroup): Grou
   return change(core, 'group', row, { name });
 }
 
-/** Moves the group to the top level for `null`. Throws PlatformError 409 for a cycle. */
+/** Moves a group, for `null` to the top level. Throws PlatformError 409 for a cycle or a taken name. */
 export function moveGroup(core: Core, id: string, { parent_id }: MoveGroup): GroupRow {
   const row = findRow(core, 'group', id);
-  // Parent and ancestors, nearest first; the set ends the loop in a cycle, which a defect permits.
+  // Collects the new parent and its ancestors; ends at a cycle, which a planted defect permits.
   const line = new Set<string>();
   let at = parent_id === null ? undefined : findRow(core, 'group', parent_id);
   while (at !== undefined && !line.has(at.id)) {

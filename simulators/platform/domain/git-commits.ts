@@ -15,7 +15,7 @@ const HOSTS: Record<string, { type: GitRepositoryType; commit: string }> = {
   'bitbucket.org': { type: 'bitbucket', commit: 'commits' },
 };
 
-/** Throws PlatformError 400 for an unknown host, and 409 for a registered commit. */
+/** Registers a git commit. Throws PlatformError 400 for an unknown host, and 409 for a registered commit. */
 export function createGitCommit(core: Core, { sha, message, origin }: CreateGitCommit): GitCommitRow {
   const { host, owner, name } = parseOrigin(origin);
   const { type, commit } = HOSTS[host] as (typeof HOSTS)[string];
@@ -37,7 +37,7 @@ export function createGitCommit(core: Core, { sha, message, origin }: CreateGitC
   });
 }
 
-/** Prefers `id` to `sha`. Throws PlatformError for an unknown commit. */
+/** Finds a git commit by `id`, or else by `sha`. Throws PlatformError for an unknown commit. */
 export function resolveGitCommit(core: Core, { id, sha }: GitCommitRef): GitCommitRow {
   if (id !== undefined) return findRow(core, 'git_commit', id);
   if (sha === undefined) throw invalid('invalid_reference', 'a git commit is referred to by id or sha');
@@ -46,7 +46,7 @@ export function resolveGitCommit(core: Core, { id, sha }: GitCommitRef): GitComm
   throw new PlatformError(404, 'git_commit_not_found', `there is no git commit ${JSON.stringify(sha.slice(0, 64))}`);
 }
 
-/** Parses `https://host/owner/name(.git)`, `ssh://git@host/owner/name` or `git@host:owner/name`. */
+/** Parses the address of a repository, e.g. `https://host/owner/name.git` or `git@host:owner/name`. */
 export function parseOrigin(origin: string): { host: string; owner: string; name: string } {
   const found = /^(?:(?:https?|ssh|git):\/\/(?:[^@/\s]+@)?([^:/\s]+)(?::\d+)?\/|(?:[^@/\s]+@)([^:/\s]+):)(\S+)$/.exec(
     origin,

@@ -1,4 +1,4 @@
-/** Provisioning tokens, of which the database keeps only digests. */
+/** Provisions devices by tokens, of which the database keeps only digests. */
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
@@ -34,7 +34,7 @@ export function issueToken(core: Core, bound?: { deviceId: string; reactivates: 
   return { token, expires_at: expiresAt };
 }
 
-/** Creates the device, or takes over an inactive device of that name. A token works once per device. */
+/** Creates a device, or provisions an inactive device with the same name. A token works once for each device. */
 export function provision(core: Core, text: string, name: string, credentials: Credentials): DeviceRow {
   const token = validToken(core, text);
   const bound = token.device_id === null ? undefined : findRow(core, 'device', token.device_id);

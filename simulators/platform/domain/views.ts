@@ -1,4 +1,4 @@
-/** Rows as resources of the newest API version, without expansions. */
+/** Converts rows to resources of the newest API version, without expansions. */
 import type { ConfigInstance } from '../../../harness/contract/platform/config-instance.ts';
 import type { ConfigSchema } from '../../../harness/contract/platform/config-schema.ts';
 import type { ConfigType } from '../../../harness/contract/platform/config-type.ts';

@@ -20,7 +20,7 @@ const refuse = (parameter: string, message: string, accepted: readonly string[])
 
 const shortened = (text: string) => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 
-/** Fastify gives an array for a repeated parameter. */
+/** Query parameters of a request; a parameter that is repeated has an array of values. */
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export function valuesOf(query: Query, name: string): readonly string[] {
@@ -30,8 +30,8 @@ export function valuesOf(query: Query, name: string): readonly string[] {
 }
 
 /**
- * Published clients repeat a list parameter, or separate its items by `,` or `|`. `isOne`: true for a single item with
- * commas.
+ * Splits list parameters, whose items are repeated or separated by `,` or `|`. `isOne`: true if a text with commas is a
+ * single item.
  */
 const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = () => false): string[] =>
   texts
@@ -39,7 +39,10 @@ const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = ()
     .flatMap((text) => (text.includes(',') && !isOne(text) ? text.split(',') : [text]))
     .filter((text) => text !== '');
 
-/** Throws PlatformError 400 for an unknown value. `isValue` recognizes stored names that contain commas. */
+/**
+ * Reads the filters of a list request. Throws PlatformError 400 for an unknown value. `isValue`: true for a stored
+ * name, which may contain commas.
+ */
 export function readFilters(
   query: Query,
   kind: ResourceKind,
@@ -63,7 +66,7 @@ export function readFilters(
   return filters;
 }
 
-/** Throws PlatformError 400 for a field that cannot sort the list. */
+/** Reads the parameter `order_by`. Throws PlatformError 400 for a field that cannot sort the list. */
 export function readOrder(query: Query, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
   if (query['order_by'] === undefined) return [];
   const { orders } = RESOURCES[kind];
@@ -85,7 +88,10 @@ export function readOrder(query: Query, kind: ResourceKind, version: SupportedVe
   });
 }
 
-/** Dots nest expansions: `a.b` also expands `a`. Throws PlatformError 400 for an unknown expansion. */
+/**
+ * Reads the parameter `expand`, where `a.b` expands `a`, and `b` inside `a`. Throws PlatformError 400 for an unknown
+ * expansion.
+ */
 export function readExpand(
   query: Query,
   kind: ResourceKind | undefined,
@@ -149,7 +155,7 @@ export function requireScope(call: Call, scope: string): void {
 
 export const param = (call: Call, kind: ResourceKind): string => call.params[`${kind}_id`] ?? '';
 
-/** Reads expansions before `act`, so that a request with a wrong expansion changes nothing. */
+/** Runs `act` and renders the row; reads expansions before `act`, so that a wrong expansion changes nothing. */
 export function shown<K extends ResourceKind>(call: Call, kind: K, act: (core: Call['core']) => Rows[K]): Answered {
   const { tree } = readExpand(call.query, kind, call.version, false);
   const row = act(call.core);

@@ -21,7 +21,7 @@ const REFUSALS: Refusals = {
   FST_ERR_BAD_URL: { status: 400, code: 'invalid_path', message: 'the path is not valid' },
 };
 
-/** `onFailure` receives only failures of the platform (status 500 and above). */
+/** Answers a request with an error. `onFailure`: called only for failures of the platform (status 500 and above). */
 export function answerError(
   core: Core,
   error: unknown,
@@ -47,7 +47,7 @@ const CONNECTION_REFUSALS: Refusals = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', message: 'the request did not end in time' },
 };
 
-/** Closes the connection, because the start of the next request is unknown. */
+/** Answers a malformed request and closes the connection, because the start of the next request is unknown. */
 export function answerClientError(core: Core, error: Error, socket: Socket): void {
   const { code = '' } = error as NodeJS.ErrnoException;
   const current = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;

@@ -20,7 +20,7 @@ interface Admitted {
 
 type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Throws PlatformError for a wrong key, version or scope, before the body is read. */
+/** Checks API key, version and scope of a request before the body is read. Throws PlatformError. */
 function admit(core: Core, keys: KeyRing, operation: Operation, headers: RequestHeaders): Admitted {
   const { behaviour } = core;
   const presented = headerText(headers, 'x-api-key');
@@ -62,12 +62,12 @@ function headerText(headers: RequestHeaders, name: string): string | undefined {
 }
 
 const DEEPEST = 64;
-/** Maximum number of members and items in a body; checking more would block all other clients. */
+/** Maximum number of members and items in a body; checking more values would block all other clients. */
 const MOST_VALUES = 10_000;
 
 const refuse = (message: string) => new PlatformError(400, 'invalid_json', message);
 
-/** Refuses ambiguous JSON, e.g. a repeated member. Throws PlatformError 400. */
+/** Parses JSON. Throws PlatformError 400 also for ambiguous JSON, e.g. for a repeated member. */
 export function readJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw refuse('the request body is not valid UTF-8');
   const text = bytes.toString('utf8');
@@ -82,7 +82,7 @@ export function readJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** Refuses deep nesting, too many values, and repeated members, of which JSON.parse keeps only the last. */
+/** Refuses JSON with deep nesting, too many values, or a repeated member, which JSON.parse accepts. */
 function checkStructure(text: string): void {
   const open: (Set<string> | undefined)[] = [];
   let literal = '';
@@ -111,7 +111,7 @@ function checkStructure(text: string): void {
   }
 }
 
-/** Refuses half a surrogate pair, which UTF-8 cannot encode. */
+/** Refuses a text with half a surrogate pair, which UTF-8 cannot encode. */
 function checkText(value: unknown): void {
   if (typeof value === 'string') {
     if (!value.isWellFormed()) throw refuse('the request body contains half a surrogate pair');
@@ -131,7 +131,7 @@ declare module 'fastify' {
   }
 }
 
-/** Throws Error for an operation without a handler. */
+/** Registers all published operations. Throws Error for an operation without a handler. */
 export function registerRoutes(app: FastifyInstance, core: Core, renderer: Renderer, keys: KeyRing): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

@@ -18,7 +18,7 @@ import type { Renderer } from '../render.ts';
 import { answerClientError, answerError, requireHttp1 } from './errors.ts';
 import { registerRoutes } from './routes.ts';
 
-/** Applies planned answers first, then faults, which hit the same requests for the same seed. */
+/** Applies planned answers first, then faults; with the same seed, faults hit the same requests. */
 function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerParts): void {
   const dice = random(seed).fork('faults');
   const hits = (rate: number | undefined): boolean => rate !== undefined && dice.chance(rate);
@@ -76,7 +76,7 @@ async function* inPieces(bytes: Buffer, milliseconds: number): AsyncGenerator<Bu
   }
 }
 
-/** Serves `/openapi/<version>.json` without a key, and generates each document at its first request. */
+/** Serves `/openapi/<version>.json` without an API key; generates each document at the first request. */
 function serveDocuments(app: FastifyInstance, names: DialectNames, server: string): void {
   const dialect = DIALECTS.find((each) => DIALECT_NAMES[each] === names) ?? 'spec';
   const documents = new Map<string, string>();
@@ -117,10 +117,10 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const { connected, delayMs } = core.behaviour;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    // Allows long ids, because fastify answers an id above its limit as an unknown route.
+    // Allows long ids, because fastify would answer a longer id like an unknown route.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
-    // Milliseconds within which a client must send its whole request.
+    // Maximum number of milliseconds in which a client must send a whole request.
     requestTimeout: 60_000,
     clientErrorHandler: (error, socket) => answerClientError(core, error, socket as Socket),
     ...(tls && { https: tls }),
@@ -151,7 +151,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   return app;
 }
 
-/** Refuses unknown paths in `onRequest`, before the body is read. */
+/** Refuses requests on unknown paths before the body is read. */
 function refuseOthers(app: FastifyInstance, nothing: string): void {
   app.setNotFoundHandler((request) => {
     throw unknownRoute(request.method, request.raw.url ?? '', nothing);

@@ -1,4 +1,4 @@
-/** Reads a seed file, and creates its workspace in one transaction. */
+/** Reads a seed file, and creates the resources of the file in one transaction. */
 
 import type { Static, TProperties } from 'typebox';
 import { isNode } from 'yaml';
@@ -21,7 +21,7 @@ import { VIEWS } from '../domain/views.ts';
 import { PlatformError } from '../ports.ts';
 import { defaultSlot } from '../versions.ts';
 
-// Entries refer to each other by names in place of ids (`fixtures/platform-control.md`).
+// An entry of a seed file refers to other entries by name, not by id (`fixtures/platform-control.md`).
 
 const listOf = <P extends TProperties>(members: P) => Type.Optional(Type.Array(body(members)));
 const Name = Type.String({ minLength: 1, maxLength: 128 });
@@ -49,7 +49,7 @@ const members = {
     name: Type.String({ minLength: 1, maxLength: 48 }),
     description: Type.Optional(Type.String()),
     group: Type.Optional(Type.String({ description: 'Name of its group' })),
-    // Omits `activating`, which lasts only until the agent connects.
+    // Omits the status `activating`, which lasts only until the agent connects.
     status: Type.Optional(oneOf(['inactive', 'offline', 'online', 'archived'])),
     agent_version: Type.Optional(Type.String()),
   }),
@@ -70,14 +70,14 @@ export const seedFile = shape(
 );
 export type SeedFile = Static<typeof seedFile.schema>;
 
-/** Unusable seed file; each line of the message names a line of the file. */
+/** Thrown for an unusable seed file; each line of the message names a line of the file. */
 export class SeedError extends Error {
   override name = 'SeedError';
 }
 
 type ReadSeed = ReturnType<typeof readSeed>;
 
-/** Throws SeedError with up to ten mistakes and their lines. */
+/** Reads a seed file. Throws SeedError with up to ten mistakes and their lines. */
 export function readSeed(text: string) {
   const { value, document, lines } = parsed(text);
   const lineOf = (path: readonly (string | number)[]): number => {
@@ -115,12 +115,12 @@ function pointer(path: string): (string | number)[] {
 
 type Entry<K extends keyof SeedFile> = NonNullable<SeedFile[K]>[number];
 type Maker<K extends keyof SeedFile> = (entry: Entry<K>, refer: Refer) => string;
-/** Returns the id of a named entry. Throws SeedError for an unknown name. */
+/** Returns the id of the entry with a name. Throws SeedError for an unknown name. */
 type Refer = (kind: keyof SeedFile, name: string, field: string | number) => string;
 
 const FORMAT = 'json';
 
-/** Creates nothing if it throws SeedError. */
+/** Creates the resources of a seed file; creates nothing if a SeedError is thrown. */
 export function applySeed(core: Core, read: ReadSeed): void {
   const online = core.store.write(() => {
     const ids = makeAll(core, read);
@@ -129,7 +129,7 @@ export function applySeed(core: Core, read: ReadSeed): void {
       const devices = (read.seed.devices ?? []).filter(({ status }) => status === wanted);
       return devices.map(({ name }) => ids.get(`devices/${name}`) ?? '');
     };
-    // Archived devices take no deployment, so archiving comes last.
+    // Archives devices after all deployments, because nothing can be deployed to an archived device.
     for (const id of idsOf('archived')) archiveDevice(core, id);
     return idsOf('online');
   });
@@ -181,7 +181,7 @@ function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   return ids;
 }
 
-/** Checks statuses after all deployments, because later deployments change the statuses of earlier deployments. */
+/** Checks the statuses of all deployments at the end, because later deployments change earlier deployments. */
 function requireStates(core: Core, { seed, errorAt }: ReadSeed, ids: Ids): void {
   for (const [at, { status: wanted = 'deployed' }] of (seed.deployments ?? []).entries()) {
     const { status } = VIEWS.deployment(core, findRow(core, 'deployment', ids.get(`deployments/${at}`) ?? ''));

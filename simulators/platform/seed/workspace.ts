@@ -1,4 +1,6 @@
-/** Believable workspace for a seed: config types, releases, groups, and offline devices with past deployments. */
+/**
+ * Creates a realistic workspace from a seed: config types, releases, groups, and offline devices with past deployments.
+ */
 
 import { createHash } from 'node:crypto';
 import { type Random, random } from '../../common/random.ts';
@@ -39,7 +41,7 @@ const NOTES = [
   'Follow-up to the incident review',
 ] as const;
 
-/** Fixed end of the history, so that equal seeds give equal timestamps. */
+/** Time at which the seeded history ends; fixed, so that equal seeds give equal timestamps. */
 const SEED_END = Date.parse('2026-01-31T18:00:00.000Z');
 const DAY = 24 * 3_600_000;
 
@@ -50,7 +52,7 @@ const stampsAt = (time: number): { created_at: string; updated_at: string } => (
   updated_at: at(time),
 });
 
-/** Does nothing in a database with devices. */
+/** Fills a database with a workspace; does nothing in a database with devices. */
 export function seedWorkspace(core: Core, { devices, seed }: { devices: number; seed: string }): void {
   if (core.store.collections.device.size > 0) return;
   const seeded: Core = { ...core, newId: idsFrom(`${seed}/seeded`) };
@@ -151,7 +153,7 @@ function seedGroups(core: Core, devices: number): Place[] {
   const add = (name: string, parentId: string | null, time: number): string =>
     insert(core, 'group', { name, parent_id: parentId, ...stampsAt(time) }).id;
   const places: Place[] = [];
-  // One site per region for each hundred devices, up to six.
+  // Creates one site in each region for each hundred devices, up to six sites.
   const sitesEach = Math.max(1, Math.min(6, Math.ceil(devices / 100)));
   for (const [index, region] of REGIONS.entries()) {
     const top = add(region.name, null, FIRST - 10 * DAY + index * 1000);
@@ -187,7 +189,7 @@ function device(core: Core, dice: Random, places: readonly Place[], seq: number,
   };
 }
 
-/** Fixes the statuses of the first 24 devices, so that a small workspace shows every status. */
+/** Draws the status of a device; the first 24 devices have fixed statuses, so that a small workspace shows all. */
 function statusFor(seq: number, dice: Random): DeviceRow['status'] {
   if (seq <= 24) return seq % 12 === 6 ? 'archived' : seq % 8 === 4 ? 'inactive' : 'offline';
   const draw = dice.next();
@@ -223,7 +225,7 @@ function present(ending: (typeof ENDINGS)[number], { draft, queued, deployed, qu
     case 'failed':
       return [draft({ error_status: 'failed', archived_at: later, updated_at: later })];
     case 'removing': {
-      // Replaced while the device was offline: the device removes the old deployment when the new one arrives.
+      // Shows an old deployment that was replaced while the device was offline, and a new deployment in the queue.
       const leaving = draft({ ...live, activity_status: 'removing', target_status: 'archived', updated_at: later });
       const place = { queued_at: later, queue_before: queue.queued, queue_order: queue.nextInQueue() };
       return [leaving, draft({ ...waiting, ...next, ...place })];
@@ -231,7 +233,7 @@ function present(ending: (typeof ENDINGS)[number], { draft, queued, deployed, qu
     case 'staged':
       return [onDevice, draft({ ...staged, ...next, queue_before: queue.queued })];
     case 'drifted': {
-      // Staged before the deployment that is now on the device.
+      // Stages the drifted deployment before the deployment that is now on the device.
       const earlier = at(Date.parse(queued) - 1_800_000);
       const drifted = draft({ ...staged, activity_status: 'drifted', created_at: earlier, updated_at: queued });
       return [drifted, onDevice];
@@ -243,7 +245,7 @@ function seedHistory(core: Core, dice: Random, releases: readonly SeededRelease[
   const { device: deviceRows, deployment: deploymentRows } = core.store.collections;
   const drafts: Draft[] = [];
   let turn = 0;
-  // Limits the history, because millions of deployments need much memory and show nothing new.
+  // Creates deployments for at most 20,000 devices, because millions of deployments need much memory.
   for (let seq = 1; seq <= Math.min(devices, 20_000); seq++) {
     const device = deviceRows.bySeq(seq);
     if (device === undefined || device.status === 'inactive') continue;
@@ -301,7 +303,7 @@ function historyOf(
       const archived = at(time + dice.integer(DAY, 2 * DAY));
       drafts.push(draft({ deployed_at: deployed, archived_at: archived, updated_at: archived }));
     } else {
-      // The first devices get each ending once; two thirds of the other devices end as deployed.
+      // Uses each ending once for the first devices; of all other devices, two thirds end as `deployed`.
       const ending = ENDINGS[turn] ?? (dice.chance(0.6) ? 'deployed' : dice.pick(ENDINGS));
       drafts.push(...present(ending, { draft, queued, deployed, queue: core.store }));
     }

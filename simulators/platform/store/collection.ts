@@ -1,4 +1,4 @@
-/** Table of the database: rows by id, and filtered pages in any order. */
+/** Table of the database: finds rows by id, and returns filtered pages in any order. */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Filters, Matching, OrderTerm } from './order.ts';
@@ -18,7 +18,7 @@ export class Collection<Row extends BaseRow> {
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
   #last: number;
-  /** Called after a row was inserted or updated; without `seq`, after many rows changed. */
+  /** Called after a row was inserted or updated, or without `seq` after many rows have changed. */
   onChange: (seq?: number) => void = () => {};
 
   constructor(database: DatabaseSync, spec: TableSpec, defer: Defer) {
@@ -48,14 +48,14 @@ export class Collection<Row extends BaseRow> {
     return this.#prepare(`SELECT * FROM ${this.#spec.table} WHERE seq = ?`).get(seq) as Row | undefined;
   }
 
-  /** Rows in order of creation. Slow for columns without an index. */
+  /** Returns matching rows in order of creation; slow for columns without an index. */
   where(values: Values<Row>): Row[] {
-    // SQLite uses no partial index for `IS ?`.
+    // Uses `IS` only for null, because SQLite uses no partial index for `IS ?`.
     const conditions = Object.entries(values).map(([name, value]) => `${name} ${value === null ? 'IS' : '='} ?`);
     return this.select(conditions.join(' AND '), Object.values(values) as SQLInputValue[]);
   }
 
-  /** Rows in order of creation. `condition` is raw SQL without text from clients. */
+  /** Returns rows in order of creation. `condition`: raw SQL, which must not contain text from clients. */
   select(condition: string, values: readonly SQLInputValue[]): Row[] {
     const sql = `SELECT * FROM ${this.#spec.table} WHERE ${condition} ORDER BY seq`;
     return this.#prepare(sql).all(...values) as unknown as Row[];
@@ -110,7 +110,7 @@ export class Collection<Row extends BaseRow> {
     this.#last = this.#index.last;
   }
 
-  /** `terms` must end with `id`. */
+  /** Returns the rows that match `filters`, sorted by `terms`, which must end with `id`. */
   query(filters: Filters, terms: readonly OrderTerm[]): Matching {
     const filter = this.#index.filterOf(filters);
     if (filter === undefined) return NOTHING;
@@ -125,7 +125,7 @@ export class Collection<Row extends BaseRow> {
     const isNewestFirst = first?.field === 'created_at' && first.descending;
     if (isNewestFirst && second?.field === 'id' && !second.descending)
       return { count, slice: (start, size) => this.#index.slice(start, size, filter) };
-    // SQLite refuses an offset above 2^63; any offset beyond the last row gives an empty page.
+    // Limits the offset to the last row, because SQLite refuses an offset above 2^63.
     const slice = (start: number, size: number): number[] =>
       this.#seqs(filters, Object.keys(filters), terms, [size, Math.min(start, this.#last)]);
     return { count, slice };

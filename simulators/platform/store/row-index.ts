@@ -1,4 +1,4 @@
-/** In-memory index of a table; OFFSET in SQL reads every earlier row, which is too slow for a million devices. */
+/** Index of a table in memory, because OFFSET in SQL is too slow for a million devices. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Filters } from './order.ts';
 import type { BaseRow, TableSpec } from './rows.ts';
@@ -7,7 +7,7 @@ const NONE = 0;
 /** Maximum number of cached filter results; each takes four bytes per row. */
 const KEPT_FILTERS = 32;
 
-/** Values of a column as small integers, by row number. */
+/** Column in memory: stores a small integer for the value of each row. */
 class Facet {
   readonly column: string;
   codes = new Int32Array(1024);
@@ -27,15 +27,15 @@ class Facet {
 
 type FacetFilter = readonly { facet: Facet; codes: readonly number[] }[];
 
-/** Call `add`, `change` or `reload` after each change of the table. */
+/** Sorts and filters rows; call `add`, `change` or `reload` after each change of the table. */
 export class RowIndex {
   readonly #database: DatabaseSync;
   readonly #spec: TableSpec;
   readonly #facets: Facet[];
   readonly #idOfSeq: StatementSync;
-  /** Milliseconds since 1970, by row number. */
+  /** Time of creation by row number, in milliseconds since 1970. */
   #created = new Float64Array(1024);
-  /** Row numbers by ascending `created_at`, then descending `id`, so that a new row comes last. */
+  /** Row numbers by ascending `created_at`, then descending `id`, so that a new row usually comes last. */
   #rows = new Int32Array(1024);
   #size = 0;
   #last = 0;
@@ -82,7 +82,7 @@ export class RowIndex {
     for (const [key, { filter }] of this.#passing) if (this.passes(row.seq, filter)) this.#passing.delete(key);
   }
 
-  /** `id` and `created_at` never change. */
+  /** Updates the index after a change of a row, whose `id` and `created_at` never change. */
   change(row: BaseRow): void {
     for (const facet of this.#facets) {
       const before = facet.codes[row.seq];
@@ -93,7 +93,7 @@ export class RowIndex {
     }
   }
 
-  /** Ignores columns without a facet. Returns undefined if no row ever had a wanted value. */
+  /** Returns undefined if no row ever had a wanted value. Ignores columns that the index lacks. */
   filterOf(filters: Filters): FacetFilter | undefined {
     const filter: { facet: Facet; codes: number[] }[] = [];
     for (const facet of this.#facets) {

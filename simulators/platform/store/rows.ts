@@ -1,4 +1,4 @@
-/** Rows of each resource, and the SQLite tables that hold the rows. */
+/** Types of the rows of each resource, and the SQLite tables of the rows. */
 
 import type { DeploymentActivityStatus } from '../../../harness/contract/enums.ts';
 import type { ConfigInstance, InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
@@ -23,7 +23,7 @@ export interface ConfigSchemaRow
   extends BaseRow,
     Pick<ConfigSchema, 'config_type_id' | 'digest' | 'language' | 'format' | 'instance_format' | 'updated_at'> {
   instance_slots: string;
-  /** JSON array of `{id, name, data}`. */
+  /** Documents of the schema, as a JSON array of `{id, name, data}`. */
   documents: string;
   git_commit: string | null;
 }
@@ -46,11 +46,11 @@ type DeploymentColumn =
 
 export interface DeploymentRow extends BaseRow, Pick<PlatformDeployment, DeploymentColumn> {
   config_instance_ids: string;
-  /** Number of deployments queued on any device before the creation of this deployment. */
+  /** Number of deployments that were queued, on all devices, before this deployment was created. */
   queue_before: number;
-  /** Place among all queued deployments; null until the deployment is queued. */
+  /** Position among all queued deployments; null until the deployment is queued. */
   queue_order: number | null;
-  /** Activity that the agent knows; null before the agent learns of the deployment and after its last report. */
+  /** Last activity that the agent knows; null before the agent learns of the deployment and after its last report. */
   agent_activity: DeploymentActivityStatus | null;
 }
 
@@ -97,7 +97,7 @@ export interface TableSpec {
   columns: Record<string, string>;
   /** Columns with few distinct values, kept in memory for fast filters and counts. */
   facets: readonly string[];
-  /** Indexed columns, besides `id`, whose filters select few rows. */
+  /** Columns with an SQL index, besides `id`, whose filters match few rows. */
   selective: readonly string[];
 }
 
@@ -180,7 +180,7 @@ export const TABLES: Record<ResourceKind, TableSpec> = {
   },
 };
 
-/** Content has a separate table, so that a list of config instances does not read the content. */
+/** Tables that belong to no resource; content has a separate table, so that lists do not read content. */
 const OTHER_TABLES = [
   'CREATE TABLE IF NOT EXISTS config_contents (config_instance_id TEXT PRIMARY KEY, data BLOB NOT NULL) ' +
     'STRICT, WITHOUT ROWID',

@@ -64,7 +64,7 @@ describe('a collection', () => {
     const ask = fc.record({
       terms: fc.oneof(anyTerms, keptTerms),
       filters: fc.oneof(...[facetValues, filterValues].map((values) => fc.record(values, { requiredKeys: [] }))),
-      // Most offsets lie within the few dozen rows of a test.
+      // Prefers small offsets, because a test has only a few dozen rows.
       start: fc.oneof({ arbitrary: fc.nat(30), weight: 4 }, fc.nat(400)),
       count: fc.nat(40),
     });

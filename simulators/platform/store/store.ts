@@ -10,7 +10,7 @@ import { PlatformError } from '../ports.ts';
 import { Collection } from './collection.ts';
 import { type Rows, schemaStatements, TABLES } from './rows.ts';
 
-/** Hides Node 22's warning of experimental SQLite, about which a user can do nothing. */
+/** Hides the warning of Node 22 that SQLite is experimental, which a user cannot avoid. */
 export function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
@@ -25,7 +25,7 @@ export function withoutSqliteWarning<T>(load: () => T): T {
   }
 }
 
-/** Loads SQLite at the first database, so that other commands start faster. */
+/** Loads SQLite only when a database is opened, so that other commands start faster. */
 export function openDatabase(path: string): DatabaseSync {
   const sqlite = withoutSqliteWarning(() => process.getBuiltinModule('node:sqlite'));
   return new sqlite.DatabaseSync(path);
@@ -37,7 +37,7 @@ const CODES: Readonly<Record<number, { code: string; message: string }>> = {
   13: { code: 'disk_full', message: 'the disk is full' },
 };
 
-/** Turns a failure of the database file into a 503; returns other errors unchanged. */
+/** Turns a failure of the database file into a PlatformError 503; returns other errors unchanged. */
 function storageError(error: unknown): unknown {
   const { code, errcode = 0, errstr } = error as { code?: string; errcode?: number; errstr?: string };
   const known = code === 'ERR_SQLITE_ERROR' ? CODES[errcode & 0xff] : undefined;
@@ -47,10 +47,10 @@ function storageError(error: unknown): unknown {
   return refusal;
 }
 
-/** The file stores this version (0 in a new file), so that a Muster with another version refuses the file. */
+/** Version of the tables, which the file stores; Muster refuses a file with another version. */
 const SCHEMA_VERSION = 2;
 
-/** Unusable database; the message gives path and reason. */
+/** Thrown for an unusable database; the message names the path and the reason. */
 export class DatabaseError extends Error {
   override name = 'DatabaseError';
   readonly code = 'MUSTER_DATABASE';
@@ -64,10 +64,7 @@ export class Store {
   #queued = 0;
   #pending: (() => void)[] | undefined;
 
-  /**
-   * Locks the database for this process. Changes are on disk when `write` returns, and survive SIGKILL. Throws
-   * DatabaseError.
-   */
+  /** Opens a database and locks the file. A change is on disk when `write` returns. Throws DatabaseError. */
   constructor(path: string) {
     this.database = openAlone(path);
     const open = <K extends ResourceKind>(kind: K) =>
@@ -83,7 +80,7 @@ export class Store {
     return this.#queued;
   }
 
-  /** Returns the next place in the queue; a rollback may leave gaps. */
+  /** Returns the next position in the queue of deployments; a rollback may leave gaps. */
   nextInQueue(): number {
     this.#queued += 1;
     return this.#queued;
@@ -118,7 +115,7 @@ export class Store {
     }
   }
 
-  /** Replaces the state in one transaction. `file`: a copy from `saveTo`. */
+  /** Replaces all data by a copy that `saveTo` has written, in one transaction. */
   restoreFrom(file: string): void {
     this.database.prepare('ATTACH ? AS saved').run(file);
     try {
@@ -145,7 +142,7 @@ export class Store {
   }
 }
 
-/** Locks the file, because the in-memory index misses writes of other processes. */
+/** Opens a database and locks the file, because the index in memory misses changes by other processes. */
 function openAlone(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
@@ -160,7 +157,7 @@ function openAlone(path: string): DatabaseSync {
     for (const statement of schemaStatements()) database.exec(statement);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
     if (path === ':memory:' || process.platform === 'win32') return database;
-    // Syncs the folder, because a power loss can otherwise remove the new database with all its commits.
+    // Syncs the folder, because a power loss could otherwise remove the new database file.
     const folder = openSync(dirname(path), 'r');
     fsyncSync(folder);
     closeSync(folder);
@@ -173,7 +170,7 @@ function openAlone(path: string): DatabaseSync {
   }
 }
 
-/** Creates a file that only its owner may read, because it holds deployments and device keys. */
+/** Creates a file that only its owner may read, because the database holds the keys of devices. */
 function createPrivate(path: string): void {
   try {
     closeSync(openSync(path, NEW_FILE, SECRET_MODE));

@@ -70,7 +70,7 @@ class World {
     return id;
   }
 
-  /** The platform answers 409 for deploying a drifted deployment, and for archiving one on a device. */
+  /** Deploys or archives a deployment; accepts status 409, e.g. for a drifted deployment. */
   async act(which: number, action: 'deploy' | 'archive'): Promise<void> {
     const all = await this.deployments();
     const chosen = all[which % Math.max(1, all.length)];

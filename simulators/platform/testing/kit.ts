@@ -94,7 +94,7 @@ export type Kit = Awaited<ReturnType<typeof createKit>>;
 let made = 0;
 export const unique = (what: string): string => `${what}-${++made}`;
 
-/** `filepath`: path of the config file on the device; derived by the platform if omitted. */
+/** Creates a config type with schema, instance and release. `filepath`: path of the config file on the device. */
 export async function createKit(platform: TestPlatform, filepath?: string) {
   const slug = unique('type');
   const type = await platform.create('/config_types', { name: slug, slug });
@@ -141,17 +141,17 @@ export const deploy = async (platform: TestPlatform, kit: Kit, device: string, m
 export const stage = async (platform: TestPlatform, kit: Kit, device: string, more: object = {}): Promise<string> =>
   (await platform.create('/deployments', deploymentBody(kit, device, 'staged', more))).id;
 
-/** Outcome of a deployment on the test device, which reads the outcome from the description. */
+/** Outcomes of a deployment on the test device, which reads the outcome from the deployment's description. */
 export const OUTCOMES = ['works', 'works when healed', 'never works'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 export interface TestAgent {
   active(): string[];
-  /** Throws TwoTargetsError if the platform left two targets. */
+  /** Runs a sync. Throws TwoTargetsError if the platform lists two targets for the device. */
   sync(): Promise<void>;
-  /** Simulates a new process on the old disk. */
+  /** Simulates a restart of the agent, which keeps its files on disk. */
   restart(): void;
-  /** Ends all back-offs; from now on only `never works` fails. */
+  /** Ends all waits between retries; from now on, only `never works` fails. */
   heal(): void;
 }
 
@@ -159,7 +159,7 @@ export class TwoTargetsError extends Error {
   override name = 'TwoTargetsError';
 }
 
-/** Muster's agent: applies what the platform lists, and reports a hopeless deployment as `failed`. */
+/** Muster's agent: applies the deployments that the platform lists, and reports a hopeless deployment as `failed`. */
 export function listingAgent(source: DeploymentSource): TestAgent {
   const device = new MemoryDevice();
   const time = new ManualTime();
@@ -189,8 +189,8 @@ interface Known {
 }
 
 /**
- * Imitates the published agent: remembers every deployment, applies none while the device has two targets, and retries
- * without end.
+ * Imitates the published agent, which remembers every deployment, applies nothing while the device has two targets, and
+ * retries without end.
  */
 export function keepingAgent(source: DeploymentSource): TestAgent {
   const known = new Map<string, Known>();

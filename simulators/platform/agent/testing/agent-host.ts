@@ -49,7 +49,7 @@ export interface RobotKey {
 
 const made = new Map<string, RobotKey>();
 
-/** Caches keys by name, because generating an RSA key is slow. */
+/** Returns the RSA key of a robot; caches keys by name, because generating a key is slow. */
 export function robotKey(name = 'robot', bits = 2048): RobotKey {
   const id = `${name}/${bits}`;
   const known = made.get(id);
@@ -65,7 +65,7 @@ export function robotKey(name = 'robot', bits = 2048): RobotKey {
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** `now`: milliseconds since 1970. */
+/** Returns a signed JWT of a device. `now`: milliseconds since 1970. */
 export function deviceJwt(
   key: RobotKey,
   now: number,

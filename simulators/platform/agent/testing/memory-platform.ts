@@ -15,7 +15,7 @@ export class MemoryPlatform implements AgentPort {
   readonly #deployments = new Map<string, StoredDeployment>();
   readonly #contents = new Map<string, { deviceId: string; format: string; data: Uint8Array }>();
   readonly #byFingerprint = new Map<string, string>();
-  /** Maps each token to the device that it is bound to; null for a token that may provision any device. */
+  /** Device to which each token is bound; null for a token that may provision any device. */
   readonly #provisioningTokens = new Map<string, string | null>();
   readonly #clock: Clock;
   #ids = 0;

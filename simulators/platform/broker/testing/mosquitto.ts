@@ -27,7 +27,7 @@ export async function runMosquitto(path: string) {
     child = spawn(path, ['-c', file], { stdio: 'ignore' });
     await listening(port, child);
   };
-  /** Sends SIGKILL, so that no client receives a DISCONNECT. */
+  /** Kills the broker with SIGKILL, so that clients receive no DISCONNECT. */
   const stop = async () => {
     if (!child || child.exitCode !== null) return;
     const exited = once(child, 'exit');
@@ -95,7 +95,7 @@ export async function provisionRobot(host: AgentHost, name: string) {
 
 export type TestClient = Awaited<ReturnType<typeof connectClient>>;
 
-/** Rejects if the broker refuses the client. Never reconnects. */
+/** Connects a client that never reconnects; rejects if the broker refuses the client. */
 export async function connectClient(url: string, options: IClientOptions) {
   const client = await mqtt.connectAsync(url, { protocolVersion: 4, reconnectPeriod: 0, ...options }, false);
   const received: { topic: string; text: string; retain: boolean }[] = [];
