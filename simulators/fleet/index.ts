@@ -42,7 +42,7 @@ export interface StartFleetOptions {
   onProgress?(progress: FleetProgress): void;
 }
 
-/** `done`: number of robots that have keys or are online, depending on `stage`; `of`: number of all robots. */
+/** Progress while a fleet starts: number of robots (`done`) that have keys or are online, out of all robots (`of`). */
 export interface FleetProgress {
   stage: 'keys' | 'online';
   done: number;
@@ -63,7 +63,7 @@ export interface RolloutOptions {
 }
 
 export interface RolloutResult {
-  /** Milliseconds from each POST until a client on the robot has read the event, in ascending order. */
+  /** Milliseconds from each POST until a client on the robot has read the deployment's event, in ascending order. */
   latencies: number[];
   summary: Summary;
   missed: string[];

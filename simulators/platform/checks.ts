@@ -15,7 +15,7 @@ type Validate = ((value: unknown) => unknown) & {
   $async?: boolean;
 };
 
-/** Compiled schemas by digest, because thousands of config instances share a few schemas. */
+/** Cache of compiled schemas by digest; thousands of config instances share a few schemas. */
 const compiled = new Map<string, Validate>();
 const KEPT = 200;
 

@@ -119,7 +119,7 @@ export function filterUp(
   return meant;
 }
 
-/** Returns the slot of a schema without slots, or of a schema with `instance_filepath` in an older version. */
+/** Returns the only slot of a schema that a client created without slots, or with `instance_filepath`. */
 export const defaultSlot = (filepath: string): InstanceSlot => ({
   key: 'default',
   name: 'Default',

@@ -1,4 +1,6 @@
-/** Interface of a host, which runs robots in the coordinator's process or in a worker; all values pass as JSON. */
+/**
+ * Interface of a host, which runs robots in the coordinator's process or in a worker; arguments and results are JSON.
+ */
 
 import type { Snapshot } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
@@ -82,7 +84,7 @@ export interface HostConfig {
   socketsDir: string;
   keep?: boolean;
   watched?: boolean;
-  /** Maximum number of bytes per second of platform answers that the host samples for the judge. Default: none. */
+  /** Maximum number of bytes per second of platform answers that the host passes on for checks. Default: no answers. */
   sampled?: number;
   trace?: boolean;
   /** Name of a defect in `simulators/defects/device`, by index of the robot. */

@@ -7,7 +7,7 @@ import { memoryText } from '../../../harness/common/sizes.ts';
 import { Type } from '../../../harness/contract/type.ts';
 
 interface Usage {
-  /** Memory (PSS): a page that several processes share counts in equal parts. */
+  /** Bytes of memory (PSS): each process counts its part of a page that several processes share. */
   bytes: number;
   cpuSeconds: number;
 }

@@ -85,7 +85,7 @@ export const summaryFields = Type.Object({
 });
 export type Summary = Static<typeof summaryFields>;
 
-/** Creates an empty histogram. `digits`: 3 for results; 2 for curves, to make their messages ten times smaller. */
+/** Creates an empty histogram with 3 significant digits, or with 2 for curves, whose messages are ten times smaller. */
 export function histogram(digits: 2 | 3 = 3): Histogram {
   return build({
     lowestDiscernibleValue: 1,
@@ -237,7 +237,7 @@ export class Metrics implements Recorder {
     return {
       time: (name, ms) => {
         recordMs(this.#of(this.#whole, name, 3), ms);
-        // Saves memory with two digits, because each class and phase has its own histogram.
+        // Records with two significant digits to save memory, because each class and phase has its own histogram.
         this.time(own(name), ms, 2);
       },
       count: (name, by) => {

@@ -1,4 +1,4 @@
-/** Samples exchanges with the platform for a judge, without secrets and within a budget of bytes. */
+/** Samples exchanges with the platform for later checks, without secrets and within a budget of bytes. */
 import type { PlatformHttpOptions } from '../../common/platform-http.ts';
 import { type PlatformAddress, withoutKey } from './client.ts';
 
@@ -33,7 +33,7 @@ const EACH = 2000;
 
 /** Maximum number of bytes of a sampled body; sending a larger body to the judge stalls the process. */
 const MOST_BODY = 2 ** 20;
-/** Number of exchanges of each kind that ignore the budget, so that the judge sees rare requests. */
+/** Number of exchanges of each kind that ignore the budget of bytes, so that rare requests are checked, too. */
 const FIRST = 3;
 const MOST_KINDS = 200;
 const KEPT = ['content-type', 'date', 'retry-after'];

@@ -27,7 +27,7 @@ export class Connections implements Sender {
   readonly #host: string;
   readonly #connect: ReturnType<typeof buildConnector>;
   readonly #open = new Set<RequestConnection>();
-  /** Stack, not queue, so that surplus connections stay unused and time out. */
+  /** Stack of idle connections (not a queue), so that surplus connections stay unused and time out. */
   readonly #idle: RequestConnection[] = [];
   readonly #waiting: Waiting[] = [];
   readonly #patient: Waiting[] = [];

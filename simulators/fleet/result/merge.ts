@@ -59,7 +59,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     thresholds: [...expressions].map((expr) => evaluate(parseThreshold(expr), measured)),
   };
   const begins = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
-  // Takes the latest start of the phases, because all shards begin their phases together.
+  // Takes the longest preparation of a shard, because all shards begin the first phase together.
   const begun = begins.length === 0 ? undefined : Math.max(...begins);
   const { costs: _, ...head } = first.result;
   return defined({

@@ -13,7 +13,7 @@ interface Grade {
   atBest: Verdict;
 }
 
-/** In a pair, a run above the first limit is suspect, and a run above the second limit is invalid. */
+/** Limits of a run: above the first number of a pair, a run is suspect; above the second number, a run is invalid. */
 export const LIMITS = {
   /** Milliseconds by which actions start late (99th percentile). */
   lateness: [50, 250],
@@ -158,9 +158,9 @@ function lowerRate(
 
 /** Maximum share of a core at which a process still starts actions on time. */
 const EASY = 0.7;
-/** Minimum ratio of wanted to used processor time that shows a crowded machine. */
+/** Minimum ratio of wanted to used processor time on a machine that other processes slow down. */
 const CROWDED = 1.2;
-/** Minimum share of all processors that a fleet must use to be the cause of a crowded machine. */
+/** Minimum share of all processors at which the fleet itself counts as the cause of a busy machine. */
 const LIGHT = 0.1;
 /** Factor that lowers the advised number of robots or requests, for safety. */
 const MARGIN = 0.8;

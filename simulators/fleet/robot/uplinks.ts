@@ -95,7 +95,7 @@ function uplinkOptions(
   };
 }
 
-/** Returns a function that gives all robots one token, and a new token if the token is old or refused. */
+/** Returns a function that gives all robots one provisioning token, and a new token if the token is old or refused. */
 function sharedToken(issue: () => Promise<string>): (refused: string | undefined) => Promise<string> {
   let token: Promise<string> | undefined;
   let issued: string | undefined;

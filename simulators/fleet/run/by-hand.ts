@@ -13,7 +13,7 @@ interface UnderWay {
 
 const MOST_AT_ONCE = 100_000;
 
-/** Methods throw an Error with the reason while the fleet cannot act. */
+/** Carries out actions of a user; methods throw an Error with the reason if the fleet cannot act now. */
 export class ByHand {
   readonly #fleet: Fleet;
   readonly #onReport: (report: PhaseReport) => void;

@@ -59,7 +59,7 @@ export class EarlyEnd {
   }
 }
 
-/** Minimum number of milliseconds between two marks in a window, to limit the memory of the window. */
+/** Minimum number of milliseconds between two marks (copies of the figures), to limit the memory of a window. */
 const STEP_MS = 1000;
 const MOST_MARKS = 30;
 const SLACK = 0.25;

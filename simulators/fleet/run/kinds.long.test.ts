@@ -19,7 +19,7 @@ ${classes}`);
       'rollout.attempts{class=arm,phase=2-rollout}': 9,
       'rollout.attempts{class=arm,phase=3-rollout}': 9,
       'rollout.attempts{class=cart,phase=3-rollout}': 3,
-      // Each robot of class `arm` sends three events: deployed, and then removed and deployed.
+      // Each robot of class `arm` sends three events: deployed, removed, and deployed again.
       'sse.events': 2 * 9 * 3 + 3,
     });
     expect(counters['rollout.attempts{class=cart,phase=2-rollout}']).toBeUndefined();

@@ -42,7 +42,7 @@ export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform'
 }
 
 export interface RunIdentity {
-  /** Unique for each run; all shards of a run have the same id. */
+  /** Id of the run: unique, and the same for all shards of a run. */
   runId: string;
   /** Id of the job that runs the shard, e.g. of a Kubernetes Job; only the same job may repeat the shard. */
   jobId?: string;

@@ -104,7 +104,7 @@ export class FleetRecord {
   interruptPhase(outcomes: readonly PhaseOutcome[]): void {
     if (this.#running === undefined || this.phaseStartedMs === undefined) return;
     const running = this.#running;
-    // Sets `notStarted` to 0, because the result of an interrupted run reports robots that are not online anyway.
+    // Sets `notStarted` to 0, because an interrupted run has its own reason for robots that are not online.
     const known = outcomes.map((outcome) => ({ ...outcome, notStarted: 0 }));
     this.#add({ ...this.#report(running, known), interrupted: true }, running.index);
     this.phaseStartedMs = undefined;

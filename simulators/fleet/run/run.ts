@@ -213,7 +213,7 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
     const carried = () => (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase, turn)) : fleet.run(phase, turn));
     const report = await (soak?.patiently(carried) ?? carried());
-    // Ends after an interrupt, whose own report of the phase is in the record.
+    // Ends if an interrupt has put another report of the phase into the record.
     if (!fleet.record.phases.includes(report)) return;
     // Writes missed roll-outs of a soak now, because the record keeps only the last pass.
     outputs.addRollouts(

@@ -32,7 +32,7 @@ import { PreflightError } from './ready.ts';
 
 /** Milliseconds between two checks whether the other shards are ready. */
 const LOOK_MS = 250;
-/** Milliseconds without a sign of life after which no shard waits for the silent shard. */
+/** Milliseconds without a sign of life after which other shards no longer wait for a shard. */
 const SILENT_MS = 30_000;
 
 export class StartTimeout extends Error {

@@ -64,8 +64,8 @@ function resolveType(core: Core, { id, slug }: { id?: string | undefined; slug?:
 }
 
 /**
- * Returns the slot of a schema without slots; versions before everglades reuse the path of the previous schema (section
- * 9 of the specification, rule 1).
+ * Returns the default slot of a schema; versions before everglades reuse the path of the previous schema (section 9 of
+ * the specification, rule 1).
  */
 function defaultSlotFor(
   core: Core,

@@ -7,7 +7,7 @@ import { PlatformError } from '../ports.ts';
 import type { Values } from '../store/collection.ts';
 import type { Rows } from '../store/rows.ts';
 
-/** Returns the row with an id. Throws PlatformError 404 for an unknown id. */
+/** Returns the row with the given id. Throws PlatformError 404 for an unknown id. */
 export function findRow<K extends ResourceKind>(core: Core, kind: K, id: string): Rows[K] {
   const row = core.store.collections[kind].byId(id) as Rows[K] | undefined;
   if (row !== undefined) return row;

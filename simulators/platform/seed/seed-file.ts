@@ -115,7 +115,7 @@ function pointer(path: string): (string | number)[] {
 
 type Entry<K extends keyof SeedFile> = NonNullable<SeedFile[K]>[number];
 type Maker<K extends keyof SeedFile> = (entry: Entry<K>, refer: Refer) => string;
-/** Returns the id of the entry with a name. Throws SeedError for an unknown name. */
+/** Returns the id of the entry with the given name. Throws SeedError for an unknown name. */
 type Refer = (kind: keyof SeedFile, name: string, field: string | number) => string;
 
 const FORMAT = 'json';

@@ -4,7 +4,7 @@ import type { Filters } from './order.ts';
 import type { BaseRow, TableSpec } from './rows.ts';
 
 const NONE = 0;
-/** Maximum number of cached filter results; each takes four bytes per row. */
+/** Maximum number of cached filter results; a result takes four bytes per row. */
 const KEPT_FILTERS = 32;
 
 /** Column in memory: stores a small integer for the value of each row. */
