@@ -5,7 +5,7 @@ import { killed, startProcess } from './hosts.ts';
 
 /**
  * Starts the platform; rejects if the process ends before the platform serves. `died` resolves if the process ends
- * without `stop`. `devices`: number of devices without a robot.
+ * later without `stop`.
  */
 export async function startEmbeddedPlatform(seed: number, devices = 0) {
   const child = startProcess('embedded-platform');

@@ -88,7 +88,7 @@ class Window {
 
   /**
    * Adds figures to the window; returns undefined until the window is full. `halves`: the older half first, or the
-   * whole window if the window is too short.
+   * whole of a short window.
    */
   push(standing: Standing, atMs: number): { whole: Standing; halves: Standing[] } | undefined {
     const marks = this.#marks;

@@ -143,8 +143,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Starts one robot of each uplink to test the platform; call before `prepare`. Resolves with the reason why the fleet
-   * must not start, or with undefined. Adds a text to `warnings` for a slow start.
+   * Tests the platform with one robot of each uplink; call before `prepare`. Resolves with a reason not to start the
+   * fleet, or undefined. A slow start adds a text to `warnings`.
    */
   async runCanary(warnings: string[]): Promise<string | undefined> {
     const { platform, scenario, defects = {} } = this.options;

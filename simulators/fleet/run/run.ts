@@ -77,9 +77,8 @@ function resultSoFar(
 }
 
 /**
- * Runs a scenario, writes the result to `out`, and resolves with the result, which is incomplete after an interrupt.
- * Rejects with PreflightError or UnreachableError if the run cannot begin, with OutputError for an unwritable result,
- * or with the signal's reason.
+ * Runs a scenario and writes the result to `out`; an interrupt makes the result incomplete. Rejects with
+ * PreflightError, UnreachableError, OutputError, or the signal's reason.
  */
 export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const end = new EarlyEnd(given);
@@ -251,8 +250,8 @@ async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Ou
 }
 
 /**
- * Runs `work`; an interrupt resolves with the measurements so far. A failure of platform, workers or shards still gives
- * a result; any other error rejects.
+ * Runs `work`; an interrupt resolves with the measurements so far. A failure of platform, workers or shards does not
+ * reject.
  */
 async function interruptible(
   signal: AbortSignal,

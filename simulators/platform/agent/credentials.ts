@@ -5,10 +5,7 @@ import { type Clock, steadyClock } from '../../common/clock.ts';
 import { type JsonObject, parseJwt, signHs256, verifiedHs256, verifiedRs512 } from '../../common/jwt.ts';
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
-/**
- * Returns a check that refuses a JWT id (`jti`) used within `lifetimeMs`. A full check refuses all new ids, because a
- * forgotten id could be replayed.
- */
+/** Returns a check that refuses a JWT id (`jti`) used within `lifetimeMs`. A full check refuses all new ids. */
 export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }) {
   const { clock, lifetimeMs, capacity = 100_000 } = options;
   let current = new Set<string>();
