@@ -35,7 +35,7 @@ check(types, { needs: FOLLOW, premises: RECONNECT }, async (t) => {
     await using run: StreamRun = await StreamRun.follow(t, { variables: { [CLIENT_VARIABLES.types]: wish } });
     const stream = await run.stream();
     asked.push(typesOf(stream));
-    // A client that sends the same types twice ignores the types that its caller wishes.
+    // Skips a client that sends the same types twice, because such a client offers its caller no choice.
     if (asked.length < WISHES.length || asked[0] === asked[1]) continue;
     run.must(asked.join(' and ') === WISHES.map(inOrder).join(' and '), {
       expected: `types=${WISHES.join(' and types=')}, as ${CLIENT_VARIABLES.types} says`,

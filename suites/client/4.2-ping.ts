@@ -83,7 +83,7 @@ check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => 
   await using run: JobRun = await start(t);
   expectNanos(run);
   const nanos = nanosOf(run.requests.find(IS_ASKED.ping));
-  // No device answers within 1 ms, so a lower number must be in a wrong unit.
+  // Warns about less than 1 ms, which must be in a wrong unit, because no device answers so fast.
   t.should(nanos === undefined || Number(nanos) >= LEAST_NANOS, {
     expected: `nanoseconds: ${LEAST_NANOS} or more, which is 1 ms`,
     actual: JSON.stringify(nanos),
@@ -99,7 +99,7 @@ const wish = requirement({
   text: 'A client whose caller can choose the timeout of a ping sends it as nanoseconds.',
 });
 const WISHES_NANOS = [3_000_000_000, 7_000_000_000] as const;
-/** A client may reserve some of the time for itself; a wrong unit differs by a factor of 1000. */
+/** Tolerated factor between the wished and the sent timeout; a wrong unit differs by a factor of 1000. */
 const TOLERATED_FACTOR = 2;
 check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
   const sent: unknown[] = [];
@@ -107,7 +107,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
     const variables = { [CLIENT_VARIABLES.pingNanos]: String(nanos) };
     await using run: JobRun = await JobRun.untilSettled(t, { job: 'ping', answer: platform(), variables });
     sent.push(nanosOf(run.requests.find(IS_ASKED.ping)));
-    // A client that sends the same time twice ignores the time that its caller wishes.
+    // Skips a client that sends the same time twice, because such a client offers its caller no choice.
     if (sent.length < WISHES_NANOS.length || sent[0] === sent[1]) continue;
     const wrong = WISHES_NANOS.findIndex((wanted, index) => !isNear(sent[index], wanted));
     run.must(wrong === -1, {
@@ -121,7 +121,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
 const isNear = (nanos: unknown, wanted: number): boolean =>
   typeof nanos === 'number' && nanos >= wanted / TOLERATED_FACTOR && nanos <= wanted * TOLERATED_FACTOR;
 
-/** No section requires `timeout_nanos`, so a request without one passes. */
+/** Accepts a ping without `timeout_nanos`, because no section requires the member. */
 function expectNanos(run: JobRun): void {
   const wrong = run.requests.filter(IS_ASKED.ping).find((asked) => {
     const nanos = nanosOf(asked);
@@ -146,7 +146,7 @@ check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) 
     answer: platform(),
     variables: { [CLIENT_VARIABLES.pingNanos]: String(60_000_000_000) },
   });
-  // A client may refuse the value without sending a request.
+  // Accepts a client that refuses the value without sending a request.
   await run.until(() => run.requests.find(IS_ASKED.ping));
   if (run.over && run.requests.length === 0 && run.failure !== undefined) return;
   await run.ended();
@@ -159,7 +159,9 @@ const patience = requirement({
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
   text: 'A client waits for the answer as long as it let the platform wait for the device.',
 });
-/** Share of the client's timeout after which the answer comes; the rest far exceeds the time on the network. */
+/**
+ * Share of the client's timeout after which the check answers; the remaining time far exceeds the time on the network.
+ */
 const SHARE = 0.8;
 check(patience, { ...PING, slow: true }, async (t) => {
   await using run: JobRun = await start(t, (asked) => {
@@ -181,7 +183,7 @@ check(patience, { ...PING, slow: true }, async (t) => {
   });
 });
 
-/** Longest time of a request on its way, as a multiple of starting a shell on an idle machine. */
+/** Maximum time of a request on its way, as a multiple of the time to start a shell on an idle machine. */
 const SHELLS = 5;
 
 /** Returns true if slow delivery may hide that the client waited its whole timeout. */

@@ -18,7 +18,7 @@ export const sent = requirement({
 });
 for (const job of PLATFORM_JOBS)
   check(sent, { ...forJob(job), aspect: job }, async (t) => {
-    // 230 items fill several pages, so the check sees later requests too.
+    // Serves 230 items, which fill several pages, so that the check sees later requests too.
     const answer = platform({ list: pages(itemsFrom(1, 230)) });
     await using run: JobRun = await JobRun.untilSettled(t, { job, answer });
     const without = run.requests.find(({ headers }) => headers[KEY] !== run.secret);

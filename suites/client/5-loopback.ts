@@ -94,7 +94,7 @@ const stale = requirement({
   clause: FILE,
   text: 'A client that finds the discovery file of an agent that is gone waits for the new one.',
 });
-// The discovery file still names the old port, where nobody listens.
+// The old discovery file names a port where nobody listens, so the client must wait for a new file.
 check(stale, AFTER_TOKEN, (t) => expectPatience(t, (run) => run.restart()));
 
 async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<void>): Promise<void> {
@@ -103,7 +103,7 @@ async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<vo
   const expected = 'the client to wait for a discovery file that leads to the agent';
   run.must(!run.over, { expected, actual: run.state });
   run.writeDiscovery();
-  // Earlier checks saw requests of this client, so silence is a finding.
+  // Waits for a request; earlier checks saw requests of this client, so silence is a finding.
   await run.until(() => run.requests[0], 3 * run.patienceMs);
   run.must(run.requests.length > 0, { expected, actual: run.state });
   const asked = await run.request();
@@ -130,7 +130,7 @@ check(elsewhere, AFTER_TOKEN, async (t) => {
     },
   });
   (await run.request()).answer(307, '', { location: `${other.url}/events` });
-  // A client that follows redirections reaches the other address before its next request here, or before its end.
+  // Waits for the next request to this server, before which the client has followed the redirection.
   await run.requestWithin(run.patienceMs);
   run.must(!seen.some((value) => value?.includes(run.token) === true), {
     expected: 'no token at another address than 127.0.0.1 and the port of the discovery file',

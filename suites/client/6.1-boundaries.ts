@@ -17,12 +17,12 @@ const boundaries = requirement({
 
 /** Characters of two, three and four bytes in UTF-8. */
 const TEXT = 'é€😀';
-/** Bytes between the places at which plain text is split. */
+/** Number of bytes between two places where the check splits plain text. */
 const STEP = 6;
 
 /**
- * Splits each event at a different byte, and sends the first part with the end of the previous event, whose dispatch
- * proves that the client has read the part.
+ * Splits each event at another byte. Sends the first part right after the previous event, whose dispatch proves that
+ * the client has read the part.
  */
 async function expectWhole(
   t: Client,
@@ -50,7 +50,7 @@ async function expectWhole(
   expectExactly(run, sent);
 }
 
-/** All ids have three digits, so that a byte offset means the same place in every event. */
+/** Builds an event with an id of three digits, so that a byte offset means the same place in every event. */
 const eventWithText = (id: number): SentEvent =>
   event(id, { data: { ...payload(String(id)), release_id: `rls_${TEXT}` } });
 
@@ -68,7 +68,7 @@ const options = { needs: FOLLOW, premises: DISPATCH } as const;
 
 check(boundaries, options, (t) => expectWhole(t, frame, (bytes, at) => at % STEP === 0 || isCritical(bytes, at)));
 
-/** Critical places are line ends, colons before the JSON, and bytes within a character. */
+/** True at critical places: line ends, colons before the JSON, and bytes within a character. */
 function isCritical(bytes: Buffer, at: number): boolean {
   const near = [bytes[at - 1], bytes[at]];
   const json = bytes.indexOf('{');
@@ -78,7 +78,7 @@ function isCritical(bytes: Buffer, at: number): boolean {
 check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
   expectWhole(
     t,
-    // Two data lines, so that a superfluous line end splits the event.
+    // Writes two data lines, so that a superfluous line end splits the event.
     (each) => frame(each).replace(',"data"', ',\ndata: "data"').replaceAll('\n', '\r\n'),
     (bytes, at) => [bytes[at - 1], bytes[at]].some((byte) => byte === 13 || byte === 10),
   ),

@@ -8,7 +8,7 @@ export const { requirement, check, checks } = section({ section: '6.1', since: '
 const MIB = 1024 * 1024;
 const HUGE = 10 * MIB;
 const LINE = 100;
-/** Maximum number of rounds for a client that neither dispatches the last event nor ends. */
+/** Maximum number of waits for a client that neither dispatches the last event nor ends. */
 const MOST_ROUNDS = 12;
 
 const huge = requirement({
@@ -34,7 +34,7 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
   const [first, last] = [event(1), event(3)];
   await using run: StreamRun = await StreamRun.after(t, [first]);
   const stream = run.current;
-  // Not awaited, because a client may hang up or stop reading.
+  // Does not wait for the client, which may hang up or stop reading.
   void stream.send(render(big));
   void stream.send(frame(last));
   const isBound = (): boolean => run.reported !== undefined && !run.dispatched.some(({ id }) => id === big.id);

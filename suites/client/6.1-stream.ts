@@ -1,4 +1,4 @@
-/** Section 6.1 and the standard of event streams: every form of a stream that a server may send. */
+/** Section 6.1 and the standard of event streams: all variants of streams that a server may send. */
 
 import { event, eventsFrom, frame, frames, payload, STREAMS } from '../../harness/contract/situations.ts';
 import { DISPATCH, FOLLOW, section } from './support/check.ts';
@@ -16,8 +16,8 @@ const dispatch = requirement({
   text: 'Every event of the stream is dispatched once, in order, with its id, type and payload.',
 });
 /**
- * Essential, because a client that dispatches nothing makes every other check meaningless. The next check judges order
- * and repeats.
+ * Essential: a client that dispatches nothing makes every other check meaningless. The next check judges order and
+ * repeats.
  */
 check(dispatch, { aspect: 'any', needs: FOLLOW, profile: 'core', essential: true }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);

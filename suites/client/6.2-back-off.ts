@@ -65,9 +65,7 @@ check(restart, OPTIONS, async (t) => {
   await expectBack(run);
 });
 
-/**
- * A random loopback address, where no other server takes the port during the absence; a unix socket needs no address.
- */
+/** Uses a random loopback address, where no other server takes the port while the agent is absent. */
 function awayFromOthers(t: Client): StreamRunOptions {
   if (!t.capabilities.has('url')) return {};
   const [a, b] = randomBytes(2);
@@ -93,10 +91,10 @@ check(retryAfter, { ...AFTER_UNAVAILABLE, aspect: '429' }, async (t) => {
     isBack = back !== undefined;
     return back;
   });
-  // A client may also give up.
+  // Only records whether the client returns, because a client may also give up.
   t.observe('GET /events answered 429 with Retry-After', isBack ? 'asks again' : 'does not ask again');
 });
-/** Maximum number of seconds after Retry-After until a client returns or gives up. */
+/** Maximum number of seconds after Retry-After within which a client returns or gives up. */
 const MORE_SECONDS = 6;
 
 async function expectRefusalWait(

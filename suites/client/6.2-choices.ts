@@ -61,7 +61,7 @@ check(otherType, OPTIONS, async (t) => {
   await using run: StreamRun = await cutOff(t);
   (await run.request()).answer(200, frames([second, third]), { 'content-type': 'text/plain' });
   const again = await nextOf(run);
-  // A client's printed lines may arrive after its next request.
+  // Waits for one more event, because lines that a client prints may arrive after its next request.
   if (again !== undefined) {
     await again.accept().send(frames([fourth]));
     await run.untilDispatched(fourth.id);

@@ -51,13 +51,13 @@ for (const last of ['end', 'cut'] as const)
     const all = eventsFrom(1, 6);
     await using run: StreamRun = await StreamRun.after(t, all.slice(0, 2));
     const sent = run.current.send(frames(all.slice(2, 4)));
-    // A cut discards unsent bytes, so the events must be sent before; an end may share a packet with the events.
+    // Waits before a cut, which discards unsent bytes; a proper end may share a packet with the events.
     if (last === 'cut') await sent;
     run.current[last]();
     const again = await run.stream();
     await again.send(frames(all.slice(Number(again.cursor ?? 0))));
     await run.untilDispatched('6');
-    // A replay may repeat events.
+    // Counts each event once, because a replay may repeat events.
     const once = new Set(run.dispatched.map(({ id }) => id));
     run.must([...once].join() === all.map(({ id }) => id).join(), {
       expected: 'events 1 to 6 to be dispatched, in order',
@@ -65,7 +65,7 @@ for (const last of ['end', 'cut'] as const)
     });
   });
 
-// No section says that ids begin with 1.
+// Tests the id 0, because no section says that ids begin with 1.
 check(cursor, { ...OF_CURSOR, aspect: 'zero' }, async (t) => {
   await using run: StreamRun = await StreamRun.after(t, [event(0)]);
   run.current.cut();

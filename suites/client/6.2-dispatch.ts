@@ -32,7 +32,7 @@ const removed = requirement({
 });
 check(removed, options, (t) => {
   const type = 'deployment.removed';
-  // The events have equal payloads, so only their ids tell them apart.
+  // The events have equal payloads, so a client can distinguish them by their ids only.
   const alike = { type, data: { deployment_id: 'dpl_1' } };
   const all = [event(1), event(2, alike), event(3, alike), event(4, { type, data: {} }), event(5)];
   return expectRead(t, { bytes: frames(all), events: all });

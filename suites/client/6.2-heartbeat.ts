@@ -36,17 +36,15 @@ const silence = requirement({
     'A client that has heard nothing for several heartbeats takes the connection for dead, ' +
     'and asks again with its cursor.',
 });
-/**
- * Seconds between heartbeats, tried in order: a busy machine may not let a client read the event within the shortest.
- */
+/** Seconds between heartbeats, tried in order, because a busy machine may delay a client beyond a short interval. */
 const INTERVALS = [0.5, 2, 4];
-/** Heartbeat intervals for which a client may tolerate silence. */
+/** Maximum number of silent heartbeat intervals that a client may tolerate. */
 const SILENT_INTERVALS = 20;
 check(silence, { needs: [...FOLLOW, 'heartbeat'], premises: PREMISES, slow: true }, async (t) => {
   for (const interval of INTERVALS) if (await isDecided(t, interval, interval === INTERVALS.at(-1))) return;
 });
 
-/** Returns false if the client left too early for a verdict and a longer interval remains. */
+/** Returns false if the client left too early for a verdict and a longer interval remains to be tried. */
 async function isDecided(t: Client, interval: number, isLast: boolean): Promise<boolean> {
   await using run: StreamRun = await StreamRun.follow(t, {
     variables: { [CLIENT_VARIABLES.heartbeatSeconds]: String(interval) },
@@ -58,7 +56,7 @@ async function isDecided(t: Client, interval: number, isLast: boolean): Promise<
   await run.until(() => run.dispatched.length > 0 || isEarly() || undefined);
   if (isEarly()) return false;
   await expectDispatched(run, all.slice(0, 1));
-  // Simulates a half-open connection: no byte comes, and no end.
+  // Keeps the stream open without sending a byte, like a half-open connection.
   const again = await run.requestWithin(Math.max(SILENT_INTERVALS * interval * 1000, AGAIN_PATIENCES * run.patienceMs));
   run.must(again !== undefined, {
     expected: `a new request after ${SILENT_INTERVALS} heartbeat intervals of ${interval} s without a byte`,

@@ -14,7 +14,7 @@ const replay = requirement({
   text: 'A replay of very many events is dispatched whole and in order, unless the client says that events are lost.',
 });
 
-/** Starts small, because a client may start a process for each event; doubles while the client is quick. */
+/** Number of events in the first replay: few, because a client may start a process for each event. */
 const FIRST_EVENTS = 250;
 const MOST_EVENTS = 100_000;
 const QUICK_MS = 2000;
@@ -47,7 +47,7 @@ check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'
   run.must(sequence.wrong === undefined, { expected: 'each event once', actual: sequence.wrong ?? '' });
 });
 
-/** Does not wait for the client, which may have stopped reading. */
+/** Sends events without waiting for the client, which may have stopped reading. */
 async function sendUntil(stream: ClientRequest, from: number, to: number): Promise<void> {
   for (let sent = from; sent < to && !stream.closed; sent += EVENTS_IN_A_PIECE) {
     let piece = '';

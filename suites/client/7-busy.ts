@@ -20,7 +20,7 @@ import { expectWait } from './support/waits.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
 
-/** Rounds up, because an HTTP date has whole seconds. */
+/** Returns a later time as an HTTP date, rounded up to whole seconds. */
 const dateIn = (seconds: number): string => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toUTCString();
 
 export const retryAfter = requirement({

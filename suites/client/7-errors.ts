@@ -1,4 +1,4 @@
-/** Section 7: reports of a refusal to the caller, whatever the body, whose shape the specification does not state. */
+/** Section 7: how a client reports a refusal to its caller, whatever the body of the refusal. */
 
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
@@ -18,7 +18,7 @@ import type { ClientRequest } from './support/server.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
 
-/** Clients do not repeat a request after this status. */
+/** Status after which clients do not repeat a request. */
 const FORBIDDEN = 403;
 
 const told = requirement({
@@ -74,7 +74,7 @@ check(bodies, { ...AFTER_TOLD, slow: true }, async (t) => {
   }
 });
 
-/** Returns the client's way to report a refusal. `usual`: its way for the error body of published implementations. */
+/** Returns how the client reports a refusal; `usual` is its report of the error body that published platforms send. */
 async function reportOf(
   t: Client,
   list: Answering,

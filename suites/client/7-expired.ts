@@ -30,7 +30,7 @@ const told = requirement({
 });
 check(told, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);
-  // A client may report the gap together with its next event, so later requests are answered too.
+  // Answers later requests too, because a client may report the gap together with its next event.
   const came = await run.until(() => {
     answered(run);
     return run.reported;
@@ -67,10 +67,10 @@ check(goesOn, AGAIN, async (t) => {
   await expectLater(run, [dead, later], last);
 });
 
-/** Allowed repetitions of a request with the expired cursor. */
+/** Maximum number of requests with an expired cursor that the check refuses. */
 const MOST_REPEATS = 5;
 
-/** Refuses expired cursors with 410, and then serves `later` to a request without an expired cursor. */
+/** Refuses expired cursors with 410, and serves `later` to the first request without an expired cursor. */
 async function expectLater(run: StreamRun, gone: readonly SentEvent[], later: SentEvent): Promise<ClientRequest> {
   for (let attempt = 0; attempt < MOST_REPEATS; attempt += 1) {
     const asked = await run.request('the client to ask again without the cursor that has expired');

@@ -45,7 +45,7 @@ const items = requirement({
   text: 'A client gives each item of a list to its caller once, and ends.',
 });
 const few = itemsFrom(1, 3);
-/** Essential, because wrong or missing items make every other check meaningless. The next check judges repeats. */
+/** Essential: wrong or missing items make every other check meaningless. The next check judges repeats. */
 check(items, { aspect: 'any', needs: LIST.needs, essential: true }, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(few) }));
   expectItems(run, few, 'once or more');
@@ -57,7 +57,7 @@ check(items, { needs: LIST.needs, premises: [`${items.id}.any`], deviation: ITEM
 
 function expectStride(run: JobRun): ReturnType<typeof pageWindow>[] {
   const asked = run.requests.filter(IS_ASKED.list).map((each) => pageWindow(each));
-  // Offset 0 starts a list anew: a client may first look at a single item, or change the page size.
+  // Accepts offset 0 at any time, because a client may first look at one item, or change the page size.
   const seen = new Set(asked.map(({ limit, offset }) => `${limit} ${offset}`));
   const stray = asked.find(({ limit, offset }) => offset > 0 && !seen.has(`${limit} ${offset - limit}`));
   run.must(stray === undefined, {
@@ -99,7 +99,7 @@ const full = requirement({
   text: 'A client ends after a last page that is full.',
 });
 check(full, NEXT, async (t) => {
-  // 200 items fill the last page for every limit that divides 200.
+  // Lists 200 items, which fill the last page for every limit that divides 200.
   const even = itemsFrom(1, 200);
   await using run: JobRun = await list(t, platform({ list: pages(even) }));
   expectItems(run, even);
@@ -140,7 +140,7 @@ check(wanted, LIST, async (t) => {
     const variables = { [CLIENT_VARIABLES.limit]: size };
     await using run: JobRun = await JobRun.untilSettled(t, { job: 'list', answer, variables });
     asked.push(run.requests.findLast(IS_ASKED.list)?.query.get('limit') ?? null);
-    // A client that sends the same size twice ignores the size that its caller wishes.
+    // Skips a client that sends the same size twice, because such a client offers its caller no choice.
     if (asked.length < SIZES.length || asked[0] === asked[1]) continue;
     run.must(asked.join() === SIZES.join(), {
       expected: `limit=${SIZES.join(' and limit=')}, as ${CLIENT_VARIABLES.limit} says`,
@@ -156,9 +156,9 @@ const moving = requirement({
   clause: RULE,
   text: 'A client lists what is there from first to last, and ends without an error, while other items come and go.',
 });
-// The newest item comes first, and moves all other items by one.
+// Adds a newest item at the beginning, which moves all other items by one.
 check(moving, { ...NEXT, aspect: 'grows' }, (t) => expectStaying(t, () => [...itemsFrom(1000, 1), ...all]));
-// All items after the first page disappear, so that the next page is empty.
+// Removes all items after the first page, so that the next page is empty.
 check(moving, { ...NEXT, aspect: 'shrinks' }, (t) => expectStaying(t, (limit) => all.slice(0, limit)));
 
 async function expectStaying(t: Client, replaced: (limit: number) => typeof all): Promise<void> {
@@ -211,7 +211,7 @@ export const totalCount = requirement({
 check(totalCount, LIST, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(all) }));
   const counts = run.requests.filter(({ query }) => query.getAll('expand').join().includes('total_count')).length;
-  // A progress bar needs the total once, not with every page.
+  // Allows total_count in one request, because a progress bar needs the number once.
   run.must(counts <= 1, {
     expected: 'no expand=total_count, or one for the whole list',
     actual: `${counts} of ${run.requests.length} requests with expand=total_count`,

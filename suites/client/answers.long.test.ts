@@ -14,7 +14,7 @@ import { ClientRequest } from './support/server.ts';
 /** Values of enumerations that no version has; checks send them deliberately. */
 const UNKNOWN = ['orbiting', 'hibernating'];
 
-/** The contract lets a platform omit `round_trip_nanos`; the suite always sends the member. */
+/** Answer to a ping with `round_trip_nanos`, which a platform may omit but the suite always sends. */
 const pong = shape('Pong', Type.Required(pingResponse.schema));
 
 const SHAPES: readonly (readonly [route: RegExp, shape: Shape])[] = [
@@ -39,12 +39,12 @@ beforeAll(async () => {
     answer.call(this, status, body, headers);
   });
   vi.spyOn(ClientRequest.prototype, 'send').mockImplementation(function (this: ClientRequest, piece) {
-    // A piece may end within a character, and latin1 keeps each byte.
+    // Keeps each byte as one latin1 character, because a piece may end within a character.
     const text = typeof piece === 'string' ? Buffer.from(piece).toString('latin1') : piece.toString('latin1');
     streams.set(this, (streams.get(this) ?? '') + text);
     return send.call(this, piece);
   });
-  // These checks send answers that no agent sends.
+  // Leaves out checks that send answers which no agent sends.
   const only = clientSuite.checks.map(({ id }) => id).filter((id) => !id.startsWith('client.choices.'));
   const report = await runClientSuite(
     referenceWith(() => referenceBehaviour),
@@ -54,7 +54,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => void vi.restoreAllMocks());
 
-/** Ignores unknown values of enumerations, which future versions may add. */
+/** Ignores unknown values of enumerations, which checks send deliberately. */
 const problems = (due: Shape, value: unknown): string[] =>
   due
     .problems(value)

@@ -32,7 +32,7 @@ const shape = requirement({
 check(shape, { turn: 'last', profile: 'core', premises: SERVED }, async (t: Device) => {
   const response = await request(t, { path: CURRENT }, '200 with a Deployment');
   if (meansNoDeployment(response)) {
-    // Concurrent checks read the retained events, so this check must not deploy.
+    // Leaves the check out instead of deploying, because concurrent checks read the retained events.
     if (t.capabilities.has('drive')) return t.notApplicable('the checks before it have left no current deployment');
     t.undecided('the device has no current deployment, and the specification does not say what it answers then');
   }
@@ -75,7 +75,7 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
   if (t.capabilities.has('drive')) await t.control.deploy();
   const first = await readTwice(t);
   if (typeof first?.['id'] !== 'string') return t.undecided('the device shows no current deployment');
-  // A device may write timestamps in whole seconds, so the pause is longer than one second.
+  // Waits longer than one second if the device writes timestamps in whole seconds.
   await pause(/\.\d*[1-9]/.test(String(first['created_at'])) ? SOME_MS : 1050);
   const later = await currentDeployment(t);
   t.must(later?.['id'] !== first['id'] || later?.['created_at'] === first['created_at'], {
@@ -91,7 +91,7 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
 const SOME_MS = 15;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Maximum number of attempts; a deployment between two reads changes the answer. */
+/** Maximum number of attempts to get two equal answers; a deployment may come between two reads. */
 const ATTEMPTS = 5;
 
 async function readTwice(t: Device): Promise<Record<string, unknown> | undefined> {
@@ -124,7 +124,7 @@ async function expectIgnored(t: Device, query: Record<string, string>): Promise<
   }
 }
 
-/** Keeps only the fields of section 2.1, since added fields may change at each read. */
+/** Keeps only the fields of section 2.1, because a device may add fields that change at each read. */
 function specified(body: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   return body && Object.fromEntries(Object.entries(body).filter(([name]) => name in deploymentFields));
 }

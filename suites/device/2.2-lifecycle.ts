@@ -1,4 +1,4 @@
-/** Section 2.2: consequences of `failed` and `archived` on the device. */
+/** Section 2.2: how a device treats failed and archived deployments. */
 import { pollWithin } from '../../harness/common/waiting.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 import { byOracle } from './oracle/checks.ts';
@@ -23,7 +23,7 @@ check(failed, { needs: ['drive'], premises: CURRENT_SHOWN }, async (t: Device) =
   const made = await t.control.deploy({ error_status: 'failed', config_instances: files }).catch(ignoreRefusal);
   if (made?.error_status !== 'failed') return t.notApplicable('control cannot drive a deployment to failed');
   const { id, activity_status: answered } = made;
-  // Control may force the requested state, so a deployment that stays deployed only causes a warning.
+  // Only warns about a failed deployment that stays deployed, because control may have forced its state.
   if (answered === 'deployed' && (await activeState(t, id)) !== undefined) {
     const left = await happens(
       t,

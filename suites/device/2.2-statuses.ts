@@ -1,4 +1,4 @@
-/** Section 2.2: how activity and error status merge. */
+/** Section 2.2: how `status` merges the activity status and the error status. */
 import { isObject, parseObject } from '../json.ts';
 import { byOracle } from './oracle/checks.ts';
 import { type Device, STREAM } from './support/check.ts';
@@ -36,7 +36,7 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
 
 rule(merge, { premises: [merge.id] }, () => (seen, judge) => {
   const body = deploymentIn(seen);
-  // Skips missing statuses, which device.deployment.shape reports.
+  // Skips a deployment without both statuses, which device.deployment.shape reports.
   if (typeof body?.['activity_status'] !== 'string' || typeof body['error_status'] !== 'string') return;
   judge.saw(() => JSON.stringify(body));
   expectMergedStatus(judge, body, 'the current deployment');

@@ -29,7 +29,7 @@ check(malformed, { profile: 'core', premises: STREAM }, async (t: Device, stream
   );
 });
 
-/** Integers above any usual event id; the specification sets no maximum, so a device may serve them. */
+/** Cursors far above usual event ids; a device may accept them, because the specification sets no maximum. */
 const HUGE = [String(2n ** 63n), String(2n ** 64n), '9'.repeat(10_000)];
 
 const NONSENSE: string[] = [...HUGE, 'abc', '1.5', '', '1e3', '0x10', '1,2', '1;drop', 'NaN', 'null', '١٢', '1\0'];

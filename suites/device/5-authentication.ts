@@ -107,7 +107,7 @@ check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async 
   await expectWrongTokensRefused(t, token);
 });
 
-/** Only warns: the sender knows the token and merely sends it in the wrong place. */
+/** Only warns, because each request contains the right token, merely in a wrong place. */
 async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<void> {
   const shouldRefuse = async (path: string, authorization: string | undefined, what: string): Promise<void> => {
     const status = await statusFor(t, path, authorization);
@@ -137,7 +137,7 @@ async function expectWrongTokensRefused(t: Device, token: string): Promise<void>
     {
       runs: examples.length + 12,
       examples,
-      // Describes no header, because it may contain most of the token.
+      // Describes only the length of the header, because its text may contain most of the token.
       describe: ([authorization, path]: [string | undefined, string]) =>
         authorization === undefined
           ? `GET ${path} with no Authorization`
@@ -155,7 +155,7 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
     actual: status,
   });
   t.should(status === 401, { expected: `401 for GET ${path} with ${shown}`, actual: status });
-  // The token of an earlier request on the same connection must not count.
+  // Repeats the wrong request on a connection that a request with the right token has used.
   const kept = { keepsAlive: true };
   await request(t, { path: CURRENT }, 'an answer before the connection is used again', t.http.with(kept));
   const later = await statusOn(t, path, clientWith(t, authorization).with(kept));

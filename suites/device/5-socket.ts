@@ -41,7 +41,7 @@ const OTHER_USERS = [65_534, 65_533, 65_532];
 const OTHERS_WRITE = 0o002;
 const OTHERS_ENTER = 0o001;
 
-/** Runs in a child process, because a process cannot undo a change of user. */
+/** Script for a child process, because a process cannot undo a change of its user. */
 const ATTEMPT = `
 const socket = require('node:net').connect(process.argv[1]);
 socket.on('connect', () => { process.stdout.write('connected'); process.exit(); });

@@ -50,7 +50,7 @@ export const contentType = requirement({
   clause: 'Response 200: SSE stream (frame format in section 6).',
   text: 'GET /events answers 200 with content-type text/event-stream; caching is off.',
 });
-/** Essential, since every stream check needs an open stream; the next check judges its content type. */
+/** Essential: no check of events can pass if no stream opens. The next check judges the content type. */
 check(
   contentType,
   { aspect: 'any', profile: 'core', premises: SERVED, essential: true },
@@ -133,7 +133,7 @@ function checkFrames(
     profile: 'core',
     premises: premises.driven,
   } as const;
-  // Later checks derive the speed of the device from the time between the two events that this check publishes.
+  // Publishes two events; later checks derive the speed of the device from the time between the two events.
   check(requirement, driven, (t: Device, streams) => expectOnLiveAndReplay(t, streams, () => publish(t, 2), expectAll));
   const retained = {
     ...allowed,
@@ -176,7 +176,7 @@ check(
     for (const error_status of ['retrying', 'failed'] as const) {
       const wanted = { activity_status: 'deployed', target_status: 'deployed', error_status } as const;
       const made = await t.control.deploy(wanted).catch(ignoreRefusal);
-      // Control may refuse the state, and a device may archive a failed deployment.
+      // Skips the state if control refuses it, or if the device archives the failed deployment.
       if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
       deployed += 1;
       const arrived = await deployedEventArrives(t, live, made.id);

@@ -39,7 +39,7 @@ check(framing, asked, async (t: Device, streams) => {
       t.saw('awkward texts');
       if (made.release_id.includes(value)) onStream += 1;
       const body = await currentDeployment(t);
-      // Compares with control's answer, since a platform may have shortened the text.
+      // Expects the description from control's answer, because a platform may shorten the requested description.
       t.must(body?.['id'] !== made.id || body['description'] === made.description, {
         expected: `the description ${JSON.stringify(made.description.slice(0, 200))}`,
         actual: body?.['description'],
@@ -96,7 +96,7 @@ async function expectIntact(t: Device, live: Subscription, from: number, made: D
     }
   };
   const seen = await readUpToDeployed(live, made)
-    // A broken frame explains a missing event, so its error replaces the timeout.
+    // Reports a broken frame instead of the missing event that the broken frame explains.
     .finally(expectValidFrames);
   const event = seen.at(-1);
   t.must(event !== undefined && payloadOf(event)['release_id'] === made.release_id, {

@@ -25,7 +25,7 @@ check(
   (t: Device, streams) => expectOnLiveAndReplay(t, streams, () => publishAtOnce(t), expectRisingIds),
 );
 
-/** Concurrent calls may make an agent store events out of order. */
+/** Publishes by concurrent calls, which may make an agent store events out of order. */
 async function publishAtOnce(t: Device): Promise<Published> {
   const portion = Math.ceil(eventBudget(t, 40) / 4);
   await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));
@@ -54,7 +54,7 @@ rule(monotonic, { premises: [monotonic.id] }, () => {
     const before = newest.get(seen.stream);
     newest.set(seen.stream, before === undefined || id > before ? id : before);
     judge.saw(() => frameText(seen.frame));
-    // Allows equal ids, because other checks judge repeated events.
+    // Allows two equal ids in a row, because other checks judge repeated events.
     judge.must(before === undefined || id >= before, {
       expected: `an id above ${before}, the highest so far on this stream`,
       actual: `event ${id}`,

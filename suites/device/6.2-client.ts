@@ -36,7 +36,7 @@ check(
         const newest = live.events.findLast(({ type }) => types.includes(type));
         if (newest !== undefined) await expectReceived(t, source, newest);
       };
-      // Checks early, since a small log soon drops events for a client that lags behind.
+      // Checks now, because a small log soon drops the events that a slow client still needs.
       await expectNewest();
       await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
       await expectNewest();

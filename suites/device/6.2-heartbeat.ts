@@ -34,12 +34,12 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
   for (const { text } of found.length === 0 ? heartbeatsOf(subscription).slice(-1) : found) {
     t.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
   }
-  // Without a declared interval, a device may send heartbeats more often than every 30 s.
+  // A device that declares no interval may send heartbeats more often than every 30 s.
   if (t.info.heartbeat_seconds !== undefined) shouldBeRare(t, subscription);
 });
 
 const LONG_SECONDS = 45;
-/** Heartbeat interval in seconds, above which a check waits for one heartbeat only. */
+/** Heartbeat interval in seconds above which a check waits for only one heartbeat. */
 const SHORT_SECONDS = 5;
 
 function shouldBeRare(t: Device, subscription: Subscription): void {
@@ -52,7 +52,7 @@ function shouldBeRare(t: Device, subscription: Subscription): void {
   });
 }
 
-// Tests cursor and filter on one stream, since a device may serve few streams at once.
+// Uses one stream for both cursor and filter, because a device may serve few streams at once.
 check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t: Device, streams) => {
   const lastEventId = await someCursor(t, streams);
   if (lastEventId === undefined) return t.undecided('the device replays no event that it retained');

@@ -66,7 +66,7 @@ async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): P
     expected: `each of the events ${showIds(events)} on a line of its own in the log`,
     actual: `no line holds ${showIds(missing)}`,
   });
-  // Checks lines from the first of the events on, since an old crash may have left a torn line earlier.
+  // Ignores lines before the first of the events, where an old crash may have left a torn line.
   const first = [...at.values()].flat().reduce((least, line) => Math.min(least, line), lines.length);
   const broken = lines.slice(first).find(({ json }) => !json);
   t.must(broken === undefined, {

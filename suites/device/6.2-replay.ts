@@ -92,7 +92,7 @@ rule(complete, { premises: [complete.id] }, () => {
     const { id = '', event: type = 'message', data: text } = seen.frame;
     if (!DECIMAL.test(id) || text === undefined || text.length > LONGEST_REMEMBERED) return;
     const kept = known.get(id);
-    // A newly installed agent counts ids from 1 again and ends its old streams.
+    // Detects a newly installed agent, which counts ids from 1 again after the old streams have ended.
     const isOther = kept !== undefined && kept.stream !== seen.stream && whenOf(kept.text) !== whenOf(text);
     const isAnew = seen.request !== undefined && isOther;
     if (isAnew) known.clear();
@@ -147,7 +147,7 @@ check(
   },
 );
 
-// Runs without open streams, since an agent may wrongly store only the events it sends.
+// Runs without open streams, because an agent may wrongly store only events that it sends to a stream.
 check(
   complete,
   { aspect: 'unheard', needs: ['drive'], sharing: 'disruptive', premises: REPLAY },

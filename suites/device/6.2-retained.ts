@@ -27,7 +27,7 @@ const comparing = {
 check(
   complete,
   { ...comparing, premises: RETAINED },
-  // Ignores a repeated cursor, which device.events.replay.exclusive judges.
+  // Drops the event at the cursor itself, which device.events.replay.exclusive judges.
   (t: Device) =>
     expectReplayFromAnywhere(
       t,
@@ -67,7 +67,7 @@ function expectReplayFromAnywhere(
   });
 }
 
-/** Number of events to replay, counted from the newest, which compaction removes last. */
+/** Maximum number of events to replay: the newest, which compaction removes last. */
 const NEWEST = 60;
 
 async function retainedEvents(t: Device, streams: Streams): Promise<SeenEvent[]> {
@@ -95,7 +95,7 @@ async function replayUpTo(
   const replay = await openReplay(t, streams, cursor, opening);
   if (replay === undefined) return undefined;
   const came = await replay.drain(last);
-  // A device may end a stream whose cursor expires; the client reconnects and gets 410.
+  // Skips a replay that the device broke off because the event at its cursor has been compacted away.
   const { by } = replay.stream.ended ?? {};
   const brokeOff = !came.some(({ id }) => id >= last) && (by === 'server' || by === 'error');
   if (brokeOff && !(await retainedEvents(t, streams)).some(({ id }) => id <= cursor)) return undefined;
@@ -146,7 +146,7 @@ check(exclusive, { aspect: 'future.retained', turn: 'last', premises: RETAINED_R
   const after = newest + 2n ** 40n;
   const stream = await streams.try({ after });
   const none = { frames: 0, comments: Number.POSITIVE_INFINITY };
-  // A busy device needs time to start a replay.
+  // Waits up to half a second, because a busy device needs time to start a replay.
   await stream.activity(none, { within: 500, atMost: 500, for: 'a replay' }).catch((error: unknown) => {
     if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
   });

@@ -110,7 +110,7 @@ async function expectCaughtUp(
   { due, seen, from, last, dropped }: Interrupted,
 ): Promise<void> {
   const again = await streams.try({ after: from });
-  // Status 410 tells the client that it has missed events.
+  // Accepts status 410, which tells the client that the log no longer holds its next events.
   if (again.status === 410 && dropped) return t.note('when it came back, the log had been compacted past it (410)');
   t.must(again.status === 200, {
     expected: `200 for a subscriber that stopped reading and comes back after event ${from}`,

@@ -21,7 +21,7 @@ const completeWholeCheck = check(
     t.note(`replays of up to ${stretch.events.length} events were compared`);
     await expectStretchReplayed(t, streams, stretch);
     await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
-    // Crosses a power of ten, where ids sorted as text lose their order.
+    // Replays from the last id with fewer digits too, because ids sorted as text are out of order there.
     const digits = String(stretch.events.at(-1)?.id).length;
     const below = stretch.events.findLastIndex(({ id }) => String(id).length < digits);
     const cursor = stretch.events[below]?.id;
@@ -56,7 +56,7 @@ check(
   },
 );
 
-/** Maximum number of events to replay; a shorter replay may end before the check publishes more. */
+/** Maximum number of events to replay; a shorter replay may end before the check publishes more events. */
 const SEAM_EVENTS = 400;
 const SEAM_STREAMS = 6;
 const SEAM_PUBLISHED = 60;

@@ -52,7 +52,7 @@ async function deployAndCompare(
   files: readonly ConfigFile[],
 ): Promise<(FileDifferences & { id: string }) | undefined> {
   const root = configRoot(t);
-  // Control may answer after the event, so files are compared at each event until the id is known.
+  // File differences at each deployment event, because control may name its deployment only after the event.
   const differencesAt = new Map<unknown, FileDifferences>();
   let made: { id: string; activity_status: string } | undefined;
   const pending = t.control.deploy({ config_instances: [...files] }).then((deployment) => {
@@ -60,10 +60,10 @@ async function deployAndCompare(
     return deployment;
   });
   const refused = pending.then(() => Promise.withResolvers<never>().promise);
-  // Marks the rejection as handled, because the loop below may never await the promise.
+  // Prevents an unhandled rejection, because the loop below may never await this promise.
   refused.catch(() => {});
   for (;;) {
-    // The timeout for the event starts after control's answer, which may take long.
+    // Waits for control or for any event first, because the timeout of the next event starts below.
     if (made === undefined) await Promise.race([pending, anyEvent(t, live)]);
     const next = live.next('deployment.deployed of a deployment with config files', 'deployed');
     const event = await Promise.race([next, refused]);

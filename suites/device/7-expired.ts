@@ -18,7 +18,7 @@ check(gone, ...byOracle(gone, { isAlone: true, profile: 'core', needs: ['compact
 
 check(gone, ...byOracle(gone, { aspect: 'restart', needs: ['compact', 'restart'], least: 'expired cursors' }));
 
-/** Multiple of the run's patience after which an unfinished answer counts as endless. */
+/** Multiple of the usual timeout after which an unfinished answer counts as endless. */
 const ENDLESS = 6;
 
 /** Describes a body by its JSON member names, since values differ from run to run. */

@@ -18,19 +18,19 @@ const prefix = requirement({
     'the same paths without the prefix, or below another version, do not answer as v0.2.',
 });
 
-/** Fails only if every path answers 404; the checks of each path judge other refusals. */
+/** Fails only if both paths answer 404; the checks of each path judge other refusals. */
 check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) => {
   const { basePath } = t.http;
   const current = await answerAt(t, basePath);
   if (isDeployment(current)) return;
-  // A device without a deployment may answer 404 here.
+  // Tries the stream too, because a device without a deployment may answer 404 at the other path.
   const stream = await streamAt(streams, t);
   t.must(current?.status !== 404 || stream?.status !== 404, {
     expected: `the Device API below ${basePath}: a deployment at ${CURRENT}, or an event stream at /events`,
     actual: `404 for both${await deploymentElsewhere(t)}`,
   });
   await stream?.close();
-  // A server that opens a stream at every path proves nothing.
+  // Tries a wrong version too, because a server that opens a stream at every path proves nothing.
   const other = isStream(stream) ? await streamAt(streams, t, `${rootOf(t)}/v9.9`) : undefined;
   if (!isStream(stream) || isStream(other))
     t.blocked(
@@ -60,7 +60,7 @@ async function deploymentElsewhere(t: Device): Promise<string> {
 }
 
 check(prefix, { aspect: 'elsewhere', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
-  // An open stream proves that the API is served, since a device may have no deployment.
+  // Opens a stream, which proves that the API is served even by a device without a deployment.
   await (await streams.open()).close();
   for (const elsewhere of [rootOf(t), `${rootOf(t)}/v9.9`]) {
     const current = await request(t, { path: elsewhere + CURRENT, absolute: true });

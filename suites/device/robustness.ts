@@ -58,7 +58,7 @@ async function send(
   return (await retryWhileThrottled(t, once, { mayClear: () => open.mayBeInTheWay(noticedMs(t)) })).result;
 }
 
-/** Uses a separate kind of wait, so that an odd request without an answer shortens no other wait. */
+/** Uses a timeout of its own, because an odd request without an answer must not shorten other timeouts. */
 async function rawExchange(
   t: Device,
   parts: readonly (string | Buffer)[],
@@ -74,7 +74,7 @@ async function rawExchange(
 
 const usualStatus = async (t: Device): Promise<number> => (await t.http.get(CURRENT)).status;
 
-/** `usual`: status of a plain request, which is 503 on some devices without a deployment. */
+/** `usual`: returns the status of a plain request, which may be 503 on a device without a deployment. */
 async function expectHandled(
   t: Device,
   odd: OddRequest,
@@ -117,7 +117,7 @@ async function expectNextServed(t: Device, after: string): Promise<void> {
   });
 }
 
-/** Number of unfinished requests; few, since the specification states no limit. */
+/** Number of requests that stay unfinished; few, because the specification states no limit. */
 const UNFINISHED = 16;
 
 check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM }, async (t: Device) => {
@@ -134,7 +134,7 @@ check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM },
     }),
   );
   try {
-    // Only a new connection shows that the server still accepts connections.
+    // Sends a request on a new connection, which shows that the server still accepts connections.
     const next = await rawExchange(t, [whole]);
     const name = `a whole request on another connection, beside ${UNFINISHED} requests that were begun and not ended`;
     await expectHandled(t, { name, parts: [], accepts: noServerError }, next, async () => usual);

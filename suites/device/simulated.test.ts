@@ -48,9 +48,8 @@ describe('the reference device', () => {
     const names = ['few-streams-retry-after', 'replay-without-cursor', 'ends-long-streams'];
     const behaviour = combined(names.map(deviceVariant), referenceBehaviour);
     await using started = await startRobot({ fresh: true, behaviour });
-    // This device ends a stream after fewer than 600 events.
+    // Publishes more events than this device sends before it ends a stream.
     await started.device.publish(600);
-    // Selects checks in which a new stream takes the place of a stream that must resume.
     const only = ['device.events.types', 'device.events.concurrent'];
     const report = await runDeviceSuite(started.place, { only });
     expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);

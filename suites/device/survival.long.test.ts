@@ -1,4 +1,4 @@
-/** An agent that fails to restart violates only the requirement of the situation. */
+/** Tests that an agent which refuses a torn log fails only the requirement about torn lines. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

@@ -12,22 +12,17 @@ import { describeResponse } from './support/requests.ts';
 
 const DIGITS = /^\d{1,40}$/;
 
-/**
- * Milliseconds in which an event reaches all listeners; an event that comes later than this on a stream may be live.
- */
+/** Milliseconds within which an event reaches every open stream. */
 const SETTLED_MS = 1000;
 
-/** The only cursor of a request; `after` takes precedence (section 4.1). */
+/** Reads the cursor of a request, first from `after` (section 4.1); undefined if `after` comes twice. */
 function cursorOf(request: RequestSeen): bigint | undefined {
   const [after, ...others] = queryOf(request).getAll('after');
   const cursor = after ?? request.headers['last-event-id'];
   return others.length === 0 && cursor !== undefined && DIGITS.test(cursor) ? BigInt(cursor) : undefined;
 }
 
-/**
- * Finds replays that begin with the event of their cursor. Leaves out events of another log, later events of a stream,
- * and events just published, after which several clients may reconnect at once.
- */
+/** Finds replays that begin with the event at their cursor, which the client already has. */
 const exclusiveRule = (): Rule => {
   const known = new Recollection<{ type: string | undefined; data: string; at: number }>();
   const begun = new WeakSet<object>();
@@ -82,11 +77,11 @@ function holdsEvents(text: string): boolean {
   return isFound;
 }
 
-/** Judges a wrong type only if events came, since a login page may answer 200, too. */
+/** Judges the content type only of an answer with events, because a login page may answer 200 too. */
 const contentTypeRule = (): Rule => (seen, judge: Judge) => {
   const answer = eventsAnswer(seen);
   if (answer?.status !== 200) return;
-  // Proxies may repeat the type.
+  // Accepts a repeated content type, which proxies may cause.
   const isTyped = /(?:^|,)\s*text\/event-stream\b/i.test(answer.headers['content-type'] ?? '');
   if (!isTyped && !holdsEvents(answer.text)) return;
   judge.saw(() => describeResponse(answer));

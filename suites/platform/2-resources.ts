@@ -1,4 +1,4 @@
-/** Section 2: resources are the same wherever they appear. */
+/** Section 2: a resource looks the same in every answer that shows the resource. */
 import { byExploring } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 

@@ -48,7 +48,7 @@ const differing = (before: Fixed, now: Fixed): (typeof FIXED)[number] | undefine
   FIXED.find((name) => {
     const [left, right] = [before[name], now[name]];
     if (typeof left !== 'string' || typeof right !== 'string' || left === right) return false;
-    // A version may show timestamps in whole seconds.
+    // Ignores differences below one second, because a version may show timestamps in whole seconds.
     return name !== 'created_at' || Math.abs(Date.parse(left) - Date.parse(right)) >= 1000;
   });
 type Fixed = Readonly<Record<string, unknown>>;
@@ -74,7 +74,7 @@ rule(same, { premises: [same.id] }, () => {
     }
   };
 });
-/** Maximum number of deployments to remember; more cost memory and rarely repeat. */
+/** Maximum number of deployments that the rule remembers for comparison. */
 const MOST_KNOWN = 2000;
 const fixedOf = ({ device_id, release_id, created_at }: Fixed): Fixed => ({ device_id, release_id, created_at });
 

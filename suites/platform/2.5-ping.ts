@@ -41,7 +41,7 @@ check(timeout, { writes: true, needs: ['offline-device'], slow: true }, async (t
   const device = t.offlineDevice ?? t.blocked('no offline device was named');
   const toleranceMs = await measureTolerance(t);
   for (const nanos of [MILLISECOND_NANOS, 300 * MILLISECOND_NANOS, 3 * SECOND_NANOS]) {
-    // A concurrent ping of an online device must not answer for the offline device.
+    // Pings an online device at the same time, whose answer must not count for the offline device.
     const concurrent = t.onlineDevice === undefined ? [] : [ping(t, t.onlineDevice, { timeout_nanos: SECOND_NANOS })];
     const [response] = await Promise.all([pingInTime(t, device, nanos, toleranceMs), ...concurrent]);
     await mustNotSucceed(t, device, response);
@@ -50,7 +50,7 @@ check(timeout, { writes: true, needs: ['offline-device'], slow: true }, async (t
 
 async function mustNotSucceed(t: Platform, device: string, response: HttpResponse): Promise<void> {
   if (pingCode(response) === 'success') {
-    // The device may have come online meanwhile.
+    // Blocks the check if the device has come online meanwhile.
     const { json } = await send(t, { path: `/devices/${encodeURIComponent(device)}` });
     const isOnline = (json as { status?: unknown } | undefined)?.status === 'online';
     if (isOnline) t.blocked(`${device} has come online meanwhile`);
@@ -76,7 +76,7 @@ async function mustNotSucceed(t: Platform, device: string, response: HttpRespons
 
 const TOLERANCE = { baseMs: 1500, latencies: 20, shareOfTimeout: 1 / 4 };
 
-/** Milliseconds by which an answer may be late; more on a slow platform. */
+/** Measures by how many milliseconds an answer may be late: more on a slow platform. */
 async function measureTolerance(t: Platform): Promise<number> {
   let slowest = 0;
   for (let sample = 0; sample < 5; sample += 1) {
@@ -89,7 +89,7 @@ async function measureTolerance(t: Platform): Promise<number> {
 
 const TIMEOUT_ATTEMPTS = 3;
 
-/** Pings up to three times, since this machine may delay an answer; undecided if lists are slow, too. */
+/** Pings up to three times, because this machine may delay an answer; undecided if lists are slow too. */
 async function pingInTime(t: Platform, device: string, nanos: number, toleranceMs: number): Promise<HttpResponse> {
   const askedMs = nanos / MILLISECOND_NANOS;
   const took: number[] = [];

@@ -16,7 +16,7 @@ export const envelope = requirement({
     'Every collection answers with the list envelope: ' +
     'object "list", integer limit and offset, boolean has_more, and data whose items have an object and an id.',
 });
-/** Essential: a platform without any list fails this check instead of all checks. */
+/** Essential: a platform without any list fails this check alone instead of every check. */
 check(envelope, { aspect: 'any', profile: 'core', essential: true }, async (t: Platform) => {
   await servedCollections(t);
 });
@@ -42,7 +42,7 @@ check(envelope, { profile: 'core', deviation: ENVELOPE_ODD }, async (t: Platform
 
 rule(envelope, { premises: [envelope.id] }, inAnswers(envelope.id));
 
-/** A 3xx, a 4xx or 501 means that the version lacks the collection or the key may not read it. */
+/** True for the status of a list that the version lacks or that the key may not read. */
 const isAbsent = ({ status }: { status: number }): boolean => (status >= 300 && status <= 499) || status === 501;
 
 const items = requirement({

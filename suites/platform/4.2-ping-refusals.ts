@@ -28,7 +28,7 @@ const BAD_BODIES = [
   '{"timeout_nanos":1000000}}',
   `{"timeout_nanos":${'['.repeat(2000)}${']'.repeat(2000)}}`,
 ];
-/** Bodies that the specification does not mention, so their answers are only recorded. */
+/** Bodies that the specification does not mention; the check only records the answers. */
 const UNSPECIFIED_BODIES = [
   '',
   '{}',
@@ -65,7 +65,7 @@ const unknownDevice = requirement({
   clause: '`device_id` (string, device identifier)',
   text: 'A ping of a device that does not exist is refused with a 4xx.',
 });
-/** Segments that change the path (RFC 3986, section 5.2.4), so a server may redirect the client. */
+/** Path segments that a server may resolve by a redirect (RFC 3986, section 5.2.4). */
 const DOT_SEGMENTS = ['.', '..'];
 const UNKNOWN_DEVICES = [
   'dvc_',

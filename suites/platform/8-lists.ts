@@ -6,7 +6,7 @@ import { inAnswers } from './watched/judged.ts';
 
 export const { requirement, check, rule, checks } = section({ level: 'MUST', section: '8', since: '2026-11-21' });
 
-/** Date of the first requirement set whose list requirements demand no more than the specification. */
+/** Date since which the requirements on lists demand no more than the specification. */
 const SETTLED = '2026-11-25';
 const core = { profile: 'core' } as const;
 

@@ -28,7 +28,7 @@ for (const codename of codenamesFrom('rainier'))
 check(token, { needs: ['write', 'rainier', 'tetons'], aspect: 'tetons' }, async (t: Platform) => {
   if (t.session.get(ISSUED_TOKENS).size === 0) await mustIssueToken(inVersion(t, 'rainier'));
   const response = await postTo(inVersion(t, 'tetons'), PATH);
-  // Only a SHOULD: no section states how older versions answer this endpoint.
+  // Only warns, because no section states how older versions answer this endpoint.
   t.should(!ok(response), {
     expected: `POST ${PATH} not to be there in 2026-03-09.tetons`,
     actual: `${response.status}`,
@@ -37,7 +37,7 @@ check(token, { needs: ['write', 'rainier', 'tetons'], aspect: 'tetons' }, async 
 
 check(token, { needs: ['write', 'rainier'], aspect: 'replaced' }, async (t: Platform) => {
   const device = await createDevice(t);
-  // Published platforms use this path; the specification shows none.
+  // Uses the path of published platforms, because the specification names none.
   const path = `/devices/${encodeURIComponent(device.id)}/activation_token`;
   const answer = await postTo(inVersion(t, 'rainier'), path);
   t.should(!ok(answer), {
@@ -48,7 +48,7 @@ check(token, { needs: ['write', 'rainier'], aspect: 'replaced' }, async (t: Plat
 
 const PATH = '/provisioning_tokens';
 
-/** Tokens issued in this run; few, since a platform may limit their number. */
+/** Tokens that the platform has issued in this run; few, because a platform may limit their number. */
 const ISSUED_TOKENS = new Fact(() => new Set<string>());
 
 async function postTo(t: Platform, path: string): Promise<HttpResponse> {
@@ -58,7 +58,7 @@ async function postTo(t: Platform, path: string): Promise<HttpResponse> {
   return response;
 }
 
-/** Expects a new token; a refusal only blocks, since neither the body nor the number of tokens is specified. */
+/** Expects a new token; a refusal only blocks the check, because a platform may require a body or limit tokens. */
 async function mustIssueToken(t: Platform): Promise<void> {
   const response = await postTo(t, PATH);
   await requireEndpoint(t, PATH, response);
@@ -74,13 +74,13 @@ async function mustIssueToken(t: Platform): Promise<void> {
   issued.add(token);
 }
 
-/** Only SHOULDs: the name of the field comes from published platforms. */
+/** Only warns, because the name of the field comes from published platforms. */
 function shouldExpireInFuture(t: Platform, response: HttpResponse, expiry: unknown): void {
   t.should(typeof expiry === 'string' && isIso8601(expiry), {
     expected: 'an ISO 8601 date-time in expires_at',
     actual: expiry,
   });
-  // Prefers the clock of the platform, from its Date header.
+  // Prefers the platform's clock (the header Date) to the clock of this machine.
   const now = Date.parse(response.headers['date'] ?? '') || Date.now();
   t.should(!(Date.parse(String(expiry)) <= now), { expected: 'an expiry in the future', actual: expiry });
 }

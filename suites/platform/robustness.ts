@@ -14,7 +14,7 @@ import { describeRequest, describeResponse, ok, refused, send, serverError } fro
 
 const COMMON = { level: 'SHOULD', section: '4.2', since: '2026-11-21' } as const;
 
-/** Checks that run early, with lists and versions, before anything is created. */
+/** Section of checks that run early, before any check creates a record. */
 export const routes = section(COMMON);
 
 export const { requirement, check, checks } = section(COMMON);
@@ -37,7 +37,7 @@ routes.check(noRoute, {}, async (t: Platform) => {
     });
   }
   const device = `/devices/${encodeURIComponent((await findDevice(t)) ?? 'dvc_unknown')}`;
-  // Sends only GET, since the device may be in use.
+  // Sends GET instead of POST, because the device may be in use.
   for (const path of [`${device}/ping`, `${device}/no-such-action`]) {
     const response = await send(t, { path });
     t.must(response.status === 404 || response.status === 405, {
@@ -95,7 +95,7 @@ interface MalformedBody {
   contentType?: string;
 }
 
-/** Every record created from a body has `mark` in its name or slug. */
+/** Returns malformed bodies; any record that a platform creates from them has `mark` in its name or slug. */
 function malformedBodies(mark: string): MalformedBody[] {
   const nested = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
   const lenient = true;

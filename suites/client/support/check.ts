@@ -9,7 +9,7 @@ import { sections } from '../../section.ts';
 
 export type Client = ClientContext & CheckContext;
 
-/** `since` of new requirements: the date of the requirement set. */
+/** Date of the requirement set, which new requirements name in `since`. */
 export const NEWEST = '2026-11-25';
 
 export const FOLLOW = ['follow'] as const;
@@ -29,7 +29,7 @@ export function addressAt(place: ClientPlace, url: string, pathOf: (name: string
   return place === 'socket' ? { ...named, [CLIENT_VARIABLES.socket]: pathOf('agent.sock') } : named;
 }
 
-/** Users of a container may read the file; its private folder limits access. */
+/** Writes a file that users of a container may read; its private folder limits access. */
 export function writeShared(path: string, text: string): void {
   writeFileSync(path, text);
   chmodSync(path, 0o644);

@@ -62,7 +62,6 @@ test.each([
   ['{"saw":"event","id":9007199254740993,"type":"a.b","data":{}}', '9007199254740993'],
   ['{"saw":"event","id":"9007199254740993","type":"a.b","data":{}}', '9007199254740993'],
   ['{"id":7,"type":"a.b","data":null,"saw":"event"}', '7'],
-  // The id precedes `saw`, and the payload has an id too.
   ['{"type":"a.b","id":12345678901234567890,"data":{"id":3},"saw":"event"}', '12345678901234567890'],
 ])('%s has the id %s', (text, id) => {
   expect(printedLineIn(text)).toMatchObject({ saw: 'event', id });

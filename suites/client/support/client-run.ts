@@ -15,7 +15,7 @@ import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPla
 import type { Storm } from './storm.ts';
 import { Timeline } from './timeline.ts';
 
-/** Line of the contract; the id of an event becomes text, because integers above 2^53 lose digits. */
+/** Line that a client prints; the id of an event becomes text, because integers above 2^53 lose digits. */
 export type PrintedLine =
   | { saw: 'event'; id: string; type: string; data: unknown }
   | Exclude<ClientLine, { saw: 'event' }>;
@@ -41,23 +41,23 @@ function parsed(text: string, reviver?: typeof withDigits): unknown {
   }
 }
 
-/** Factor of the patience for the first request; an interpreter starts slowly on a busy machine. */
+/** Multiple of the usual timeout for the first request, because an interpreter starts slowly on a busy machine. */
 export const START_PATIENCES = 6;
-/** Factor of the patience for a repeated request; a client pauses longer before each repetition. */
+/** Multiple of the usual timeout for a repeated request, because a client pauses longer before each repetition. */
 export const AGAIN_PATIENCES = 3;
-/** Maximum wait, as a multiple of the wait without progress. */
+/** Maximum time of a wait with progress, as a multiple of the timeout without progress. */
 const ENDLESS = 3;
-/** Maximum number of kept requests, and of kept lines; an endless client would fill the memory. */
+/** Maximum number of requests, and of printed lines, in memory; an endless client causes more. */
 export const MOST_KEPT = 20_000;
 /** Maximum number of seconds that a check asks a client to wait. */
 const MOST_SECONDS = 30;
-/** Milliseconds before the check's time limit at which waits end. */
+/** Milliseconds before the check's time limit at which every wait ends. */
 const SPARE_MS = 1500;
 /** Minimum milliseconds of silence that a finding mentions. */
 const SHOWN_SILENCE_MS = 1000;
 const MOST_RECORDED = 8;
 
-/** Jobs in which a client made no request are not started again. */
+/** Remembers whether a client made requests in a job; a silent job is not started again. */
 const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
 export async function startRun<Run extends AsyncDisposable>(
@@ -73,7 +73,7 @@ export async function startRun<Run extends AsyncDisposable>(
   }
 }
 
-/** The scheme is case-insensitive (RFC 9110, section 11.1). */
+/** Expects the token of the discovery file; the case of `Bearer` is free (RFC 9110, section 11.1). */
 export function expectBearer(run: ClientRun, { authorization }: ClientRequest['headers'], token: string): void {
   run.must(/^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] === token, {
     expected: 'Authorization: Bearer with the token of the discovery file',
@@ -85,7 +85,7 @@ export function expectNoCredentials(run: ClientRun, { authorization }: ClientReq
   run.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
 }
 
-/** Throws TooLittleSeen if the machine was too slow for a verdict. `how` describes the refusals. */
+/** Fails the check if the client hammers; throws TooLittleSeen if the machine was too slow for a verdict. */
 export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   run.must(storm.pace !== 'hammers', {
     expected: `at most ${MOST_REFUSED} requests in ${WATCHED_MS / 1000} s ${how}`,
@@ -94,7 +94,7 @@ export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   if (storm.pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
 }
 
-/** Server at 127.0.0.2, to which checks redirect clients. */
+/** Opens a server at 127.0.0.2, to which checks redirect clients. */
 export const openElsewhere = (t: Client, on: Pick<ServerListener, 'track' | 'request'>): Promise<ScriptedServer> =>
   ScriptedServer.open({ host: '127.0.0.2' }, { ...on, changed: () => {} }).catch(() =>
     t.undecided('this machine has no other loopback address'),
@@ -109,14 +109,14 @@ export abstract class ClientRun implements AsyncDisposable {
   readonly #repeats = new Repeats();
   readonly #changes = new Changes();
   readonly #onAbort = (): void => this.#changes.announce();
-  /** Error thrown while answering a request; ends the check instead of Muster. */
+  /** Error from code that answers a request; ends the check instead of Muster. */
   #failure: unknown;
   #progress = 0;
   #progressAt = performance.now();
   #over = false;
   #client: RunningClient | undefined;
   #server: ScriptedServer | undefined;
-  /** Servers that stopped; their ports stay taken while the client runs. */
+  /** Stopped servers, whose ports stay taken while the client runs. */
   readonly #left: ScriptedServer[] = [];
   #folder: string | undefined;
   /** Milliseconds from the start of the client to its first request. */
@@ -229,15 +229,12 @@ export abstract class ClientRun implements AsyncDisposable {
     this.#changes.announce();
   }
 
-  /** Milliseconds to wait without progress; grows for a client that started slowly. */
+  /** Milliseconds to wait without progress; more for a client that started slowly. */
   get patienceMs(): number {
     return Math.max(this.t.patienceMs, 2 * this.#startMs);
   }
 
-  /**
-   * Adds the client's start time, so that even a slow client that ignores the wait returns too early. Throws
-   * TooLittleSeen beyond `MOST_SECONDS`.
-   */
+  /** Returns the seconds that a check asks a client to wait: more for a client that started slowly. */
   secondsToWait(usual: number): number {
     const more = Math.round(this.#startMs / 1000);
     if (usual + more <= MOST_SECONDS) return usual + more;
@@ -261,7 +258,8 @@ export abstract class ClientRun implements AsyncDisposable {
   }
 
   /**
-   * Resolves with undefined once the client has ended, makes no progress for `withinMs`, or repeats itself without end.
+   * Waits for a result of `look`. Resolves with undefined once the client has ended, makes no progress for `withinMs`,
+   * or repeats itself without end.
    */
   async until<T>(
     look: () => T | undefined,

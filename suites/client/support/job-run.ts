@@ -1,4 +1,4 @@
-/** Run of a job that ends by itself; a check answers its requests, and a correct platform all others. */
+/** Run of a job that ends by itself; the check answers the requests of the job, and a correct platform all others. */
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -36,7 +36,7 @@ export interface JobRunOptions {
   job: CallJob;
   answer: Answering;
   variables?: Readonly<Record<string, string>>;
-  /** Default: the client's first way to a Device API. */
+  /** How the client reaches a Device API. Default: the first way that the client supports. */
   place?: ClientPlace;
 }
 
@@ -70,7 +70,7 @@ export class JobRun extends ClientRun {
     return startRun(await JobRun.start(t, options), (run) => run.ended());
   }
 
-  /** Starts a run for a check that judges the requests only, and not whether the client ends. */
+  /** Starts a run for a check that judges only the requests, not the end of the client. */
   static async untilSettled(t: Client, options: JobRunOptions): Promise<JobRun> {
     return startRun(await JobRun.start(t, options), (run) => run.#settled());
   }
@@ -103,7 +103,7 @@ export class JobRun extends ClientRun {
     this.must(this.over, { expected: 'the client to end when its job is done', actual: this.outcome });
   }
 
-  /** Resolves once the client has ended or repeats itself without end. Throws Blocked without any request. */
+  /** Waits until the client ends or repeats itself without end; throws Blocked if the client sent no request. */
   async #settled(): Promise<void> {
     await this.until(() => this.requests[0], START_PATIENCES * this.patienceMs);
     if (this.requests.length === 0) {
@@ -121,7 +121,7 @@ export class JobRun extends ClientRun {
     return this.lines.filter(({ saw }) => RESULTS.has(saw));
   }
 
-  /** How an ended client reported a failure; undefined for success. */
+  /** How a client that ended reported a failure; undefined for success. */
   get failure(): 'a line' | 'its exit code' | undefined {
     if (this.saw('error').length > 0) return 'a line';
     return this.code === 0 ? undefined : 'its exit code';
@@ -194,7 +194,7 @@ export const pages =
   (asked) =>
     asked.answer(200, pageOf(asked, all, options));
 
-/** Excludes further requests that a client may make, e.g. to look up a device. */
+/** Recognizes the requests of a job, but not other requests of the client, e.g. to look up a device. */
 function isAskedBy(job: PlatformJob): (asked: ClientRequest) => boolean {
   const { method, isPathOpen } = jobOf(job).request;
   if (isPathOpen !== true) return (asked) => asked.method === method && asked.path === pathOf(job);
@@ -244,7 +244,7 @@ const described = (what: string, ids: readonly string[]): string =>
     ? ''
     : `${what}: ${ids.slice(0, 8).join(', ')}${ids.length > 8 ? ` and ${ids.length - 8} more` : ''}; `;
 
-/** Refuses the job until the client's pace is known, then answers. Returns the ended run. */
+/** Refuses the requests of a job until the client's pace is known, then answers; returns the ended run. */
 export async function expectNoStorm(t: Client, job: PlatformJob, refusal: Refusal): Promise<JobRun> {
   const storm = new Storm();
   const usual = platform();

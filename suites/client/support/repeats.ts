@@ -3,18 +3,18 @@
 import { runningMs } from '../../../harness/common/waiting.ts';
 import type { ClientRequest } from './server.ts';
 
-/** Number of identical requests with identical answers that make a client count as endless. */
+/** Number of equal requests with equal answers at which a client counts as endless. */
 const MOST_SAME = 20;
-/** Milliseconds of watching for hammering; one request each 100 ms is still acceptable. */
+/** Milliseconds in which a client may send no more than `MOST_REFUSED` refused requests. */
 export const WATCHED_MS = 3000;
 export const MOST_REFUSED = 30;
 
-/** Times come from a clock that stops while this process is held up. */
+/** Equal requests of a client, timed by a clock that stops while this process is held up. */
 interface Asked {
   readonly firstMs: number;
   readonly recentMs: number[];
   times: number;
-  /** Answer to the request before `last`. */
+  /** Answer to the last but one request. */
   answer: string | undefined;
   last: ClientRequest;
 }
@@ -52,7 +52,7 @@ const isSuccess = (status = 0): boolean => status >= 200 && status < 300;
 const answerTo = ({ answered, status, sent }: ClientRequest): string | undefined =>
   answered === undefined ? undefined : `${answered} ${status} ${sent}`;
 
-/** Allows refused requests with pauses. `isGiven`: the client already received the result. */
+/** True if a client repeats itself without end; refused requests with pauses are allowed. */
 function isEndless({ times, recentMs }: Asked, isGiven: boolean): boolean {
   if (isGiven) return times >= MOST_SAME;
   const [first = 0] = recentMs;

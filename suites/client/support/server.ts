@@ -1,4 +1,4 @@
-/** Server of a run: takes a client's requests, and answers them byte by byte as the check says. */
+/** Server for one client under test: takes requests, and answers byte by byte as the check says. */
 
 import { once } from 'node:events';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
@@ -9,7 +9,7 @@ import type { Refusal } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 
 const LOOPBACK = '127.0.0.1';
-/** Bytes that a finding shows from the beginning and the end of each piece. */
+/** Numbers of bytes that a finding shows from the beginning and the end of each piece. */
 const SHOWN_FIRST = 100;
 const SHOWN_LAST = 60;
 
@@ -34,20 +34,20 @@ export class ClientRequest {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Arrival of the request, in milliseconds of `performance.now()`. */
+  /** Time at which the request arrived, in milliseconds of `performance.now()`. */
   readonly at = performance.now();
-  /** Milliseconds by which the request may have arrived earlier, because this process was held up. */
+  /** Maximum milliseconds by which this process may have seen the request late. */
   readonly lateMs = lateBy();
   readonly #response: ServerResponse;
   readonly #track: Track | undefined;
   readonly #pieces: Buffer[] = [];
-  /** Later request that continues the stream after the client left. */
+  /** Later request on which the stream continues after the client left. */
   #next: ClientRequest | undefined;
   status: number | undefined;
-  /** Milliseconds of `performance.now()` at which the server ended the answer. */
+  /** Time at which the server ended the answer, in milliseconds of `performance.now()`. */
   endedAt: number | undefined;
   #closedAt: number | undefined;
-  /** Whether the answer was sent whole; undefined for a stream, and before the answer. */
+  /** How the answer was sent; undefined for a stream, and before the answer. */
   answered: 'whole' | 'cut' | undefined;
   #isStream = false;
 
@@ -91,7 +91,7 @@ export class ClientRequest {
     return this.#isStream && this.closed && this.endedAt === undefined;
   }
 
-  /** Continues the stream on another request, with all events after its cursor. */
+  /** Continues the stream on a later request, with all events after the cursor of that request. */
   goOn(next: ClientRequest): Promise<void> {
     this.#next = next.accept();
     return next.send(afterEvent(Buffer.concat(this.#pieces), next.cursor));
@@ -106,7 +106,7 @@ export class ClientRequest {
     return this;
   }
 
-  /** Resolves once the system has taken the bytes, or the client is gone. */
+  /** Sends a piece; resolves once the system has taken the bytes, or the client is gone. */
   async send(piece: string | Buffer): Promise<void> {
     if (this.#next !== undefined) return this.#next.send(piece);
     const bytes = Buffer.from(piece);
@@ -149,7 +149,7 @@ export class ClientRequest {
     this.answer(status, body, headers);
   }
 
-  /** A string is sent unchanged, any other body as JSON. */
+  /** Sends an answer with a body of unchanged text, or with any other body as JSON. */
   answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
     this.#write(status, body, headers);
   }
@@ -179,14 +179,14 @@ function afterEvent(bytes: Buffer, id: string | undefined): Buffer {
   return end ? bytes.subarray(block.index + end.index + end[0].length) : bytes;
 }
 
-/** A piece may begin and end within a line, so the text shows both ends. */
+/** Shows a piece in a finding: short pieces whole, long pieces by both ends. */
 function shown(bytes: Buffer): string {
   const text = (from: number, to?: number): string => JSON.stringify(bytes.toString('utf8', from, to));
   if (bytes.length <= SHOWN_FIRST + SHOWN_LAST) return text(0);
   return `${text(0, SHOWN_FIRST)} … ${text(bytes.length - SHOWN_LAST)} (${bytes.length} bytes)`;
 }
 
-/** Default: a free port of 127.0.0.1. `path`: a unix socket. */
+/** Address of a server. Default: a free port of 127.0.0.1; `path` names a unix socket. */
 export interface ServerPlace {
   path?: string | undefined;
   host?: string | undefined;
@@ -220,7 +220,7 @@ export class ScriptedServer implements AsyncDisposable {
     await new Promise<void>((resolve, reject) => {
       door.once('error', reject);
       const { path, host = LOOPBACK, port = 0 } = at;
-      // Users of a container may connect; the folder of the socket limits access.
+      // Lets users of a container connect; the private folder of the socket limits access.
       door.listen(path === undefined ? { host, port } : { path, readableAll: true, writableAll: true }, resolve);
     });
     return new ScriptedServer(door, at, serverFor(on));
@@ -235,10 +235,7 @@ export class ScriptedServer implements AsyncDisposable {
     return `${this.origin}${DEVICE_API_PREFIX}`;
   }
 
-  /**
-   * Cuts all connections and stops listening, but keeps the port: the client may ask there again, and must not reach
-   * another run.
-   */
+  /** Cuts all connections and stops listening, but keeps the port, so that the client cannot reach another run. */
   async leave(): Promise<void> {
     this.#leaving = true;
     const kept = this.place.path === undefined ? await this.#ownConnection(this.place) : undefined;
@@ -246,7 +243,7 @@ export class ScriptedServer implements AsyncDisposable {
     for (const socket of this.#sockets) if (socket !== kept) socket.destroy();
   }
 
-  /** While the server has a connection to itself, the system gives the port to no other process. */
+  /** Connects the server to itself, so that the system gives the port to no other process. */
   async #ownConnection({ host = LOOPBACK, port = 0 }: Readonly<ServerPlace>): Promise<Socket> {
     const own = connect({ host, port }).on('error', () => {});
     await once(own, 'connect');
@@ -282,7 +279,7 @@ function serverFor(on: ServerListener): HttpServer {
       request.once('end', arrived);
     }
   });
-  // A client may send bytes that are not HTTP.
+  // Closes the connection of a client that sends bytes which are not HTTP.
   server.on('clientError', (_error, socket) => socket.destroy());
   server.requestTimeout = 0;
   server.headersTimeout = 0;

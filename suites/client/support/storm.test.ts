@@ -30,7 +30,6 @@ test.each([
 
 const BUSY = 200;
 test.each([
-  // The client asks as soon as it gets a processor.
   ['asks without a pause, and is seldom held up', [...each(12, 30), ...each(5, 500), 400], 'hammers'],
   ['asks without a pause, and is always held up', each(40, 400), 'unclear'],
   ['backs off', [200, 400, 1500, 1600, 3200, 5000], 'pauses'],

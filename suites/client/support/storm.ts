@@ -6,18 +6,18 @@ import { readableDuration } from '../../../harness/common/durations.ts';
 import { runningMs } from '../../../harness/common/waiting.ts';
 import { MOST_REFUSED, WATCHED_MS } from './repeats.ts';
 
-/** Milliseconds; pauses shorter on average count as hammering. */
+/** Average pause in milliseconds below which a client counts as hammering. */
 const SHORT_MS = WATCHED_MS / MOST_REFUSED;
-/** Longest involuntary pause, as a multiple of starting a shell. */
+/** Longest pause that the machine may cause, as a multiple of the time to start a shell. */
 const SHELLS = 3;
-/** Pauses needed for a verdict on a busy machine. */
+/** Minimum number of pauses for a verdict on a busy machine. */
 const ENOUGH_PAUSES = 9;
-/** Multiplies the time of watching on a busy machine. */
+/** Multiple of the usual time for which a client is watched on a busy machine. */
 const LONGER = 4;
 /** Milliseconds of watching after which the load of the machine is measured again. */
 const AGAIN_MS = 1000;
 
-/** Milliseconds for an empty shell command, a measure of the machine's load; 0 without a shell. */
+/** Measures the load of the machine: milliseconds of an empty shell command, or 0 without a shell. */
 export async function shellMs(): Promise<number> {
   const started = runningMs();
   try {
@@ -30,7 +30,7 @@ export async function shellMs(): Promise<number> {
 
 export type Pace = 'hammers' | 'pauses' | 'unclear';
 
-/** `pausesMs`: from each answer to the next request. `heldUpMs`: longest pause that the machine alone may cause. */
+/** Judges the pauses from each answer to the next request. `heldUpMs`: longest pause that the machine may cause. */
 export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
   if (heldUpMs <= SHORT_MS) return 'pauses';
   const sorted = pausesMs.toSorted((one, other) => one - other);
@@ -39,14 +39,14 @@ export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
   return share(1 / 2) >= heldUpMs ? 'pauses' : 'unclear';
 }
 
-/** Refused requests of a client; the clock stops while this process is held up. */
+/** Refused requests of a client, timed by a clock that stops while this process is held up. */
 export class Storm {
   readonly #cameMs: number[] = [];
   readonly #pausesMs: number[] = [];
   readonly #nowMs: () => number;
   readonly #measure: () => Promise<number>;
   #measured = 0;
-  /** The shortest measurement, because longer ones may be chance. */
+  /** Shortest time of a shell command so far, because longer times may be chance. */
   #shellMs = Number.POSITIVE_INFINITY;
 
   constructor(nowMs = runningMs, measure = shellMs) {
@@ -60,7 +60,7 @@ export class Storm {
     this.#shellMs = Math.min(this.#shellMs, await this.#measure());
   }
 
-  /** Call as soon as a refused request has arrived. */
+  /** Records a refused request, whose time is the time of the call. */
   refused(): void {
     const now = this.#nowMs();
     const before = this.#cameMs.at(-1);
@@ -88,7 +88,7 @@ export class Storm {
     return pace === 'unclear' && watchedMs < LONGER * WATCHED_MS ? undefined : pace;
   }
 
-  /** Milliseconds until the pace may be known without a further request. */
+  /** Milliseconds to wait for a further request before the pace may be known. */
   get leftMs(): number {
     return Math.max(WATCHED_MS - this.#watchedMs, AGAIN_MS);
   }

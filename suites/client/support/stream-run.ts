@@ -11,7 +11,7 @@ import { AGAIN_PATIENCES, ClientRun, expectPauses, type PrintedLine, START_PATIE
 import type { ClientRequest } from './server.ts';
 import { Storm } from './storm.ts';
 
-/** Checks consecutive ids without storing the events, which may be many. */
+/** Checks that the ids of events are consecutive, without storing the events. */
 export class Sequence {
   last: number;
   wrong: string | undefined;
@@ -27,7 +27,7 @@ export class Sequence {
   }
 }
 
-/** Section 6.1: a client dispatches events repeatedly or altered. */
+/** Known deviation from section 6.1: a client dispatches events repeatedly or altered. */
 export const DISPATCH_ODD: Deviation = {
   name: 'dispatch-odd',
   allowance: 'an event counts once where it comes twice in a row, whatever its payload',
@@ -39,7 +39,7 @@ export const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
 export interface StreamRunOptions {
   variables?: Readonly<Record<string, string>>;
-  /** Default: the client's first way to a Device API. */
+  /** How the client reaches a Device API. Default: the first way that the client supports. */
   place?: ClientPlace;
   host?: string;
   /** Called after the server listens and before the client starts. */
@@ -48,7 +48,7 @@ export interface StreamRunOptions {
 
 export class StreamRun extends ClientRun {
   token = randomBytes(16).toString('hex');
-  /** Receives all later events in place of `dispatched`. */
+  /** Receives all later events in place of the list `dispatched`, which would grow without end. */
   sequence: Sequence | undefined;
   #taken = 0;
   #current: ClientRequest | undefined;
@@ -81,7 +81,7 @@ export class StreamRun extends ClientRun {
     this.writeDiscoveryFile(text);
   }
 
-  /** Leaves the old discovery file in place, as after an agent's crash. */
+  /** Restarts the agent on another port, and leaves the old discovery file in place, as after a crash. */
   async restart(): Promise<void> {
     this.timeline.drives('restarts on another port, with another token');
     const before = this.server;
@@ -124,7 +124,7 @@ export class StreamRun extends ClientRun {
     return this.lines.find((line) => line.saw === 'gap')?.saw ?? this.lines.find((line) => line.saw === 'end')?.saw;
   }
 
-  /** Throws Blocked without a first request, because the check then knows nothing about the client. */
+  /** Returns the next request; throws Blocked if the client has never sent a request. */
   async request(expected = 'the client to ask for the stream again'): Promise<ClientRequest> {
     const index = this.#taken++;
     const patiences = index === 0 ? START_PATIENCES : AGAIN_PATIENCES;
@@ -150,7 +150,7 @@ export class StreamRun extends ClientRun {
     return asked;
   }
 
-  /** Continues a stream that the client left, on its next request. */
+  /** Waits for a result of `look`, and continues a stream that the client left on its next request. */
   untilRead<T>(look: () => T | undefined, withinMs = this.patienceMs): Promise<T | undefined> {
     return this.until(() => {
       const next = this.requests[this.#taken];
@@ -175,7 +175,7 @@ export class StreamRun extends ClientRun {
   }
 }
 
-/** Factor of the patience for a large event, because a shell reads the event byte by byte. */
+/** Multiple of the usual timeout for a large event, which a shell reads byte by byte. */
 export const FOR_LARGE = 6;
 
 export async function expectDispatched(run: StreamRun, events: readonly SentEvent[], patiences = 1): Promise<void> {
@@ -213,7 +213,7 @@ export function expectExactly(run: StreamRun, events: readonly SentEvent[]): voi
   }
 }
 
-/** Refuses all requests by `answer` until the client's pace is known. `how` describes the refusals. */
+/** Refuses all requests by `answer` until the client's pace is known. `how`: words for the refusals. */
 export async function expectNoHammering(
   run: StreamRun,
   { answer, how }: { answer: (asked: ClientRequest) => void; how: string },
@@ -238,7 +238,7 @@ export function expectCursor(run: StreamRun, asked: ClientRequest, id: string): 
 
 const idsOf = (events: readonly { id: string }[]): string => events.map(({ id }) => id).join(', ');
 
-/** A client may add and reorder members. */
+/** True if `seen` contains `sent`; a client may add and reorder members. */
 function has(seen: unknown, sent: unknown): boolean {
   if (sent === null || typeof sent !== 'object') return seen === sent;
   if (seen === null || typeof seen !== 'object' || Array.isArray(seen) !== Array.isArray(sent)) return false;

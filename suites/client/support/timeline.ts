@@ -1,4 +1,4 @@
-/** Time axis of a run: acts of server and client, as text and as marks on the axis of the check. */
+/** Timeline of a run: what server and client did, as text and as marks on the time axis of the check. */
 
 import type { Axis } from '../../../harness/client/timeline.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
@@ -18,7 +18,7 @@ export class Timeline {
   readonly #last: string[] = [];
   readonly #secrets: string[] = [];
   #lines = 0;
-  /** Number of lines that the client has just printed in a row. */
+  /** Number of lines that the client has printed without any other act between them. */
   #prints = 0;
   #over = false;
 
@@ -47,7 +47,7 @@ export class Timeline {
     if (this.#tell('muster', what)) this.#axis.add('drive', what);
   }
 
-  /** Shows only the first and the last of consecutive lines. */
+  /** Adds a printed line; of consecutive lines, the timeline shows only the first and the last. */
   printed(line: string): void {
     const before = this.#prints;
     const what = before > 1 ? `prints ${before - 1} more lines, and ${line}` : `prints ${line}`;

@@ -4,7 +4,9 @@ import type { ClientRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
 import { expectWait } from './waits.ts';
 
-/** Returns the number of tries and the outcome of a client that must wait 4 s; each of `waits` is one return. */
+/**
+ * Returns the number of tries and the outcome for a client that must wait 4 s, and that returns after each of `waits`.
+ */
 async function outcomeOf(
   waits: readonly (readonly [afterMs: number, lateMs: number, answeredLateMs?: number] | undefined)[],
 ) {

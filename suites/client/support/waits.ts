@@ -6,9 +6,9 @@ import type { ClientRequest } from './server.ts';
 
 /** Milliseconds of tolerance for clocks and timers. */
 const TOLERANCE_MS = 150;
-/** Maximum delay of this process, as a share of the requested wait. */
+/** Maximum delay of this process for a verdict, as a share of the requested wait. */
 const MOST_LATE = 1 / 4;
-/** Maximum number of tries, because a wait whose end this process saw late is tried again. */
+/** Maximum number of tries; a wait whose end this process saw late is tried again. */
 const MOST_TRIES = 3;
 
 export interface Wait {
@@ -30,7 +30,7 @@ function isDecided(run: ClientRun, { seconds, since, back, what }: Wait): boolea
   return back.lateMs <= mostMs;
 }
 
-/** `ask` resolves with undefined for a client that stays away. Throws TooLittleSeen if every try was seen late. */
+/** Judges the waits that `ask` measures; throws TooLittleSeen if this process saw every wait too late. */
 export async function expectWait(ask: () => Promise<(Wait & { run: ClientRun }) | undefined>): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const wait = await ask();

@@ -41,7 +41,7 @@ const bodyRule = (): Rule => (seen, judge: Judge) => {
 const timeoutRule = (): Rule => (seen, judge: Judge) => {
   if (seen.kind !== 'asked' || !isPing(seen.request)) return;
   const nanos = parseObject(seen.request.body)?.['timeout_nanos'];
-  // No section requires `timeout_nanos`.
+  // Accepts a ping without `timeout_nanos`, which no section requires.
   if (nanos === undefined) return;
   judge.saw(() => shownRequest(seen.request));
   const fits = Number.isInteger(nanos) && Number(nanos) > 0 && Number(nanos) <= PING_TIMEOUT_MAXIMUM_NANOS;

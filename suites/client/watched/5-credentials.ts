@@ -20,7 +20,7 @@ import { watched } from './support.ts';
 
 const BEARER = /^bearer +\S+$/i;
 
-/** Only a client of the Platform API pings, deploys, or gets a list for an answer. */
+/** Returns a request that only clients of the Platform API send: a ping, a new deployment, or a list. */
 function apiRequest(seen: Happening): RequestSeen | undefined {
   if (seen.kind === 'asked') {
     const { request } = seen;
@@ -33,20 +33,20 @@ function apiRequest(seen: Happening): RequestSeen | undefined {
     : undefined;
 }
 
-/** Judges a request without a key only if the request shows knowledge of the API; others may come from anybody. */
+/** Judges a request without a key only if the request shows knowledge of the API. */
 const keyRule = (): Rule => {
   const withKey = new WeakMap<object, { path: string; agent: string | undefined }>();
   return (seen, judge: Judge) => {
     if (seen.kind !== 'asked' && seen.kind !== 'answer') return;
     const { request } = seen;
-    // Agents and users of a console have other credentials.
+    // Skips agents and users of a console, who have other credentials.
     if (request === undefined || request.headers['authorization'] !== undefined) return;
     if (request.headers['cookie'] !== undefined) return;
     const path = request.path;
     const hasKey = request.headers[KEY] !== undefined;
     const agent = request.headers['user-agent'];
     const before = withKey.get(request.connection);
-    // A proxy sends requests of several clients over one connection.
+    // Compares the user agent too, because a proxy sends requests of several clients over one connection.
     const isAgain = agent !== undefined && before?.agent === agent && before.path === path;
     if (hasKey) withKey.set(request.connection, { path, agent });
     const knowsApi = versionOf(request) !== undefined && (isPing(request) || isCreation(request) || isList(request));
@@ -65,7 +65,7 @@ const isCreation = (request: RequestSeen): boolean =>
 const isList = (request: RequestSeen): boolean =>
   request.method === 'GET' && /\/(devices|releases|deployments|config_\w+|device_groups)$/.test(request.path);
 
-/** Undefined for a word that an address may contain by chance (e.g. `dev`), and for a masked key of a recording. */
+/** Returns a key to search for; excludes common words such as `dev`, and masked keys of a recording. */
 function searchableKey({ headers }: RequestSeen): string | undefined {
   const key = headers[KEY];
   return key === undefined || isOrdinary(key) || key.includes('***') ? undefined : key;
@@ -98,7 +98,7 @@ const addressRule = (): Rule => {
   };
 };
 
-/** Only clients of the API send a key. */
+/** Judges the API version of requests with a key, which only clients of the API send. */
 const versionRule = (isMeant: (request: RequestSeen) => boolean) => (): Rule => (seen, judge: Judge) => {
   const request = apiRequest(seen);
   if (request === undefined || !isMeant(request) || request.headers[KEY] === undefined) return;
@@ -119,7 +119,7 @@ const socketRule = (): Rule => (seen, judge: Judge) => {
   });
 };
 
-/** A port scan asks once or twice without a token; more requests in a row are a finding. */
+/** Number of requests in a row without a token that make a finding; a port scan sends one or two. */
 const WITHOUT_TOKEN = 3;
 
 const tokenRule = (): Rule => {
@@ -133,7 +133,7 @@ const tokenRule = (): Rule => {
     const isRight = authorization !== undefined && (BEARER.test(authorization) || authorization === '***');
     state.requests = isRight ? 0 : state.requests + 1;
     judge.must(isRight || (over.status !== 200 && state.requests < WITHOUT_TOKEN), {
-      // Avoids text that looks like a credential, because redaction masks it.
+      // Avoids text that looks like a credential, because redaction would mask such text.
       expected: 'Authorization with the token of the discovery file, as a Bearer',
       actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
     });

@@ -6,20 +6,17 @@ import { cursor, torn } from '../6.2-delivery.ts';
 import { goesOn as expired } from '../7-expired.ts';
 import { afterEach, watched } from './support.ts';
 
-/** Milliseconds after which a name of a client may belong to another or a restarted client. */
+/** Milliseconds after which the same name may belong to another client, or to a restarted client. */
 const SOON_MS = 60_000;
-/**
- * Milliseconds within which a client returns after the end of its stream; a slow reader or a new client may return
- * later.
- */
+/** Milliseconds within which a client returns after the end of its stream; another client may return later. */
 const AT_ONCE_MS = 3_500;
-/** Immediate reconnections in a row that make a finding; correct clients that take turns cause fewer. */
+/** Number of immediate reconnections in a row that make a finding; correct clients in turns cause fewer. */
 const IN_A_ROW = 12;
-/** Cursors beyond all seen events, in a row, that make a finding; a single cursor may name an unseen event. */
+/** Number of cursors in a row beyond all seen events that make a finding; one cursor may name an unseen event. */
 const BEYOND_IN_A_ROW = 3;
 const DECIMAL = /^\d{1,40}$/;
 
-/** A client keeps its filter of types, so the filter helps to tell clients apart. */
+/** Names the follower of a stream by client, path and types, because a client keeps its filter of types. */
 const followerOf = (request: RequestSeen): string =>
   `${request.client} ${request.path} ${queryOf(request).getAll('types')}`;
 
@@ -27,13 +24,13 @@ interface Follower {
   /** Last whole event of a stream that the server ended. */
   last?: { id: string; at: number };
   /**
-   * Reconnections in a row: without a cursor (`without`), beyond all events (`beyond`), or with an old cursor despite
-   * newer events (`stuck`).
+   * Numbers of reconnections in a row: `without` a cursor, `beyond` all events, or `stuck` at an old cursor despite
+   * newer events.
    */
   without: number;
   beyond: number;
   stuck: number;
-  /** A cursor showed that several clients share the key. */
+  /** True once a cursor has shown that several clients share the name of this follower. */
   several: boolean;
 }
 
@@ -59,7 +56,7 @@ class Events {
   }
 }
 
-/** A single client never returns behind its cursor or its events, and never drops a cursor. */
+/** False if the cursor proves another client, because a client neither drops its cursor nor goes back. */
 function mayBeSameClient(named: string | undefined, before: RequestSeen, events: Events): boolean {
   const given = cursorOf(before);
   if (named === undefined) return given === undefined;
@@ -68,7 +65,7 @@ function mayBeSameClient(named: string | undefined, before: RequestSeen, events:
   return least === undefined || ![named, least].every((id) => DECIMAL.test(id)) || BigInt(named) >= BigInt(least);
 }
 
-/** Judges only cursors that lose events. An older cursor is legal: the client may not have processed later events. */
+/** Judges only cursors that lose events; an older cursor is legal, because a client may process events late. */
 const cursorRule = (): Rule => {
   const events = new Events();
   const followers = new PerClient<Follower>(() => ({ without: 0, beyond: 0, stuck: 0, several: false }));
@@ -105,7 +102,7 @@ const cursorRule = (): Rule => {
     const state = followers.of(followerOf(request));
     const id = events.of(request)?.last;
     const isKnown = over.status === 200 && over.ended !== 'client' && over.ended !== 'unseen' && id !== undefined;
-    // A client starts anew after 410; after any other end, its last event is unknown.
+    // Forgets the last event after 410, or if the client may have received events that Muster did not see.
     if (isKnown) state.last = { id, at: over.at };
     else delete state.last;
   };
@@ -121,13 +118,13 @@ const tornRule = (): Rule => {
   const comesBack = afterEach(
     isForEvents,
     () => (request, before, judge: Judge) => {
-      // A client that left the stream may have received events that Muster did not see.
+      // Skips a client that left the stream itself, because it may have received events that Muster did not see.
       if (before.over.ended !== 'server') return;
       const last = events.of(before.request)?.last;
       const id = tornId(before.over.torn, last);
       const named = cursorOf(request);
       if (id === undefined || named === undefined || request.at - before.over.at > SOON_MS) return;
-      // Another client may have received the event whole.
+      // Skips an event that another client may have received whole.
       if (!events.isBeyond(id)) return;
       judge.saw(() => shownRequest(request));
       judge.must(named !== id, {
@@ -143,10 +140,7 @@ const tornRule = (): Rule => {
   };
 };
 
-/**
- * Repetitions of an expired cursor on one connection that make a finding; on different connections, each may come from
- * another client.
- */
+/** Number of repetitions of an expired cursor on one connection that make a finding. */
 const MOST_REPEATS = 5;
 
 const expiredRule = afterEach(isForEvents, () => {

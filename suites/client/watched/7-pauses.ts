@@ -12,11 +12,11 @@ import { afterEach, watched } from './support.ts';
 
 /** Minimum milliseconds between an answer and the next request that count as a pause. */
 const AT_ONCE_MS = WATCHED_MS / MOST_REFUSED;
-/** Divisor of `AT_ONCE_MS` for requests on different connections: several clients may ask one after another. */
+/** Divisor of `AT_ONCE_MS` for separate connections, on which several clients may ask one after another. */
 const IN_TURNS = 4;
 
 const isOther = (request: RequestSeen): boolean => !isForEvents(request);
-/** Masked and unknown texts may differ, so they never count as equal. */
+/** True for equal texts, but not for masked or unknown texts, which may differ. */
 const isEqual = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && one === other && !one.includes('***');
 const isSame = (one: RequestSeen, other: RequestSeen): boolean =>
@@ -49,7 +49,7 @@ const hammering = (
 const TOLERANCE_MS = 300;
 /** Milliseconds of tolerance for a wait until an HTTP date, which has no fractions of a second. */
 const DATE_TOLERANCE_MS = 1300;
-/** Number of early requests in a row that make a finding; a single one may come from another user. */
+/** Number of early requests in a row that make a finding; one early request may come from another user. */
 const EARLY_IN_A_ROW = 2;
 
 const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
@@ -66,7 +66,7 @@ const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
       const state = early.of(request.client);
       const isSameOne = request.connection === before.connection;
       state.times = isSameOne && isEarly ? state.times + 1 : 0;
-      // A request on another connection may come from a client that was not refused.
+      // Skips an early request on another connection, which may come from a client that was not refused.
       if (isEarly && !isSameOne) return;
       judge.saw(() => shownRequest(request));
       judge.must(state.times < EARLY_IN_A_ROW, {

@@ -6,9 +6,9 @@ import { listOf, PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';
 import { watched } from './support.ts';
 
-/** Maximum milliseconds between pages that a program reads; a user who leafs through a list pauses longer. */
+/** Maximum milliseconds between two pages that a program reads; a person who pages through a list pauses longer. */
 const SOON_MS = 10_000;
-/** Number of wrong steps in a row that make a finding; a searching user may make one. */
+/** Number of wrong steps in a row that make a finding; a person who searches may make one wrong step. */
 const WRONG_IN_A_ROW = 2;
 
 interface PageRead {
@@ -47,14 +47,14 @@ const MOST_READERS = 20;
 interface Walk {
   page?: PageRead;
   under: number;
-  /** Several readers take turns on separate connections. */
+  /** True if several readers take turns on separate connections. */
   several?: boolean;
-  /** A proxy mixes pages of several readers on one connection. */
+  /** True if a proxy mixes pages of several readers on one connection. */
   mixed?: boolean;
   nexts: Next[];
 }
 
-/** Removes the newest place that `page` continues. `isOfBefore`: the place follows the previous page. */
+/** Removes the latest expected page that `page` matches. `isOfBefore`: the match directly follows the previous page. */
 function takeNext({ nexts, page: before }: Walk, page: PageRead): { isOfBefore: boolean } | undefined {
   const found = nexts.findLastIndex(
     ({ offset, asked, limit }) =>
@@ -68,7 +68,7 @@ function takeNext({ nexts, page: before }: Walk, page: PageRead): { isOfBefore: 
 
 type Each = (page: PageRead, before: PageRead | undefined, judge: Judge) => void;
 
-/** Passes each page with the previous page of the same walk, or with undefined where several readers may be mixed. */
+/** Passes each page with the previous page of the same reader, or with undefined if several readers may be mixed. */
 const walks = (look: () => Each) => (): Rule => {
   const last = new PerClient<Walk>(() => ({ under: 0, nexts: [] }));
   const each = look();
@@ -78,7 +78,7 @@ const walks = (look: () => Each) => (): Rule => {
     const state = last.of(listOf(request));
     if (seen.kind === 'asked') state.under += 1;
     if (seen.kind === 'over') state.under = Math.max(0, state.under - 1);
-    // Several readers must be at work if requests overlap.
+    // Forgets the previous page if requests overlap, because several readers are then at work.
     if (state.under > 1) delete state.page;
     const page = pageIn(seen);
     if (page !== undefined) each(page, goesOnFrom(state, page), judge);
@@ -94,7 +94,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   if (next?.isOfBefore === false) state.mixed = true;
   if (before === undefined || !before.more || page.at - before.at > SOON_MS || state.mixed) return undefined;
   const isSame = page.request.connection === before.request.connection;
-  // Two readers in turn look like one until a page goes back.
+  // Detects two readers who take turns by a page that goes back.
   if (offset <= before.offset) {
     state.several ||= !isSame;
     return undefined;
@@ -102,7 +102,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   return isSame || (!before.request.connection.open && state.several !== true) ? before : undefined;
 }
 
-/** Maximum number of clients that may take turns at equal distances on separate connections. */
+/** Maximum number of clients that may read a list in turns, each at the same distance on its own connection. */
 const MOST_IN_TURNS = 4;
 const mayBeOthers = (page: PageRead, before: PageRead): boolean => {
   const turns = before.limit / (page.offset - before.offset);
@@ -116,11 +116,11 @@ const nextRule = walks(() => {
     judge.saw(() => shownRequest(page.request));
     const state = odd.of(listOf(page.request));
     const step = page.offset - before.offset;
-    // The rules about limits judge a step by the requested limit, so a step of `before.asked` is no stray here.
+    // Excludes a step by the requested limit, which the rules about limits judge.
     const isStray = step % before.limit !== 0 && step !== before.asked && !mayBeOthers(page, before);
     state.times = isStray ? (step === state.step ? state.times + 1 : 1) : 0;
     state.step = step;
-    // A client may adopt the limit that the page names.
+    // Counts a changed limit, unless the client adopts the limit that the page names.
     const isOwnLimit = page.asked !== before.asked && page.asked !== before.limit && page.limit !== before.limit;
     state.limits = !isStray && isOwnLimit ? state.limits + 1 : 0;
     judge.must(state.times < WRONG_IN_A_ROW && state.limits < WRONG_IN_A_ROW, {
@@ -130,7 +130,7 @@ const nextRule = walks(() => {
   };
 });
 
-/** Finds a client that adds its requested limit instead of the effective limit, and so skips items. */
+/** Finds a client that steps by its requested limit instead of the page's limit, and so skips items. */
 const ownLimit = (isMeant: (asked: number) => boolean) =>
   walks(() => (page, before, judge: Judge) => {
     if (before === undefined) return;
@@ -143,7 +143,7 @@ const ownLimit = (isMeant: (asked: number) => boolean) =>
     });
   });
 
-/** A progress bar needs the number once; more pages in a row with total_count are a finding. */
+/** Number of pages in a row with total_count that make a finding; a progress bar needs the number once. */
 const MOST_COUNTS = 3;
 
 const countRule = walks(() => {

@@ -1,4 +1,4 @@
-/** Helpers for rules on traffic that does not identify clients: several clients may share a name. */
+/** Helpers for rules on watched traffic, in which several clients may share a name. */
 import type { Happening, Over, RequestSeen } from '../../../harness/client/happening.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
@@ -22,8 +22,8 @@ interface Crowd {
 }
 
 /**
- * Several clients share a name if requests overlap, or if one ignores an open connection that a single client uses
- * again.
+ * Detects names that several clients share, by overlapping requests or by a request that leaves an open connection
+ * unused.
  */
 class Crowds {
   readonly #of = new PerClient<Crowd>(() => ({ open: new Set(), several: false }));
@@ -42,7 +42,7 @@ class Crowds {
     } else if (seen.kind === 'over') {
       const crowd = this.#of.of(who);
       crowd.open.delete(seen.request);
-      // The client may continue unseen.
+      // Treats the name as shared, because the client may continue unseen.
       if (seen.over.ended === 'unseen') crowd.several = true;
     }
   }
@@ -58,8 +58,8 @@ export interface Exchange {
 }
 
 /**
- * Passes each request with the previous exchange of the same client, unless several clients share the name. `whoOf`:
- * key of a client. Default: its name.
+ * Passes each request with the previous exchange of the same client, unless several clients share the name. `whoOf`
+ * returns the name.
  */
 export const afterEach =
   (

@@ -26,7 +26,7 @@ class Watch {
     this.#history.of('traffic')(happening);
   }
 
-  /** `after`: milliseconds since the previous request. */
+  /** Sends a request `after` milliseconds after the previous request. */
   ask(
     target: string,
     after = 0,
@@ -244,7 +244,7 @@ describe('clients that take turns on the stream, each with a cursor of its own',
     torn?: string;
   }
 
-  /** Each turn begins after the server has ended the previous stream. */
+  /** Sends requests that each follow the end of the previous stream; returns the findings. */
   function taken(...turns: Turn[]): string[] {
     const watch = new Watch('device');
     for (const { cursor, ids = [], types, torn } of turns) {

@@ -1,4 +1,4 @@
-/** Random commands for the exploration of a device. */
+/** Draws random commands with which the exploration tests a device. */
 import fc from 'fast-check';
 import { PROMISED_FORMS } from '../../../harness/client/equivalent-forms.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';

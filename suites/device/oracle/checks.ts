@@ -9,13 +9,13 @@ interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
   /** Name of the exploration's counter that must be positive for the check to pass. */
   least?: string;
   aspect?: string;
-  /** True if the requirement has no other check, so that the check takes its id. */
+  /** True if the requirement has no other check; the id of the requirement then names this check. */
   isAlone?: boolean;
 }
 
 const KILLS = 'kills survived';
 
-/** Arguments of `check`: the check fails if the exploration found a departure that violates its requirement. */
+/** Returns arguments of `check` for a check that fails if the exploration found its requirement violated. */
 export const byOracle = (
   { id }: Requirement,
   {

@@ -42,14 +42,14 @@ export const burstIntoReplay = (count: number, streams: number): Command => ({
     const { first } = one.first < other.first ? one : other;
     const { last, at } = one.last > other.last ? one : other;
     t.saw('replays into bursts');
-    // A device may interleave or merge the events of concurrent calls.
+    // Takes both calls as one range of events, because a device may interleave or merge the events of concurrent calls.
     await real.settle({ first, last, count: Math.min(2 * portion, Number(last - first) + 1), at }, since);
   },
 });
 
 const askAfter = (after: bigint): StreamRequest => ({ way: 'after', options: { after }, after });
 
-/** Request for a stream; `back` counts events back from the newest seen. */
+/** Request for a stream whose cursor lies `back` events before the newest event. */
 export interface Opening {
   back: number;
   way: 'after' | 'header' | 'both' | 'none';
@@ -66,7 +66,7 @@ const TYPES = {
   deployed: ['deployment.deployed'],
   removed: ['deployment.removed'],
   both: ['deployment.removed', 'deployment.deployed'],
-  /** Includes types that no device sends but that resemble a sent type. */
+  /** Filter with one real type and with invented types that resemble a real type. */
   near: ['deployment.removed', 'deployment.deployed_late', 'deployment.deploy', 'xdeployment.deployed'],
 } as const;
 
@@ -120,7 +120,7 @@ export const openMany = (count: number): Command => ({
 
 const AT_ONCE = 11;
 
-/** Waits until the agent has surely subscribed its open streams, two seconds at most. */
+/** Gives the agent time to subscribe its open streams, two seconds at most. */
 export const passTime = (): Command => ({
   text: 'pass time',
   run: ({ subscribedMs }) => new Promise((resolve) => setTimeout(resolve, Math.min(subscribedMs, 2000))),
@@ -167,13 +167,13 @@ export const openExpired = (back: number, way: 'after' | 'header' | 'both', type
     const cursor: OpenEvents =
       way === 'both' ? { after: old, lastEventId: retained } : way === 'header' ? { lastEventId: old } : { after: old };
     await real.open({ way, options: { ...cursor, ...(types !== undefined && { types }) }, after: old });
-    // A valid `after` overrides an expired header.
+    // Expects a replay, because a valid `after` overrides an expired header.
     if (way === 'both') await real.open({ way, options: { after: retained, lastEventId: old }, after: retained });
     await real.catchUp(ledger.closed);
   },
 });
 
-/** Expects the same meaning of cursor 0 by `after`, by header and by both: 410, or a replay of all retained events. */
+/** Expects the same answer to cursor 0 in `after`, in the header and in both: 410, or all retained events. */
 export const openZero = (): Command => ({
   text: 'open(after 0, alone, beside a header, and as a header)',
   async run(real) {

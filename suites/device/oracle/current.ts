@@ -34,7 +34,7 @@ const STATUSES = ['status', 'activity_status', 'error_status', 'target_status'] 
 
 export class CurrentDeployment {
   readonly #real: AgentUnderTest;
-  /** Expected deployment: null for none, undefined while unknown. */
+  /** Deployment that the device must show: null for none, undefined while the exploration does not know. */
   #shown: Members | null | undefined;
   /** True while the deployment may change without a command: failed, retrying, or short of its target. */
   mayChange = true;
@@ -93,7 +93,7 @@ export class CurrentDeployment {
       real.departs('status left', { expected: `${this.#removedId} removed, as before`, actual: 'deployed again' });
     if (before === undefined) return;
     if (body !== null && body['id'] !== before?.['id'] && real.announces(String(body['id']), lookedAt)) {
-      // Control publishes events by deploying, so the current deployment may be a new one.
+      // Control deploys in order to publish events, so the current deployment may be a new deployment.
       this.mayChange = isUnsettled(body);
       this.files = [];
       return;
@@ -101,7 +101,7 @@ export class CurrentDeployment {
     if (restarted && before !== null) this.#expectKept(before, body);
     if (before === null || body === null) {
       const actual = body === null ? 'none' : String(body['id']);
-      // A device may show an archived deployment or none.
+      // A device may stop showing a deployment that it has archived.
       const isOpen = before?.['activity_status'] === 'archived' && before['error_status'] === 'none';
       if (before !== body && !this.mayChange && !isOpen)
         real.departs('current changed', {
@@ -111,14 +111,14 @@ export class CurrentDeployment {
       return;
     }
     const names = this.mayChange ? FIXED : [...FIXED, ...STATUSES];
-    // A device may replace a failed deployment.
+    // Skips the comparison if the device has replaced a failed or unfinished deployment.
     if (this.mayChange && before['id'] !== body['id']) return;
     const what = body['id'] === before['id'] ? 'current changed' : 'current';
     this.#expectMembers(body, Object.fromEntries(names.map((name) => [name, before[name]])), what);
     if (this.#deviceId !== undefined) this.#expectMembers(body, { device_id: this.#deviceId }, 'current changed');
   }
 
-  /** A restart must not forget a failure, nor an error that keeps a deployment from its target. */
+  /** Expects that a restart preserves a failure, and an error that delays a deployment. */
   #expectKept(before: Members, body: Members | null): void {
     const { id, activity_status, error_status, target_status } = before;
     const isOver = error_status === 'failed' && activity_status === 'archived';
@@ -179,8 +179,8 @@ export class CurrentDeployment {
   }
 
   /**
-   * Waits until the files are gone, and returns a file that stays. A copy in another place counts unless the current
-   * deployment has a file of that name.
+   * Waits until the files are gone; returns a file that stays. Ignores a copy at another path whose name a file of the
+   * current deployment has.
    */
   async #stillThere(files: readonly ConfigFile[]): Promise<ConfigFile | undefined> {
     if (files.length === 0) return undefined;
@@ -246,7 +246,7 @@ export class CurrentDeployment {
 const isUnsettled = ({ error_status, activity_status, target_status }: Members): boolean =>
   error_status !== 'none' || activity_status !== target_status;
 
-/** Compares timestamps by their moment, whatever their notation. */
+/** Compares two values; timestamps are equal if they name the same moment in any notation. */
 const sameValue = (left: unknown, right: unknown): boolean =>
   left === right ||
   (typeof left === 'string' &&

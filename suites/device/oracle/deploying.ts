@@ -29,7 +29,7 @@ export const deploy = (request: ControlDeployment): Command => ({
         t.saw('deployments with files');
         const { lost, altered } = await compareFiles(t, configRoot(t), files);
         const missing = { expected: `every config file of ${made.id}`, actual: lost.join('; ') };
-        // A device that retries may still write the files.
+        // Missing files fail only a deployment without an error; a device that retries may still write files.
         if (lost.length > 0 && made.error_status === 'none') real.departs('file', missing);
         if (lost.length > 0) real.remarks('file', missing);
         if (altered.length > 0)
@@ -39,7 +39,7 @@ export const deploy = (request: ControlDeployment): Command => ({
           });
       }
     }
-    // A stream without a cursor must carry the events of this deployment, but no older events.
+    // Finds the first event of this deployment, from which a stream without a cursor must carry every event.
     const isOfNow = ({ envelope }: SeenEvent): boolean =>
       real.isWithin('occurred_at', envelope?.['occurred_at'], since, Date.now());
     const born = ledger.events.find((event) => event.id > ledger.closed && isOfNow(event))?.id;

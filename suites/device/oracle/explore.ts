@@ -1,4 +1,4 @@
-/** Explores the agent once per run by directed and random sequences of commands; reports each departure once. */
+/** Explores the agent once per run by prepared and random sequences of commands; reports each difference once. */
 import fc from 'fast-check';
 import { PROMISED_FORMS } from '../../../harness/client/equivalent-forms.ts';
 import type { Snapshot } from '../../../harness/client/recorder.ts';
@@ -40,7 +40,7 @@ interface Found {
 
 export interface Explored {
   found: Map<string, Found>;
-  /** Error that ended the exploration early; only the check that explored throws it. */
+  /** Error that ended the exploration early; only the check that ran the exploration throws the error. */
   trouble: unknown;
   counts: Map<string, number>;
   notes: Set<string>;
@@ -56,7 +56,7 @@ export async function explored(t: Device): Promise<Explored> {
   try {
     return await exploring;
   } catch (error) {
-    // The attempt was cut off, so the next check explores again.
+    // Lets the next check explore again, because this exploration was cut off.
     t.session.set(EXPLORED, undefined);
     throw error;
   }
@@ -76,7 +76,7 @@ const MOST_FINDINGS = 9;
 const EXPLORING_MS = 200_000;
 /** Milliseconds of repeated findings after which the exploration of a fast device ends. */
 const REPEATING_MS = 5000;
-/** Milliseconds at `--runs 1` after which no random sequence starts. */
+/** Milliseconds, with the option `--runs 1`, after which the exploration starts no random sequence of commands. */
 const DRAWING_MS = 10_000;
 const MOST_TRIES = 3;
 const SEQUENCES = 25;
@@ -102,7 +102,7 @@ async function explore(t: Device): Promise<Explored> {
     await withStreams(counting, async (streams) => {
       const life = new Life(counting, streams);
       for (const { commands, isDirected } of sequences(t)) {
-        // Leaves out the failed command in the next try, because it hides failures of later commands.
+        // Repeats the sequence without the command that failed, because its failure hides later failures.
         let left = commands;
         for (let tries = isDirected ? MOST_TRIES : 1; tries > 0 && !isOver(isDirected); tries -= 1) {
           const began = performance.now();
@@ -338,7 +338,7 @@ async function departureIn(
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     const snapshot = t.http.recorder.snapshot();
-    // Asks only once whether control, and not the agent, caused the departure.
+    // Asks only once per finding whether control caused the finding instead of the agent.
     const isSettled = isKnown || (error instanceof Departure && error.isOver);
     const meant = isSettled ? error : ((await t.reconsider?.(error)) ?? error);
     if (meant !== error || error instanceof TargetEnded) throw meant;

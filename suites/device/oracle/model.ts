@@ -23,16 +23,14 @@ export interface Owed {
   after: bigint;
   upTo: bigint;
   types?: readonly string[] | undefined;
-  /**
-   * True if the stream may begin at any event, since no section defines the cursor; a later gap is still a departure.
-   */
+  /** True if the stream may begin at any event, because the specification does not define its cursor. */
   beginsAnywhere?: boolean;
 }
 
 export class Ledger {
   readonly events: SeenEvent[] = [];
   readonly #byId = new Map<bigint, SeenEvent>();
-  /** All events above `from` and up to `closed` are known; any further id in this range is invented. */
+  /** The model knows every event above `from` and up to `closed`; any other id in this range is invented. */
   from: bigint;
   closed: bigint;
   /** Compaction has removed all events below this id. */
@@ -91,7 +89,7 @@ export class Ledger {
     );
   }
 
-  /** How the device must treat a cursor. `open`: no event after it was removed, or no event has this id. */
+  /** Returns how the device must treat a cursor; `open` allows a replay and status 410. */
   fate(cursor: bigint): 'served' | 'expired' | 'open' {
     if (cursor >= this.earliest) return 'served';
     const { first, last } = this.#unread;

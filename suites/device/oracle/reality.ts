@@ -46,9 +46,9 @@ interface Client extends StreamRequest {
   name: string;
   subscription: Subscription;
   judged: number;
-  /** Newest event id at the opening of the stream; later events are live. */
+  /** Id of the newest event when the stream opened; events with higher ids are live. */
   openedAt: bigint;
-  /** Milliseconds since 1970. */
+  /** Time at which the stream opened, in milliseconds since 1970. */
   openedMs: number;
   isOwed: boolean;
   stays: boolean;
@@ -63,12 +63,12 @@ export class Reality {
   readonly current: CurrentDeployment;
   situation: Situation = 'plain';
   #keeps = 0;
-  /** Timestamps seen with fractions of a second; a device may cut other timestamps to whole seconds. */
+  /** Names of timestamps seen with fractions of a second; a device may write other timestamps in whole seconds. */
   readonly #fractions = new Set<string>();
   clients: Client[] = [];
   readonly remarked: Departure[] = [];
   readonly tornAfter: bigint[] = [];
-  /** Arrival of each event, in milliseconds since 1970. */
+  /** Arrival time of each event, in milliseconds since 1970. */
   readonly cameAt = new Map<bigint, number>();
 
   constructor(t: Device, streams: Streams, newest: bigint) {
@@ -76,7 +76,7 @@ export class Reality {
     this.streams = streams;
     this.ledger = new Ledger(newest);
     this.current = new CurrentDeployment(this);
-    // Closes one stream to make room for another, but keeps the last; a device may serve few streams at once.
+    // Closes one stream if the device serves no more streams, but keeps the last open stream.
     streams.makeRoom = async () => {
       const open = this.clients.filter(({ subscription }) => subscription.stream.ended === undefined);
       const least = open.find(({ stays }) => !stays) ?? open[1];
@@ -114,7 +114,7 @@ export class Reality {
     throw new Departure(decides(where), { expected: finding.expected + name, actual: finding.actual }, { isOver });
   }
 
-  /** True if an event was appended to a torn line: a restart then drops both, so the tear is the cause. */
+  /** True if the agent appended a missing event to a torn line, which a restart drops. */
   #isGlued(missing: readonly bigint[]): boolean {
     const { events } = this.ledger;
     return this.tornAfter.some((newest) => {
@@ -126,7 +126,7 @@ export class Reality {
   async openStaying(after: bigint): Promise<void> {
     const { closed } = this.ledger;
     await this.open({ way: 'after', options: { after }, after }, true);
-    // Compaction may have removed the first cursor; live events still arrive after the newest.
+    // Opens a stream at the newest event if compaction has removed the first cursor.
     if (this.clients.length === 0) await this.open({ way: 'after', options: { after: closed }, after: closed }, true);
     if (this.clients.length === 0) {
       await this.open({ way: 'none', options: {}, after: closed }, true);
@@ -170,13 +170,13 @@ export class Reality {
     if (fate === 'expired') t.saw('expired cursors');
     if (asking.after === ledger.earliest) t.saw('cursors at the earliest event');
     if (stream.status === 410 && !mayRefuse && this.situation === 'tear') {
-      // A 410 tells clients of the loss, and no section states how much of a torn log must remain.
+      // Only warns about status 410, because no section states how much of a torn log must remain.
       await stream.close();
       this.remarks('refused', { expected: `the events before a torn last line, after ${asking.after}`, actual: '410' });
       ledger.earliest = ledger.newest;
       return;
     }
-    // A device may refuse the types before it checks the cursor.
+    // Accepts any 4xx for odd types, because a device may check the types before the cursor.
     const isRefused = asking.mayRefuse === true && stream.status >= 400 && stream.status < 500;
     if (fate === 'expired' && !isRefused && (stream.status !== 410 || isEventStream(stream)) && !isThrottled(stream)) {
       const actual = await this.#answer(stream);
@@ -197,7 +197,7 @@ export class Reality {
     else await stream.close();
   }
 
-  /** Without a declared retention, relies on a quarter of the events that the log was seen to keep. */
+  /** Expects a log without a declared retention to keep a quarter of the events that it kept earlier. */
   isKept(after: bigint): boolean {
     return this.t.info.retention !== undefined || eventsAfter(this.t, after) <= this.#keeps / 4;
   }
@@ -220,7 +220,7 @@ export class Reality {
     await client.subscription.close();
   }
 
-  /** `since`: start of the command, in milliseconds since 1970. `born`: first event of the command. */
+  /** `since`: time of the command, in milliseconds since 1970. `born`: id of the command's first event. */
   async settle(published: Published, since: number, born = published.first): Promise<void> {
     const { ledger, t } = this;
     const { first, last, count } = published;
@@ -248,7 +248,7 @@ export class Reality {
     t.saw('publications', count);
   }
 
-  /** `born`: first event of the command, and the start of the command in milliseconds since 1970. */
+  /** Reads and judges every stream up to event `closed`. `born`: time and first event of the command. */
   async catchUp(closed: bigint, born?: { since: number; first: bigint }): Promise<void> {
     const { ledger } = this;
     for (const client of this.clients) {
@@ -262,7 +262,7 @@ export class Reality {
     for (const client of this.clients) this.#judge(client);
   }
 
-  /** Milliseconds that a device may take to subscribe a stream after its response headers. */
+  /** Maximum milliseconds from the response headers until a device subscribes the stream. */
   get subscribedMs(): number {
     return Math.max(300, this.t.session.waits.device.slowestMs('event'));
   }
@@ -292,7 +292,7 @@ export class Reality {
       await read();
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
-      // A server may end a stream properly and serve no replacement.
+      // Forgets a stream that the server ended properly and did not let the client resume.
       if (!client.stays && client.subscription.stream.ended?.by === 'server') return this.#drop(client);
       this.departs('missing', error.finding, client);
     }
@@ -319,7 +319,7 @@ export class Reality {
     const last = subscription.events.at(-1)?.id;
     const { frames, unread } = subscription.stream;
     const beyond = eventsOf(this.t, { frames: frames.slice(frames.length - unread) });
-    // Delivery is at least once, so a stream may repeat events.
+    // Leaves out repeated events, which at-least-once delivery allows.
     const before = new Set(subscription.events.slice(0, client.judged).map(({ id }) => id));
     const seen = [...came, ...beyond.filter(({ id }) => last === undefined || id > last)].filter(
       ({ id }) => !before.has(id),
@@ -330,7 +330,7 @@ export class Reality {
       const expected = `no event that there was before, since the cursor lies beyond the newest, ${openedAt}`;
       this.departs('invented', { expected, actual: `event ${old.id}` }, client);
     }
-    // A stream without a cursor may begin with old events.
+    // Ignores old events on a stream without a cursor, which may begin with old events.
     const owing = way === 'none' ? seen.filter(({ id }) => id > client.after) : seen;
     const owed = this.#owed(client);
     const difference = judgeStream(this.ledger, owing, client.isOwed ? owed : { ...owed, upTo: owed.after });
@@ -353,7 +353,7 @@ export class Reality {
     this.departs(what, { expected, actual: String(written) });
   }
 
-  /** True if a timestamp lies in the window, or if the agent's clock is not the clock of this machine. */
+  /** True if a timestamp lies in the window, or if agent and machine have different clocks. */
   isWithin(member: string, written: unknown, since: number, until: number): boolean {
     const when = Date.parse(String(written));
     if (Number.isNaN(when) || !this.sharesClock || until < since) return true;
@@ -401,7 +401,7 @@ const NO_KILL =
   'control was asked for SIGKILL, and the stream ended in order, with its last chunk, which a killed process cannot ' +
   'send: control, or what is before the agent, ended it';
 
-/** Only with chunked encoding does the end of an answer differ from a lost connection. */
+/** True if the server itself ended the answer; only chunked encoding tells this end from a lost connection. */
 const endedInOrder = ({ ended, headers }: Pick<EventStream, 'ended' | 'headers'>): boolean =>
   ended?.by === 'server' && /\bchunked\b/i.test(headers['transfer-encoding'] ?? '');
 
@@ -410,7 +410,7 @@ const SLACK_MS = 100;
 
 const CLOCK_READINGS = 20;
 
-/** Compares the clock for one second with the monotonic clock, which nobody sets. */
+/** Watches for one second whether somebody sets the clock, by the monotonic clock. */
 async function isClockSet(): Promise<boolean> {
   const ahead = (): number => Date.now() - performance.now();
   const first = ahead();

@@ -24,7 +24,7 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
     if (earliest > ledger.earliest) ledger.earliest = earliest;
     if (latest > ledger.closed) ledger.skip({ first: ledger.closed + 1n, last: latest, count: 0 });
     t.saw('compactions survived');
-    // Asks at once: a later compaction hides that this compaction removed nothing.
+    // Asks for a removed event now, before a later compaction hides that this compaction failed.
     const after = ledger.gone.findLast((id) => ledger.fate(id) === 'expired');
     if (after !== undefined) await real.open({ way: 'after', options: { after }, after });
     if (t.info.compact_restarts === true) {
@@ -70,13 +70,13 @@ export const compactAway = (): Command => ({
   },
 });
 
-/** Number of retained events above which a log is filled in batches, since it may already be full. */
+/** Number of retained events above which the log is filled in batches, because the log may already be full. */
 const LONG_LOG = 2000;
 const FIRST_BATCH = 101;
 const OLDEST_BYTES = 10_000;
 const USUAL_RETENTION = 500;
 const FILLING_MS = 20_000;
-/** Maximum number of events to replay; a longer replay takes too long to read. */
+/** Maximum number of events to read from one replay; more events take too long. */
 const MOST_REPLAYED = 2500n;
 
 async function openAtBoundary(real: Reality): Promise<void> {
@@ -103,7 +103,7 @@ export const restartAgent = (signal: StopSignal): Command => ({
     during(real, signal === 'SIGTERM' ? 'restart' : 'kill', (whileDown) => restart(real.t, signal, whileDown)),
 });
 
-/** Kills at the first event, because a timer may miss the publishing on a busy machine. */
+/** Kills the agent at the first event, because on a busy machine a timer may fire after all events. */
 export const killWhilePublishing = (count: number): Command => ({
   text: `kill as the first of ${count} events comes`,
   isPossible: can('restart'),
@@ -153,7 +153,7 @@ export const tearTail = (share: number): Command => ({
   },
 });
 
-/** Imitates the line of the next event: the last line with its id raised by one. */
+/** Builds the line of the next event: a copy of the last line, with its id raised by one. */
 function nextLine(line: Buffer): Buffer {
   const text = line.toString('utf8');
   const id = /"id"\s*:\s*(\d+)/.exec(text)?.[1];
@@ -161,7 +161,7 @@ function nextLine(line: Buffer): Buffer {
   return Buffer.from(text.replaceAll(new RegExp(`(?<![\\d.])${id}(?![\\d.])`, 'g'), String(BigInt(id) + 1n)));
 }
 
-/** `repair` completes a torn log before a failed agent is started again. */
+/** Restarts the agent and reads all streams. If the agent fails to start, `repair` completes its torn log first. */
 async function during(
   real: Reality,
   situation: 'restart' | 'kill' | 'tear',
@@ -174,7 +174,7 @@ async function during(
     real.streams.use(http);
   } catch (error) {
     if (!(error instanceof AgentEnded)) throw error;
-    // Later commands need a running agent.
+    // Starts the agent again, because later commands need a running agent.
     await repair();
     await real.t.control.start();
     real.streams.use(await relocate(real.t));

@@ -30,7 +30,7 @@ export const recordSuccess = ({ session }: Device, kind: WaitKind, ms: number): 
 export const recordTimeout = ({ session, lenient }: Device, kind: WaitKind): void =>
   session.waits.device.timedOut(kind, lenient);
 
-/** Records how long `attempt` took, or its timeout. `isMeant`: whether the result counts for the timing. */
+/** Runs `attempt` and records its duration or its timeout; `isMeant` tells whether a result counts. */
 export async function inTime<T>(
   t: Device,
   kind: WaitKind,
@@ -47,7 +47,7 @@ export async function inTime<T>(
     return result;
   } catch (error) {
     const isLate = error instanceof NoAnswer || error instanceof StreamTimeout;
-    // A connection that closes early is no timeout.
+    // Records no timeout if the connection closed before the time was over.
     if (isLate && !t.signal.aborted && performance.now() - started >= within) recordTimeout(t, kind);
     throw error;
   }
@@ -67,7 +67,7 @@ export async function restart(
   return relocate(t);
 }
 
-/** Updates the context after a restart, which may change the agent's address. */
+/** Updates the address of the agent, which a restart may change. */
 export async function relocate(t: { -readonly [name in keyof Device]: Device[name] }): Promise<HttpClient> {
   const { transport, http } = t;
   const moved = await transport.relocate(http.recorder.redactor);
@@ -77,7 +77,7 @@ export async function relocate(t: { -readonly [name in keyof Device]: Device[nam
   return t.http;
 }
 
-/** `earliest`: first retained id; above `latest` if the log is empty. */
+/** Compacts the log; returns the lowest retained id, which exceeds `latest` if the log is empty. */
 export async function compact(t: Device): Promise<{ earliest: bigint; latest: bigint }> {
   const { earliest_id, latest_id } = await t.control.compact();
   if (t.info.compact_restarts === true) await relocate(t);
@@ -86,7 +86,7 @@ export async function compact(t: Device): Promise<{ earliest: bigint; latest: bi
 
 type Driven = Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked' | 'saw'>;
 
-/** Control that times every call, and blocks the check before a call that takes longer than the run has left. */
+/** Wraps control: times every call, and blocks the check before a call that takes longer than the run has left. */
 export function pacedControl(t: Driven): Control {
   const { control, session, remainingMs, blocked } = t;
   let stopping = 0;
@@ -111,7 +111,7 @@ export function pacedControl(t: Driven): Control {
       answered(BigInt(range.first_id), BigInt(range.last_id));
       return range;
     });
-  // Measures a small batch before refusing a large batch, because a busy machine may delay single events.
+  // Measures a small batch before it refuses a large batch as too slow, because single events may be slow by chance.
   const publish = async (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> => {
     const isKnown = count <= TELLING_BATCH || session.knowsBatches;
     const isSplit = !isKnown && session.whyTooMuch('publish', count, remainingMs()) !== undefined;
@@ -146,36 +146,36 @@ export function pacedControl(t: Driven): Control {
 }
 
 /*
- * Premises: the simplest check of each ability, so that one bug fails one check. Each premise is quick and fails for
- * its subject alone.
+ * Premises: ids of the plainest checks. A check does not run if its premise has failed, so that one bug fails one
+ * check.
  */
 
 export const PREFIX = ['device.version.prefix'];
 
-/** The device answers requests with the credentials of its transport. */
+/** Premise that the device answers requests with the credentials of its transport. */
 export const SERVED = ['device.socket.no-token', 'device.loopback.discovery'];
 
-/** Two streams open, one after the other. */
+/** Premise that the device opens a stream twice, one after the other. */
 export const STREAM = ['device.events.content-type.any'];
 
 export const TYPED = ['device.events.content-type'];
 
-/** Retained events are readable and have distinct ids; needs no control. */
+/** Premise that the retained events are readable and have distinct ids; needs no control. */
 export const RETAINED = ['device.events.monotonic.retained'];
 
-/** Retained events replay the same each time; needs no control. */
+/** Premise that the retained events replay the same each time; needs no control. */
 export const RETAINED_REPLAY = ['device.events.replay.exclusive.retained'];
 
-/** New events are readable and have distinct ids. */
+/** Premise that new events are readable and have distinct ids. */
 export const EVENTS = ['device.events.monotonic'];
 
-/** A replay holds exactly the events after its cursor. */
+/** Premise that a replay holds exactly the events after its cursor. */
 export const REPLAY = ['device.events.replay.exclusive'];
 
-/** A replay continues with live events without loss. */
+/** Premise that a replay continues with live events without loss. */
 export const LIVE = ['device.events.replay.seam'];
 
-/** The events of a deployment name it (section 2.4). */
+/** Premises that the events of a deployment name the deployment (section 2.4). */
 export const DEPLOYMENT_EVENTS = [...LIVE, 'device.events.envelope', 'device.events.type-form'];
 
 export const CURRENT_SHOWN = ['device.deployment.current'];

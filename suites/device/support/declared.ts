@@ -39,9 +39,6 @@ export function watchedControl(control: Control, { session, info }: Pick<Device,
   });
 }
 
-/**
- * True if a refusal of the call contradicts the declared capability; control may refuse removals and particular
- * deployments.
- */
+/** True for a call that control must not refuse; control may refuse removals and deployments with special values. */
 const isPlain = (call: ControlCall): boolean =>
   call.name !== 'remove' && (call.name !== 'deploy' || Object.keys(call.request).length === 0);

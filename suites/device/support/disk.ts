@@ -24,7 +24,7 @@ export interface Log {
 const END_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads both ends of a log, or all of a short log. A last line of JSON counts without its newline, which the agent may
+ * Reads both ends of a log, or all of a short log. Accepts a last line of JSON without its newline, which the agent may
  * be about to write.
  */
 export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
@@ -53,7 +53,7 @@ async function endsOf(t: Device, file: string, size: number, most: number): Prom
   return head.slice(0, head.lastIndexOf('\n') + 1) + tail.slice(tail.indexOf('\n') + 1);
 }
 
-/** Parses on demand, because checks look into few lines. */
+/** Parses the JSON of a line only if a check reads it. */
 function lineOf(text: string): LogLine {
   let parsed: { value: unknown; json: boolean } | undefined;
   const read = () => {
@@ -83,7 +83,7 @@ export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): Read
   const found = new Map(ids.map((id): [bigint, number[]] => [id, []]));
   const wanted = new Map(ids.map((id) => [String(id), id]));
   for (const [at, line] of lines.entries()) {
-    // Searches the text first, because most lines hold none of the ids.
+    // Searches the text of the line before its JSON, because most lines hold none of the ids.
     for (const text of new Set(line.text.match(/-?\d+/g) ?? [])) {
       const id = wanted.get(text);
       if (id !== undefined && storesEvent(line, id)) found.get(id)?.push(at);
@@ -92,7 +92,7 @@ export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): Read
   return found;
 }
 
-/** Accepts the id in any member, since the layout of log lines is not specified. */
+/** Finds the id in any member of a log line, because the specification does not define log lines. */
 export function storesEvent(line: LogLine, id: bigint): boolean {
   return line.json && line.text.includes(String(id)) && containsId(line.value, id);
 }
@@ -158,11 +158,11 @@ export function configRoot(t: Device): string {
 
 export interface FoundFile {
   text: string;
-  /** True at the full path below the root or below a subdirectory of it; false if only the file name matches. */
+  /** True if the file has its full path, below the root or below a subdirectory of the root. */
   inPlace: boolean;
 }
 
-/** Finds copies of a config file, exact paths first. Below `/`, tries only the exact path, not the whole machine. */
+/** Finds copies of a config file by name below the root; if the root is `/`, only at the exact path. */
 export async function findConfigFile(t: Device, root: string, file: ConfigFile): Promise<FoundFile[]> {
   const name = basename(file.filepath);
   const whole = normalize(`${sep}${file.filepath}`);
@@ -177,7 +177,7 @@ export async function findConfigFile(t: Device, root: string, file: ConfigFile):
   return found.toSorted((left, right) => Number(right.inPlace) - Number(left.inPlace));
 }
 
-/** Ignores line ends and the layout of JSON. */
+/** True if two texts differ at most in line ends and in the layout of JSON. */
 export function sameText(left: string, right: string): boolean {
   const unlined = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replace(/\n+$/, '');
   if (unlined(left) === unlined(right)) return true;

@@ -1,4 +1,4 @@
-/** Tests of the probe: an extra event shows whether a silent stream has lost an event. */
+/** Tests that an extra event shows whether a silent stream has lost an event. */
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import type { CheckResult } from '../../../harness/runner/types.ts';

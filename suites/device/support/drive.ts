@@ -1,4 +1,4 @@
-/** Makes events happen. Checks follow their events by id, because other events may come at any time. */
+/** Publishes events for checks; each check follows its events by id, because others publish too. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Fact } from '../../../harness/runner/session.ts';
@@ -16,7 +16,7 @@ export interface Published {
   first: bigint;
   last: bigint;
   count: number;
-  /** Time of control's answer, in milliseconds of `performance.now()`. */
+  /** Time at which control answered, in milliseconds of `performance.now()`. */
   at: number;
 }
 
@@ -32,8 +32,8 @@ export async function publishUnread(t: Device, count: number): Promise<Published
 }
 
 /**
- * Publishes an event and subscribes after it, since compaction may have removed an earlier cursor. On a slow device,
- * reuses the last published event.
+ * Publishes an event and opens a stream after that event, because compaction may have removed earlier cursors. On a
+ * slow device, reuses the last published event.
  */
 export async function subscribeAtKnownCursor(
   t: Device,
@@ -46,8 +46,8 @@ export async function subscribeAtKnownCursor(
 }
 
 /**
- * Reads up to the last published event. After a silence, publishes a further event, whose arrival proves a missing
- * event lost.
+ * Reads up to the last published event. If the stream falls silent, publishes an extra event: its arrival proves that
+ * the missing event is lost.
  */
 export async function readUpTo(subscription: Subscription, published: Published): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
@@ -71,7 +71,7 @@ export function readUpToDeployed(
   { id, activity_status }: Deployment,
 ): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
-  // Probes only a finished deployment, since the event of an unfinished deployment may come much later.
+  // Sends an extra event only for a finished deployment; an unfinished deployment may send its event much later.
   const probe = activity_status === 'deployed' ? makeProbe(t, t.patienceMs / 4) : undefined;
   return subscription.until((event) => isDeployedEvent(event, id), `deployment.deployed of ${id}`, probe, 'deployed');
 }
@@ -88,7 +88,7 @@ function makeProbe(t: Device, graceMs = 0): Probe {
         ({ last }) => {
           probe.id = last;
         },
-        // A failure of control decides nothing, so the wait goes on.
+        // Ignores a failure of control, which proves nothing about the awaited event.
         () => {},
       );
     },
@@ -104,8 +104,8 @@ function measurePace(t: Device, { first, last, at }: Published, came: readonly S
 }
 
 /**
- * Judges the frames of a live stream and of a replay. Other checks judge losses, so a loss counts only if neither
- * stream carries an event.
+ * Judges the frames of a live stream and of a replay with `expectAll`. Lost events fail the check only if both streams
+ * are empty.
  */
 export async function expectOnLiveAndReplay(
   t: Device,
@@ -160,14 +160,14 @@ export function payloadOf(event: SeenEvent): Record<string, unknown> {
 export const isDeployedEvent = (event: SeenEvent, deploymentId: string): boolean =>
   event.type === 'deployment.deployed' && payloadOf(event)['deployment_id'] === deploymentId;
 
-/** Causes an event of every kind between two published events; when the last arrives, all have arrived. */
+/** Causes an event of every kind between two published events, which mark the beginning and the end. */
 export async function publishEveryEventKind(t: Device): Promise<Published> {
   const isKnown = t.session.publishesSlowly && t.session.get(EVERY_KIND).published;
   if (isKnown || t.session.isSlow('event', 'deployment')) return publish(t, 2);
   const { first } = await publish(t, 1);
   const one = await t.control.deploy();
   const other = await t.control.deploy();
-  // Control may refuse, because the second deployment may have replaced the first.
+  // Ignores a refusal, because the second deployment may have replaced the first.
   await t.control.remove(one.id).catch(ignoreRefusal);
   await t.control.remove(other.id).catch(ignoreRefusal);
   const { last, at } = await publish(t, 1);

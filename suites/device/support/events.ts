@@ -1,4 +1,4 @@
-/** Reads, compares and judges events as they came over the wire. */
+/** Reads, compares and judges events in the text that the device sent. */
 
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { deployedPayload, deployment, eventEnvelope } from '../../../harness/contract/device-api.ts';
@@ -32,10 +32,10 @@ export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined
 export const eventsOf = (t: Assertions, { frames }: { readonly frames: Iterable<SseFrame> }): SeenEvent[] =>
   [...frames].flatMap((frame) => readEvent(t, frame) ?? []);
 
-/** Clients ignore a block without data (HTML standard, section 9.2.6). */
+/** True for a block without data, which clients ignore (HTML standard, section 9.2.6). */
 export const carriesNoEvent = (frame: SseFrame): boolean => frame.data === undefined;
 
-/** Integer member of the envelope, exact beyond 2^53, unlike JSON.parse. */
+/** Reads an integer member exactly even beyond 2^53, where JSON.parse loses digits. */
 export function integerIn(text: string, key: string): bigint | undefined {
   const written = new Map<unknown, string>();
   let root: unknown;
@@ -55,7 +55,7 @@ export function integerIn(text: string, key: string): bigint | undefined {
 const REMEMBERED = 2000;
 export const LONGEST_REMEMBERED = 2000;
 
-/** Rule that judges a repeated event once, since replays repeat events by the thousand. */
+/** Returns a rule that judges each event once, because replays repeat events by the thousand. */
 export const ofFrames =
   (expectOne: (judge: Judge, frame: SseFrame) => void): (() => Rule) =>
   () => {
@@ -116,7 +116,7 @@ export function showIds(events: readonly { id: bigint }[]): string {
   return `[${shown}]${events.length > 24 ? ` (${events.length})` : ''}`;
 }
 
-/** Drops repetitions, which at-least-once delivery allows. */
+/** Drops repeated events, which at-least-once delivery allows. */
 export function distinct(events: readonly SeenEvent[]): SeenEvent[] {
   const seen = new Set<bigint>();
   return events.filter(({ id }) => !seen.has(id) && seen.add(id));
@@ -135,7 +135,7 @@ export function sameJson(left: unknown, right: unknown): boolean {
   );
 }
 
-/** Members of section 2.3; other members may describe the delivery and differ each time. */
+/** Envelope members of section 2.3; other members may describe the delivery and differ each time. */
 const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
 
 export function sameEnvelope(
@@ -146,7 +146,7 @@ export function sameEnvelope(
   return MEMBERS.every((name) => sameContent(left[name], right[name]));
 }
 
-/** Compares timestamps in milliseconds, because a device may drop microseconds it once sent. */
+/** Compares timestamps in milliseconds, because a device may later cut the microseconds of an event. */
 function sameContent(left: unknown, right: unknown): boolean {
   if (typeof left === 'string' && typeof right === 'string')
     return left === right || (isIso8601(left) && isIso8601(right) && Date.parse(left) === Date.parse(right));
@@ -175,7 +175,7 @@ export function expectDeployment(t: Assertions, body: unknown, where: string): v
   });
 }
 
-/** Section 2.2: `status` merges the two other statuses. Returns false for an object without them. */
+/** Expects the merged `status` of section 2.2; returns false for an object without the two other statuses. */
 export function expectMergedStatus(t: Assertions, fields: Record<string, unknown>, where: string): boolean {
   const { status, activity_status: activity, error_status: error } = fields;
   if (typeof activity !== 'string' || typeof error !== 'string') return false;
@@ -201,12 +201,12 @@ export function expectEventFrame(t: Assertions, frame: SseFrame): void {
   });
 }
 
-/** Section 2.3, for a frame that has passed `expectEventFrame`. */
+/** Judges an envelope by section 2.3, in a frame that has passed `expectEventFrame`. */
 export function expectEnvelope(t: Assertions, frame: SseFrame): void {
   if (carriesNoEvent(frame)) return;
   const text = frame.data ?? '';
   const envelope = parseObject(text);
-  // Replaces the type, whose form device.events.type-form judges.
+  // Replaces the type by a valid type, because device.events.type-form judges types.
   const anyType = typeof envelope?.['type'] === 'string' && { type: 'a.b' };
   const problems = problemsOf(eventEnvelope, envelope && { ...envelope, ...anyType });
   t.must(problems === undefined, {

@@ -1,4 +1,4 @@
-/** Watches an idle stream. Ignores times with events, because other checks may drive the device. */
+/** Watches idle streams for heartbeats; ignores times with events, which other checks may cause. */
 import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
 import { parseObject } from '../../json.ts';
@@ -7,11 +7,13 @@ import { DECIMAL, showFrame } from './events.ts';
 import { CURRENT, OPEN_STREAMS } from './requests.ts';
 import type { Subscription } from './subscription.ts';
 
-/** Minimum silence before a comment that counts as a heartbeat, in heartbeat intervals. */
+/** Minimum silence before a comment that counts as a heartbeat, as a share of the heartbeat interval. */
 const BY_THE_CLOCK = 0.25;
-/** Maximum silence on an idle stream, in heartbeat intervals. */
+/** Maximum silence on an idle stream, as a multiple of the heartbeat interval. */
 const LATE = 1.5;
-/** Milliseconds without an idle time before the watch asks for quiet; after three times as long it gives up. */
+/**
+ * Milliseconds to wait for an idle stream before other checks must pause; after three times as long, the watch ends.
+ */
 const GIVE_UP_MS = 120_000;
 
 const isNamed = ({ text }: SseComment): boolean => text.trim() === 'heartbeat';
@@ -27,10 +29,7 @@ interface Watching {
   openIdle?: () => Promise<Subscription | undefined>;
 }
 
-/**
- * Waits for `wanted` heartbeats that each end an idle time; fewer if frequent comments leave no idle time. Silence
- * longer than 1.5 intervals is a finding.
- */
+/** Waits for up to `wanted` heartbeats, each after an idle time; fails after a silence of 1.5 intervals. */
 export async function awaitHeartbeats(
   t: Device,
   subscription: Subscription,
@@ -57,8 +56,8 @@ export async function awaitHeartbeats(
 }
 
 /**
- * Expects heartbeats while other checks run, because a server with a write timeout leaves a stream open but silent.
- * Stops after a third of the run's time, or when another check needs the stream's place.
+ * Expects heartbeats while other checks run, because a server with a write timeout silences a stream after a while.
+ * Stops after a third of the run's time, or when another check needs a stream.
  */
 export async function expectHeartbeatsBeside(t: Device, subscription: Subscription): Promise<void> {
   const { session } = t;
@@ -85,7 +84,7 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
 
 const SHORT_WAIT_MS = 200;
 
-/** Keeps comments that follow a silence; only counts the other comments, which may be endless. */
+/** Keeps comments that follow a silence; only counts other comments, which an endless stream may send without pause. */
 class ByTheClock {
   readonly found: SseComment[] = [];
   count = 0;
@@ -137,7 +136,7 @@ class HeartbeatWatch {
     this.#over.resolve();
   }
 
-  /** Milliseconds from the last event to the last comment after it. */
+  /** Milliseconds from the last event to the last comment after that event. */
   get idleMs(): number {
     return this.#lastSignAt - this.#lastEventAt;
   }
@@ -157,7 +156,7 @@ class HeartbeatWatch {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
       if (error instanceof StreamTimeout) {
         if (mostMs < due) return false;
-        // Reads the sockets first, because a delayed process runs its timers before it reads.
+        // Waits until sockets are read, because a delayed process runs its timers before it reads sockets.
         await this.#slowness.measured();
         const early = performance.now() - this.#lastSignAt < this.#allowedMs();
         if (early || stream.comments.length > this.#seen.comments) return false;
@@ -199,13 +198,13 @@ class HeartbeatWatch {
     return isDisturbed;
   }
 
-  /** Suspends checks that drive the device until the watch ends, because driving a slow device takes minutes. */
+  /** Pauses checks that drive the device, because driving a slow device takes minutes without an idle stream. */
   askForQuiet(): void {
     this.#isQuiet = true;
     this.#t.session.askForQuiet(this.#over.promise);
   }
 
-  /** Milliseconds allowed without a comment; more on a slow machine or target. */
+  /** Maximum milliseconds without a heartbeat; more on a slow machine or target. */
   #allowedMs(): number {
     const worst = this.#slowness.worst();
     return LATE * this.intervalMs + (worst > this.intervalMs / 10 ? this.#t.patienceMs + 2 * worst : 0);
@@ -219,15 +218,15 @@ class HeartbeatWatch {
   }
 }
 
-/** Excludes a heartbeat that a device sends as an event. */
+/** True for an event; false for a heartbeat that the device sends in the form of an event. */
 const isEvent = ({ id, event, data }: SseFrame): boolean =>
   DECIMAL.test(id ?? '') && parseObject(data ?? '') !== undefined && !/heart-?beat|keep-?alive/i.test(event ?? '');
 
-/** Expects that only events move a client's cursor; right after the opening, a block without data may set it, too. */
+/** Expects that only events move a client's cursor; right after the opening, a block without data may do so too. */
 export function expectCursorKept(t: Device, { stream }: Subscription): void {
   const opening = stream.openedAt + BY_THE_CLOCK * t.heartbeatSeconds * 1000;
   let last: string | undefined;
-  // A long stream has dropped its oldest frames, so the first remaining event gives the cursor.
+  // The cursor is unknown until the next event if a long stream has dropped its oldest frames.
   let known = stream.frames.dropped === 0;
   for (const frame of stream.frames) {
     known ||= frame.data !== undefined;
@@ -262,10 +261,10 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
   }
 }
 
-/** Number of bytes above which a stream counts as busy; one or two checks publish less. */
+/** Minimum number of bytes of a busy stream; one or two checks publish less. */
 const BUSY_BYTES = 16_384;
 
-/** A device may end a busy stream, since clients resume it; the check is then undecided. */
+/** Ends the check as undecided if the device ended a busy stream, which a device may do. */
 function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
   const last = stream.frames.findLast(isEvent)?.at;
   const { by, at = 0 } = stream.ended ?? {};
@@ -275,7 +274,7 @@ function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
 }
 
 interface Slowness {
-  /** Milliseconds of the longest delay so far. */
+  /** Longest delay of this process or of the target so far, in milliseconds. */
   worst(): number;
   measured(): Promise<void>;
   stop(): void;

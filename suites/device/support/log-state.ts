@@ -2,19 +2,19 @@
 import { Fact, type Session } from '../../../harness/runner/session.ts';
 
 interface LogState {
-  /** Last published event, a valid cursor; undefined after a compaction or a stop. */
+  /** Id of the last published event, a valid cursor; undefined after a compaction or a stop. */
   readonly knownCursor: bigint | undefined;
   readonly changes: number;
-  /** Newest event known at the last compaction or stop. */
+  /** Id of the newest event known at the last compaction or stop. */
   readonly changedAt: bigint;
   readonly newest: bigint | undefined;
-  /** Minimum distance between successive ids, since ids may have gaps. */
+  /** Minimum distance between successive ids, because a device may leave gaps. */
   readonly step: number | undefined;
   /** Maximum number of events that deployments and failed calls may have added after the newest event. */
   readonly more: number;
-  /** Number of events in calls that control has not answered. */
+  /** Number of events that control was asked to publish and has not answered for. */
   readonly asked: number;
-  /** First and last event after a compaction; undefined once the log may have changed. */
+  /** First and last event that a compaction left; undefined once the log may have changed. */
   readonly left: { earliest: bigint; latest: bigint } | undefined;
 }
 
@@ -61,7 +61,7 @@ export function recordPublishing({ session }: Driven, count: number): (first?: b
     });
 }
 
-/** Maximum number of events of a deployment, including events of the deployment that it replaces. */
+/** Maximum number of events that one deployment causes, with those of the deployment that it replaces. */
 export const EVENTS_OF_A_DEPLOYMENT = 4;
 
 export function recordDeployment({ session }: Driven): void {

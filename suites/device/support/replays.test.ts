@@ -31,12 +31,12 @@ it('shares a recording on a slow target until something may have removed it', as
     slow();
     expect(await record(t, streams, 3)).toBe(first);
     expect(newest).toBe(count);
-    // A device may have dropped the recording after this many events.
+    // Publishes so many events that the device may have dropped the recorded events.
     await publish(t, 50);
     slow();
     const second = await record(t, streams, 3);
     expect(second.cursor).toBeGreaterThan(first.cursor);
-    // A compaction or a restart may have dropped all events.
+    // Reports a compaction or restart, after which the device may have dropped all events.
     recordLogChange(t);
     await publish(t, 1);
     slow();
@@ -46,7 +46,7 @@ it('shares a recording on a slow target until something may have removed it', as
 });
 
 it('looks for the earliest cursor again when compaction overtakes it', async () => {
-  // The first replay after the search comes too late, since ten more events are gone.
+  // Compacts ten more events between the search for a cursor and the first replay.
   let earliest = 20;
   let served = 0;
   const target = await openTarget((request, response) => {

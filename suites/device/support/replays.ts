@@ -1,4 +1,4 @@
-/** Replays of events that a check published: a long part of the log, or a short recording that checks compare. */
+/** Replays of published events: a long stretch of the log, or a short recording that several checks compare. */
 
 import fc from 'fast-check';
 import { LONGEST_ANSWER } from '../../../harness/client/http.ts';
@@ -19,7 +19,7 @@ import { EVENTS_OF_EVERY_KIND, eventsAfter, mostEvents, requireRoomFor } from '.
 import { describeOpen, type Streams } from './streams.ts';
 import type { Subscription } from './subscription.ts';
 
-/** Part of the log nearly as long as its retention, which reveals limits on replays or on loading at a start. */
+/** Published events, nearly as many as the log keeps, which reveal limits on replays and on starts. */
 export interface LogStretch {
   cursor: bigint;
   events: SeenEvent[];
@@ -28,7 +28,7 @@ export interface LogStretch {
 const MOST_EVENTS = 1500;
 /** Minimum number of events in a stretch, because one event has no order. */
 const LEAST_STRETCH = 2;
-/** Milliseconds to fill a log; a slow device gets fewer events. */
+/** Maximum milliseconds to fill a log; a slow device gets less time. */
 export const fillingMs = ({ session }: Device): number => (session.publishesSlowly ? 2000 : 6000);
 const ATTEMPTS = 4;
 
@@ -36,13 +36,13 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await live.close();
   const { retention } = t.info;
-  // Leaves a tenth free, because compaction may remove most events of a full log.
+  // Leaves a tenth of the log free, because compaction may remove most events of a full log.
   const kept = retention === undefined ? 500 : Math.floor(retention * 0.9);
   const count = Math.floor(Math.min(most, kept));
   requireRoomFor(t, count < LEAST_STRETCH ? LEAST_STRETCH : 0);
   const stretch: LogStretch = { cursor, events: [] };
   const started = performance.now();
-  // Doubles a small first portion, because the device may be slow.
+  // Publishes a small portion first and doubles it, because the device may be slow.
   for (let wanted = 50; stretch.events.length < count && performance.now() - started < fillingMs(t); wanted *= 2) {
     const portion = Math.min(eventBudget(t, wanted), count - stretch.events.length);
     if (!(await extendStretch(t, streams, stretch, portion))) return undefined;
@@ -133,7 +133,7 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
       for (;;) {
         const next = async (within: number): Promise<SeenEvent | undefined> =>
           readEvent(t, await stream.next({ within, for: 'the next event of a replay' }));
-        // An event beyond the last does not count for the timing, since it was published later.
+        // Leaves events after `last` out of the timing, because they were published later.
         const event = await inTime(t, 'replay', next, (one) => one === undefined || one.id <= last);
         if (event === undefined) continue;
         events.push(event);
@@ -164,12 +164,12 @@ interface Kept {
 }
 
 const LAST_RECORDING = new Fact<Kept | undefined>(() => undefined);
-/** Milliseconds for which checks share a recording; no agent drops events so soon. */
+/** Milliseconds for which checks share a recording; agents keep events for longer. */
 const KEPT_MS = 60_000;
 
 /**
- * Publishes events and reads their replay, so losses on live streams do not matter. On a slow target, checks share the
- * replay.
+ * Publishes events and reads them from a replay, so that losses on live streams do not matter. On a slow target,
+ * several checks share one replay.
  */
 export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
   const { session } = t;
@@ -189,7 +189,7 @@ function isFresh(t: Device, { recording, at, changes }: Kept): boolean {
 export async function recordAfresh(t: Device, streams: Streams, count: number): Promise<Recording> {
   requireRoomFor(t, 1);
   const { last: cursor } = await publish(t, 1);
-  // Deploys, too: the events of deployments must stay the same when the deployments change.
+  // Adds events of deployments, whose replay must not change when the deployments change.
   if (mostEvents(t) > EVENTS_OF_EVERY_KIND) await publishEveryEventKind(t);
   const room = Math.max(1, mostEvents(t) - eventsAfter(t, cursor));
   const published = await publish(t, Math.min(eventBudget(t, count), room));
@@ -199,19 +199,19 @@ export async function recordAfresh(t: Device, streams: Streams, count: number): 
   return { all, cursor, published };
 }
 
-/** Drops repetitions and the cursor's event, which device.events.replay.exclusive judges. */
+/** Drops repeated events and the event at the cursor, which device.events.replay.exclusive judges. */
 export const laterThan = (cursor: bigint, events: readonly SeenEvent[]): SeenEvent[] =>
   distinct(events).filter(({ id }) => id > cursor);
 
-/** Any id but the last; a number between two ids need not be a valid cursor. */
+/** Draws a cursor from the ids of events, because an id that no event has may be an invalid cursor. */
 export const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
   fc.constantFrom(cursor, ...all.slice(0, -1).map(({ id }) => id));
 
 const PAUSES_MS = [200, 400, 800, 1600];
 
 /**
- * Publishes until each stream has carried an event, so that all are live; returns the newest id. The requirement
- * device.events.replay.seam judges earlier losses.
+ * Publishes until each stream has carried a live event; returns the newest id. The check device.events.replay.seam
+ * judges lost events.
  */
 export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subscription[]): Promise<bigint> {
   const counted = subscriptions.map(({ stream }) => ({ stream, frames: stream.frames.length }));
@@ -221,7 +221,7 @@ export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subsc
     const came = await Promise.all(counted.map(({ stream, frames }) => growsWithin(stream, frames, within)));
     if (came.every(Boolean)) break;
     await publish(t, 1);
-    // Gives up sooner if live events failed to reach other checks.
+    // Gives up at the timeout for events, which is shorter after timeouts of other checks.
     if (performance.now() - started >= timeoutMs(t, 'event')) break;
   }
   const read = await Promise.all(subscriptions.map((each) => each.reach(first, `a live event, from ${first} on`)));

@@ -22,17 +22,14 @@ interface Answer {
 export const isThrottled = ({ status }: Pick<Answer, 'status'>): boolean => status === 429 || status === 503;
 
 interface RetryOptions<A> {
-  /** True if the cause may end by itself, such as a stream of another check; a retry then ignores `Retry-After`. */
+  /** True if the throttling may end soon, e.g. with a stream of another check; `Retry-After` is then ignored. */
   mayClear?: () => boolean;
-  /** True if the check itself causes the throttling, so waiting is useless. */
+  /** True if waiting is useless, because this check itself causes the throttling. */
   ownDoing?: () => boolean;
   discard?: (answer: A) => Promise<void>;
 }
 
-/**
- * Retries a throttled request while the cause may end or the device sends `Retry-After`; the specification states no
- * limit.
- */
+/** Retries a throttled request while the throttling may end, or while the device sends `Retry-After`. */
 export function retryWhileThrottled<A extends Answer>(
   { signal, patienceMs }: Device,
   send: () => Promise<A>,
@@ -69,7 +66,7 @@ export async function request(
   }
 }
 
-/** Milliseconds for a device to notice the end of a stream; longer if it opens streams slowly. */
+/** Maximum milliseconds until a device notices that a client has closed a stream. */
 export const noticedMs = ({ session, patienceMs }: Pick<Device, 'session' | 'patienceMs'>): number =>
   Math.max(2000, Math.min(5 * session.waits.device.slowestMs('stream'), patienceMs));
 
@@ -100,7 +97,7 @@ class OpenStreams {
     return countOpen(this.#streams);
   }
 
-  /** True if the device may still count a stream that closed within these milliseconds. */
+  /** True if a stream has closed within these milliseconds, so that the device may still count the stream. */
   justClosed(withinMs: number): boolean {
     const since = performance.now() - withinMs;
     const isRecent = ({ status, ended }: HeldStream): boolean =>
@@ -144,13 +141,13 @@ export function describeResponse(response: Pick<HttpResponse, 'status' | 'header
 
 const NO_DEPLOYMENT = new Set([204, 404, 409, 410, 503]);
 
-/** Accepts every plausible sign of no deployment, since the specification names none. */
+/** Accepts every plausible answer of a device without a deployment, because the specification names none. */
 export const meansNoDeployment = (response: HttpResponse): boolean =>
   NO_DEPLOYMENT.has(response.status) || (response.status === 200 && response.json === null);
 
 export const isServed = (response: HttpResponse): boolean => response.status === 200 || meansNoDeployment(response);
 
-/** Looks at members, because a server may answer every path with 200. */
+/** Recognizes a deployment by its members, because a server may answer every path with 200. */
 export function isDeployment(response: HttpResponse | undefined): boolean {
   if (response?.status !== 200) return false;
   const { id, activity_status } = objectOf(response) ?? {};
@@ -177,7 +174,7 @@ export async function currentDeployment(t: Device, http?: HttpClient): Promise<R
 export interface OddRequest {
   name: string;
   parts: (string | Buffer)[];
-  /** Number of complete answers due, unless the device may hang up. Default: 1. */
+  /** Number of answers that the device must send, unless it may hang up. Default: 1. */
   answers?: number;
   methods?: string[];
   mayHangUp?: boolean;
@@ -229,7 +226,7 @@ const oddPaths = (base: string, odd: Odd): OddRequest[] => [
   odd('a path of 64 KiB', { target: `${base}/${LONG}` }, HUNG_UP),
   odd('a query of 64 KiB', { target: `${base}${CURRENT}?q=${LONG}` }, TAKEN_OR_HUNG_UP),
   odd('a path with bad escapes', { target: `${base}/deployments/%zz%` }),
-  // A redirect to the normalized path is acceptable.
+  // Accepts a redirect to the normalized path.
   odd(
     'a path that climbs',
     { target: `${base}/../../etc/passwd` },
@@ -290,7 +287,7 @@ export function otherCase(token: string): string | undefined {
   return swapped.join('') === token ? undefined : swapped.join('');
 }
 
-/** Case may not matter in a token of a single case, such as hexadecimal. */
+/** True for a token in mixed case; a token in one case, such as hexadecimal, may be valid in both cases. */
 export const usesBothCases = (token: string): boolean => /[a-z]/.test(token) && /[A-Z]/.test(token);
 
 export const anyWrongHeader = (token: string): fc.Arbitrary<string | undefined> => {

@@ -1,4 +1,4 @@
-/** Estimates how many events the log keeps, by control or by the answers to cursors (section 8 states no number). */
+/** Estimates how many events the log keeps, from control or from the answers to cursors. */
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { TooLittleSeen } from '../../../harness/runner/violation.ts';
@@ -14,9 +14,9 @@ const ASSUMED_RETENTION = 200;
 export const EVENTS_OF_EVERY_KIND = 8;
 
 interface Observed {
-  /** Maximum number of events seen after a served cursor. */
+  /** Maximum number of events seen after a cursor that the device served. */
   served: number;
-  /** Minimum number of events seen after a cursor that got 410. */
+  /** Minimum number of events seen after a cursor that the device refused with 410. */
   refused: number;
 }
 
@@ -27,14 +27,14 @@ function retentionOf({ info, session }: Device): number {
   return info.retention ?? Math.max(served, Math.min(refused, ASSUMED_RETENTION));
 }
 
-/** Number of events that surely remain after a cursor: a quarter of the retention, because others publish, too. */
+/** Number of events that surely remain after a cursor: a quarter of the retention, because other checks publish too. */
 const certainlyKept = (t: Device): number => Math.floor(retentionOf(t) / 4);
 
 /** Maximum number of events that may follow a cursor while the log still has the cursor's event. */
 export const mostEvents = (t: Device): number =>
   Math.max(certainlyKept(t), Math.min(3, Math.floor(retentionOf(t) / 2)));
 
-/** Upper bound of the events that control caused after the cursor; Infinity if unknown. */
+/** Maximum number of events that control may have caused after the cursor; Infinity if unknown. */
 export function eventsAfter({ session }: Pick<Device, 'session'>, cursor: bigint): number {
   const { newest, step = 1, more, asked } = session.get(LOG_STATE);
   return newest === undefined ? Number.POSITIVE_INFINITY : Math.ceil(Number(newest - cursor) / step) + more + asked;
@@ -56,14 +56,14 @@ function describeRetention({ info, session }: Device): string {
   return `the log kept fewer than ${refused + 1}`;
 }
 
-/** Learns the retention from the answer to a cursor, unless a compaction or restart may have removed its event. */
+/** Learns from the answer to a cursor how many events the log keeps. */
 export function observeCursor(t: Device, options: OpenEvents, status: number): void {
   const cursor = cursorOf(options);
   if (cursor === undefined || cursor <= t.session.get(LOG_STATE).changedAt) return;
   const { newest, step = 1 } = t.session.get(LOG_STATE);
   if (newest === undefined || newest < cursor) return;
   const { served, refused } = t.session.get(OBSERVED);
-  // Leaves out events that may still be on their way.
+  // Counts only events that are certainly in the log, not events that control may still publish.
   const certainly = Math.floor(Number(newest - cursor) / step);
   if (status === 200) t.session.set(OBSERVED, { served: Math.max(served, certainly), refused });
   if (status === 410) t.session.set(OBSERVED, { served, refused: Math.min(refused, eventsAfter(t, cursor)) });
@@ -72,7 +72,7 @@ export function observeCursor(t: Device, options: OpenEvents, status: number): v
 export function mayBeGone(t: Device, options: OpenEvents): boolean {
   const cursor = cursorOf(options);
   if (cursor === undefined) return false;
-  // In a tiny log, one event of another client may displace any event.
+  // In a tiny log, a single event of another client may displace any event.
   const isTiny = t.info.retention !== undefined && certainlyKept(t) === 0;
   return isTiny || (eventsAfter(t, cursor) > certainlyKept(t) && !isLeft(t, cursor));
 }
@@ -81,11 +81,11 @@ function isLeft(t: Device, cursor: bigint): boolean {
   const { left, step = 1 } = t.session.get(LOG_STATE);
   if (left === undefined || cursor < left.earliest) return false;
   const kept = Math.ceil(Number(left.latest - left.earliest) / step) + 1;
-  // Each later event may displace the oldest event.
+  // Assumes that each later event displaces the oldest event.
   return kept + Math.max(0, eventsAfter(t, left.latest)) <= (t.info.retention ?? kept);
 }
 
-/** Ends the check as undecided if a device may answer the cursor with 410. */
+/** Ends the check as undecided if the cursor may have expired, so that 410 is a right answer. */
 export function endIfGone(t: Device, options: OpenEvents): void {
   const cursor = cursorOf(options);
   if (cursor === undefined || !mayBeGone(t, options)) return;

@@ -29,14 +29,14 @@ export async function sampleRetained(
   let cursor = await earliestServed(streams, known?.earliest);
   if (cursor === undefined) return undefined;
   let stream = await streams.try({ after: cursor, cutAfterBytes });
-  // Tries again, because events of other checks may cause compaction past the cursor.
+  // Tries again if compaction, caused by other checks, has removed the cursor meanwhile.
   while (stream.status === 410 && patience.leftMs > 0) {
     cursor = await earliestServed(streams, cursor);
     if (cursor === undefined) return undefined;
     stream = await streams.try({ after: cursor, cutAfterBytes });
   }
   if (stream.status !== 200) return undefined;
-  // A silence ends the replay; a shorter silence suffices once as many events came as in the last sample.
+  // A silence of 250 ms ends the replay, or of 40 ms once the replay is as long as the last sample.
   const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? 250 : 40);
   await stream.idle(quietMs, { within: Math.min(3000, t.patienceMs), for: 'the end of the replay' });
   const frames = stream.frames.length;
@@ -53,7 +53,7 @@ async function earliestServed(streams: Streams, known = 0n): Promise<bigint | un
   };
   const zero = await served(0n);
   if (zero !== false) return zero === true ? 0n : undefined;
-  // An expired cursor stays expired, since compaction only removes events.
+  // Searches upwards from the last known cursor, because compaction never restores an event.
   let low = known > 0n ? known - 1n : 0n;
   let high = low + 1n;
   for (;;) {

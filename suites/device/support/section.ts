@@ -14,10 +14,7 @@ const EVENTS_OF_OTHERS = 60;
 
 const declare = checks<DeviceContext>();
 
-/**
- * Declares a check that first reconnects to the agent, which a restart may have moved, and closes its streams at the
- * end.
- */
+/** Declares a check that first looks up the agent's current address and closes its streams at the end. */
 export const check = (
   requirement: Requirement,
   options: Parameters<typeof declare>[1],
@@ -42,7 +39,7 @@ export const check = (
     if (sharing === 'exclusive' || sharing === 'publishing') await t.session.quiet();
     await relocate(t);
     const once = (): Promise<void> => withStreams(t, (streams) => run(t, streams));
-    // Runs again with fewer events, because the first run has shown how few the log keeps.
+    // Runs the check again with fewer events if the log kept too few events for the first run.
     await once().catch((error: unknown) => {
       if (!(error instanceof TooFewRetained)) throw error;
       return once();
@@ -52,7 +49,7 @@ export const check = (
 
 export const section = sections(check);
 
-/** Minimum counts for a verdict; published events do not count, since a check may read events of another check. */
+/** Minimum numbers of requests, restarts and compactions without which a check has no verdict. */
 const usualLeast = (needs: readonly Capability[] = []): Record<string, number> => ({
   requests: 1,
   ...(needs.includes('restart') && { restarts: 1 }),

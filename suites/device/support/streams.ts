@@ -22,12 +22,12 @@ import {
 import { endIfGone, observeCursor } from './retention.ts';
 import { Subscription } from './subscription.ts';
 
-/** Thrown when other checks hold all streams: the check closes its streams and starts again. */
+/** Thrown if other checks hold all streams; the check then closes its streams and starts again. */
 class Throttled extends Error {
   override name = 'Throttled';
 }
 
-/** Runs `use` and closes its streams. If other checks hold all streams, `use` runs again when its turn comes. */
+/** Runs `use` and closes its streams. If other checks hold all streams, `use` runs again after other waiting checks. */
 export async function withStreams<T>(t: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
   try {
     return await useAndClose(new Streams(t, false), use);
@@ -107,7 +107,7 @@ export class Streams {
     return undefined;
   }
 
-  /** Connects the client `eventsource`; its connections count as streams of the check. */
+  /** Connects a client of the package `eventsource`; its connections count as streams of the check. */
   connect(types: readonly string[]): EventSourceClient {
     const { http } = this.#t;
     return new EventSourceClient(http, {
@@ -167,7 +167,7 @@ export class Streams {
       this.#throttled = true;
       throw new Throttled();
     }
-    // The device has never served more streams at once than this check holds.
+    // Leaves the check out if the device has never served more streams at once.
     if (isThrottled(stream) && needed && this.#count > 0 && all.most <= this.#count) {
       await stream.close();
       t.notApplicable(servesFew(this.#count));

@@ -6,23 +6,23 @@ import { type Device, recordSuccess, recordTimeout, timeoutMs, type WaitKind } f
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
 
-/** Reopens the stream after `last`, or at its first cursor; undefined without a cursor or if the device refuses. */
+/** Reopens the stream after event `last`, or at its first cursor; undefined without a cursor or after a refusal. */
 type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
 
-/** Extra event on a silent stream, which shows whether the stream still works. */
+/** Extra event that a check publishes on a silent stream, to see whether the stream still works. */
 export interface Probe {
   send(): void;
   readonly isSent: boolean;
   readonly id: bigint | undefined;
-  /** Milliseconds to wait after the extra event. */
+  /** Milliseconds to wait for the awaited event after the extra event has arrived. */
   readonly graceMs: number;
 }
 
-/** Milliseconds after which a wait ends although other events keep coming. */
+/** Maximum milliseconds of a wait while other events keep coming. */
 const LONGEST_MS = 60_000;
 const LOOK_MS = 200;
 
-/** Maximum number of bytes of events in memory, twice what checks cause; an endless stream exceeds it. */
+/** Maximum number of bytes of events in memory, twice as many as checks cause; an endless stream sends more. */
 const MOST_BYTES = 48 * 1024 * 1024;
 
 const eventBytes = (text: string): number => 1000 + 2 * text.length;
@@ -39,7 +39,7 @@ interface EventWait {
   within: number;
   patience: Patience;
   probe: Probe | undefined;
-  /** Timer from the probe's arrival, which proves the awaited event missing. */
+  /** Time left for the awaited event after the later extra event has arrived. */
   hurry: Patience | undefined;
   taken: SeenEvent[];
 }
@@ -51,7 +51,7 @@ function leftMs(t: Device, wait: EventWait): number {
   return Math.min(patienceLeftMs(t, wait), wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** Milliseconds left; fewer once another check has timed out on this kind of wait. */
+/** Milliseconds left for a wait; timeouts in other checks shorten all waits of the same kind. */
 const patienceLeftMs = (
   t: Device,
   { kind, within, patience }: Pick<EventWait, 'kind' | 'within' | 'patience'>,
@@ -79,7 +79,7 @@ export class Subscription {
     return this.#stream;
   }
 
-  /** Skips blocks without an event, which do not extend the wait. */
+  /** Returns the next event; blocks without an event are skipped and do not extend the wait. */
   next(what: string, kind: WaitKind = 'event'): Promise<SeenEvent> {
     return this.#next(this.#wait(what, undefined, kind));
   }
@@ -106,9 +106,7 @@ export class Subscription {
     return this.until((event) => event.id >= id, what, probe);
   }
 
-  /**
-   * Reads until `last` or a later event, the end of the stream, or a silence, then closes the stream. Makes no finding.
-   */
+  /** Reads until event `last`, the end of the stream or a silence, then closes the stream; never fails the check. */
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
     const kind = 'replay';
@@ -124,7 +122,7 @@ export class Subscription {
       bytes += fresh.reduce((sum, { data = '' }) => sum + eventBytes(data), 0);
       const risen = highest(fresh, newest);
       if (risen !== newest) {
-        // Events beyond the last do not count for the timing, since they were published later.
+        // Leaves events after `last` out of the timing, because they were published later.
         if (last !== undefined && risen !== undefined && risen <= last)
           recordSuccess(this.#t, kind, within - patience.leftMs);
         patience.renew();
@@ -155,7 +153,7 @@ export class Subscription {
     return this.stream.close();
   }
 
-  /** Section 6.2, rule 1: a resumed stream may repeat events. */
+  /** True for an event that a resumed stream repeats, which section 6.2 (rule 1) allows. */
   #isRepeated({ id }: SeenEvent): boolean {
     return this.#resumedAt >= 0 && this.events.slice(0, this.#resumedAt).some((event) => event.id === id);
   }
@@ -172,7 +170,7 @@ export class Subscription {
       if (event === undefined || this.#isRepeated(event)) continue;
       this.events.push(event);
       this.#bytes += eventBytes(event.text);
-      // A device may replay its whole log if the request has no cursor.
+      // Ends as undecided during a huge replay, because a device may replay its whole log without a cursor.
       const { newest = event.id } = this.#t.session.get(LOG_STATE);
       if (this.#bytes > MOST_BYTES && event.id < newest)
         this.#t.undecided(`${wait.what}: more than the ${this.events.length} events before it are replayed`);
@@ -190,7 +188,7 @@ export class Subscription {
     const silence = probe && setTimeout(() => probe.send(), silenceMs(this.#t));
     try {
       const frame = await this.#nextInTime(wait);
-      // The probe may have caused the event, so its time does not count.
+      // Records no time after an extra event was sent, because the extra event may have caused this event.
       if (probe?.isSent !== true) recordSuccess(this.#t, wait.kind, performance.now() - started);
       return frame;
     } catch (error) {
@@ -206,7 +204,7 @@ export class Subscription {
     }
   }
 
-  /** Polls, because timeouts of other checks shorten the wait, and bytes of a block extend it. */
+  /** Waits in short steps, because timeouts of other checks shorten the wait and arriving bytes extend it. */
   async #nextInTime(wait: EventWait): Promise<SseFrame> {
     const { stream } = this;
     const started = performance.now();
@@ -230,7 +228,7 @@ export class Subscription {
     }
   }
 
-  /** A device may cut a replay of compacted events; the check is undecided if its cursor now rightly gets 410. */
+  /** Reopens the stream, which ends the check as undecided if the cursor has expired meanwhile. */
   async expectCursor(): Promise<void> {
     await this.#reopen?.(this.events.at(-1)?.id);
   }

@@ -116,9 +116,9 @@ interface Own {
   isMeant?: IsMeant | undefined;
   /** Kind of record that the run must have created for a verdict. */
   makes?: ResourceKind | undefined;
-  /** Reason to report the check as not applicable if nothing decides it. */
+  /** Reason for which the check is not applicable if the exploration decided nothing. */
   isFree?: string | undefined;
-  /** Name of the exploration's part that decides the check. */
+  /** Part of the exploration that decides the check. */
   part?: string | undefined;
 }
 type Options = Omit<Own, 'id'> &

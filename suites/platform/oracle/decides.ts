@@ -37,11 +37,11 @@ const isAboutGroups = ({ exchange }: Comparison): boolean => JSON.stringify(exch
 const REFUSAL: readonly DifferenceKind[] = ['served', 'unrefused'];
 const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 'pingDevice';
 
-/** MUST: the specification demands it. SHOULD: only the published API document demands it. */
+/** Requirement of each difference: a MUST of the specification, or a SHOULD of the published API document alone. */
 const ROWS: readonly Row[] = [
   must('platform.auth.key-required', 'served', { also: ({ exchange }) => exchange.key === 'none' }),
   should('platform.auth.key-required', 'unrefused', { also: ({ exchange }) => exchange.key === 'none' }),
-  // A hexadecimal key may be valid in either case.
+  // Only a SHOULD, because a hexadecimal key may be valid in either case.
   should('platform.auth.key-wrong', 'served', { also: ({ exchange }) => exchange.key === 'recased' }),
   must('platform.auth.key-wrong', 'served', { also: ({ exchange }) => isWrong(exchange.key) }),
   should('platform.auth.key-wrong', 'unrefused', { also: ({ exchange }) => isWrong(exchange.key) }),

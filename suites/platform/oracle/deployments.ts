@@ -31,7 +31,7 @@ const readAlone = (ex: Explorer, { id }: KnownRecord): Promise<Exchange> =>
 const stateIn = ({ json }: Exchange) =>
   (json ?? {}) as { readonly activity_status?: unknown; readonly target_status?: unknown };
 
-/** Polls, since no section states how soon a target is shown. */
+/** Polls, because no section states how soon a platform shows a new target status. */
 async function waitForTarget(ex: Explorer, record: KnownRecord, isDue: (target: unknown) => boolean): Promise<boolean> {
   const look = async () => isDue(stateIn(await readAlone(ex, record)).target_status) || undefined;
   const wait = { timeoutMs: ex.t.patienceMs / 2, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
@@ -58,7 +58,7 @@ export async function parents(ex: Explorer, world: World): Promise<void> {
 interface Expectation {
   device: KnownRecord;
   parent: Parent;
-  /** Parent to try after a refusal; if the platform refuses it too, the parent is not the reason. */
+  /** Parent for a second attempt; if the platform refuses both attempts, the parent is not the reason. */
   control: Parent;
   why: string;
 }
@@ -73,7 +73,7 @@ async function accepts(ex: Explorer, world: World, expectation: Expectation): Pr
   const about = { what: 'parent', kind: 'deployment', path } as const;
   const expected = `a deployment with parent_id ${parent === undefined ? 'omitted' : parent}, as ${why}`;
   const actual = `${last.status} ${last.text.slice(0, 200)}; with ${control ?? 'none'} ${other.id} was created`;
-  // A server error says nothing about the parent.
+  // Ignores a server error, which proves nothing about the parent.
   if (made !== undefined || refused(last)) ex.hold(last, made !== undefined, about, expected, actual);
   return other;
 }
@@ -102,7 +102,7 @@ async function onTarget(ex: Explorer, world: World): Promise<void> {
   const target = isTarget ? second : first;
   const filled = await accepts(ex, world, { ...expected, control: target.id });
   const parent = filled?.members.get('parent_id')?.value;
-  // The published document lets the platform fill in an omitted parent.
+  // Accepts an omitted parent that the platform has filled in, as the published document allows.
   const isFilled = parent === undefined || parent === target.id;
   const about = { what: 'targets', kind: 'deployment', path: '/parent_id' } as const;
   if (filled !== undefined) ex.hold(await readAlone(ex, filled), isFilled, about, `parent_id ${target.id}`, parent);

@@ -3,7 +3,7 @@ import type { Ask, Exchange, Seen } from './exchange.ts';
 
 export const DIFFERENCE_KINDS = [
   /** Refusal of a request that the platform served before. */ 'refused',
-  /** Success where a refusal is due. */ 'served',
+  /** Success of a request that the platform must refuse. */ 'served',
   /** Answer that is neither a success nor a usual refusal. */ 'unrefused',
   'error',
   'silent',
@@ -21,18 +21,18 @@ export const DIFFERENCE_KINDS = [
   /** Wrong treatment of `parent_id` (section 9); `targets`: wrong target deployments afterwards. */
   'parent',
   'targets',
-  /** Archived or drifted deployment that is deployed. */ 'revived',
+  /** Archived or drifted deployment that the platform deploys again. */ 'revived',
   /** Timestamp that contradicts the history of a deployment; `odd-moment`: the difference may have another reason. */
   'moment',
   'odd-moment',
   /** Group that is its own ancestor. */ 'circle',
   'backwards',
   /** Inactive deployment expanded as the current deployment. */ 'inactive',
-  /** Record of this run that its list lacks. */ 'unlisted',
-  /** Success without an effect where a refusal is due. */ 'accepted',
+  /** Record of this run that is missing from its list. */ 'unlisted',
+  /** Success without effect of a request that the platform must refuse. */ 'accepted',
   'merge',
   'timestamp',
-  /** Value that the version does not have. */ 'foreign',
+  /** Value that the API version of the answer does not define. */ 'foreign',
   'envelope',
   'limit',
   'offset',
@@ -64,7 +64,7 @@ export interface Difference extends Comparison {
   member?: string | undefined;
   /** Id of a record that other clients may have changed. */
   id?: string | undefined;
-  /** Id of the record whose state decides the finding, and which is read again first. */
+  /** Id of the record whose state decides the finding; the explorer reads the record again first. */
   restsOn?: string | undefined;
   expected: string;
   actual: unknown;
@@ -73,6 +73,6 @@ export interface Difference extends Comparison {
   certain: boolean;
 }
 
-/** Key under which equal findings of one version count once. */
+/** Key that equal findings of one version share, so that they count once. */
 export const causeOf = ({ what, exchange, path }: Difference): string =>
   `${exchange.operation.id} ${exchange.version} ${what} ${path}`;

@@ -51,7 +51,7 @@ export function refusals(ex: Explorer): Ask[] {
   return asks;
 }
 
-/** Path variants that a router may accept although the access check before it does not recognize them. */
+/** Variants of a path that a router may serve although the access check does not recognize the path. */
 const pathsLike = (path: string): string[] => [
   ...[`${path}/`, `/${path}`, path.toUpperCase(), `${path};a=b`, `${path}.json`, `/.${path}`, `${path}/.`],
   path.replace(/\w/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),

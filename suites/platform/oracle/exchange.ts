@@ -3,7 +3,7 @@ import type { Asked } from '../../../harness/client/happening.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 
-/** Words in a finding for keys that resemble the valid key but were never issued. */
+/** Wrong keys that resemble the valid key, each with its description for a finding. */
 const WRONG = {
   changed: 'with another first character in the key',
   cut: 'without the last character of the key',
@@ -12,10 +12,10 @@ const WRONG = {
   recased: 'with the letters of the key in the other case',
   empty: 'with an empty key',
 } as const;
-/** `limited`: key without the scope devices:read. */
+/** API key of a request; `limited` lacks the scope devices:read. */
 export type Key = 'full' | 'limited' | 'none' | keyof typeof WRONG;
 export const WRONG_KEYS = Object.keys(WRONG) as (keyof typeof WRONG)[];
-/** Leaves out `recased`, since a hexadecimal key may be valid in either case. */
+/** Wrong keys without `recased`, because a hexadecimal key may be valid in either case. */
 export const SURELY_WRONG_KEYS = WRONG_KEYS.filter((key) => key !== 'recased');
 export const isWrong = (key: Key): boolean => key in WRONG;
 
@@ -26,7 +26,7 @@ const recased = (key: string): string => {
   return other === key ? `${key}A` : other;
 };
 
-/** No decoding of hexadecimal or base64 turns the changed key into the valid key, except for `recased`. */
+/** Changes a key so that no decoding of hexadecimal or base64 yields the valid key, except for `recased`. */
 export const changedKey = (key: string, how: Key): string | undefined =>
   ({
     ...{ full: key, limited: undefined, none: undefined, empty: '' },

@@ -67,7 +67,7 @@ const itemsOf = (exchange: Exchange): Page['data'] =>
 const readList = (ex: Explorer, kind: ResourceKind, query: Ask['query']): Promise<Exchange> =>
   ex.send({ operation: listOf(kind), version: ex.newest, key: 'full', ids: [], query });
 
-/** Finds out which filters and orders work, since a platform may have none. */
+/** Finds out by which members a platform filters and orders a list, because a platform may do neither. */
 async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   const list = ex.model.list(kind);
   const { ids = [], items = [] } = list.reference ?? {};
@@ -83,7 +83,7 @@ async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   const filters = Object.entries(RESOURCES[kind].filters).flatMap(([name, span]) =>
     inVersion(span, ex.newest) ? [name] : [],
   );
-  // A platform that filters by id must support every filter, so a failing filter is a finding.
+  // Expects every filter of a platform that filters by id, so that a failing filter becomes a finding.
   const isById = await takesEffect('id');
   for (const name of filters) if (isById || (await takesEffect(name))) list.filters.add(name);
   const [up, down] = [await idsOf('order_by', 'id:asc'), await idsOf('order_by', 'id:desc')];
@@ -91,7 +91,7 @@ async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   list.orders = isWhole && up.toReversed().join() === down.join() && up.join() !== down.join();
 }
 
-/** Finds out which notations of several expansions work; the published document repeats `expand`. */
+/** Finds out how a request may name several expansions; the published document repeats `expand`. */
 async function probeNotations(ex: Explorer, kinds: readonly ResourceKind[]): Promise<void> {
   for (const kind of kinds) {
     const names = Object.keys(RESOURCES[kind].expansions);

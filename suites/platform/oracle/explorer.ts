@@ -47,12 +47,12 @@ export class Explorer {
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
   readonly over = new Set<string>();
   tidy = async (): Promise<void> => {};
-  /** Refused writes with a plain, valid body, by operation. */
+  /** Last refusal of each operation that refused a plain and valid body. */
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
   #suspects = new Map<string, Difference>();
   #clients = new Map<string, HttpClient>();
   readonly #began = Date.now();
-  /** True after a reused connection was closed without an answer; requests then use new connections. */
+  /** True once the platform has closed a reused connection without an answer; later requests use new connections. */
   #wasClosed = false;
   readonly #silent = new Map<string, { times: number; last: Exchange }>();
   /** Milliseconds by which the platform's clock was ahead of this machine's at the first creation. */
@@ -118,7 +118,7 @@ export class Explorer {
     return { isKept: one('connection', 'kept', 'new'), isCut: body !== undefined && one('body', 'cut', 'whole') };
   }
 
-  /** Retries while the platform throttles; status 0 stands for no answer. */
+  /** Sends a request again while the platform throttles; status 0 means that no answer came. */
   async send(ask: Ask): Promise<Exchange> {
     if (this.budget.isOverdue) throw new TooSlow(this.budget.requests);
     const { method, id } = ask.operation;
@@ -147,7 +147,8 @@ export class Explorer {
       if (typeof token === 'string') recorder.redactor.add(token);
       return { ...ask, isKept, isCut, status, headers, json, text, asked: recorded };
     } catch (error) {
-      // Retries if the platform closed the reused connection, but not a timed-out write, which may still take effect.
+      // Retries on a new connection if the platform closed the old one, but no timed-out write, which may still take
+      // effect.
       if (keepsAlive && error instanceof NoAnswer && (method === 'GET' || !(error instanceof NoAnswerInTime))) {
         this.#wasClosed = true;
         return await this.send(ask);
@@ -183,7 +184,7 @@ export class Explorer {
     return exchange;
   }
 
-  /** All creation timestamps must come from a single clock, which may be wrong. */
+  /** Expects that all creation times come from one clock, which may be wrong. */
   #created(exchange: Exchange, kind: ResourceKind, ahead: number): void {
     const drift = ahead - (this.#clock ?? ahead);
     this.#clock ??= ahead;
@@ -223,7 +224,7 @@ export class Explorer {
     this.#adopt(found);
   }
 
-  /** Adopts a wrong value, so that later answers with the value are no new findings. */
+  /** Adopts a wrong value into the model, so that the value causes no further finding. */
   #adopt({ what, id = '', kind, member, actual, exchange }: Difference): void {
     if (what === 'envelope' && kind !== undefined) this.model.list(kind as ResourceKind).isStale = true;
     const record = this.model.records.get(id);
@@ -286,9 +287,9 @@ export class TooSlow extends TooLittleSeen {
   }
 }
 
-/** Maximum number of unanswered requests of one operation, because each costs the run's patience. */
+/** Maximum number of unanswered requests of one operation, because each request takes the whole timeout. */
 const MOST_SILENCES_OF_ONE = 2;
-/** Number of silent operations after which the platform counts as hanging. */
+/** Number of unanswered operations after which the platform counts as hanging. */
 const MOST_SILENT = 3;
 /** Milliseconds by which a clock may be adjusted between two creations. */
 const CLOCK_MS = 60_000;
@@ -297,7 +298,7 @@ const MOST_PAGES = 10;
 const EFFECTS: ReadonlySet<string> = new Set(['effect', 'side-effect']);
 
 export function firstMoved(before: readonly string[], now: readonly string[]) {
-  // Counts an item once; pages may repeat it if others write between the reads.
+  // Counts each item once, because pages may repeat an item if others write between the reads.
   const [kept, there] = [new Set(now), new Set(before)];
   const [earlier, later] = [[...there].filter((id) => kept.has(id)), [...kept].filter((id) => there.has(id))];
   const place = earlier.findIndex((id, at) => later[at] !== id);

@@ -16,7 +16,7 @@ const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
 };
 const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 
-/** A slow platform gets only one body in eight. */
+/** The exploration sends one in eight wrong bodies to a slow platform. */
 const ONE_OF_WHERE_SLOW = 8;
 
 export async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {

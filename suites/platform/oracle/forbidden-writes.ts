@@ -1,4 +1,4 @@
-/** Writes that the platform must refuse, without a key, with a wrong key or in ended versions; and pings. */
+/** Explores writes that the platform must refuse (no key, wrong key, ended version), and pings. */
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -36,7 +36,7 @@ export async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<
 
 const WRITTEN_IN_A_STEP = 24;
 
-/** A refused write must leave no trace: no name or version in a list, no changed member. */
+/** Fails if a refused write left a trace: a name or version in a list, or a changed member. */
 function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string, Readonly<Record<string, unknown>>>) {
   const { operation, ids, body } = exchange;
   const why = dueRefusal(exchange);
@@ -55,7 +55,7 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
   ex.hold(exchange, done === undefined, { what: 'served', kind, path: ` ${why}` }, expected, done);
 }
 
-/** Lists every write in each version; the platform accepts each of them with a valid key. */
+/** Lists every write of each version, valid except for the key or for an ended version. */
 function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undefined): Ask[] {
   const [ended] = END_OF_LIFE_VERSIONS;
   const asks = (version: string, has: SupportedVersion, key: () => Ask['key']): Ask[] =>
@@ -121,7 +121,7 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
     const answers = new Map<number, Exchange>();
     for (const nanos of TIMEOUTS) {
       let exchange = await ping(t.onlineDevice, 'full', version, nanos);
-      // A message to a device may get lost without fault of the platform.
+      // Pings again, because a message to a device may get lost without fault of the platform.
       for (let times = 1; times < PINGS && pingCode(exchange) !== 'success'; times += 1)
         exchange = await ping(t.onlineDevice, 'full', version, nanos);
       answers.set(nanos, exchange);
@@ -129,7 +129,7 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
     const [accepted] = [...answers].find(([, each]) => pingCode(each) === 'success') ?? [];
     for (const each of answers.values()) {
       if (pingCode(each) === 'success' || !(ok(each) || refused(each))) continue;
-      // A device that has gone offline explains a refusal.
+      // Pings once more, because a device that has gone offline explains the refusal.
       const next = accepted && refused(each) ? await ping(t.onlineDevice, 'full', version, accepted) : undefined;
       if (refused(each) && (next === undefined || pingCode(next) !== 'success')) continue;
       const expected = 'code success from an online device, whatever its timeout up to 10 s';

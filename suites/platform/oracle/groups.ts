@@ -65,22 +65,22 @@ function pathFrom({ model }: Explorer, id: string): string[] {
 
 const isCircle = (path: readonly string[]): boolean => new Set(path).size < path.length;
 
-/** Number of rounds; a race shows only sometimes. */
+/** Number of repetitions, because concurrent writes collide only sometimes. */
 const ROUNDS = 3;
 
-/** Moves and renames concurrently; the result must match some order of the accepted writes. */
+/** Moves and renames groups concurrently; the result must match some order of the accepted writes. */
 export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const groups = await Promise.all([add(writes), add(writes), add(writes)]);
     const [one, other, third] = groups;
     if (one === undefined || other === undefined || third === undefined) return;
     const { json } = (await readRecord(ex, one.record, ex.newest)) ?? {};
-    // Ends if the platform shows a group's parent under another name.
+    // Gives up if the platform does not show the parent of a group as `parent_id`.
     if ((json as Readonly<Record<string, unknown>> | undefined)?.['parent_id'] !== null) return;
     const swapped = await answersAtOnce(ex, [move(one, other), move(other, one)]);
     if (swapped === undefined) return;
     const [isDown = false, isUp = false] = swapped.map(ok);
-    // A platform that accepts both moves may repair the tree in any way.
+    // Allows any parents after two accepted moves, because a platform may repair the tree in any way.
     const isOpen = isDown && isUp;
     one.parent = isOpen ? undefined : isDown ? other.record.id : null;
     other.parent = isOpen ? undefined : isUp ? one.record.id : null;
@@ -121,7 +121,7 @@ function namesAfter({ names }: Group, answers: readonly Exchange[]): readonly un
   return accepted.length > 0 ? accepted : names;
 }
 
-/** Group with its possible names and its parent; `undefined` allows any parent. */
+/** Group with its possible names and its parent; an undefined parent allows any parent. */
 interface Group {
   record: KnownRecord;
   names: readonly unknown[];

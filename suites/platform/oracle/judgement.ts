@@ -4,13 +4,13 @@ import type { Difference, DifferenceKind } from './differences.ts';
 import { askOf, type Exchange } from './exchange.ts';
 import type { Model } from './model.ts';
 
-/** Details of a finding. `certain` defaults to true: the answer alone proves the finding. */
+/** Details of a finding; `certain` means that the answer alone proves the finding, and defaults to true. */
 export type More = Partial<
   Pick<Difference, 'kind' | 'isWritten' | 'member' | 'certain' | 'earlier' | 'id' | 'restsOn'>
 >;
-/** For a difference that other clients may have caused. */
+/** Marks a finding as uncertain, because other clients may have caused the difference. */
 export const UNSURE = { certain: false } as const;
-/** A function delays formatting that takes long. */
+/** Text of a finding, or a function that formats the text only if needed. */
 export type Words = string | (() => string);
 
 export class Judgement {

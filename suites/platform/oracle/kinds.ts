@@ -1,9 +1,9 @@
-/** Table of the members of each resource by how long the exploration expects their values to hold. */
+/** Lists for each member of a resource how long the exploration expects the value to stay the same. */
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 
 /**
- * `fixed`: holds forever. `written`: holds until a client writes the member. `timely`: holds for a moment, so that only
- * reads of the same moment agree.
+ * How long a value stays the same. `fixed`: forever. `written`: until a client writes the member. `timely`: at one
+ * moment only.
  */
 export type Holding = 'fixed' | 'written' | 'timely';
 type Promised = Readonly<Partial<Record<'2' | '2.1' | '2.2' | '2.6' | '9' | 'published', string>>>;
@@ -12,8 +12,8 @@ type Promised = Readonly<Partial<Record<'2' | '2.1' | '2.2' | '2.6' | '9' | 'pub
 const ALL: Promised = { '2': 'object', '2.6': 'id', published: 'created_at' };
 
 /**
- * Members by the section of the specification that names them. A difference in a member of `published`, which only the
- * published document names, is a SHOULD; members of `open` are never compared.
+ * Members by the section that names the member. A difference in a `published` member is a SHOULD; `open` members are
+ * never compared.
  */
 const KINDS: Readonly<Record<ResourceKind, Readonly<Partial<Record<Holding | 'open', Promised>>>>> = {
   config_type: {
@@ -86,7 +86,7 @@ export const HOLDINGS = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, h
   Held
 >;
 
-/** Member with the id of an expanded resource; both must agree in an answer. */
+/** Member that holds the id of an expanded resource; id and resource must agree in an answer. */
 export const NAMED_BY: Readonly<Record<string, string>> = {
   group: 'group_id',
   parent: 'parent_id',

@@ -8,7 +8,7 @@ import { isObject } from '../../json.ts';
 import type { Comparison } from './differences.ts';
 import type { Ask, Seen } from './exchange.ts';
 
-/** Member of a record. `ask`: request that reads it again; `predicted`: set by a write of this run. */
+/** Known member of a record: `ask` reads the member again, `predicted` marks a value that this run wrote. */
 export interface Known {
   value: unknown;
   seen: Seen;
@@ -40,7 +40,7 @@ export interface Reference {
   items: readonly Shown[];
   ids: readonly string[];
   isWhole: boolean;
-  /** Number of all items, or of the items read if the platform does not count. */
+  /** Number of all items in the list, or of the read items if the platform does not count. */
   total: number;
 }
 
@@ -49,7 +49,7 @@ export interface ListKnown {
   isStale: boolean;
   filters: Set<string>;
   orders: boolean;
-  /** True once two reads or limits have shown different orders. */
+  /** True once two reads, or two limits, have shown the same items in different orders. */
   isUnordered: boolean;
 }
 
@@ -106,7 +106,7 @@ export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
   return fields;
 }
 
-/** An older version may not know a status or a format. */
+/** True if the version defines the value, such as a status or a format. */
 export const knows = (kind: ResourceKind, name: string, version: SupportedVersion, value: unknown): boolean =>
   isInVocabulary(fieldsOf(kind, version)[name] ?? RESOURCES[kind].expansions[name]?.schema?.(version), value);
 

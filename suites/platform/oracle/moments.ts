@@ -2,11 +2,11 @@
 import { isIso8601 } from '../../../harness/contract/shape.ts';
 import type { KnownRecord, Shown } from './model.ts';
 
-/** The specification names no fields for timings, so any field with a timing in its name counts. */
+/** Words in the names of timestamps; any such name counts, because the specification names no members. */
 export const TIMINGS = ['queued', 'deployed', 'archived'] as const;
 export type Timing = (typeof TIMINGS)[number];
 
-/** Excludes plans such as `auto_archived_after`, which are no past events. */
+/** Words in the names of planned times, such as `auto_archived_after`, which are no past events. */
 const PLAN = /(^|_)(auto|after|until|by|scheduled|due|expected|planned|not|be)(_|$)/;
 const isTimestamp = (value: unknown): value is string | null =>
   value === null || (typeof value === 'string' && isIso8601(value));
@@ -24,7 +24,7 @@ export function timestampOf(record: unknown, timing: Timing, depth = 2): string 
   }
   if (empty === null || depth === 0) return empty;
   for (const value of Object.values(record)) {
-    // An expanded resource has timestamps of its own.
+    // Skips an expanded resource, which has timestamps of its own.
     if (typeof value === 'object' && value !== null && 'object' in value) continue;
     const found = timestampOf(value, timing, depth - 1);
     if (found !== undefined) return found;
@@ -38,11 +38,11 @@ export const timestampsOf = (record: unknown): string[] =>
 export const inOrder = (timestamps: readonly string[]): boolean =>
   timestamps.map((text) => Date.parse(text)).every((time, index, times) => time >= (times[index - 1] ?? 0));
 
-/** Timings that must and must not have happened, by activity, on a device that was never online. */
+/** Timings that have happened and that have not, by activity, on a device that was never online. */
 const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: readonly Timing[] }>> = {
   staged: { past: [], future: TIMINGS },
   queued: { past: ['queued'], future: ['deployed', 'archived'] },
-  // A reachable device may have deployed the deployment between two reads.
+  // Allows `deployed`, because a reachable device may have deployed the deployment between two reads.
   archived: { past: ['archived'], future: [] },
 };
 const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
@@ -50,17 +50,17 @@ const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
   deployed: ['deployed', 'removing'],
   archived: ['archived'],
 };
-/** Timings that happen once; a device may get the same deployment again, so `deployed` may repeat. */
+/** Timings that never change; `deployed` may change, because a device may get the same deployment again. */
 const ONCE: ReadonlySet<Timing> = new Set(['queued', 'archived']);
 
-/** `isStrict`: nothing else explains the difference, such as a wrong clock or an old deployment. */
+/** Reports a difference; `isStrict` tells that no wrong clock or old deployment explains the difference. */
 type Hold = (isRight: boolean, isStrict: boolean, expected: string) => void;
 
 export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void {
   const activity = String(item['activity_status']);
   const times = new Map(TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const));
   const has = (timing: Timing): boolean => typeof times.get(timing) === 'string';
-  // The specification does not name these members, so a platform that shows none may lack them.
+  // A missing timing is a strict difference only on a platform that shows any timing.
   const hasAny = [...times.values()].some((at) => at !== undefined);
   const { past, future } = record.isOurs
     ? (HISTORIES[activity] ?? { past: [], future: [] })

@@ -20,7 +20,7 @@ export function judgeStatus(model: Model, exchange: Exchange): Difference[] {
     judgeRefusal(judgement, model, exchange, why);
     return judgement.found;
   }
-  // The specification shows only the success of a ping.
+  // Leaves out pings, because the specification shows only the success of a ping.
   if (status !== 0 && operation.id !== 'pingDevice') {
     const [name, rule] = oddParameter(exchange);
     const path = operation.list === true && rule !== '' ? `with ${name} that is ${rule}` : '';
@@ -33,7 +33,7 @@ export function judgeStatus(model: Model, exchange: Exchange): Difference[] {
   return judgement.found;
 }
 
-/** A refusal must be a 4xx, whose number no section states, and must show no data. */
+/** Expects any 4xx without data, because no section states the status of a refusal. */
 function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, why: string): void {
   const { operation, key, status, text } = exchange;
   const { kind, list } = operation;
@@ -41,7 +41,7 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   const leaked = key === 'none' || isWrong(key) ? listed?.find((id) => id.length > 3 && text.includes(id)) : undefined;
   const path = ` ${why}`;
   const expected = `a refusal that shows nothing: ${why}`;
-  // At an unusual path the platform may answer anything, so only leaked ids of the list count.
+  // At an unusual path, only a leaked id is a finding, because the platform may answer anything.
   const isServed = leaked !== undefined || (exchange.path === undefined && ok(exchange));
   judgement.hold(!isServed, 'served', path, expected, leaked ?? status);
   if (
@@ -57,7 +57,7 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   judgement.hold(isUsual, 'unrefused', path, words, status, UNSURE);
 }
 
-/** Section 4.2 demands 200 and JSON for a list; the published document demands both elsewhere. */
+/** Expects 200 and JSON: for lists by section 4.2, for other resources by the published document. */
 function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
   const { status, operation, headers } = exchange;
   const type = headers['content-type'] ?? 'none';
@@ -93,7 +93,7 @@ export function judgePing(judgement: Judgement, { status, json, text, asked }: E
   hold(isLong, '/round_trip_nanos short', 'nanoseconds: no round trip takes less than a microsecond', trip);
 }
 
-/** Once the platform serves an operation, it must serve it in other forms and versions, too. */
+/** Expects that the platform, once it has served an operation, serves every form and version of the request. */
 function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): void {
   const { status, version, operation } = exchange;
   const served = `${operation.id} served`;
@@ -122,7 +122,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   }
 }
 
-/** A list is due if its items are served and neither key nor version explains the refusal. */
+/** True if the platform must serve the list: it serves the items, and neither key nor version explains the refusal. */
 const isDue = (model: Model, { operation: { kind, list, sub }, status, version }: Exchange): boolean =>
   list === true &&
   sub !== true &&
@@ -149,7 +149,7 @@ export function dueRefusal({ key, version, ids, operation }: Exchange): string |
 /** Part of an id that no platform generates. */
 export const UNKNOWN = '0unknown0';
 
-/** Learns if the limited key may use an operation, since only ping has a specified scope; all versions must agree. */
+/** Learns whether the limited key may use an operation; all versions must then agree. */
 function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): void {
   const { operation, status } = exchange;
   const isServed = ok(exchange);

@@ -18,7 +18,9 @@ interface Place {
   kind: ResourceKind;
   /** JSON Pointer without array indexes. */
   path: string;
-  /** Place shared by similar answers, such as `list` or `device.current_release in a list`. */
+  /**
+   * Name of a place in answers, such as `list` or `device.current_release in a list`; similar answers share the name.
+   */
   name: string;
   expand: readonly string[];
   due?: string | undefined;
@@ -103,7 +105,7 @@ class OneResource {
     return fieldsOf(this.#kind, version);
   }
 
-  /** Section 2: `object` names the type by a word that the model learns. */
+  /** Learns the word in `object` for each type (section 2), and expects the same word from then on. */
   #object(): void {
     const [kind, { object }, { objects }] = [this.#kind, this.#item, this.#answer.model];
     const known = objects.get(kind);
@@ -162,7 +164,7 @@ class OneResource {
 
   #member(name: string, value: unknown): void {
     const [kind, record, { version, seen, exchange }] = [this.#kind, this.#record, this.#answer];
-    // An older version may show another word for a value it does not know, so its values are kept separately.
+    // Keeps values of older versions apart, because an older version may replace a value that it does not define.
     const isOwn = version !== NEWEST_VERSION && VERSIONED.has(name) && !record.members.has(name);
     const member = isOwn ? `${name} in ${version}` : name;
     const known = record.members.get(member);
@@ -170,7 +172,7 @@ class OneResource {
       if (!isOwn || HOLDINGS[kind].get(name) === 'fixed') record.members.set(member, { value, seen, ask: exchange });
       return;
     }
-    // An older version may show anything in place of a value it does not know.
+    // Skips a value that the older version does not define and may replace by any other value.
     if (!knows(kind, name, version, known.value) || isOpenIn(version, record, name)) return;
     const isWritten = known.predicted === true;
     const isRight = isSame(known.value, value) || (isWritten && holds(known.value, value));
@@ -187,7 +189,7 @@ class OneResource {
     if (isRight && isWritten) record.members.set(name, { ...known, value });
   }
 
-  /** Section 9: members that later versions added or removed. */
+  /** Judges members that later versions added or removed (section 9). */
   #older(): void {
     const [item, { version }, documented] = [this.#item, this.#answer, this.#fields()];
     for (const name of Object.keys(this.#fields(NEWEST_VERSION)))
@@ -199,7 +201,7 @@ class OneResource {
         this.#hold(item[name] !== undefined, 'lacking', name, `${name} in ${version}`, item, UNSURE);
   }
 
-  /** Section 2.2: an archived deployment stays archived, and a deployed deployment is not staged again. */
+  /** Expects that an archived deployment stays archived, and that a deployed deployment is not staged again. */
   #forward(): void {
     const [item, record] = [this.#item, this.#record];
     if (this.#answer.version !== NEWEST_VERSION) return;
@@ -223,7 +225,7 @@ class OneResource {
       const known = model.presence.get(key) ?? { shown: new Map(), lacking: new Map() };
       model.presence.set(key, known);
       const value = this.#item[name];
-      // A platform may omit a member that is null.
+      // Accepts a missing member whose last known value was null.
       const before = this.#record.members.get(name)?.value ?? null;
       if (value === null || (value === undefined && before === null && mayBeNull(this.#kind, name, version))) continue;
       const isThere = value !== undefined;
@@ -245,7 +247,7 @@ class OneResource {
     else this.#expanded(name, below);
   }
 
-  /** An expansion must be absent unless the request asks for it, or the platform always shows it. */
+  /** Expects no expansion that the request did not ask for, unless the platform always shows the expansion. */
   #unasked(name: string): void {
     const [value, { model, seen }] = [this.#item[name], this.#answer];
     if (value === null || this.#fields()[name] !== undefined) return;
@@ -331,7 +333,7 @@ const sorted = (value: unknown): unknown =>
 const CURRENT = /^current_/;
 const NO_CURRENT = { answer: 'omitted', seen: undefined };
 
-/** Values that older versions lack (section 9). */
+/** Values that older versions do not define (section 9). */
 const FOREIGN: Readonly<Record<string, string>> = {
   'deployment.activity_status': 'removing',
   'deployment.status': 'removing',
@@ -351,7 +353,7 @@ const VERSIONED: ReadonlySet<string> = new Set([
   ...['status', 'activity_status', 'instance_filepath', 'language', 'format'],
 ]);
 
-/** An older version may show any status in place of an activity it does not know. */
+/** True for a status in an older version that does not define the activity of the deployment. */
 const isOpenIn = (version: SupportedVersion, { kind, members }: KnownRecord, name: string): boolean =>
   kind === 'deployment' &&
   (name === 'status' || name === 'activity_status') &&

@@ -14,9 +14,9 @@ import { type Explorer, firstMoved, getOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
 import { requestedItems } from './lists.ts';
 
-/** Minimum milliseconds of repeating; a cache in front of the platform may last one second. */
+/** Minimum milliseconds for which a request is repeated; a cache in front of the platform may last one second. */
 const CACHED_MS = 1100;
-/** The same for a suspect whose requirements other findings have already failed. */
+/** Minimum milliseconds for a finding whose requirements have already failed by other findings. */
 const ALREADY_FAILED_MS = 100;
 const READ_AGAIN = 3;
 const MOST_CHANGES = 6;
@@ -63,7 +63,7 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
     const effect = { ...suspect, ...shows };
     if (known.predicted === true) return { ...effect, what: 'effect' };
     if (isHeld) return { ...effect, what: 'side-effect' };
-    // Learns a change that another client made.
+    // Learns the value that another client has written.
     record.members.set(member, { value: now.value, seen: seenIn(now.exchange), ask: now.ask });
   }
   if (exchange.operation.method !== 'GET') return suspect;
@@ -127,7 +127,7 @@ export async function connectionOf(ex: Explorer, found: Difference): Promise<str
   try {
     if ((await isFoundOn(!isKept)) || !(await isFoundOn(isKept))) return '';
   } catch (error) {
-    // Keeps the finding although the platform no longer answers.
+    // Keeps the finding if the platform no longer answers.
     ex.t.signal.throwIfAborted();
     if (error instanceof NoAnswer || error instanceof Blocked) return '';
     throw error;
@@ -159,7 +159,7 @@ async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   return suspect.path.startsWith('/data place') ? walkAgain(ex, again) : again;
 }
 
-/** Expects each item once in a walk with one limit; no section states an order. */
+/** Expects each item once on consecutive pages of one limit; no section states an order. */
 async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference | undefined> {
   const { kind } = suspect.exchange.operation;
   const list = ex.model.list(kind as ResourceKind);
@@ -167,7 +167,7 @@ async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   const rest = suspect.exchange.query.filter(([name]) => name !== 'limit' && name !== 'offset');
   const total = requestedItems(list, suspect.exchange)?.length ?? 0;
   const seen: string[] = [];
-  // A raw query overrides the query of each page.
+  // Leaves out the raw query, which would override the limit and offset of each page.
   const { rawQuery: _, ...ask } = askOf(suspect.exchange);
   for (let offset = 0; offset < total && limit > 0; offset += limit) {
     const query = [...rest, ['limit', String(limit)], ['offset', String(offset)]] as const;

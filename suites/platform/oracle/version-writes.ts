@@ -34,7 +34,7 @@ async function replacement(ex: Explorer, { writes, parts, devices, deployments }
   }
 }
 
-/** Section 9, migration rule 1: the server derives an omitted path and reuses no earlier path. */
+/** Expects that the server derives an omitted path and reuses no earlier path (section 9, migration rule 1). */
 async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: World): Promise<void> {
   for (const { schema } of parts) for (const each of ex.versions) await readRecord(ex, schema, each);
   const version = versionNamed('everglades');
@@ -67,7 +67,7 @@ const pathsIn = ({ json }: Exchange): unknown[] => {
 const pathsOf = (schema: KnownRecord | undefined): unknown[] =>
   ((schema?.members.get('instance_slots')?.value ?? []) as { filepath: unknown }[]).map(({ filepath }) => filepath);
 
-/** Rainier: `yaml` content; a platform may take the format of an instance from its schema. */
+/** Expects that versions since rainier accept `yaml` content, by the format of the schema or of the instance. */
 async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
   for (const version of codenamesFrom('rainier').map(versionNamed)) {
     if (type === undefined || !ex.versions.includes(version)) continue;
@@ -91,7 +91,7 @@ async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Pro
   }
 }
 
-/** Tetons has no `yaml`, so its answer is only recorded. */
+/** Records the answer of tetons to `yaml` content, which tetons does not define. */
 async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
   const version = versionNamed('tetons');
   if (type === undefined || !ex.versions.includes(version)) return;
@@ -106,7 +106,7 @@ const SCRIPTS = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖'
 
 const RENAMES = { config_type: 'updateConfigType', device: 'updateDevice', group: 'updateGroup' } as const;
 
-/** A platform must keep a name in any script, up to Unicode normalization, or refuse it. */
+/** Expects that a platform keeps a name in any script, up to Unicode normalization, or refuses the name. */
 async function names(
   ex: Explorer,
   { writes, types: [type], devices: [device], groups: [group] }: World,
@@ -146,7 +146,7 @@ async function names(
     }
 }
 
-/** Section 9, migration rule 2: no request changes a slug. */
+/** Expects that no request changes a slug (section 9, migration rule 2). */
 async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
   const version = versionNamed('everglades');
   if (type === undefined || !ex.versions.includes(version)) return;
@@ -172,7 +172,7 @@ async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promis
     if (refused(exchange) && name !== undefined) type.members.set('name', name);
     const expected = 'a 4xx to PATCH with slug';
     const about = { what: 'accepted', kind: 'config_type', path: '/slug' } as const;
-    // A platform may ignore an unknown member such as `Slug`.
+    // Expects a refusal of `slug` only, because a platform may ignore an unknown member such as `Slug`.
     if ('slug' in body) ex.hold(exchange, !ok(exchange), about, expected, exchange.status);
     await readRecord(ex, type, version);
   }

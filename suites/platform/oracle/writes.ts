@@ -8,7 +8,7 @@ import type { KnownRecord } from './model.ts';
 
 type Body = Record<string, unknown>;
 
-/** Names of records begin with `muster`; the mark distinguishes runs. */
+/** Makes names of records: `muster`, a mark of the run, and a number. */
 export class Names {
   readonly mark: string;
   #count = 0;
@@ -17,7 +17,7 @@ export class Names {
     this.mark = mark;
   }
 
-  /** Uses only lowercase letters and digits, since the specification states no rule for names. */
+  /** Uses only lowercase letters and digits, because the specification states no rule for names. */
   next(): string {
     this.#count += 1;
     return `muster${this.mark}x${this.#count}`;
@@ -140,7 +140,7 @@ export class Writes {
     });
   }
 
-  /** `parent`: undefined omits the member; null puts the group at the top. */
+  /** Creates a group below `parent`: null means the top, undefined omits the member. */
   group(version: string, parent: string | null | undefined): Promise<KnownRecord | undefined> {
     const body = { name: this.names.next(), ...(parent !== undefined && { parent_id: parent }) };
     const predicted = { name: body.name, parent_id: parent ?? null };
@@ -163,7 +163,7 @@ export class Writes {
     return this.#post(id, kind, version, { ...change, ids: [of] });
   }
 
-  /** Section 9, rule 2: everglades accepts no slug; no section states the effect in older versions. */
+  /** Sends a new slug, which everglades does not accept (section 9, rule 2) and older versions may accept. */
   async slug(version: string, type: KnownRecord): Promise<void> {
     const slug = this.names.next();
     this.#forgetTimes(type);

@@ -5,7 +5,7 @@ import { COLLECTIONS, envelopeProblems, type Page } from './lists.ts';
 
 const NAMES: ReadonlySet<string> = new Set(COLLECTIONS);
 
-/** Excludes lists that belong to one resource, such as `/devices/{id}/groups`. */
+/** True for a path of a whole collection, but not for a list of one resource, such as `/devices/{id}/groups`. */
 export function isCollection(path: string): boolean {
   const [last = '', ...earlier] = path.split('/').reverse();
   return NAMES.has(last) && !earlier.some((part) => NAMES.has(part));
@@ -38,7 +38,7 @@ function* resources(value: unknown): Generator<ResourceSeen> {
   const { object, id } = value;
   if (typeof object !== 'string') return;
   if (typeof id === 'string') yield value as ResourceSeen;
-  // User content may look like a resource.
+  // Skips `content`, because content of users may look like a resource.
   for (const [name, member] of Object.entries(value))
     if (typeof member === 'object' && name !== 'content') yield* resources(member);
 }

@@ -13,12 +13,10 @@ const declareRule = rules<PlatformContext>();
 
 /** Premise of all checks, since a platform without any list shows nothing. */
 export const ANY_LIST = 'platform.list.envelope.any';
-/** Readers of pages tolerate the findings of this check. */
+/** Id of the check of list envelopes, whose findings other checks tolerate. */
 const ENVELOPE = 'platform.list.envelope';
 
-/**
- * `randomMs`: milliseconds for random values, of which at least two are tried. `shrinkMs`: milliseconds for shrinking.
- */
+/** Bounds a property-based test: `randomMs` for random values, `shrinkMs` for shrinking a counterexample. */
 export const propertyBounds = (randomMs: number, shrinkMs: number): PropertyBounds => ({
   shrinkMs,
   tryMs: () => randomMs,

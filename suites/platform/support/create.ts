@@ -1,4 +1,4 @@
-/** Creates records; a refusal only blocks the check, since the specification shows no bodies of requests. */
+/** Creates records; a refusal only blocks the check, because the specification shows no bodies of requests. */
 
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { recordName } from '../../../harness/common/names.ts';
@@ -7,15 +7,12 @@ import { describeResponse, hasSucceeded, NOT_SERVED, ok, type Platform, refused,
 
 export const mayWrite = (t: Platform): boolean => !t.readOnly && t.capabilities.has('write');
 
-/**
- * Ends the check as undecided if the platform lacks the endpoint, whose path is not specified. A 403 before any success
- * means that the key may not write.
- */
+/** Ends the check as undecided if the platform lacks the endpoint, or if the key may not write. */
 export async function requireEndpoint(t: Platform, path: string, response: HttpResponse): Promise<void> {
   const { status } = response;
   const forbidden = status === 403 && !hasSucceeded(t, 'POST', path);
   if (!NOT_SERVED.includes(status) && !forbidden) return;
-  // Fails for a server that serves nothing.
+  // Fails the check if the platform serves no list at all.
   await servedCollections(t);
   if (forbidden) t.undecided(`the API key may not write: POST ${path} answered ${describeResponse(response)}`);
   t.undecided(`the platform has no POST ${path} (${status})`);
@@ -33,7 +30,7 @@ export function createdItem(response: HttpResponse): Item | undefined {
   return ok(response) && whole ? (json as Item) : undefined;
 }
 
-/** After a refusal, tries a slug without dashes, since no section states the characters of a slug. */
+/** Creates a config type. After a refusal, tries a slug without dashes, because no section states valid characters. */
 export async function createConfigType(t: Platform): Promise<Item> {
   const slug = recordName('type');
   const path = '/config_types';

@@ -7,7 +7,7 @@ import { type ListEnvelope, listEnvelope } from '../../../harness/contract/lists
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { describeResponse, ok, type Platform, send } from './requests.ts';
 
-/** Section 4.2 shows the path of one collection; the other paths follow its form. */
+/** Paths of collections; section 4.2 shows one path, and the other paths follow its form. */
 export const COLLECTIONS = [
   'config_types',
   'config_schemas',
@@ -29,12 +29,12 @@ export type ListQuery = Record<string, string | number | readonly string[]> | st
 
 type Collections = [Collection, ...Collection[]];
 
-/** Caches the served collections by request headers, since each version may serve others. */
+/** Served collections by the headers of the request, because each version may serve other collections. */
 const SERVED = new Fact(() => new Map<string, Collections>());
 
 /**
- * Collections that answer with a list. Fails the check without any list, and blocks it if all collections refuse the
- * key. Leaves out a broken collection, which only `platform.list.envelope` reports.
+ * Returns the collections that answer with a list. Fails the check if no collection does; blocks the check if all
+ * refuse the key.
  */
 export async function servedCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
   const known = t.session.get(SERVED);
@@ -58,7 +58,7 @@ export async function findCollections(t: Platform, http: HttpClient = t.http): P
           getList(t, collection, { limit: 1 }, http),
           getList(t, collection, { limit: 1, offset: 1_000_000 }, http),
         ]);
-        // Checks the last page, too, since it differs in `has_more`.
+        // Checks a page past the end too, because its `has_more` is false.
         const isBroken = last.status === 200 && envelopeProblems(last.json).length > 0;
         return { collection, response: response.status === 200 && isBroken ? last : response };
       } catch (error) {
@@ -98,7 +98,7 @@ export function getList(
   return send(t, { path: `/${collection}`, query }, http);
 }
 
-/** Fails the check unless the answer is a 200 with a list envelope; blocks it if the key may not read the list. */
+/** Expects 200 with a list envelope; blocks the check if the key may not read the list. */
 export async function getPage(t: Platform, collection: string, query: ListQuery): Promise<Page> {
   const response = await getList(t, collection, query);
   if (response.status === 401 || response.status === 403)
@@ -112,7 +112,7 @@ export async function getPage(t: Platform, collection: string, query: ListQuery)
   return lenient ?? (response.json as Page);
 }
 
-/** Section 2.6: a member of the envelope is missing or has a wrong type. */
+/** Known deviation from section 2.6: a list envelope lacks a member, or a member has a wrong type. */
 export const ENVELOPE_ODD: Deviation = {
   name: 'envelope-odd',
   allowance: 'a page is read from its items, and whatever else of the envelope can be read',
@@ -141,7 +141,7 @@ const isItem = (value: unknown): value is Item =>
 
 export function envelopeProblems(value: unknown): string[] {
   if (value === undefined) return ['the body is not JSON'];
-  // An echoed offset of hundreds of digits is a valid integer, but JSON.parse returns Infinity.
+  // Replaces a valid offset of hundreds of digits, which JSON.parse reads as Infinity.
   const readable =
     typeof value === 'object' && value !== null && 'offset' in value && value.offset === Number.POSITIVE_INFINITY
       ? { ...value, offset: 0 }
@@ -151,7 +151,7 @@ export function envelopeProblems(value: unknown): string[] {
 
 const SEARCHED_PAGES = 20;
 
-/** Searches page by page (section 8, rule 3). `whole`: the search has reached the end of the list. */
+/** Searches a list page by page; `whole` tells whether the search found the item or reached the end. */
 export async function search(t: Platform, collection: string, id: string): Promise<{ item?: Item; whole: boolean }> {
   const limit = LIST_LIMITS.limitMaximum;
   for (let page = 0; page < SEARCHED_PAGES; page += 1) {

@@ -31,11 +31,11 @@ export interface PingOptions {
   http?: HttpClient;
   /** Milliseconds that the platform may wait for the device. Default: 10 seconds, the longest ping. */
   takesMs?: number;
-  /** Milliseconds by which the answer may be late. Default: the run's patience. */
+  /** Milliseconds by which the answer may be late. Default: the timeout of the run. */
   lateMs?: number;
 }
 
-/** `body`: text is sent unchanged, an object as JSON. Throws NoAnswer if no answer comes in time. */
+/** Pings a device; sends a `body` of text unchanged, and an object as JSON. */
 export function ping(t: Platform, device: string, body: unknown, options: PingOptions = {}): Promise<HttpResponse> {
   const { http, takesMs = LONGEST_PING_MS, lateMs = t.patienceMs } = options;
   return send(
@@ -61,7 +61,7 @@ export async function pingWithin(
   try {
     return await ping(t, device, body, options);
   } catch (error) {
-    // A connection that the platform closes early is a different fault, which fails the check.
+    // Only a timeout counts as no answer; a connection that the platform closes early fails the check.
     if (error instanceof NoAnswerInTime) return 'no answer';
     throw error;
   }
@@ -88,16 +88,13 @@ async function isDeleted(t: Platform, device: string): Promise<boolean> {
   return whole && item === undefined;
 }
 
-/** Blocks the check if the key lacks the scope `devices:read`, since later refusals prove nothing. */
+/** Blocks the check if the key may not ping, because later refusals would prove nothing. */
 export function blockIfForbidden(t: Platform, response: HttpResponse): void {
   if (response.status !== 401 && response.status !== 403) return;
   t.blocked(`the API key may not ping: ${describeResponse(response)}`);
 }
 
-/**
- * Proves that the platform serves pings, so that later refusals mean something; returns the device. Fails the check if
- * an online device cannot be pinged; blocks it if the device may be the cause.
- */
+/** Proves that the platform serves pings, so that later refusals mean something; returns the pinged device. */
 export async function requirePing(t: Platform): Promise<string> {
   const pinged = await pingAnyDevice(t);
   if (pinged === undefined) t.undecided('the platform lists no device, and none was named');

@@ -32,11 +32,11 @@ export const speaksAtLeast = (t: Platform, codename: SupportedCodename): boolean
 export interface PlatformRequest extends Omit<HttpRequest, 'timeoutMs'> {
   /** Milliseconds that the platform may take in addition to the usual time. */
   takesMs?: number;
-  /** Milliseconds by which the answer may be late. Default: the run's patience. */
+  /** Milliseconds by which the answer may be late. Default: the timeout of the run. */
   lateMs?: number;
 }
 
-/** Milliseconds before the next attempt after a 429: as its headers demand, else growing. */
+/** Milliseconds before the next attempt after a 429: from its headers, or longer after each attempt. */
 export function pauseMs(headers: RetryHeaders, attempt: number): number {
   const pause = retryAfterMs(headers) ?? backoffMs({ firstMs: 100, longestMs: 3200 }, attempt);
   return Math.min(Math.max(pause, SHORTEST_PAUSE_MS), 10_000);
@@ -47,7 +47,7 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
   const { method = 'GET', path } = request;
   const whole = { ...request, headers: { accept: 'application/json', ...request.headers } };
   const response = await retryThrottled(() => sendOnce(t, whole, http), {
-    // All checks pause together; some platforms allow only one ping per device at a time.
+    // Pauses all checks together, and pings of each device apart, because some platforms allow one at a time.
     gate: t.session.gate(path.endsWith('/ping') ? path : ''),
     signal: t.signal,
     isThrottled: ({ status }) => status === 429,
@@ -58,7 +58,7 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
   return response;
 }
 
-/** Waits less for a kind of request that the platform has left unanswered before. */
+/** Sends a request once, with a shorter timeout if the platform left similar requests unanswered. */
 export async function sendOnce(
   t: Platform,
   request: PlatformRequest,
@@ -80,20 +80,20 @@ export async function sendOnce(
   }
 }
 
-/** Example: `POST /devices/dvc_1/ping` becomes `POST /devices/{id}/ping`. */
+/** Replaces the id in a path: `POST /devices/dvc_1/ping` becomes `POST /devices/{id}/ping`. */
 export const kindOfRequest = (method: string, path: string): string =>
   `${method} ${path.replace(/^(\/[^/?]+)\/[^/?]+/, '$1/{id}')}`;
 
 const SUCCESSFUL_WRITES = new Fact(() => new Set<string>());
 
-/** After a success, a later 403 does not mean that the key lacks a scope. */
+/** True if a similar write has succeeded, so that a later 403 does not mean a missing scope. */
 export const hasSucceeded = ({ session }: Platform, method: string, path: string): boolean =>
   session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 
 export const describeResponse = (response: Pick<HttpResponse, 'status' | 'text'>): string =>
   `${response.status}${response.text === '' ? ' with no body' : ` ${shortText(response.text, 300)}`}`;
 
-/** One line for a finding, such as `POST /deployments {"parent_id":null}`; text is shown as sent. */
+/** Describes a request on one line, such as `POST /deployments {"parent_id":null}`. */
 export function describeRequest(method: string, path: string, body?: unknown): string {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return [method, path, ...(text === undefined ? [] : [shortText(text, 300)])].join(' ');
@@ -105,5 +105,5 @@ export const serverError = ({ status }: Pick<HttpResponse, 'status'>): boolean =
 export const isJson = (response: { readonly headers: Readonly<Record<string, string>> }): boolean =>
   /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(response.headers['content-type'] ?? '');
 
-/** Statuses for a path, or a method of a path, that the platform does not have. */
+/** Statuses of a path, or of a method, that the platform does not have. */
 export const NOT_SERVED: readonly number[] = [404, 405, 501];

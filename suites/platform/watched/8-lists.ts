@@ -10,7 +10,7 @@ import { describeResponse } from '../support/requests.ts';
 import { judgeByModel } from './judged.ts';
 import { listAnswerIn } from './support.ts';
 
-/** Successes other than 200, without 203 (changed by a proxy) and 206 (requested in part). */
+/** Successful statuses other than 200, without 203 (set by a proxy) and 206 (part of an answer). */
 const OTHER_SUCCESSES: ReadonlySet<number> = new Set([201, 202, 204, 205]);
 
 const statusRule = (): Rule => (seen, judge: Judge) => {
@@ -28,7 +28,7 @@ const statusRule = (): Rule => (seen, judge: Judge) => {
 
 type Name = 'limit' | 'offset';
 
-/** Returns a single plain number of at most nine digits; other requirements judge other values. */
+/** Reads a parameter that is given once, as a number of at most nine digits. */
 function numberIn(query: URLSearchParams, name: Name): number | undefined {
   const [value, ...others] = query.getAll(name);
   return others.length === 0 && value !== undefined && /^(?:0|-?[1-9]\d{0,8})$/.test(value) ? Number(value) : undefined;
@@ -39,7 +39,7 @@ const isOutOfRange = {
   offset: (value: number): boolean => value < LIST_LIMITS.offsetMinimum,
 } as const;
 
-/** Number of consecutive sightings that make a finding; a single sighting may come from a changed list or a proxy. */
+/** Number of wrong pages in a row that make a finding; a changed list or a proxy explains a single page. */
 const FINDINGS_IN_A_ROW = 2;
 
 const offsetRule = (): Rule => {
@@ -64,7 +64,7 @@ const offsetRule = (): Rule => {
 /** Parameters of section 8; any other parameter may change the size of a page. */
 const KNOWN = new Set(['limit', 'offset', 'expand']);
 
-/** Judges only requests with known parameters, since other parameters may explain the page. */
+/** Skips requests with unknown parameters, which may change the size of a page. */
 const defaultsRule = (): Rule => (seen, judge: Judge) => {
   const { query } = listAnswerIn(seen) ?? {};
   if (query !== undefined && [...query.keys()].every((name) => KNOWN.has(name))) judgeByModel(judge, seen, defaults.id);
@@ -76,7 +76,7 @@ interface Clamp {
   becomes: string;
 }
 
-/** Statuses that blame the request; other statuses may blame the key, the list or the platform. */
+/** Statuses that blame the request, and not the key, the list or the platform. */
 const CALLED_WRONG: ReadonlySet<number> = new Set([400, 422]);
 
 interface ListState {
@@ -90,7 +90,7 @@ function isInRange(query: URLSearchParams, name: Name): boolean {
   return value === undefined ? !query.has(name) : !isOutOfRange[name](value);
 }
 
-/** Counts a refusal right after a success in range, so that only the number explains the refusal. */
+/** Counts a refusal that directly follows a success in range, so that only the number explains the refusal. */
 function refuse(state: ListState, status: number): void {
   if (!CALLED_WRONG.has(status)) state.refused = 0;
   else if (state.served && !state.taken) state.refused += 1;
@@ -141,7 +141,7 @@ export const rules = [
     isMeant: (value) => value > LIST_LIMITS.limitMaximum,
   }),
   clamp(limitBelow, { name: 'limit', isMeant: isBelow, becomes: 'a limit from 0 to 100' }),
-  // A limit of 0 may mean no limit.
+  // Accepts limit 0 too, which may mean no limit.
   clamp(nearest, { name: 'limit', isMeant: (value) => value < 0, becomes: 'limit 1, or 0' }),
   clamp(negativeOffset, { name: 'offset', isMeant: isOutOfRange.offset, becomes: 'offset 0' }),
 ];

@@ -15,7 +15,7 @@ import { describeResponse, ok, refused } from '../support/requests.ts';
 import { judgeByModel } from './judged.ts';
 import { answerShown, versions } from './support.ts';
 
-/** Excludes a missing header and a header with several versions, for which section 9 states no answer. */
+/** True for a header with one version; section 9 states no answer to no version or to several versions. */
 const isOne = (version: string | undefined): version is string =>
   version !== undefined && version !== '' && !version.includes(',');
 
@@ -37,13 +37,13 @@ const refusalRule = (isMeant: (version: string) => boolean, why: string) => (): 
 
 const isEnded = (version: string): boolean => END_OF_LIFE_VERSIONS.some((each) => each === version);
 const isMalformed = (version: string): boolean => !VERSION_FORMAT.test(version);
-/** Excludes later dates, since a platform may be newer than Muster. */
+/** True for a version that was never released; excludes later dates, because a platform may be newer than Muster. */
 const isUnknown = (version: string): boolean =>
   VERSION_FORMAT.test(version) &&
   version.slice(0, 10) <= NEWEST_VERSION.slice(0, 10) &&
   !PLATFORM_VERSIONS.some((each) => each === version.toLowerCase());
 
-/** Judges a status added in version `since`, which answers to older versions must not show. */
+/** Judges answers to versions older than `since`, which must not show the status that `since` added. */
 const statusRule = (id: string, since: 'rainier' | 'everglades') => (): Rule => {
   const versionIn = versions();
   return (seen, judge: Judge) => {

@@ -8,7 +8,7 @@ import { rules as versions } from './9-versions.ts';
 import { judgeByModel } from './judged.ts';
 import { answerIn } from './support.ts';
 
-/** Judges successes only, because section 2.5 documents no refusal. */
+/** Judges only successful pings, because section 2.5 documents no refusal. */
 const ping = watchedRule(success, [success.id], () => (seen, judge) => {
   const { request, answer } = answerIn(seen) ?? {};
   if (request === undefined || answer === undefined || !isPing(request) || pingCode(answer) !== 'success') return;

@@ -58,7 +58,7 @@ function judgedIn(seen: Happening, version: string): Judged | undefined {
   return { ids, text: exchange.text };
 }
 
-/** Cache of ids by comparison; bounded, since members may have any name. */
+/** Cache of requirement ids by comparison; bounded, because members may have any name. */
 const IDS = new Map<string, readonly string[]>();
 const MOST_COMPARISONS = 10_000;
 
@@ -94,7 +94,7 @@ function operationAt(method: string, address: string): Operation | undefined {
   return ROUTES.find(({ operation, route }) => operation.method === method && route.test(below))?.operation;
 }
 
-/** Routes of agents show resources, too. */
+/** Finds the resource type by the member `object`, because routes of agents show resources too. */
 function readOf(json: unknown): Operation | undefined {
   const kind = isObject(json) ? RESOURCE_KINDS.find((each) => each === json['object']) : undefined;
   return kind === undefined ? undefined : getOf(kind);

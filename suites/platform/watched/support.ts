@@ -12,7 +12,7 @@ interface Answered {
   answer: AnswerSeen;
 }
 
-/** Requires a key, since agents and console users may have other endpoints. */
+/** Returns an answer to a request with a key; agents and users of a console may have other endpoints. */
 export function answerIn(seen: Happening): Answered | undefined {
   if (seen.kind !== 'answer' || seen.request?.headers[KEY] === undefined) return undefined;
   return { request: seen.request, answer: seen.answer };
@@ -24,20 +24,15 @@ const versionHeaders = ({ headers }: RequestSeen): string[] =>
 const SPECIFIED = DIALECT_NAMES.spec.versionHeader.toLowerCase();
 const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i')]));
 
-/**
- * True if the answer shows that the platform knows the header: the answer has it, varies by it, or refuses by its name.
- */
+/** True if the answer contains the header, varies by the header, or names the header in a refusal. */
 function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
-  // Other values may be the version of a server's build.
+  // Requires a version as the value, because a server may send its build number in this header.
   if (VERSION_FORMAT.test(headers[name] ?? '')) return true;
   const refusal = refused({ status }) && !STATUSES_OF_OTHER_CAUSES.has(status) ? text : '';
   return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
 }
 
-/**
- * Reads the version from the header that an answer has shown the platform to know, else from the header that the
- * specification names. Undefined for a client without a key.
- */
+/** Reads the version from a header that the platform has shown to know, else from the header of the specification. */
 export function versions(): (seen: Happening) => string | undefined {
   const shown = new Set<string>();
   const used = new Set<string>();
@@ -63,7 +58,7 @@ export function answerShown(seen: Happening): Answered | undefined {
 
 interface ListAsked {
   query: URLSearchParams;
-  /** Hash that identifies a list of one client in one version; short, since rules remember many. */
+  /** Hash of a list in one version for one client; short, because rules remember many lists. */
   key: string;
 }
 
@@ -78,7 +73,7 @@ function listAsked(request: RequestSeen): ListAsked {
   return asked;
 }
 
-/** Leaves out unsupported versions, which may have other lists. */
+/** Returns an answer to a list request; excludes unsupported versions, which may have other lists. */
 export function listAnswerIn(seen: Happening): (Answered & ListAsked) | undefined {
   const found = answerIn(seen);
   if (found === undefined || found.request.method !== 'GET' || !isCollection(found.request.path)) return undefined;
