@@ -1,4 +1,4 @@
-/** The suite's own answers must keep to the contract, because a client may fail at any other answer. */
+/** Tests that the suite's own answers keep to the contract, because a client may fail at any other answer. */
 import Type from 'typebox';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { deployedPayload, deployment, eventEnvelope } from '../../harness/contract/device-api.ts';

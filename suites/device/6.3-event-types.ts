@@ -52,7 +52,7 @@ async function deployAndCompare(
   files: readonly ConfigFile[],
 ): Promise<(FileDifferences & { id: string }) | undefined> {
   const root = configRoot(t);
-  // File differences at each deployment event, because control may name its deployment only after the event.
+  // Compares files at each deployment event, because control may name its deployment only after the event.
   const differencesAt = new Map<unknown, FileDifferences>();
   let made: { id: string; activity_status: string } | undefined;
   const pending = t.control.deploy({ config_instances: [...files] }).then((deployment) => {

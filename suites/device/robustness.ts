@@ -58,7 +58,7 @@ async function send(
   return (await retryWhileThrottled(t, once, { mayClear: () => open.mayBeInTheWay(noticedMs(t)) })).result;
 }
 
-/** Uses a timeout of its own, because an odd request without an answer must not shorten other timeouts. */
+/** Sends raw bytes with a timeout of its own, because an unanswered odd request must not shorten other timeouts. */
 async function rawExchange(
   t: Device,
   parts: readonly (string | Buffer)[],

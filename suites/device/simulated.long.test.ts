@@ -1,4 +1,4 @@
-/** The reference device passes while others publish events. */
+/** Tests that the reference device passes the suite while other clients publish events. */
 import { expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';

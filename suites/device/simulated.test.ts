@@ -1,4 +1,4 @@
-/** The reference device passes the suite; `npm run matrix` covers its variants and defects. */
+/** Tests that the reference device passes the suite; `npm run matrix` covers its variants and defects. */
 import { describe, expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';

@@ -73,7 +73,7 @@ export async function startRun<Run extends AsyncDisposable>(
   }
 }
 
-/** Expects the token of the discovery file; the case of `Bearer` is free (RFC 9110, section 11.1). */
+/** Expects the token of the discovery file; `Bearer` may be in any case (RFC 9110, section 11.1). */
 export function expectBearer(run: ClientRun, { authorization }: ClientRequest['headers'], token: string): void {
   run.must(/^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] === token, {
     expected: 'Authorization: Bearer with the token of the discovery file',

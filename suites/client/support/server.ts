@@ -69,7 +69,7 @@ export class ClientRequest {
     });
   }
 
-  /** Section 4.1: `after` takes precedence over `Last-Event-ID`. */
+  /** Cursor of the request; `after` takes precedence over `Last-Event-ID` (section 4.1). */
   get cursor(): string | undefined {
     const text = this.query.get('after') ?? this.headers['last-event-id'];
     return text === '' ? undefined : text;

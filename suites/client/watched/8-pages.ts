@@ -94,7 +94,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   if (next?.isOfBefore === false) state.mixed = true;
   if (before === undefined || !before.more || page.at - before.at > SOON_MS || state.mixed) return undefined;
   const isSame = page.request.connection === before.request.connection;
-  // Detects two readers who take turns by a page that goes back.
+  // A page that goes back on another connection shows that several readers take turns.
   if (offset <= before.offset) {
     state.several ||= !isSame;
     return undefined;

@@ -15,7 +15,7 @@ interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
 
 const KILLS = 'kills survived';
 
-/** Returns arguments of `check` for a check that fails if the exploration found its requirement violated. */
+/** Returns arguments of `check` for a check that fails if the exploration found the requirement violated. */
 export const byOracle = (
   { id }: Requirement,
   {

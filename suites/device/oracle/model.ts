@@ -89,7 +89,7 @@ export class Ledger {
     );
   }
 
-  /** Returns how the device must treat a cursor; `open` allows a replay and status 410. */
+  /** Returns how the device must treat a cursor; `open` allows a replay and a refusal. */
   fate(cursor: bigint): 'served' | 'expired' | 'open' {
     if (cursor >= this.earliest) return 'served';
     const { first, last } = this.#unread;

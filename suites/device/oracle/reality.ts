@@ -341,7 +341,7 @@ export class Reality {
     this.t.saw('events judged', came.length);
   }
 
-  /** Fails if a timestamp lies outside the window, unless this machine's clock was set meanwhile. */
+  /** Fails if a timestamp lies outside its time window, unless somebody has set this machine's clock meanwhile. */
   async expectMoment(
     what: OtherDifference,
     member: string,
@@ -353,7 +353,7 @@ export class Reality {
     this.departs(what, { expected, actual: String(written) });
   }
 
-  /** True if a timestamp lies in the window, or if agent and machine have different clocks. */
+  /** True if a timestamp lies in its time window, or if agent and machine have different clocks. */
   isWithin(member: string, written: unknown, since: number, until: number): boolean {
     const when = Date.parse(String(written));
     if (Number.isNaN(when) || !this.sharesClock || until < since) return true;

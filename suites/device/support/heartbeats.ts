@@ -222,7 +222,7 @@ class HeartbeatWatch {
 const isEvent = ({ id, event, data }: SseFrame): boolean =>
   DECIMAL.test(id ?? '') && parseObject(data ?? '') !== undefined && !/heart-?beat|keep-?alive/i.test(event ?? '');
 
-/** Expects that only events move a client's cursor; right after the opening, a block without data may do so too. */
+/** Expects that only events move a client's cursor; a first block without data may move the cursor too. */
 export function expectCursorKept(t: Device, { stream }: Subscription): void {
   const opening = stream.openedAt + BY_THE_CLOCK * t.heartbeatSeconds * 1000;
   let last: string | undefined;

@@ -46,7 +46,7 @@ async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
   }
 }
 
-/** Explores until the requirement is decided, throws its worst finding, and notes the others. */
+/** Explores until the requirement is decided; throws the worst finding, and notes the other findings. */
 async function decided(t: Platform, { id, level }: Requirement, own: Own): Promise<void> {
   const { isMeant = () => true, makes, isFree, part = '' } = own;
   const kept = t.session.get(EXPLORED);

@@ -47,7 +47,7 @@ export class Explorer {
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
   readonly over = new Set<string>();
   tidy = async (): Promise<void> => {};
-  /** Last refusal of each operation that refused a plain and valid body. */
+  /** First refusal of each operation that refused a plain and valid body. */
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
   #suspects = new Map<string, Difference>();
   #clients = new Map<string, HttpClient>();
@@ -147,7 +147,7 @@ export class Explorer {
       if (typeof token === 'string') recorder.redactor.add(token);
       return { ...ask, isKept, isCut, status, headers, json, text, asked: recorded };
     } catch (error) {
-      // Retries on a new connection if the platform closed the old one, but no timed-out write, which may still take
+      // Retries on a new connection if the platform closed the old one, except for a timed-out write, which may take
       // effect.
       if (keepsAlive && error instanceof NoAnswer && (method === 'GET' || !(error instanceof NoAnswerInTime))) {
         this.#wasClosed = true;

@@ -38,7 +38,7 @@ export const timestampsOf = (record: unknown): string[] =>
 export const inOrder = (timestamps: readonly string[]): boolean =>
   timestamps.map((text) => Date.parse(text)).every((time, index, times) => time >= (times[index - 1] ?? 0));
 
-/** Timings that have happened and that have not, by activity, on a device that was never online. */
+/** Events (queued, deployed, archived) that must and must not have happened, by activity, on a device never online. */
 const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: readonly Timing[] }>> = {
   staged: { past: [], future: TIMINGS },
   queued: { past: ['queued'], future: ['deployed', 'archived'] },
@@ -50,7 +50,7 @@ const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
   deployed: ['deployed', 'removing'],
   archived: ['archived'],
 };
-/** Timings that never change; `deployed` may change, because a device may get the same deployment again. */
+/** Timestamps that never change; `deployed` may change, because a device may get the same deployment again. */
 const ONCE: ReadonlySet<Timing> = new Set(['queued', 'archived']);
 
 /** Reports a difference; `isStrict` tells that no wrong clock or old deployment explains the difference. */
@@ -60,7 +60,7 @@ export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void
   const activity = String(item['activity_status']);
   const times = new Map(TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const));
   const has = (timing: Timing): boolean => typeof times.get(timing) === 'string';
-  // A missing timing is a strict difference only on a platform that shows any timing.
+  // A missing timestamp is a strict difference only on a platform that shows any timestamp at all.
   const hasAny = [...times.values()].some((at) => at !== undefined);
   const { past, future } = record.isOurs
     ? (HISTORIES[activity] ?? { past: [], future: [] })

@@ -78,7 +78,7 @@ function drawExpansions({ draw }: Explorer, kind: ResourceKind, version: Support
   }
 }
 
-/** Nested expansions, such as `release.config_schemas`. */
+/** Returns names of nested expansions, such as `release.config_schemas`. */
 function expansionsBelow(kind: ResourceKind, version: SupportedVersion, depth: number): string[] {
   return Object.entries(RESOURCES[kind].expansions)
     .filter(([, expansion]) => inVersion(expansion, version))

@@ -122,7 +122,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   }
 }
 
-/** True if the platform must serve the list: it serves the items, and neither key nor version explains the refusal. */
+/** True if the platform must serve the list: its items are served, and neither key nor version explains the refusal. */
 const isDue = (model: Model, { operation: { kind, list, sub }, status, version }: Exchange): boolean =>
   list === true &&
   sub !== true &&

@@ -16,7 +16,7 @@ import { judgeMoments } from './moments.ts';
 
 interface Place {
   kind: ResourceKind;
-  /** JSON Pointer without array indexes. */
+  /** Position in the answer: a JSON Pointer without array indexes. */
   path: string;
   /**
    * Name of a place in answers, such as `list` or `device.current_release in a list`; similar answers share the name.

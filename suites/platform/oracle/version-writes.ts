@@ -1,4 +1,4 @@
-/** Writes of section 9, each sent once in every version that has it. */
+/** Sends each write of section 9 once in every version that defines the write. */
 import { codenamesFrom, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import { ends, parents } from './deployments.ts';

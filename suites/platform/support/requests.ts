@@ -47,7 +47,7 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
   const { method = 'GET', path } = request;
   const whole = { ...request, headers: { accept: 'application/json', ...request.headers } };
   const response = await retryThrottled(() => sendOnce(t, whole, http), {
-    // Pauses all checks together, and pings of each device apart, because some platforms allow one at a time.
+    // Pauses all checks together, but each device's pings apart: some platforms allow one ping per device at a time.
     gate: t.session.gate(path.endsWith('/ping') ? path : ''),
     signal: t.signal,
     isThrottled: ({ status }) => status === 429,

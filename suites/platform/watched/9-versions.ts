@@ -15,7 +15,7 @@ import { describeResponse, ok, refused } from '../support/requests.ts';
 import { judgeByModel } from './judged.ts';
 import { answerShown, versions } from './support.ts';
 
-/** True for a header with one version; section 9 states no answer to no version or to several versions. */
+/** True for a header with one version; section 9 states no answer for a missing header or for several versions. */
 const isOne = (version: string | undefined): version is string =>
   version !== undefined && version !== '' && !version.includes(',');
 
