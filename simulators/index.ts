@@ -1,6 +1,6 @@
 /**
- * Library entry `muster-conformance/simulators`: faithful servers to develop and test clients against. An error has a
- * stable `code`: `MUSTER_START`, `MUSTER_DIRECTORY_IN_USE` or `MUSTER_DATABASE`.
+ * Library entry `muster-conformance/simulators`: simulated devices and platforms for the development of clients. An
+ * error has a stable `code`: `MUSTER_START`, `MUSTER_DIRECTORY_IN_USE` or `MUSTER_DATABASE`.
  */
 import '../harness/common/node22.ts';
 import { deviceOptions, type Planted, platformOptions } from './defects/planted.ts';
@@ -13,17 +13,16 @@ export { type RunningFleet, type StartFleetOptions, startFleet } from './fleet/i
 export type { PlatformOptions, SimulatedPlatform } from './platform/index.ts';
 
 /**
- * Resolves when the device serves. Without `dir` the device uses a temporary folder, which its disposal removes;
- * without a transport it serves on a unix socket in its folder (`socketPath`). Rejects with DirectoryInUseError or
- * StartError for an unusable directory, StartError for an unusable address, and RangeError for an invalid option, e.g.
- * an unknown defect.
+ * Starts a simulated device; resolves once the device accepts requests. Without `dir`, the device has a temporary
+ * folder, which disposal removes, and by default a unix socket (`socketPath`). Rejects with DirectoryInUseError,
+ * StartError for an unusable directory or address, or RangeError for an invalid option, e.g. an unknown defect.
  */
 export const simulateDevice = async (options: Partial<DeviceOptions> & Planted = {}): Promise<SimulatedDevice> =>
   startDevice(await deviceOptions(options));
 
 /**
- * Resolves when the platform serves. Rejects with DatabaseError for an unusable database, with the system's error for a
- * taken port, and with RangeError for an unknown defect.
+ * Starts a simulated platform; resolves once the platform accepts requests. Rejects with DatabaseError for an unusable
+ * database, with the system's error for a taken port, and with RangeError for an unknown defect.
  */
 export const simulatePlatform = async (options: PlatformOptions & Planted = {}): Promise<SimulatedPlatform> =>
   startPlatform(await platformOptions(options));

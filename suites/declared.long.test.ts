@@ -1,4 +1,4 @@
-/** Tests targets that differ from their own declarations. */
+/** Tests reports on targets that behave differently than their control API declares. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { NEWEST_VERSION } from '../harness/contract/versions.ts';
@@ -48,8 +48,7 @@ it('reports a log that keeps more events than it declares', async () => {
 
 it('reports heartbeats that come far more often than declared', async () => {
   const often = ({ stream }: DeviceBehaviour) => ({ stream: { ...stream, heartbeatMs: () => 20 } });
-  // Declares 4 s, because a busy machine may pause for a quarter of a shorter interval, which passes for a heartbeat
-  // interval.
+  // Declares 4 s, because pauses of a busy machine look like a shorter heartbeat interval.
   const report = await checked(['*.events.heartbeat'], often, 4000);
   expect(report.summary.fail).toBe(0);
   expect(named(report, 'heartbeat')).toMatchObject({ declared: 'every 4 s', holds: false });

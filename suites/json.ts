@@ -1,4 +1,4 @@
-/** JSON objects in the bodies of requests, answers and events. */
+/** Recognises and parses JSON objects in requests, responses and events. */
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

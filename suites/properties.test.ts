@@ -1,7 +1,4 @@
-/**
- * Tests that every property describes its counterexample, because generated indices such as [0,0] tell a reader
- * nothing.
- */
+/** Tests that every property-based check describes its counterexample in words, instead of indices such as [0,0]. */
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 

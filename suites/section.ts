@@ -1,10 +1,11 @@
-/** Declaration of the requirements and checks of a file. */
+/** Helpers with which each file of a suite declares requirements and checks. */
 import { type checks, requirement, rules } from '../harness/runner/define.ts';
 import type { Check, Requirement } from '../harness/runner/types.ts';
 
 /**
- * Makes `section`, with which each file of a suite begins: `section({ section: '4.1', since: '2026-11-21' })` gives
- * members that all requirements of the file share and may override. `checks`: the file's checks, in order.
+ * Makes the function `section`, which each file of a suite calls first, e.g. `section({ section: '4.1', since:
+ * '2026-11-21' })`. All requirements of the file share these members, and may override them. `checks`: the file's
+ * checks, in order.
  */
 export const sections =
   <Context, Given extends readonly unknown[]>(
@@ -22,7 +23,7 @@ export const sections =
         checks.push(declared);
         return declared;
       },
-      /** Declares a rule, which judges the traffic of all checks. */
+      /** Declares a rule, which examines the requests and responses of all checks. */
       rule: (...given: Parameters<typeof declareRule>): void => void checks.push(declareRule(...given)),
     };
   };
@@ -31,7 +32,7 @@ type Options = Parameters<ReturnType<typeof checks>>[1];
 
 /**
  * Marks a check that needs `write`: `--read-only` omits the check, and by default no other check runs beside it. Checks
- * that ping set `writes` themselves: a ping writes nothing, but reaches a robot.
+ * that ping set `writes` themselves, because a ping changes no data but reaches a robot.
  */
 export const writing = (options: Options): Options =>
   options.needs?.includes('write') === true ? { sharing: 'exclusive', ...options, writes: true } : options;

@@ -1,4 +1,4 @@
-/** Rules on the traffic of servers and clients that Muster only watches, and helpers that read requests. */
+/** Rules for HTTP traffic that Muster watches without taking part, and helpers that read watched requests. */
 import type { RequestSeen } from '../harness/client/happening.ts';
 import { TrafficRedactor } from '../harness/common/redact.ts';
 import { DIALECT_NAMES, DIALECTS } from '../harness/contract/versions.ts';
@@ -8,7 +8,7 @@ import type { Check, Requirement } from '../harness/runner/types.ts';
 
 const declare = rules<unknown>();
 
-/** Names the check `<requirement>.watched`. */
+/** Declares a rule for watched traffic, as the check `<requirement>.watched`. */
 export const watchedRule = (
   requirement: Requirement,
   premises: readonly string[],
@@ -29,7 +29,7 @@ export class PerClient<T> {
 
   of(client: string): T {
     const known = this.#known.get(client) ?? this.#make();
-    // Moves the client to the end of the map, whose first entry is dropped.
+    // Moves the client to the end of the map, because the map drops its first entry when full.
     this.#known.delete(client);
     this.#known.set(client, known);
     const [oldest] = this.#known.size > MOST_CLIENTS ? this.#known.keys() : [];
@@ -52,14 +52,14 @@ export const isForCurrent = (request: RequestSeen): boolean =>
 export const isPing = (request: RequestSeen): boolean =>
   request.method === 'POST' && /\/devices\/[^/]+\/ping$/.test(request.path);
 
-/** Key of a list that a client pages through, without `limit` and `offset`. */
+/** Identifies a list that a client reads page by page: client and URL without `limit` and `offset`. */
 export function listOf(request: RequestSeen): string {
   const query = queryOf(request);
   for (const name of ['limit', 'offset']) query.delete(name);
   return `${request.client} ${request.path}?${query}`;
 }
 
-/** Section 4.1: `after` takes precedence over `Last-Event-ID`. */
+/** Cursor of a request for events; `after` takes precedence over `Last-Event-ID` (section 4.1 of the specification). */
 export const cursorOf = (request: RequestSeen): string | undefined =>
   queryOf(request).get('after') ?? request.headers['last-event-id'];
 

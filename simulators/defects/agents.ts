@@ -1,4 +1,4 @@
-/** Agents that differ from the reference: legal variants, and defects that only a run of both sides shows. */
+/** Variants and defects of agents; only a run with platform and device shows the defects. */
 import type { AgentHabits } from '../device/uplink/index.ts';
 import { changed, declaring, effectsOf } from './define.ts';
 

@@ -1,4 +1,4 @@
-/** Finds defects and variants in their folders, so that no list names their files. */
+/** Loads defects and variants from all files of a folder, so that no list names the files. */
 import { readdir } from 'node:fs/promises';
 import type { Defect, Variant } from './define.ts';
 
@@ -14,7 +14,7 @@ interface Section<B> {
   variants?: readonly Variant<B>[];
 }
 
-/** Loads the section files of a folder in alphabetical order. Throws Error for a name declared twice. */
+/** Loads all defects and variants of a folder. Throws Error if two have the same name. */
 export async function loadSections<B>(folder: 'device' | 'platform' | 'system' | 'client'): Promise<Catalogue<B>> {
   const directory = new URL(`./${folder}/`, import.meta.url);
   const files = (await readdir(directory)).filter(isSection).toSorted();
@@ -36,7 +36,7 @@ export async function loadSections<B>(folder: 'device' | 'platform' | 'system' |
 
 const isSection = (name: string): boolean => /\.[jt]s$/.test(name) && !/(^index|\.d|\.test)\.[jt]s$/.test(name);
 
-/** Throws Error with both files for a name declared twice. */
+/** Throws Error that names both files if two defects or variants have the same name. */
 export function refuseDuplicates(all: readonly { name: string; file: string }[]): void {
   const files = new Map<string, string>();
   for (const { name, file } of all) {
@@ -46,7 +46,7 @@ export function refuseDuplicates(all: readonly { name: string; file: string }[])
   }
 }
 
-/** Throws RangeError with the known names. `what`: e.g. "defect of the device". */
+/** Finds a defect or variant by name. Throws RangeError with the known names. `what`: e.g. "defect of the device". */
 export function named<T extends { name: string }>(what: string, all: readonly T[], name: string): T {
   const found = all.find((each) => each.name === name);
   if (found) return found;

@@ -1,5 +1,6 @@
 /**
- * Misleading control APIs: a willing control grants every call and does nothing, unwilling controls hinder the suite.
+ * Misleading control APIs: a willing control accepts every call without effect, an unwilling control refuses, delays or
+ * ignores calls.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -12,8 +13,8 @@ import { type Random, random } from '../common/random.ts';
 import { listenAt, type Place, type StandIn } from './null.ts';
 
 /**
- * Claims every capability (`fixtures/control.md`); its event log and config files stay empty. Rejects with the system's
- * error for an unusable address.
+ * Control API that claims every capability (`fixtures/control.md`), but leaves its event log and config files empty.
+ * Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address.
  */
 export function willingControl(where: Place, directory: string): Promise<StandIn> {
   const info: ControlInfo = {
@@ -86,7 +87,7 @@ function deploymentOf(id: string, wanted: ControlDeployment): Deployment {
   };
 }
 
-/** Calls that an unwilling control may refuse; it always answers `GET /`. */
+/** Calls that an unwilling control may refuse; every control answers `GET /`. */
 const CALLS = ['deploy', 'remove', 'publish', 'compact', 'stop', 'start'] as const;
 type Call = (typeof CALLS)[number];
 
@@ -95,9 +96,9 @@ type Deed = 'forward' | 'late' | 'refuse' | 'fail' | 'garbage' | 'hang' | 'lie' 
 export interface UnwillingControl {
   name: string;
   summary: string;
-  /** Pattern of the reason that a blocked check must give; undefined for a control that is only slow. */
+  /** Pattern that the reason of a blocked check must match; undefined for a control that is only slow. */
   reason?: RegExp;
-  /** `made`: number of earlier calls; `random` is seeded. */
+  /** Decides what happens to a call. `made`: number of earlier calls; `random` is seeded. */
   deed(call: Call, made: number, random: Random): Deed;
 }
 
@@ -183,7 +184,10 @@ export const UNWILLING_CONTROLS: readonly UnwillingControl[] = [
   },
 ];
 
-/** `behind`: socket of the real control API. Rejects with the system's error for an unusable address. */
+/**
+ * Serves an unwilling control in front of the real control API on the socket `behind`. Rejects with Node's system error
+ * (e.g. EADDRINUSE) for an unusable address.
+ */
 export async function unwillingControl({ deed }: UnwillingControl, behind: string, where: Place): Promise<StandIn> {
   const lies = new Lies();
   const chance = random(SEED);

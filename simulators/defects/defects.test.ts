@@ -1,4 +1,4 @@
-/** Every defect and variant is well-formed; the matrix proves that the suites catch the defects. */
+/** Tests that every defect and variant is well-formed; the matrix proves that the suites catch the defects. */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { clientSuite } from '../../suites/client/index.ts';
@@ -94,11 +94,11 @@ const decisions = (groups: object): Record<string, unknown> =>
 const clientDecisions = ({ stream, jobs, ...groups }: ClientBehaviour): Record<string, unknown> =>
   decisions({ stream: stream(), ...jobs, ...groups });
 
-/** The reference platform lacks these decisions, and sends everything unchanged. */
+/** Decisions that defects may make although the reference platform leaves them undefined. */
 const OPTIONAL = ['envelope', 'resource', 'answer', 'delayMs', 'connected'] satisfies (keyof PlatformBehaviour)[];
 
 describe('every change', () => {
-  // Every call must return the same object, so that the test can compare decisions.
+  // Returns one object from every call of `stream`, so that the test can compare decisions.
   const clientStream = clientReference.stream();
   const client = { ...clientReference, stream: () => clientStream };
 

@@ -9,7 +9,7 @@ import type {
 } from '../client/behaviour.ts';
 import { type Change, changed, declaring, effectsOf } from './define.ts';
 
-/** Changed decisions by group; `stream` applies anew to each connection. */
+/** Changed decisions of a client by group; each connection applies `stream` again. */
 export interface ClientChanges {
   readonly stream?: Change<StreamBehaviour>;
   readonly follow?: Change<FollowBehaviour>;
@@ -19,7 +19,7 @@ export interface ClientChanges {
 
 const jobsIn = ({ jobs }: ClientBehaviour) => Object.entries(jobs) as [PlainJob, JobBehaviour][];
 
-/** A function runs for each client, so that its changes may keep state. */
+/** Changes, or a function that runs once per client, so that the changes may keep state. */
 export type ClientChange = ClientChanges | (() => ClientChanges);
 
 const madeOf = (change: ClientChange): ClientChanges => (typeof change === 'function' ? change() : change);

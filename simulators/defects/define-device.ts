@@ -1,4 +1,4 @@
-/** Declares defects and variants of the device, and changes that several of them share. */
+/** Declares defects and variants of the device, and contains changes that several of them share. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DeviceBehaviour, Refusal } from '../device/behaviour.ts';
 import type { StoredEvent } from '../device/log/line.ts';
@@ -7,7 +7,7 @@ import { type Change, declaring, inGroups } from './define.ts';
 
 export type DeviceChanges = { readonly [Group in keyof DeviceBehaviour]?: Change<DeviceBehaviour[Group]> };
 
-/** A function runs for each device, so that its changes may keep state. */
+/** Changes, or a function that runs once per device, so that the changes may keep state. */
 export type DeviceChange = DeviceChanges | (() => DeviceChanges);
 
 const GROUPS = ['transport', 'http', 'stream', 'log', 'deployments'] as const;
@@ -17,7 +17,7 @@ export const { variant, defect } = declaring(
   inGroups<DeviceBehaviour, DeviceChange>(GROUPS, (change) => (typeof change === 'function' ? change() : change)),
 );
 
-/** `taken` returns true for a request that it answers. */
+/** Calls `taken` for each request; `taken` returns true after answering the request itself. */
 export const onSome = (
   taken: (request: IncomingMessage, response: ServerResponse) => boolean,
 ): Pick<DeviceChanges, 'http'> => ({
@@ -26,7 +26,7 @@ export const onSome = (
   }),
 });
 
-/** `seen` runs before each response, and may change the request. */
+/** Calls `seen` before each response; `seen` may change the request. */
 export const onRequest = (
   seen: (request: IncomingMessage, response: ServerResponse) => void,
 ): Pick<DeviceChanges, 'http'> =>
@@ -50,12 +50,12 @@ export const onForm =
     };
   };
 
-/** A stream is over with its connection, a plain request with its response. */
+/** Calls `then` once, when a stream's connection or a plain response closes. */
 export function whenOver({ socket }: IncomingMessage, response: ServerResponse, then: () => void): void {
   let isOver = false;
   const over = (): void => {
     socket.off('close', over);
-    // A closing socket also closes its response, but `then` must run once.
+    // A closing socket also closes the response, but `then` must run only once.
     if (!isOver) then();
     isOver = true;
   };

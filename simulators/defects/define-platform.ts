@@ -1,9 +1,9 @@
-/** Declares defects and variants of the platform, and changes that several of them share. */
+/** Declares defects and variants of the platform, and contains changes that several of them share. */
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import type { ErrorFacts, PlatformBehaviour, Resource } from '../platform/behaviour.ts';
 import { type Change, changed, declaring, effectsOf } from './define.ts';
 
-/** A function runs for each platform, so that its change may keep state. */
+/** Changes, or a function that runs once per platform, so that the changes may keep state. */
 export type PlatformChange = Change<PlatformBehaviour>;
 
 export const { variant, defect } = declaring<PlatformBehaviour, PlatformChange>('platform', { changed, effectsOf });
@@ -36,7 +36,7 @@ export const unchecked = (operation: string) => {
   });
 };
 
-/** The operation `read` shows the names that resources had in the operation `created`. */
+/** Makes the operation `read` show the name that each resource had in the response to the operation `created`. */
 export const keepsFirstNames = (created: string, read: string) => (): Required<Pick<PlatformBehaviour, 'answer'>> => {
   const names = new Map<unknown, unknown>();
   return {

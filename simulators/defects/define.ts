@@ -1,29 +1,29 @@
-/** Defects and variants: named changes of a simulator's decisions; the reference makes all remaining decisions. */
+/** Defects and variants: named changes of a simulator, which otherwise behaves like the reference. */
 
-/** Legal alternative where the specification leaves a choice; no MUST may fail. `B`: behaviour of the simulator. */
+/** Legal behaviour that differs from the reference and violates no MUST. `B`: behaviour of the simulator. */
 export interface Variant<B> {
   readonly name: string;
   readonly side: 'device' | 'platform' | 'client' | 'agent';
   readonly summary: string;
-  /** A simulator can have only one variant of the same alternative. */
+  /** Name of a group of variants, of which a simulator can have only one. */
   readonly alternative?: string;
-  /** Call for each simulator, because the behaviour may keep state. */
+  /** Returns the changed behaviour; called once per simulator, because the behaviour may keep state. */
   behaviour(reference: B): B;
   effects(reference: B): Effects;
 }
 
-/** Effect by decision: `replaces` ignores the previous decision, `adapts` builds on it. */
+/** Effect on each decision: `replaces` ignores the reference's decision, `adapts` calls the reference's decision. */
 export type Effects = ReadonlyMap<string, 'replaces' | 'adapts'>;
 
 /** A named deviation from the specification, which the suites must catch. */
 export interface Defect<B> extends Variant<B> {
   /** Ids of requirements or single checks that must fail. */
   readonly breaks: readonly string[];
-  /** Pattern that the findings must match, so that a reader finds the fault. */
+  /** Pattern that the findings must match, so that a reader of the findings can locate the defect. */
   readonly tells?: RegExp;
-  /** Pattern of the report's words about how often the finding came in repeated tries. */
+  /** Pattern that the report must match where the report states how often the failure occurred. */
   readonly rate?: RegExp;
-  /** Ids of further checks to run, without which the defect does not show. */
+  /** Ids of checks that must run too, because the defect does not show without these checks. */
   readonly beside?: readonly string[];
   /** True if a run of all checks may miss the defect, because the defect shows rarely. */
   readonly seldom?: true;
@@ -37,7 +37,10 @@ export function changed<T extends object>(reference: T, change: Change<T> | unde
   return { ...reference, ...decisions };
 }
 
-/** A change that calls the reference's decision adapts it, any other replaces it. `prefix` precedes each name. */
+/**
+ * Finds the effect of a change: a change that reads the reference's decision adapts the decision, otherwise replaces
+ * it. `prefix` precedes the name of each decision.
+ */
 export function effectsOf<T extends object>(reference: T, change: Change<T> | undefined, prefix = ''): Effects {
   if (change === undefined) return new Map();
   const seen = new Set<PropertyKey>();
@@ -70,7 +73,7 @@ export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }
     behaviour: (reference) => changed(reference, change),
     effects: (reference) => effectsOf(reference, change),
   });
-  /** `breaks`: ids of requirements or checks, the most telling first. */
+  /** `breaks`: ids of the requirements or checks that must fail, the most significant id first. */
   const defect = (
     name: string,
     summary: string,
@@ -81,7 +84,7 @@ export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }
   return { variant, defect };
 };
 
-/** `groupsOf` runs for each simulator, so that a change may keep state. */
+/** Applies changes by group of decisions; `groupsOf` runs once per simulator, so that changes may keep state. */
 export const inGroups = <B extends object, C>(
   groups: readonly (keyof B & string)[],
   groupsOf: (change: C) => { readonly [Group in keyof B]?: Change<B[Group] & object> },
@@ -99,7 +102,7 @@ export const inGroups = <B extends object, C>(
   },
 });
 
-/** Refusal of changes that undo each other in one simulator. */
+/** Failure to combine defects or variants that exclude each other in one simulator. */
 export class ConflictError extends Error {
   override name = 'ConflictError';
 }
@@ -110,8 +113,8 @@ interface Part<B> {
 }
 
 /**
- * Applies replacements of a decision before adaptations. Throws ConflictError for two alternatives, or two replacements
- * of one decision.
+ * Combines variants; applies replacements of a decision before adaptations. Throws ConflictError for two variants of
+ * one alternative, or two replacements of one decision.
  */
 export function combined<B>(variants: readonly Variant<B>[], reference: B): B {
   const waiting: Part<B>[] = variants.map((variant) => ({ variant, effects: variant.effects(reference) }));

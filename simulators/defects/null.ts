@@ -1,22 +1,22 @@
-/** Null servers implement nothing of the specification; a MUST check that passes on a null server proves nothing. */
+/** Servers that implement nothing of the specification; a MUST check that passes on such a server proves nothing. */
 
 import { rmSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-/** Unix socket, or port of 127.0.0.1 (0 picks a free port). */
+/** Address of a server: unix socket, or port of 127.0.0.1 (0 picks a free port). */
 export type Place = { path: string } | { port: number; host?: string };
 
 export interface StandIn extends AsyncDisposable {
-  /** Path of the unix socket, or URL. */
+  /** Path of the unix socket, or URL of the port. */
   readonly address: string;
   /** Port on 127.0.0.1; undefined on a unix socket. */
   readonly port: number | undefined;
   close(): Promise<void>;
 }
 
-/** Rejects with the system's error for an unusable address. */
+/** Starts a server. Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address. */
 export async function listenAt(server: net.Server, where: Place): Promise<StandIn> {
   const sockets = new Set<net.Socket>();
   server.on('connection', (socket: net.Socket) => {
@@ -74,10 +74,10 @@ export const FLOODS: readonly NullServerName[] = [
   'large-body',
 ];
 
-/** Servers that send one byte per second, which prolongs every wait of a client. */
+/** Servers that send one byte per second, with which every wait of a client takes long. */
 export const DRIPS: readonly NullServerName[] = ['drips-head', 'drips-body'];
 
-/** Rejects with the system's error for an unusable address. */
+/** Starts a null server. Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address. */
 export const nullServer = (name: NullServerName, where: Place): Promise<StandIn> => listenAt(SERVERS[name](), where);
 
 const answering = (status: number, body = ''): http.Server =>
@@ -92,7 +92,7 @@ const flooding = (head: string, piece: string) => (): net.Server => {
   const bytes = Buffer.from(piece.repeat(Math.ceil(PIECE_BYTES / piece.length)));
   return net.createServer((socket) => {
     const next = (): void => {
-      // Lets other work in this process run between two pieces.
+      // Lets other work in this process run between two pieces of the response.
       if (socket.write(bytes)) setImmediate(next);
     };
     socket.on('drain', next);
@@ -103,7 +103,7 @@ const flooding = (head: string, piece: string) => (): net.Server => {
   });
 };
 
-/** Repeats one gzip member, because packing a gigabyte takes too long. */
+/** Serves a compressed gigabyte that repeats one gzip member, because compressing a gigabyte takes too long. */
 function packed(): http.Server {
   const member = gzipSync(Buffer.alloc(2 ** 23));
   const body = Buffer.concat(Array.from({ length: 128 }, () => member));

@@ -8,15 +8,15 @@ import { named } from './catalogue.ts';
 import { combined, type Variant } from './define.ts';
 
 export interface Planted {
-  /** Names of deviations from the specification. */
+  /** Names of defects, which violate the specification. */
   defect?: string | readonly string[];
-  /** Names of choices that the specification leaves open. */
+  /** Names of variants, which the specification allows. */
   variant?: string | readonly string[];
 }
 
 export interface Plantable {
   readonly name: string;
-  /** Difference from the reference in one sentence. */
+  /** One sentence on how the behaviour differs from the reference. */
   readonly summary: string;
   /** Ids of the requirements that a defect breaks (`muster explain ID`). */
   readonly breaks: readonly string[];
@@ -36,17 +36,20 @@ const catalogueOf = async (api: 'device' | 'platform') => {
   return { defects: listed(platformDefects), variants: listed(platformVariants) };
 };
 
-/** Every known defect of a simulator; a client's tests should detect each. */
+/** Lists all defects of a simulator; the tests of a client should detect each defect. */
 export const defects = async (api: 'device' | 'platform'): Promise<readonly Plantable[]> =>
   (await catalogueOf(api)).defects;
 
-/** Every legal choice of a simulator; a client's tests should accept each. */
+/** Lists all variants of a simulator; the tests of a client should accept each variant. */
 export const variants = async (api: 'device' | 'platform'): Promise<readonly Plantable[]> =>
   (await catalogueOf(api)).variants;
 
 const names = (given: string | readonly string[] = []): string[] => [...new Set([given].flat())];
 
-/** Throws RangeError with the known names, or ConflictError for names that exclude each other. */
+/**
+ * Applies the named defects and variants to `base`. Throws RangeError for an unknown name, or ConflictError for names
+ * that exclude each other.
+ */
 function planted<B>(
   { defect, variant }: Planted,
   api: string,
@@ -60,7 +63,7 @@ function planted<B>(
   return combined(all, base);
 }
 
-/** Replaces names in the options by their behaviour. Rejects with RangeError or ConflictError. */
+/** Replaces the names of defects and variants by a `behaviour`. Rejects with RangeError or ConflictError. */
 export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Promise<Partial<DeviceOptions>> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;
@@ -70,7 +73,7 @@ export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Pr
   return { ...options, behaviour: planted(given, 'device', known, base) };
 }
 
-/** Replaces names in the options by their behaviour. Rejects with RangeError or ConflictError. */
+/** Replaces the names of defects and variants by a `behaviour`. Rejects with RangeError or ConflictError. */
 export async function platformOptions(given: PlatformOptions & Planted): Promise<PlatformOptions> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;

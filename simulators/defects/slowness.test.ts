@@ -24,7 +24,7 @@ function readPieces(
 }
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
-/** A busy machine joins some bytes into one read. */
+/** Tolerates some joined bytes, because a busy machine reads several bytes at once. */
 const mostlyAlone = (pieces: readonly string[]): boolean => pieces.length > pieces.join('').length / 2;
 
 describe('byte by byte', () => {
@@ -63,7 +63,7 @@ test('a slow answer comes after its delay', async () => {
 
 test('a server that has warmed up answers at once', async () => {
   const delayMs = warmUp(50);
-  // The delay is a difference of fractions, so the test compares approximately.
+  // Compares approximately, because the delay is a difference of two fractional times.
   expect(delayMs()).toBeCloseTo(50);
   await poll('the server to warm up', () => (delayMs() === 0 ? true : undefined), { timeoutMs: 10_000 });
 });

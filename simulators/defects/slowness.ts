@@ -1,12 +1,12 @@
-/** Legal ways of being slow for devices and platforms: the specification sets no time for a response. */
+/** Slow but legal behaviour of devices and platforms: the specification sets no time limit for a response. */
 import { Socket } from 'node:net';
 
-/** Milliseconds before every response. */
+/** Milliseconds that a slow server waits before every response. */
 export const SLOW_ANSWER_MS = 300;
-/** Milliseconds after the first request without any response. */
+/** Milliseconds for which a server sends no response after its first request. */
 export const FIRST_ANSWER_MS = 20_000;
 
-/** Milliseconds until the next response, of a server that warms up from its first request. */
+/** Returns a function for the delay of the next response, of a server that warms up from its first request. */
 export function warmUp(milliseconds: number): () => number {
   let ready: number | undefined;
   return () => {
@@ -16,18 +16,18 @@ export function warmUp(milliseconds: number): () => number {
   };
 }
 
-/** Share of the waiting bytes per write, at least one byte. */
+/** Fraction of the remaining bytes that each write sends, at least one byte. */
 const SHARE = 1 / 1024;
-/** Node's types lack the encoding that streams name for a buffer. */
+/** Encoding that Node's streams name for a buffer, and that Node's types lack. */
 const OF_BUFFERS = 'buffer' as BufferEncoding;
 
 /**
- * Writes each byte in a separate turn of the event loop. Above a kilobyte, larger pieces keep a megabyte to about eight
- * thousand turns.
+ * Makes a socket write each byte in a separate turn of the event loop; above a kilobyte, larger pieces keep a megabyte
+ * to about eight thousand turns.
  */
 export function writesBytesAlone(socket: Socket): void {
   const write = Socket.prototype._write.bind(socket);
-  // Without `_writev`, the stream passes waiting pieces to `_write` one by one.
+  // Removes `_writev`, so that the stream passes waiting pieces to `_write` one by one.
   Object.assign(socket, { _writev: null });
   socket._write = (data: Buffer | string, encoding, done) => {
     const bytes = typeof data === 'string' ? Buffer.from(data, encoding) : data;

@@ -21,7 +21,7 @@ import type { Stream } from './stream/subscriber.ts';
 import type { DeviceListener, Entrance } from './transport.ts';
 import { Watch } from './watch.ts';
 
-/** The API requires a time even for an event that never happened. */
+/** Placeholder for the time of a sync or connection that never happened, because the API requires a time. */
 const NEVER = '1970-01-01T00:00:00.000Z';
 
 export class Agent implements RequestHandler, ServedAgent {
@@ -40,7 +40,7 @@ export class Agent implements RequestHandler, ServedAgent {
   readonly #listeners: DeviceListener[] = [];
   readonly #watch: Watch | undefined;
 
-  /** Throws the system's error if the robot's directory is unreadable. */
+  /** Throws Node's system error if the robot's directory is unreadable. */
   constructor(settings: Settings, identity: () => Identity, env: Environment, directory: DeviceDirectory) {
     this.#settings = settings;
     this.#identity = identity;
@@ -91,7 +91,7 @@ export class Agent implements RequestHandler, ServedAgent {
     return this.#sockets?.size ?? 0;
   }
 
-  /** Resolves once the agent serves. Rejects with StartError, or with KilledError after a kill. */
+  /** Resolves once the agent accepts requests. Rejects with StartError, or with KilledError if the agent is killed. */
   async start(): Promise<void> {
     const { endpoints, behaviour } = this.#settings;
     if (!this.#directory.isNew) {
@@ -119,7 +119,7 @@ export class Agent implements RequestHandler, ServedAgent {
     this.uplink?.start().catch((error: unknown) => this.log.error({ err: error }, 'the uplink did not come up'));
   }
 
-  /** Rejects with AggregateError if a part of the agent fails to close. */
+  /** Rejects with AggregateError if the uplink, the deployments or the event log cannot close. */
   async stop(): Promise<void> {
     for (const listener of this.#listeners) listener.close();
     const results = await Promise.allSettled([this.uplink?.stop(), this.deployments.close()]);
@@ -132,7 +132,7 @@ export class Agent implements RequestHandler, ServedAgent {
     if (failures.length > 0) throw new AggregateError(failures, 'the agent did not end cleanly');
   }
 
-  /** Ends the agent like SIGKILL: flushes nothing. Resolves when the kernel has completed a pending write. */
+  /** Ends the agent like SIGKILL, without flushing. Resolves once the kernel has completed a pending write. */
   kill(): Promise<void> | undefined {
     const writing = this.#directory.fence();
     this.#watch?.stop();
@@ -185,7 +185,7 @@ export class Agent implements RequestHandler, ServedAgent {
   #openDeployments(incarnation: Incarnation): Deployments {
     const { directory, io, durable, behaviour, isNew } = incarnation;
     const { retryMs, failedMs } = this.#settings;
-    // Equal seeds and histories give equal ids; no id comes twice.
+    // Derives new ids from the seed and the robot's history, so that a restarted agent repeats no id.
     const newId = (): string => {
       this.#ids ??= random(this.#settings.seed).fork(`${this.events.latest}/${this.deployments.history}`);
       return this.#ids.text(12);

@@ -43,30 +43,30 @@ export interface Refusal {
   headers?: Record<string, string>;
 }
 
-/** Decisions on connections and authentication (specification sections 5 and 9). */
+/** Decisions on connections and authentication (sections 5 and 9 of the specification). */
 export interface TransportBehaviour {
   /** Sets the permissions of a socket file before clients can find the file. */
   permit(path: string, mode: number, folder: string): void;
   readonly host: string;
   readonly backlog: number;
-  /** `open`: number of connections already open. */
+  /** Returns false to refuse a new connection. `open`: number of connections already open. */
   accepts(open: number): boolean;
   /** Runs before the device reads the first byte of a new connection. */
   connected(socket: Socket): void;
   discovery(file: DiscoveryFile): unknown;
-  /** `token`: expected bearer token; undefined on a transport that requires none. */
+  /** Returns true for a valid bearer token. `token`: expected token; undefined on a transport without tokens. */
   authorized(header: string | undefined, token: string | undefined, transport: string): boolean;
 }
 
-/** Decisions on requests and responses (specification sections 4.1, 7 and 9). */
+/** Decisions on requests and responses (sections 4.1, 7 and 9 of the specification). */
 export interface HttpBehaviour {
-  /** Responds and returns true, or leaves the request to the device. */
+  /** Answers the request and returns true; false leaves the request to the normal handler. */
   intercept(request: IncomingMessage, response: ServerResponse): boolean;
   delayMs(): number;
-  /** Path below the version prefix; undefined for a path outside the Device API. */
+  /** Returns the path below the version prefix, or undefined for a path outside the Device API. */
   route(path: string): string | undefined;
   refusal(refusal: Refusal, request: IncomingMessage): Refusal;
-  /** The device sends a string as plain text, and undefined as an empty body. */
+  /** Returns the body of an error response; a string becomes plain text, undefined an empty body. */
   errorBody(refusal: Refusal): unknown;
   resource(value: unknown): unknown;
   deploymentBody(deployment: Deployment): unknown;
@@ -74,7 +74,7 @@ export interface HttpBehaviour {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Decisions on event streams (specification sections 4.1 and 6). */
+/** Decisions on event streams (sections 4.1 and 6 of the specification). */
 export interface StreamBehaviour {
   chooseCursor(request: CursorRequest): number | 'none' | 'malformed';
   /** Returns the id after which the stream begins; `expired` causes a 410 response. */
@@ -83,18 +83,18 @@ export interface StreamBehaviour {
   wants(filter: TypeFilter, type: string, phase: 'replay' | 'live'): boolean;
   frame(event: StoredEvent): string;
   chunk(body: Buffer): Buffer;
-  /** Text of a heartbeat; an empty text sends none. `idleMs`: milliseconds since the last sent byte. */
+  /** Returns the text of a heartbeat, or '' to send no heartbeat. `idleMs`: milliseconds since the last sent byte. */
   heartbeat(now: { latest: number; idleMs: number }): string;
   heartbeatMs(configured: number): number;
   readonly heartbeatAtOpen: boolean;
   readonly preamble: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Session that alters events of one subscription; undefined lets subscriptions share encoded frames. */
+  /** Returns a session that changes the events of a subscription, or undefined to change no event. */
   session(subscription: Subscription): Session | undefined;
   /** Calls `enter` to switch a subscription from replayed to live events. */
   join(enter: () => void): void;
   recipients<S extends LiveSubscriber>(live: ReadonlySet<S>): Iterable<S>;
-  /** Bytes; a live subscriber with more unsent data reads from the log file again. */
+  /** Maximum number of unsent bytes; beyond, a live subscriber reads events from the log file. */
   readonly liveBufferBytes: number;
   readonly eventPauseMs: number;
   /** Milliseconds until the device ends a stream; undefined for no limit. */
@@ -108,7 +108,7 @@ export interface Subscription {
 }
 
 export interface Session {
-  /** Alters replayed events before the type filter applies. */
+  /** Changes replayed events before the type filter applies. */
   replay?(events: readonly StoredEvent[]): readonly StoredEvent[];
   live?(events: readonly StoredEvent[]): readonly StoredEvent[];
 }
@@ -117,25 +117,25 @@ export interface LiveSubscriber {
   readonly waiting: number;
 }
 
-/** Decisions on the event log (specification section 6.2). */
+/** Decisions on the event log (section 6.2 of the specification). */
 export interface LogBehaviour {
   readonly idStep: number;
   /** Maximum number of retained events; `configured` comes from the options. */
   retain(configured: number): number;
   readonly tellsRetention: boolean;
-  /** Text of a batch in the log file: one line per event, with line breaks. */
+  /** Returns the lines that store a batch of events in the log file, with line breaks. */
   lines(events: readonly StoredEvent[]): string;
-  /** Highest id ever assigned, for a log whose last readable event is `last`. */
+  /** Returns the highest id ever assigned. `last`: id of the last readable event in the log. */
   highest(last: number, mark: Mark | undefined, damaged: boolean): number;
-  /** `torn`: the log ends with an incomplete line, which `repair` truncates. */
+  /** Decides how to open a log. `torn`: the log ends with an incomplete line, which `repair` removes. */
   opening(torn: boolean): 'repair' | 'keep' | 'empty';
-  /** Orders the steps of a batch; `deliver` must follow `commit` in the same tick. */
+  /** Chooses the order of the steps; `deliver` must follow `commit` in the same tick of the event loop. */
   publish(steps: { store(): Promise<void>; commit(): void; deliver(): void }): Promise<void>;
-  /** First id that a compaction keeps; an id above `latest` keeps no event. */
+  /** Returns the lowest id that a compaction keeps; an id above `latest` removes all events. */
   keepFrom(plan: { earliest: number; latest: number; ids: number; step: number }): number;
 }
 
-/** Decisions on deployments (specification sections 2.1, 2.2, 2.4 and 6.3). */
+/** Decisions on deployments (sections 2.1, 2.2, 2.4 and 6.3 of the specification). */
 export interface DeploymentBehaviour {
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
   event(draft: EventDraft): EventDraft;
@@ -143,7 +143,7 @@ export interface DeploymentBehaviour {
   files(files: readonly ConfigFile[]): readonly ConfigFile[];
   enter(steps: { place(): Promise<void>; publish(): Promise<void> }): Promise<void>;
   announce(events: readonly EventDraft[], change: DeploymentChange): readonly EventDraft[];
-  /** Fails a deployment whose files cannot be written; false retries without end. */
+  /** True gives up a deployment after a fatal error; false retries the deployment after every error. */
   readonly givesUp: boolean;
   readonly failedArchives: boolean;
   readonly removesFiles: boolean;
@@ -225,7 +225,7 @@ export const referenceBehaviour: DeviceBehaviour = {
   },
 };
 
-/** Checks a bearer token (specification section 5); HTTP ignores the case of `Bearer`. */
+/** Checks a bearer token (section 5 of the specification); HTTP ignores the case of `Bearer`. */
 function carriesToken(header: string | undefined, token: string): boolean {
   const [, given] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
   // Digests have equal lengths, which `timingSafeEqual` requires.

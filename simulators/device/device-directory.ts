@@ -1,4 +1,4 @@
-/** A robot's directory, locked by a running agent; a killed agent can no longer change it. */
+/** Robot's directory: a running agent locks the directory, and a killed agent can no longer change any file. */
 
 import { existsSync, mkdirSync, readFileSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -6,8 +6,8 @@ import process from 'node:process';
 import { threadId } from 'node:worker_threads';
 import { type DiskIo, errorCode, isUnwritable } from './log/io.ts';
 
-// The lock is a symbolic link whose target names the owner; the kernel creates name and target in one step. Machines or
-// containers that share a directory need a different lock, because they cannot see each other's processes.
+// The lock is a symbolic link to the owner's name, because the kernel creates link and target in one step. The lock
+// does not protect a directory that several machines or containers share.
 
 export class DirectoryInUseError extends Error {
   override name = 'DirectoryInUseError';
@@ -25,7 +25,7 @@ const held = new Set<string>();
 let locks = 0;
 const SELF = `${process.pid}-${startOf(process.pid)}-${threadId}`;
 
-/** Throws DirectoryInUseError, or the system's error for a directory that cannot hold a link. */
+/** Locks a directory against other devices. Throws DirectoryInUseError, or Node's system error (e.g. EROFS). */
 export function lockDirectory(directory: string, name = 'lock') {
   const path = `${directory}/${name}`;
   locks += 1;
@@ -61,7 +61,7 @@ function acquire(path: string, owner: string): void {
       const where = `${dirname(path)} is in use by ${user}`;
       throw new DirectoryInUseError(`${where}; give each device a directory of its own`, pid);
     }
-    // Several processes may find the owner dead; only the holder of this second lock replaces the link.
+    // Takes a second lock before replacing the link of a dead owner, because several processes may try at once.
     const takeover = `${path}.${other}`;
     acquire(takeover, owner);
     if (ownerOf(path) === other) {
@@ -86,17 +86,17 @@ function isAlive(owner: string): boolean {
   const [pid, start, thread] = owner.split('-');
   if (start === '' || start !== startOf(Number(pid))) return false;
   if (Number(pid) !== process.pid) return true;
-  // A thread cannot see the devices of other threads, so their locks count as live.
+  // Treats locks of other threads as live, because a thread sees only its own devices.
   return thread !== String(threadId) || held.has(owner);
 }
 
-/** Start time of a process, because systems reuse process ids; '' for a missing process. */
+/** Start time of a process, which distinguishes processes with the same reused id; '' for a missing process. */
 function startOf(pid: number): string {
   try {
     if (process.platform !== 'linux') return process.kill(pid, 0) ? 'unknown' : '';
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie is dead and only waits for its parent.
+    // A zombie process (state Z) no longer runs, and therefore holds no lock.
     return state === 'Z' ? '' : (fields[18] ?? '');
   } catch (error) {
     return errorCode(error) === 'EPERM' ? 'unknown' : '';
@@ -107,7 +107,7 @@ export class KilledError extends Error {
   override name = 'KilledError';
 }
 
-/** After `fence`, operations that change the directory throw KilledError. */
+/** File operations in a robot's directory; after `fence`, operations that change the directory throw KilledError. */
 export class DeviceDirectory implements DiskIo {
   readonly isNew: boolean;
   readonly #directory: string;
@@ -115,7 +115,7 @@ export class DeviceDirectory implements DiskIo {
   #lock: Lock | undefined;
   #killed = false;
   #writing: Promise<void> | undefined;
-  /** Topmost directory that this run created, until its name is on the disk. */
+  /** Topmost directory that the agent created; undefined once the disk has stored the directory's name. */
   #made: string | undefined;
 
   constructor(directory: string, io: DiskIo) {
@@ -126,7 +126,7 @@ export class DeviceDirectory implements DiskIo {
     try {
       this.#takeLock();
     } catch (error) {
-      // An unwritable directory still serves its events, but takes no new events.
+      // Opens an unwritable directory without a lock, so that the agent can still serve stored events.
       if (!isUnwritable(error)) throw error;
     }
   }
@@ -135,7 +135,7 @@ export class DeviceDirectory implements DiskIo {
     if (this.#killed) throw new KilledError('the agent was killed');
   }
 
-  /** Stops every change, as a crash does; resolves when the kernel has completed a pending write. */
+  /** Prevents further changes, as a crash does; resolves once the kernel has completed a pending write. */
   fence(): Promise<void> | undefined {
     this.#killed = true;
     this.#lock?.abandon();

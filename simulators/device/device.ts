@@ -25,7 +25,7 @@ export interface DeviceStats {
   connections: number;
 }
 
-/** Disposal ends the agent and the control API. */
+/** Device with an agent in this process; disposal ends the agent and the control API. */
 export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #env: Environment;
@@ -59,12 +59,12 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.address['socket'];
   }
 
-  /** Paths of the unix socket (`socket`) and of the discovery file (`discovery`). */
+  /** Paths of the unix socket (`socket`) and of the discovery file (`discovery`), as far as the device has them. */
   get address(): Record<string, string> {
     return Object.assign({}, ...this.#settings.endpoints.map(({ address }) => address));
   }
 
-  /** `http://127.0.0.1:<port>` while the agent serves loopback. */
+  /** URL `http://127.0.0.1:<port>` of an agent that serves loopback, otherwise undefined. */
   get url(): string | undefined {
     return this.#agent?.url;
   }
@@ -77,7 +77,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#control?.address;
   }
 
-  /** Bearer token of the control port; undefined without a port. */
+  /** Bearer token of the control API's port; undefined without such a port. */
   get controlToken(): string | undefined {
     return this.#control?.token;
   }
@@ -95,7 +95,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#agent !== undefined;
   }
 
-  /** Resolves once the agent serves, at once for a running agent. */
+  /** Starts the agent; resolves once the agent accepts requests. */
   async start(): Promise<void> {
     await this.#stopping;
     if (this.#agent) return;
@@ -105,7 +105,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     await this.#starting;
   }
 
-  /** `SIGTERM` lets the agent store accepted changes; `SIGKILL` calls `kill`. */
+  /** Ends the agent. `SIGTERM` lets the agent store accepted changes; `SIGKILL` calls `kill`. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     if (signal === 'SIGKILL') return this.kill();
     await this.#starting;

@@ -1,4 +1,4 @@
-/** Behaviour of the two dialects: the reference of the specification, and `miru`, like published agents. */
+/** Behaviour of the dialects: `spec` follows the specification, `miru` imitates published agents. */
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import type { Dialect } from '../../harness/contract/versions.ts';
@@ -15,7 +15,7 @@ const miru: DeviceBehaviour = {
     ...http,
     headers: {},
     intercept: (_request, response) => {
-      // Published agents send no `Connection` header; Node adds no header that was removed.
+      // Published agents send no `Connection` header, which Node otherwise adds.
       response.removeHeader('Connection');
       return false;
     },
@@ -46,7 +46,7 @@ const miru: DeviceBehaviour = {
   deployments: {
     ...deployments,
     event: ({ type, data }) => ({ type, data: inRustStyle(data) }),
-    // Published agents write nanoseconds and an offset; JavaScript has only milliseconds.
+    // Published agents write nanoseconds and an offset; `hrtime` supplies the six digits that Date lacks.
     occurredAt: (text) => text.replace('Z', `${String(process.hrtime.bigint() % 1_000_000n).padStart(6, '0')}+00:00`),
     givesUp: false,
     enter: async (steps) => {
@@ -63,10 +63,10 @@ const CODES: Readonly<Record<string, string>> = {
   git_commit_not_found: 'resource_not_found',
 };
 
-/** Published agents refuse a repeated `after` in plain text, even with equal values. */
+/** Error code for a repeated `after`, which published agents refuse in plain text even with equal values. */
 const REPEATED = 'repeated_parameter';
 
-/** Published agents name the ids of an expired cursor in `message`, not in `params`. */
+/** Published agents put the earliest retained id of an expired cursor into `message`, not into `params`. */
 function refusalAt(url: string, { status, code, message, params, headers = {} }: Refusal): Refusal {
   const repeated = code === 'invalid_cursor' && new URLSearchParams(url.split('?')[1] ?? '').getAll('after').length > 1;
   const allow = headers['Allow']?.replaceAll(', ', ',');
@@ -79,7 +79,7 @@ function refusalAt(url: string, { status, code, message, params, headers = {} }:
   };
 }
 
-/** Reads `+1` as 1, and a negative cursor as older than every event. */
+/** Reads a cursor `+1` as 1, and a negative cursor as older than every event. */
 function chooseSignedCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
   if (after.length > 1) return 'malformed';
   const text = after[0] ?? lastEventId;
@@ -88,7 +88,7 @@ function chooseSignedCursor({ after, lastEventId }: CursorRequest): number | 'no
   return chooseCursor({ after: after.map(unsigned), lastEventId: lastEventId && unsigned(lastEventId) });
 }
 
-/** Reads 0 as the beginning of the log; the id before the earliest event is expired. */
+/** Starts cursor 0 at the earliest event; any other cursor below the earliest id is expired. */
 function resolveFromZero(cursor: number | 'none', retained: Retained): number | 'expired' {
   const { earliest, latest } = retained;
   if (cursor === 'none') return resolveCursor(cursor, retained);

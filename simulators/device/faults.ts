@@ -1,4 +1,4 @@
-/** Faults of a device by name, for `--fault` and `DeviceOptions.faults`. */
+/** Named faults of a simulated device, for the option `--fault` and `DeviceOptions.faults`. */
 
 import type { Socket } from 'node:net';
 import { DURATION_FORM, durationMs } from '../../harness/common/durations.ts';
@@ -46,7 +46,7 @@ const isKind = (name: string): name is Fault['kind'] => Object.hasOwn(FAULTS, na
 const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = {
   latency: (value) => {
     const fault = range('latency', value, duration);
-    // Node's timers overflow after 24 days.
+    // Limits the latency to a day, because Node's timers overflow after 24 days.
     return fault && fault.high <= DAY_MS ? fault : undefined;
   },
   reset: (value) => range('reset', value, size),
@@ -62,7 +62,7 @@ const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = 
   },
   'clock-skew': (value) => {
     const ms = duration(value.replace(/^[+-]/, ''));
-    // A skew of at most a century keeps years at four digits.
+    // Limits the clock skew to a century, so that years keep four digits.
     if (ms === undefined || ms > 36_500 * DAY_MS) return undefined;
     return { kind: 'clock-skew', ms: value.startsWith('-') ? -ms : ms };
   },
@@ -83,7 +83,7 @@ function range<K extends 'latency' | 'reset' | 'half-open'>(
   return low === undefined || high === undefined || high < low ? undefined : { kind, low, high };
 }
 
-/** Milliseconds of a text such as `30s`. */
+/** Converts a text such as `30s` to milliseconds; undefined for any other text. */
 export const duration = (text: string): number | undefined =>
   new RegExp(DURATION_FORM).test(text) ? durationMs(text) : undefined;
 
@@ -120,7 +120,7 @@ function apply(env: Environment, fault: Fault, random: Random, crash: () => void
   }
 }
 
-/** Sends a random number of bytes of each stream; `reset` then ends the connection. */
+/** Sends a random number of bytes of each stream; then `reset` ends the connection, `half-open` sends nothing more. */
 function cutting(env: Environment, { kind, low, high }: Range<'reset' | 'half-open'>, random: Random) {
   const left = new WeakMap<Socket, number>();
   return (socket: Socket, bytes: Buffer): boolean => {

@@ -50,7 +50,7 @@ test('three hundred start, serve, are driven and stop', async () => {
     ),
   );
   expect(new Set(devices.map(({ identity }) => identity.deviceId)).size).toBe(DEVICES);
-  // Each idle device costs one descriptor, its listening socket; 5 leave room.
+  // Expects one descriptor per device, its listening socket, and tolerates 5 more.
   expect(descriptors() - before).toBeLessThanOrEqual(DEVICES + 5);
   const streams = await Promise.all(devices.map((_, at) => EventStream.open(`${home.path}/${at}.sock`)));
   await Promise.all(devices.map((device, at) => device.deploy({ description: `robot ${at}` })));
@@ -82,7 +82,7 @@ test.for([
   { retain: 0 },
   { retain: Number.NaN },
   { heartbeatMs: -1 },
-  // Node's timers overflow after 24 days.
+  // Node's timers overflow after 24 days, which is less than 3e9 ms.
   { heartbeatMs: 3e9 },
   { retryMs: 3e9 },
   { failedMs: 3e9 },

@@ -14,8 +14,8 @@ import type { DeviceOptions } from './options.ts';
 import { endpointsOf, transportInFolder } from './transport.ts';
 
 /**
- * Resolves once the device serves. Without `dir`, the device lives in a temporary folder that disposal removes, with a
- * unix socket (`socketPath`) unless the options set a transport. Rejects with DirectoryInUseError, StartError, or
+ * Starts a device; resolves once the device accepts requests. Without `dir`, the device has a temporary folder, which
+ * disposal removes, and by default a unix socket (`socketPath`). Rejects with DirectoryInUseError, StartError, or
  * RangeError for an invalid option.
  */
 export async function simulateDevice(options: Partial<DeviceOptions> = {}): Promise<SimulatedDevice> {
@@ -39,7 +39,7 @@ class TemporaryDevice extends SimulatedDevice {
     try {
       const somewhere = endpointsOf(options).length > 0 || options.endpoints !== undefined;
       const own = somewhere ? {} : transportInFolder('unix', folder);
-      // The folder's name is random, so a fixed seed keeps ids and data equal.
+      // Sets a fixed seed, because the default seed is the folder's path, which is random.
       super({ seed: 1, ...options, dir: join(folder, 'robot'), ...own });
     } catch (error) {
       rmSync(folder, { recursive: true });

@@ -12,7 +12,7 @@ import type { DeploymentPort, Uplink } from './ports.ts';
 import type { Seen } from './seen.ts';
 import { type Endpoint, endpointsOf, type TransportOptions } from './transport.ts';
 
-/** Methods of a pino logger. The device logs no secrets. */
+/** Logger with the methods of pino; the device logs no secrets. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -23,65 +23,69 @@ export interface Logger {
 export interface Identity {
   deviceId: string;
   name: string;
-  /** Robot's directory, where an uplink may keep its keys. */
+  /** Directory of the robot, where an uplink may keep its keys. */
   directory: string;
-  /** Writes an uplink's files below `directory`; throws once the agent is killed. */
+  /** File operations for an uplink's files below `directory`, which throw after a kill of the agent. */
   io?: DiskIo;
 }
 
 export interface DeviceOptions extends TransportOptions {
   /**
-   * Directory of the robot, created by the first write: event log, state, and config files below `root`.
-   * DirectoryInUseError refuses a second device.
+   * Directory of the robot's event log, state and config files (below `root`), created by the first write. A second
+   * device in the directory causes DirectoryInUseError.
    */
   dir: string;
   endpoints?: readonly Endpoint[];
-  /** Maximum number of events, default 2000; compaction keeps 80 %. */
+  /** Maximum number of stored events, default 2000; beyond, compaction keeps the newest 80 %. */
   retain?: number;
   /** Maximum bytes of the event log, default unlimited. */
   retainBytes?: number;
   /** Milliseconds between heartbeats of a stream, default 30 000, maximum one day. */
   heartbeatMs?: number;
-  /** Storage before delivery: `sync` (default) waits for the disk; `os`, for load tests, stops at the page cache. */
+  /** Storage of an event before delivery: `sync` (default) waits for the disk, `os` only for the page cache. */
   durability?: 'sync' | 'os';
-  /** Control API, on a port of 127.0.0.1 (0 picks a free port) or a unix socket. `token`: random by default. */
+  /**
+   * Address of the control API: a port of 127.0.0.1 (0 picks a free port) or a unix socket. `token`: random by default.
+   */
   control?: { port: number; token?: string } | { path: string };
-  /** Default: derived from the seed. */
+  /** Id of the device, by default derived from the seed. */
   deviceId?: string;
-  /** Default: the device id. */
+  /** Name of the device, by default the device id. */
   name?: string;
-  /** Wire conventions of published agents or of the specification, unless `behaviour` decides. Default: `spec`. */
+  /** Wire conventions: `spec` (default) or published agents (`miru`); `behaviour` takes precedence. */
   dialect?: Dialect;
-  /** Default: behaviour of the dialect. `simulators/defects/device` defines defects and variants. */
+  /** Replaces the behaviour of the dialect, e.g. by a defect from `simulators/defects/device`. */
   behaviour?: DeviceBehaviour;
-  /** Faults by name, as in `FAULTS`. Default: none. */
+  /** Faults such as `latency=50ms`, with the names of `FAULTS`, default none. */
   faults?: readonly string[];
-  /** Runs when a fault crashes the agent, and must end the agent before it returns. Default: `kill()`. */
+  /** Called when a fault crashes the agent; must end the agent before returning. Default: `kill()`. */
   onCrash?: () => void;
   clock?: Clock;
-  /** Seed of ids, data and faults. Default: `dir`. */
+  /** Seed of random ids, data and faults, by default `dir`. */
   seed?: number | string;
   log?: Logger;
-  /** Bytes by which a live subscriber may lag before the agent drops the stream, default 4 MiB. */
+  /** Maximum bytes by which a live subscriber may lag, default 4 MiB; beyond, the agent ends the stream. */
   subscriberBytes?: number;
-  /** Milliseconds before the first retry of a deployment that the disk rejected, default 15 000; doubles each time. */
+  /**
+   * Milliseconds before the first retry of a deployment with unwritable files, default 15 000; doubles with each retry.
+   */
   retryMs?: number;
-  /** Milliseconds before the agent archives and removes a deployment driven to `failed`, default 100. */
+  /** Milliseconds before the agent archives a deployment that the control API set to `failed`, default 100. */
   failedMs?: number;
-  /** Receives the agent's activity, at most ten times a second. */
+  /** Receives the agent's events and streams, at most ten times a second. */
   watch?: (seen: Seen) => void;
-  /** Creates the uplink to a platform, once per start. */
+  /** Creates the uplink, which connects the device to a platform; called at each start. */
   uplink?: (port: DeploymentPort, identity: Identity) => Uplink;
 }
 
 export type Settings = ReturnType<typeof settle>;
 
-/** Milliseconds of a day; Node's timers overflow after 24 days. */
+/** Maximum milliseconds of a timer: one day, because Node's timers overflow after 24 days. */
 const LONGEST_MS = 86_400_000;
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Throws RangeError with the option and its accepted values. */
+/** Completes the options with defaults. Throws RangeError that names an invalid option and its limits. */
 export function settle(options: DeviceOptions) {
   const dir = resolve(options.dir);
   const behaviour = options.behaviour ?? dialectBehaviour(options.dialect ?? 'spec');
@@ -113,7 +117,7 @@ function within(name: string, value: number, least: number, most = Number.MAX_SA
   throw new RangeError(`${name} must be a number from ${least}${upTo}, not ${value}`);
 }
 
-/** Failure to use the address in `option`; the message gives the reason. */
+/** Failure to start because of the option `option`; the message gives the reason. */
 export class StartError extends Error {
   override name = 'StartError';
   readonly code = 'MUSTER_START';
@@ -146,7 +150,7 @@ export function startErrorOf(option: string, error: unknown): Error {
     address,
     port = -1,
   } = error as Record<'path' | 'dest' | 'address', string | undefined> & { port?: number };
-  // Errors of a unix socket carry the port -1.
+  // Names the path of a unix socket, for which Node reports no port or the port -1.
   const place = port < 0 ? (dest ?? path ?? address ?? 'it') : `port ${port}`;
   const code = errorCode(error) ?? '';
   const words: Record<string, string> = {

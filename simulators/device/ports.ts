@@ -22,14 +22,14 @@ export interface DeploymentPort {
   active(): Deployment[];
   get(id: string): Deployment | undefined;
   /**
-   * Writes all files or none, archives earlier deployments, and resolves once `deployment.deployed` is in the log.
-   * Rejects with DeployError.
+   * Writes all config files or none, archives earlier deployments, and logs `deployment.deployed`. Rejects with
+   * DeployError.
    */
   deploy(wanted: AgentDeployment, files: ConfigFile[]): Promise<{ deployment: Deployment; replaced: Deployment[] }>;
   remove(id: string): Promise<Deployment>;
-  /** Records an error status, even for an unknown deployment; archives and removes a `failed` deployment. */
+  /** Records an error status, even for an unknown deployment; archives a `failed` deployment. */
   fail(wanted: AgentDeployment, error: 'retrying' | 'failed'): Promise<Deployment>;
-  /** Stores a release with its git commit, for `/releases/*` and `/git_commits/*`. */
+  /** Stores a release with its git commit, which the agent serves at `/releases/*` and `/git_commits/*`. */
   remember(release: AgentRelease): void;
 }
 
@@ -46,12 +46,12 @@ export interface Uplink extends AsyncDisposable {
   readonly lastSyncedAt: string | undefined;
   readonly lastConnectedAt: string | undefined;
   readonly lastDisconnectedAt: string | undefined;
-  /** Provisions the device if needed, connects, and syncs once; resolves when online. Further calls do nothing more. */
+  /** Enrols the device if necessary, connects and syncs; resolves once online. Repeated calls have no effect. */
   start(): Promise<void>;
-  /** Resolves when the first attempt to enrol has ended, or the uplink has stopped. */
+  /** Resolves when the first attempt to enrol has ended, with or without success, or the uplink has stopped. */
   readonly firstAttempt: Promise<void>;
   stop(): Promise<void>;
-  /** Stops like a killed process, without MQTT's DISCONNECT. Default: `stop`. */
+  /** Breaks connections like a killed process, without an MQTT DISCONNECT. Default: `stop`. */
   abandon?(): Promise<void>;
   sync(): Promise<SyncResult>;
 }

@@ -1,4 +1,4 @@
-/** Plays every situation to the reference client. */
+/** Tests that the reference client handles every scripted situation of an event stream. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,7 @@ const EXPECTED: Record<string, readonly string[]> = {
   silent: SEAM.slice(0, 2),
   expired: LOST,
 };
-/** These situations take minutes, because the client waits longer before each of 20 attempts. */
+/** Situations that take minutes, because the client makes 20 attempts with growing pauses. */
 const TOO_LONG = ['dead', 'expired-again'];
 
 test('every situation is played here, but those that take minutes', () => {

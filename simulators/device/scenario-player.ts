@@ -1,4 +1,4 @@
-/** Plays a scripted situation to a client of the event stream, and reports both sides. */
+/** Serves a scripted event stream to a client, and reports what client and server do. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -30,11 +30,11 @@ export class ScenarioPlayer implements AsyncDisposable {
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
-  /** Rejects if an endpoint cannot be opened. */
+  /** Opens the endpoints and serves the situation. Rejects if an endpoint cannot be opened. */
   static async open(situation: Situation, endpoints: readonly Endpoint[], tell: Tell): Promise<ScenarioPlayer> {
     const player = new ScenarioPlayer(situation, tell);
     try {
-      // Accepts any token, because many clients are tried without a discovery file.
+      // Accepts every token, because many clients under test have no discovery file.
       const onConnection = (socket: Socket) => void player.#server.emit('connection', socket);
       const serving = { rules: referenceBehaviour.transport, onConnection, check: () => {} };
       for (const endpoint of endpoints) player.#listeners.push(await endpoint.listen(serving));
@@ -81,7 +81,7 @@ export class ScenarioPlayer implements AsyncDisposable {
     response.flushHeaders();
     this.#tell('server', '200 text/event-stream');
     const text = Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString();
-    // Shows the end of a long text, where a situation differs from a normal stream.
+    // Shows only the end of a long text, where a situation differs from a normal stream.
     const shown = text.length <= 200 ? text : `…${text.slice(-200)}`;
     this.#tell('server', `sends ${JSON.stringify(shown)} in ${pieces.length} piece${pieces.length === 1 ? '' : 's'}`);
     for (const piece of pieces) {
@@ -119,7 +119,8 @@ export class ScenarioPlayer implements AsyncDisposable {
 }
 
 /**
- * Plays a situation until a signal; prints the ready line, and both sides on standard error. Rejects with StartError.
+ * Serves a situation until a signal; prints the addresses on standard output and every step on standard error. Rejects
+ * with StartError.
  */
 export async function runScenario(name: string, situation: Situation, where: TransportOptions): Promise<number> {
   const stopped = untilSignal();

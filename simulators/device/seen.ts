@@ -8,7 +8,7 @@ export interface SeenEvent {
 }
 
 export interface SeenFrame {
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   at: number;
   id?: string;
   /** Value of the frame's `event` field; undefined for a comment. */

@@ -1,4 +1,6 @@
-/** Transports of a simulated device (specification section 5): a unix socket, or loopback with a discovery file. */
+/**
+ * Transports of a simulated device (section 5 of the specification): a unix socket, or loopback with a discovery file.
+ */
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -41,7 +43,7 @@ export interface Listener {
 }
 
 export interface DeviceListener extends Listener {
-  /** `http://127.0.0.1:<port>`, for clients that need a port. */
+  /** URL `http://127.0.0.1:<port>` of the loopback transport; undefined on a unix socket. */
   readonly url?: string;
   readonly token?: string;
 }
@@ -64,7 +66,7 @@ export function listening(server: net.Server, options: net.ListenOptions): Promi
   });
 }
 
-/** Throws UsageError if no file can be created at the option's path. */
+/** Throws UsageError unless the directory of `path` exists and is writable. */
 export function requireWritableParent(option: string, path: string): void {
   const parent = dirname(resolve(path));
   try {
@@ -77,7 +79,7 @@ export function requireWritableParent(option: string, path: string): void {
 }
 
 export interface TransportOptions {
-  /** Path of the unix socket to serve on. `mode`: permissions of its file, default 0o660. */
+  /** Path of the unix socket. `mode`: permissions of the socket file, default 0o660. */
   socket?: string | { path: string; mode?: number };
   /** Serves on a free port of 127.0.0.1. `discovery`: file that receives port and token. */
   loopback?: { discovery: string };
@@ -109,7 +111,7 @@ export const transportArguments = {
 
 export const transportUsage = '--socket PATH, or --loopback with --discovery FILE,';
 
-/** Converts command-line options. Throws UsageError. */
+/** Converts command-line options to transport options. Throws UsageError for an invalid option. */
 export function transportOptions(args: {
   socket?: string | undefined;
   'socket-mode': string;
@@ -144,7 +146,7 @@ class LoopbackEndpoint implements Endpoint {
     return { discovery: this.#discovery };
   }
 
-  /** The discovery file has the mode 0600, because its token gives access. */
+  /** Serves loopback, and writes the discovery file with the mode 0600, because the file contains the token. */
   async listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
     const discovery = this.#discovery;
     const token = randomBytes(32).toString('hex');
@@ -176,9 +178,9 @@ class LoopbackEndpoint implements Endpoint {
   }
 }
 
-// File permissions protect a unix socket, so clients send no token (specification section 5).
+// File permissions protect a unix socket, so clients send no token (section 5 of the specification).
 
-/** Maximum bytes of a socket's path, set by the kernel. */
+/** Maximum bytes of a unix socket's path, a limit of the kernel. */
 const LONGEST_PATH = 107;
 const BACKLOG = 4_096;
 
@@ -211,8 +213,8 @@ class UnixEndpoint implements Endpoint {
 }
 
 /**
- * Takes over the socket of a dead process. Rejects if an agent listens on `path`. Sets permissions in a private folder,
- * so that no client connects before.
+ * Serves on a unix socket, and replaces the socket of a dead agent. Rejects if a live agent listens on `path`. Sets
+ * permissions in a private folder, before clients can connect.
  */
 export async function listenUnix(
   path: string,
@@ -233,7 +235,7 @@ export async function listenUnix(
   try {
     check();
     permit(folder.socket);
-    // A link fails for an existing file; a rename overwrites the file.
+    // A link fails if another agent has just created `path`; a rename replaces the socket of a dead agent.
     if (isNew) linkSync(folder.socket, path);
     else renameSync(folder.socket, path);
   } catch (error) {
@@ -255,7 +257,7 @@ export async function listenUnix(
 function privateFolder(parent: string): { socket: string } & Disposable {
   const folder = besideName(join(parent, 'socket'));
   mkdirSync(folder, { mode: 0o700 });
-  // Node removes the bound path when the server closes, so the name must be unique.
+  // The name must be unique, because Node removes the bound path when the server closes.
   const name = basename(besideName('socket'));
   const { path, close } = reachable(folder);
   return {
@@ -270,14 +272,14 @@ function privateFolder(parent: string): { socket: string } & Disposable {
 
 const OPEN_FOLDERS = '/proc/self/fd';
 
-/** Short path of a folder, because the kernel limits the path of a socket. */
+/** Short path of a folder through its file descriptor, because the kernel limits the path of a socket. */
 function reachable(folder: string): { path: string; close(): void } {
   if (!existsSync(OPEN_FOLDERS)) return { path: folder, close: () => {} };
   const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   return { path: `${OPEN_FOLDERS}/${fd}`, close: () => closeSync(fd) };
 }
 
-/** True for a free path; false for the socket of a dead agent. */
+/** Returns true for a free path, false for the socket of a dead agent. Rejects for a path in use. */
 async function claim(path: string): Promise<boolean> {
   const existing = lstatSync(path, { throwIfNoEntry: false });
   if (!existing) return true;

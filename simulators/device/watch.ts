@@ -1,7 +1,4 @@
-/**
- * Reports an agent's activity ten times a second: events, frames, listeners and log bounds; a flood loses its oldest
- * part.
- */
+/** Reports an agent's events, frames, listeners and log bounds ten times a second; drops the oldest in a flood. */
 
 import type { Socket } from 'node:net';
 import { defined } from '../../harness/common/defined.ts';
@@ -50,7 +47,7 @@ export class Watch {
   #frames: SeenFrame[] = [];
   readonly #open = new Map<Socket, { number: number; listener: SeenListener }>();
   #nextNumber = 1;
-  /** Several subscribers share a buffer, so its frames are parsed once. */
+  /** Frames of the last buffer, kept because several subscribers receive the same buffer. */
   #last: { bytes: Buffer; frames: SeenFrame[] } | undefined;
   readonly #told = new Map<string, string>();
 

@@ -5,7 +5,7 @@ export interface WheelMember {
   beat(): void;
 }
 
-/** Runs its slots in order; a timer for each of thousands of devices costs more than the devices. */
+/** Calls its members in turn from one timer, because thousands of timers would cost more than the devices. */
 export class Wheel {
   readonly #time: Omit<Time, 'now'>;
   readonly #tickMs: number;
@@ -15,7 +15,7 @@ export class Wheel {
   #members = 0;
   #timer: Timer | undefined;
 
-  /** `turnMs`: milliseconds of a turn, which runs each slot once. */
+  /** `turnMs`: milliseconds in which the wheel runs each slot once. */
   constructor(time: Omit<Time, 'now'>, turnMs: number, slots: number) {
     this.#time = time;
     this.#tickMs = turnMs / slots;
@@ -49,7 +49,7 @@ export class Wheel {
     }
   };
 
-  /** Counts slots by the clock, because late ticks of a busy machine stretch a turn. */
+  /** Number of slots to run, computed from the clock, because a busy machine fires timers late. */
   protected due(): number {
     const due = Math.floor((this.#time.elapsed() - this.#reachedAt) / this.#tickMs);
     this.#reachedAt += due * this.#tickMs;

@@ -1,4 +1,4 @@
-/** Section 2.2, `failed`: a deployment that cannot be applied ends archived, and leaves nothing on the device. */
+/** Checks section 2.2 of the specification: a deployment that cannot be applied ends failed and archived. */
 
 import { recordName } from '../../harness/common/names.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
@@ -19,7 +19,7 @@ import {
 
 export const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
 
-/** Path that no device can write, because file systems limit a name to 255 bytes. */
+/** File path that no device can write, because file systems limit a name to 255 bytes. */
 const IMPOSSIBLE_PATH = `/srv/configs/${'too-long-'.repeat(40)}.json`;
 
 const failed = requirement({
@@ -38,7 +38,7 @@ check(failed, options, async (t: System) => {
   await requireFailure(t, bad);
   await mustFailAndBeArchived(t, bad);
   await mustLeaveNothing(t, bad);
-  // The device must still accept the next deployment.
+  // Deploys again, because the device must still accept the next deployment.
   await deploy(t, events, { filepath: `/srv/configs/${recordName('after-failure')}.json` });
   t.must(events.count('deployment.deployed', bad.id) === 0, {
     expected: `no deployment.deployed of ${bad.id}, whose files were never written`,
@@ -52,8 +52,8 @@ const currentOnDevice = async (t: System): Promise<Partial<Item>> =>
 const readDeployment = (t: System, { id }: RollOut): Promise<Item> => readItem(platformSide(t), 'deployments', id);
 
 /**
- * Ends the check as not applicable if the device applies the deployment or keeps retrying, because no section says
- * which errors are fatal.
+ * Ends the check as not applicable if the device applies the deployment or keeps retrying, because the specification
+ * does not say which errors are fatal.
  */
 async function requireFailure(t: System, bad: RollOut): Promise<void> {
   let last = await eventually(t, `${bad.id} to fail: its file cannot be written`, async () => {

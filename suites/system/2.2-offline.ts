@@ -1,4 +1,4 @@
-/** Section 2.2, `queued`: a deployment for an offline device waits for the device, and arrives once. */
+/** Checks section 2.2 of the specification: a queued deployment waits for an offline device, and arrives once. */
 import { readItem } from '../platform/support/lists.ts';
 import {
   deploy,
@@ -39,7 +39,7 @@ check(queued, options, async (t: System) => {
     await events.until('deployment.deployed', waiting.id);
     await untilActivity(t, waiting.id, 'deployed');
     await untilCurrent(t, waiting.id);
-    // Events arrive in order, so the event of a later deployment proves that no event of `waiting` is still to come.
+    // Deploys again: events arrive in order, so after this deployment no event of `waiting` can arrive.
     await deploy(t, events);
     const times = events.count('deployment.deployed', waiting.id);
     t.must(times === 1, {

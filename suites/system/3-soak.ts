@@ -1,4 +1,4 @@
-/** Section 3: agreement of platform and device after any sequence of deployments, outages and restarts. */
+/** Checks section 3 of the specification: platform and device agree after random deployments and outages. */
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../harness/common/defined.ts';
 import type { StopSignal } from '../../harness/contract/control.ts';
@@ -33,7 +33,7 @@ check(
       async (commands) => {
         await t.online();
         await using events = await EventFollower.open(t);
-        // Without a cursor from a first event, the follower misses events while it reconnects.
+        // Deploys once for a first event, whose id the follower needs as cursor to reconnect without loss.
         const first = await deploy(t, events);
         const model: OutageModel = { online: true, rollOuts: [first] };
         await onlineAfterwards(t, () => fc.asyncModelRun(() => ({ model, real: { t, events } }), commands));
@@ -71,7 +71,7 @@ const command = (text: string, isPossible: Command['check'], run: Command['run']
   toString: () => text,
 });
 
-/** `wait`: an online device must receive the deployment before the next command. */
+/** `wait`: waits until an online device has received the deployment. */
 const makeDeployment = (wait: boolean): Command =>
   command(
     wait ? 'make a deployment and wait until the device has it' : 'make a deployment',

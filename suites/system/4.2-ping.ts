@@ -1,4 +1,4 @@
-/** Section 4.2: pings on the platform that reach the device. */
+/** Checks section 4.2 of the specification: a ping on the platform reaches the device. */
 
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
@@ -22,14 +22,14 @@ check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profil
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
 /**
- * Repeats the ping, because a device may connect before it can hear pings, and a ping can get lost. Returns the
- * milliseconds of the answered ping.
+ * Repeats the ping, because a ping can get lost, e.g. while a device connects. Returns the milliseconds of the answered
+ * ping.
  */
 async function mustReach(t: System, from: string): Promise<number> {
-  // Shorter after an earlier ping stayed unanswered.
+  // The wait is shorter if an earlier ping had no answer.
   const timeoutMs = t.session.waits.effect.within('ping', t.platform.patienceMs);
   let last: HttpResponse | undefined;
-  // The timeout doubles: the first ping may precede the agent's connection, and many short ones keep an agent busy.
+  // Doubles the timeout of each ping, because many short pings keep an agent busy.
   let nanos = SECOND_NANOS / 4;
   const tryFor = async (timeout_nanos: number): Promise<HttpResponse | undefined> => {
     last = await ping(platformSide(t), t.deviceId, { timeout_nanos });
@@ -45,7 +45,7 @@ async function mustReach(t: System, from: string): Promise<number> {
     },
     { timeoutMs, firstPauseMs: 100, growth: 1.5, longestPauseMs: 1000, signal: t.signal },
   );
-  // The last ping may have been sent before the device reconnected, so one more follows.
+  // Sends one more ping, because the device may have reconnected after the last ping.
   const reached =
     inTime ?? (await tryFor(Math.min(LONGEST_NANOS, Math.max(SECOND_NANOS, timeoutMs * MILLISECOND_NANOS))));
   t.must(reached?.status === 200, {

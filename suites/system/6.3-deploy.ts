@@ -1,4 +1,6 @@
-/** Section 6.3: deployments made on the platform arrive on the device, and replace each other. */
+/**
+ * Checks section 6.3 of the specification: deployments on the platform arrive on the device, and replace each other.
+ */
 import { readItem } from '../platform/support/lists.ts';
 import {
   canReadFiles,
@@ -64,10 +66,7 @@ async function mustBeSameOnBothSides(t: System, id: string): Promise<void> {
 
 const SETTLED = '2026-11-25';
 
-/**
- * Ends with `SETTLED`, because `system.newer` now requires what the specification states, and `system.replaced`
- * observes the rest.
- */
+/** Applies only until `SETTLED`, when `system.newer` and `system.replaced` took over the requirement. */
 const replaces = requirement({
   id: 'system.replace',
   until: SETTLED,

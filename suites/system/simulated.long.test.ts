@@ -1,10 +1,10 @@
-/** Tests that a platform which announces no deployment hides no other result; complements `npm run matrix`. */
+/** Tests that a platform which announces no deployment does not hide the results of other checks. */
 import { expect, it } from 'vitest';
 import { runSystemSuite } from '../../harness/tools/subjects/run.ts';
 import { behavioursWith, startWorkspace } from '../../harness/tools/subjects/simulators.ts';
 import { systemDefects } from '../../simulators/defects/platform/index.ts';
 
-/** Milliseconds of patience for an answer; the suite waits four times this value for an effect. */
+/** Milliseconds to wait for an answer; the suite waits four times as long for an effect. */
 const IMPATIENT_MS = 3000;
 
 it('a device that hears of no deployment is connected anew, and shown to do the rest', async () => {

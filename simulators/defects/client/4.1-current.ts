@@ -1,4 +1,4 @@
-/** Clients that show the current deployment wrongly. */
+/** Defects of clients that show the current deployment wrongly. */
 
 import { DEPLOYMENT_STATUSES } from '../../../harness/contract/enums.ts';
 import { CallFailed } from '../../client/behaviour.ts';

@@ -1,4 +1,4 @@
-/** Clients that request a wrong format or wrong event types. */
+/** Defects of clients that request a wrong format or wrong event types. */
 import { defect, variant } from '../define-client.ts';
 
 const TYPES = ['client.request.types'];

@@ -1,4 +1,4 @@
-/** Clients that create a deployment wrongly. */
+/** Defects of clients that create a deployment wrongly. */
 import { DEPLOYMENT_STATUSES } from '../../../harness/contract/enums.ts';
 import { CallFailed } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';

@@ -1,4 +1,4 @@
-/** Clients that ping wrongly. */
+/** Defects of clients that ping a device wrongly. */
 import { CallFailed } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';
 

@@ -1,4 +1,4 @@
-/** Clients that lose their API key, or reveal the key. */
+/** Defects of clients that lose their API key, or reveal the key. */
 import { defect, variant } from '../define-client.ts';
 
 const IN_ADDRESS = [
@@ -67,7 +67,7 @@ export const variants = [
       redirected: (headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'X-API-Key')),
     },
   }),
-  // A server may close an idle connection at any time, so this client must retry.
+  // A server may close an idle connection at any time, after which this client must repeat its request.
   variant(
     'keeps-connections',
     'Keeps its connection for the next request.',

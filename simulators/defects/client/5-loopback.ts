@@ -1,4 +1,4 @@
-/** Clients that send the token wrongly, or read the discovery file once. */
+/** Defects of clients that send the token wrongly, or read the discovery file only once. */
 import type { Place } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';
 

@@ -1,4 +1,4 @@
-/** Clients that treat a piece of a stream as a whole character, line or event. */
+/** Defects of clients that fail if a character, line or event arrives in several pieces. */
 import { lineSplitter } from '../../client/reference.ts';
 import { defect, variant } from '../define-client.ts';
 
@@ -7,7 +7,6 @@ export const defects = [
     stream: ({ lines }) => ({ lines: (text) => lines(text.endsWith('\n') ? text : `${text}\n`) }),
   }),
   defect('text-by-piece', 'Decodes each piece by itself, and so tears characters.', ['client.stream.boundaries'], {
-    // TextDecoder also drops a byte order mark.
     stream: { decode: (bytes) => new TextDecoder().decode(bytes) },
   }),
   defect('blank-line-in-one-piece', 'Finds the end of an event in one piece only.', ['client.stream.boundaries'], {
@@ -16,7 +15,7 @@ export const defects = [
       let last = '';
       return {
         lines: (text) => {
-          // Misses a blank line that arrives in a different piece than the previous line.
+          // Ignores a blank line at the start of a piece, so that the event does not end.
           const missed = text.startsWith('\n') && last === '\n';
           if (text !== '') last = text.at(-1) ?? '';
           return split(missed ? text.slice(1) : text);

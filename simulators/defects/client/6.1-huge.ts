@@ -1,4 +1,4 @@
-/** Clients that have no room for a large event. */
+/** Defects of clients that cannot handle a large event. */
 import { defect, variant } from '../define-client.ts';
 
 const BOTH = ['client.stream.huge.one-line', 'client.stream.huge.many-lines'];

@@ -1,4 +1,4 @@
-/** Clients that break the parsing rules of event streams. */
+/** Defects of clients that break the parsing rules of event streams. */
 import { StringDecoder } from 'node:string_decoder';
 import type { StreamBehaviour } from '../../client/behaviour.ts';
 import { field } from '../../client/reference.ts';

@@ -1,4 +1,4 @@
-/** Clients that give up on a stopped agent, or retry without pause. */
+/** Defects of clients that give up on a stopped agent, or retry without pause. */
 import { defect, variant } from '../define-client.ts';
 
 const RETRY_FIELD = ['client.back-off.retry-field'];

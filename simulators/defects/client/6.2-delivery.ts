@@ -1,4 +1,4 @@
-/** Clients that lose events between two streams. */
+/** Defects of clients that lose events between two streams. */
 import { defect, variant } from '../define-client.ts';
 
 const TORN = [
@@ -81,7 +81,7 @@ export const defects = [
   }),
 ];
 
-/** Two combined defects must not add the cursor twice. */
+/** Adds the parameter `after`, unless a second defect in the same client has already added `after`. */
 const withAfter = (path: string, cursor: string | undefined): string =>
   cursor === undefined || path.includes('?after=') ? path : `${path}?after=${cursor}`;
 

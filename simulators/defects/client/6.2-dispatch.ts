@@ -1,4 +1,4 @@
-/** Clients that dispatch events by a wrong member, or fail on an unknown type. */
+/** Defects of clients that dispatch events by a wrong member, or fail on an unknown type. */
 import { DEPLOYMENT_STATUSES } from '../../../harness/contract/enums.ts';
 import { defect, variant } from '../define-client.ts';
 

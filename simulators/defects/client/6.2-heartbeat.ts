@@ -1,4 +1,4 @@
-/** Clients that treat a heartbeat as an event, or ignore missing heartbeats. */
+/** Defects of clients that treat a heartbeat as an event, or ignore missing heartbeats. */
 import { defect, variant } from '../define-client.ts';
 
 export const defects = [

@@ -1,4 +1,4 @@
-/** Clients that lose events of a long replay. */
+/** Defects of clients that lose events of a long replay. */
 import { defect } from '../define-client.ts';
 
 const ROOM = 200;

@@ -1,4 +1,4 @@
-/** Clients that retry a busy platform without pause. */
+/** Defects of clients that retry a busy platform without pause. */
 import { defect, variant } from '../define-client.ts';
 
 export const defects = [

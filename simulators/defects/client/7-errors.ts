@@ -1,4 +1,4 @@
-/** Clients that hide an error from their caller. */
+/** Defects of clients that hide an error from their caller. */
 import { type Answer, CallFailed, isObject, type Told } from '../../client/behaviour.ts';
 import { objectOf } from '../../client/reference.ts';
 import { defect, variant } from '../define-client.ts';

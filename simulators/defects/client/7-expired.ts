@@ -1,4 +1,4 @@
-/** Clients that handle an expired cursor wrongly. */
+/** Defects of clients that handle an expired cursor wrongly. */
 import { defect, variant } from '../define-client.ts';
 
 export const defects = [

@@ -1,4 +1,4 @@
-/** Clients that lose items between pages, or read pages without end. */
+/** Defects of clients that lose items between pages, or read pages without end. */
 import { CallFailed, type Page, type PageAsked } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';
 

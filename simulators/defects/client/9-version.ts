@@ -1,4 +1,4 @@
-/** Clients that name no API version, or an unknown one. */
+/** Defects of clients that send no API version, or an unknown version. */
 import { defined } from '../../../harness/common/defined.ts';
 import { defect, variant } from '../define-client.ts';
 

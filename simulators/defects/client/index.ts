@@ -1,4 +1,4 @@
-/** All defects and variants of the client. */
+/** Loads all defects and variants of the client. */
 import type { ClientBehaviour } from '../../client/behaviour.ts';
 import { loadSections } from '../catalogue.ts';
 

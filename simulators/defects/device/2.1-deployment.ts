@@ -104,7 +104,7 @@ export const defects = [
       let [open, shown]: [number, unknown] = [0, undefined];
       return {
         http: ({ intercept }) => ({
-          // Milliseconds; leaves time for a parallel check to open its stream.
+          // Milliseconds of delay, in which a parallel check can open its stream.
           delayMs: () => 100,
           intercept: (request, response) => {
             if (!request.socket.destroyed && /\/events\b/.test(request.url ?? '')) {

@@ -20,7 +20,7 @@ const envelopeDefect = (name: string, summary: string, change: EnvelopeChange) =
 const payload = (change: (data: object) => object): DeviceChanges => ({
   deployments: { event: ({ type, data }) => ({ type, data: change(data) }) },
 });
-/** Same moment, written with the offset +02:00. */
+/** Converts a UTC time to the same moment with the offset +02:00. */
 const withOffset = (time: string): string =>
   new Date(Date.parse(time) + 2 * 60 * 60 * 1_000).toISOString().replace('Z', '000123+02:00');
 

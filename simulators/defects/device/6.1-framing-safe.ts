@@ -34,7 +34,7 @@ export const defects = [
   ),
 ];
 
-/** A client can tell lines apart only if a stream has one kind of line end. */
+/** Group of the variants for line ends, because a stream must use the same line end throughout. */
 const LINE_ENDS = { alternative: 'line-ends' };
 
 export const variants = [

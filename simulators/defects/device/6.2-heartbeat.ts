@@ -86,7 +86,7 @@ export const variants = [
             tick = configured / times;
             return tick;
           },
-          // Each stream calls `heartbeat` separately, so the clock decides instead of a count.
+          // Uses the clock instead of a counter, because every stream calls `heartbeat` separately.
           heartbeat: (now) => (Math.floor(performance.now() / tick) % times === 0 ? heartbeat(now) : ':keep-alive\n\n'),
         }),
       };

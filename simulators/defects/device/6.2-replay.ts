@@ -115,7 +115,7 @@ export const defects = [
     {
       stream: {
         session: ({ after, retained: { latest } }) =>
-          // Also drops events published during the replay, because the replay reads them from the file.
+          // Filters the replay too, because the replay also reads events that were published during the replay.
           after < latest ? { replay: (events) => events.filter(({ id }) => id <= latest), live: () => [] } : undefined,
       },
     },

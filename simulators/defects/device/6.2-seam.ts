@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../device/log/line.ts';
 import { LAST_CHUNK } from '../../device/stream/protocol.ts';
 import { defect, onRequest, variant } from '../define-device.ts';
 
-/** Bytes of the body in HTTP chunks, whose framing another variant multiplies; 0 for a head. */
+/** Counts the body bytes in HTTP chunks, without the chunks' framing; 0 for a response head. */
 function bytesInChunks(text: string): number {
   let bytes = 0;
   for (let at = 0; ; ) {
@@ -15,11 +15,11 @@ function bytesInChunks(text: string): number {
   }
 }
 
-/** Ends a stream after `most` bytes of its body; each write is a whole frame, so the stream ends between two frames. */
+/** Ends a stream after `most` bytes of its body, between two frames, because each write is a whole frame. */
 function endAfter(most: number, { socket }: IncomingMessage): void {
   let bytes = 0;
   const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;
-  // Passes the callback on, because the response to a refused stream needs the callback to end.
+  // Passes `rest` on, because the response to a refused stream needs its callback to end.
   socket.write = ((piece: Uint8Array | string, ...rest: unknown[]) => {
     if (bytes > most) return true;
     bytes += bytesInChunks(Buffer.from(piece).toString('latin1'));

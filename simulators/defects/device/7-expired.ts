@@ -135,7 +135,7 @@ export const defects = [
         ...onRequest(({ url = '/' }) => {
           listed = new URL(url, 'http://device').searchParams.get('types') ?? '';
         }),
-        // The check removes no deployment, so no event of this type follows any cursor.
+        // Expires all cursors of a stream of `deployment.removed`, an event that the check never causes.
         ...expires((cursor, { latest }) => listed === 'deployment.removed' && cursor < latest),
       };
     },

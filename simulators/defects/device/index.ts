@@ -1,4 +1,4 @@
-/** All defects and variants of the simulated device. */
+/** Loads all defects and variants of the simulated device. */
 import type { DeviceBehaviour } from '../../device/behaviour.ts';
 import { loadSections, named } from '../catalogue.ts';
 import type { Defect, Variant } from '../define.ts';
@@ -7,9 +7,9 @@ export type DeviceDefect = Defect<DeviceBehaviour>;
 
 export const { defects: deviceDefects, variants: deviceVariants } = await loadSections<DeviceBehaviour>('device');
 
-/** Throws RangeError with the known names. */
+/** Finds a defect by name. Throws RangeError with the known names. */
 export const deviceDefect = (name: string): DeviceDefect => named('defect of the device', deviceDefects, name);
 
-/** Throws RangeError with the known names. */
+/** Finds a variant by name. Throws RangeError with the known names. */
 export const deviceVariant = (name: string): Variant<DeviceBehaviour> =>
   named('variant of the device', deviceVariants, name);

@@ -1,6 +1,6 @@
 import { answers, defect, resources, variant } from '../define-platform.ts';
 
-/** Same moment, written with the offset +02:00. */
+/** Converts a UTC time to the same moment with the offset +02:00. */
 const withOffset = (text: string): string =>
   new Date(Date.parse(text) + 2 * 3_600_000).toISOString().replace('Z', '000+02:00');
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { KeyFacts } from '../../platform/behaviour.ts';
 import { defect, errors, type PlatformChange, variant } from '../define-platform.ts';
 
-/** The platform stores only the digest of a key. */
+/** Compares digests, because the platform stores no API key as text. */
 const isKey = (text: string, key: KeyFacts): boolean =>
   'digest' in key && hash('sha256', text, 'hex') === String(key.digest);
 

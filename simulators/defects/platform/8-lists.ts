@@ -7,7 +7,7 @@ const CLAMP_OFFSET = ['platform.list.clamp.offset'];
 const CLAMP_HIGH = ['platform.list.clamp.high'];
 const DEFAULTS = ['platform.list.defaults'];
 
-/** Nothing interrupts the making of a page, so the last requested offset belongs to the page. */
+/** Remembers the requested offset for `hasMore`, because no other request can come between the two calls. */
 function hasMoreOfRawOffset({ clampOffset, hasMore }: PlatformBehaviour): Partial<PlatformBehaviour> {
   let asked = 0;
   return {
@@ -30,7 +30,7 @@ function negativeFromTheEnd({ clampOffset, page }: PlatformBehaviour): Partial<P
   };
 }
 
-/** Nothing interrupts the making of a page, so the last requested limit belongs to the page. */
+/** Remembers the requested limit for `page`, because no other request can come between the two calls. */
 function moreThanEchoed({ clampLimit, page }: PlatformBehaviour): Partial<PlatformBehaviour> {
   let asked = 0;
   return {

@@ -31,7 +31,7 @@ export const defects = [
   }),
 ];
 
-/** The variants exclude each other, because they show unexpanded fields differently. */
+/** Group of variants that exclude each other, because each shows unexpanded fields differently. */
 const UNEXPANDED = { alternative: 'unexpanded fields' };
 
 export const variants = [

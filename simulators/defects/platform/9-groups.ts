@@ -4,10 +4,10 @@ import { defect, keepsFirstNames, unchecked, variant } from '../define-platform.
 
 const TREE = ['platform.group.tree'];
 
-/** Milliseconds in which a change stays unseen, as with a copy of the data per process. */
+/** Milliseconds for which the platform overlooks a change, as with a separate copy of the data per process. */
 const STALE_MS = 30;
 
-/** Checks for a cycle without the latest moves of groups. */
+/** Overlooks the latest moves of groups when checking for a cycle, and therefore allows a cycle. */
 function movesByStaleTree(): Pick<PlatformBehaviour, 'mayMoveGroup'> {
   const movedAt = new Map<string, number>();
   const isStale = (id: string): boolean => performance.now() - (movedAt.get(id) ?? Number.NEGATIVE_INFINITY) < STALE_MS;
@@ -21,7 +21,7 @@ function movesByStaleTree(): Pick<PlatformBehaviour, 'mayMoveGroup'> {
   };
 }
 
-/** A renaming writes back the whole group, as read before a simultaneous move. */
+/** Undoes a simultaneous move, because a renaming writes back the whole group with its old parent. */
 function renamesWithStaleParent(): Pick<PlatformBehaviour, 'answer' | 'resource'> {
   const shown = new Map<unknown, { parent: unknown; before: unknown; at: number }>();
   const undone = new Map<unknown, unknown>();

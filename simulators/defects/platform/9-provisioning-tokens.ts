@@ -1,6 +1,6 @@
 import { answers, defect, variant } from '../define-platform.ts';
 
-/** Maximum number of valid tokens, one of which may have enrolled a device. */
+/** Maximum number of provisioning tokens that the variant issues. */
 const AT_ONCE = 4;
 
 export const defects = [

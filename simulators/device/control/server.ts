@@ -1,4 +1,4 @@
-/** Control API over HTTP, on a loopback port or a unix socket (`harness/contract/control.ts`). */
+/** Serves the control API (`harness/contract/control.ts`) over HTTP, on a loopback port or a unix socket. */
 import { chmodSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -13,7 +13,7 @@ import { ControlError, type ControlTarget, controlError } from './target.ts';
 
 const LARGEST_BODY = 33_554_432;
 
-/** Port of 127.0.0.1 (0 picks a free port), or path of a unix socket. */
+/** Address of the control API: port of 127.0.0.1 (0 picks a free port), or path of a unix socket. */
 export type ControlAddress = { port: number } | { path: string };
 
 /** `token`: bearer token that requests to the port must carry, random by default. */
@@ -21,7 +21,7 @@ export type ControlOption = { port: number; token?: string } | { path: string };
 
 export interface ControlServer extends AsyncDisposable {
   readonly address: ControlAddress;
-  /** Bearer token of requests; undefined on a unix socket, whose file mode restricts access. */
+  /** Bearer token for requests to a port; undefined on a unix socket, whose file mode restricts access. */
   readonly token: string | undefined;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
   ['POST', /^\/start$/, (target) => target.start()],
 ];
 
-/** Rejects with the system's error for an unusable address. */
+/** Serves the control API. Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address. */
 export async function serveControl(target: ControlTarget, where: ControlOption): Promise<ControlServer> {
   const token = 'path' in where ? undefined : (where.token ?? newControlToken());
   const latest = new WeakMap<Duplex, Exchange>();
@@ -101,7 +101,7 @@ async function answer(target: ControlTarget, request: IncomingMessage): Promise<
     throw new ControlError(405, 'method_not_allowed', `${path} answers ${here.map(([method]) => method).join(', ')}`);
   }
   const [, pattern, run] = action;
-  // Reads the whole body first, so that an aborted request changes nothing.
+  // Reads the whole body before acting, so that an aborted request changes nothing.
   const text = await bodyOf(request);
   const body = await run(target, text, pattern.exec(path)?.[1] ?? '');
   return { status: body === undefined ? 204 : 200, body };

@@ -1,4 +1,4 @@
-/** Target of the control API: an agent in this process or in a separate process. */
+/** Interface between the control API and a device, whose agent runs in this process or in a separate process. */
 import type {
   ControlCompacted,
   ControlDeployment,
@@ -34,7 +34,7 @@ export interface AgentCalls {
 }
 export type AgentCall = keyof AgentCalls;
 
-/** Each call of a target resolves once clients can see its effect. */
+/** Device that the control API drives; each call resolves once clients can see the effect of the call. */
 export abstract class ControlTarget {
   abstract info(): ControlInfo;
   abstract start(): Promise<void>;
@@ -53,7 +53,7 @@ export abstract class ControlTarget {
   remove(id: string): Promise<Deployment> {
     return this.call('remove', id);
   }
-  /** Publishes `count` events of short-lived deployments; the current deployment stays. */
+  /** Publishes `count` events of invented deployments, without changing the current deployment. */
   publish(count: number): Promise<ControlPublished> {
     return this.call('publish', count);
   }

@@ -1,4 +1,4 @@
-/** Resources of the Device API (specification section 4.1), and further resources of published agents. */
+/** Routes of the Device API (section 4.1 of the specification), and of further resources of published agents. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import os from 'node:os';
@@ -81,18 +81,18 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
     response.end();
     return;
   }
-  // Frames bypass Node's HTTP, so that all subscribers share one encoding.
+  // Node sends only the response head; frames go directly to the socket, so that subscribers share encoded bytes.
   response.flushHeaders();
   takeOver(request, response);
   agent.stream.onOpen?.(request.socket, { client: request.headers['user-agent'], after, types: filter });
   const session = rules.session({ after, filter, retained });
-  // Subscribes in the same tick, because the cursor was checked against the current log.
+  // Subscribes in the same tick as the cursor check, before a compaction can change the log.
   const subscriber = new Subscriber(agent.stream, request.socket, { after, filter, chunked, session });
   const open = (): void => {
     if (!request.socket.destroyed) subscriber.open();
   };
   if (response.socket) open();
-  // Node gives a pipelined response its socket after the previous response ends.
+  // Waits for the socket, which Node gives to a pipelined response after the previous response.
   else response.once('socket', () => process.nextTick(open));
 }
 

@@ -1,4 +1,4 @@
-/** One HTTP server for all devices of the process, so that an idle device costs one listening socket. */
+/** One HTTP server for all devices of the process, so that an idle device holds only its listening socket. */
 
 import type http from 'node:http';
 import type { Socket } from 'node:net';
@@ -18,7 +18,7 @@ interface Connection {
   latest?: Exchange;
 }
 
-/** Milliseconds in which the server discards further bytes after a malformed request. */
+/** Milliseconds for which the server discards a client's bytes after refusing a request. */
 const LINGER_MS = 1_000;
 
 const connections = new WeakMap<Socket, Connection>();
@@ -28,21 +28,21 @@ export function adopt(socket: Socket, handler: RequestHandler, entrance: Entranc
   giveWay();
   connections.set(socket, { handler, entrance, carries: 'answers' });
   const parser = hub();
-  // Node reports unparsable requests to the server in this property.
+  // Sets the property `server` of the socket, where Node's parser reports malformed requests.
   Object.assign(socket, { server: parser });
   parser.emit('connection', socket);
 }
 
-/** Reserves the socket for a stream, and frees parser and request, which take more memory than the stream. */
+/** Detaches a stream's socket from Node's parser and request, which take more memory than the stream. */
 export function takeOver(request: http.IncomingMessage, response: http.ServerResponse): void {
   const connection = connections.get(request.socket);
   if (connection) connection.carries = 'stream';
   const hasBody = 'content-length' in request.headers || 'transfer-encoding' in request.headers;
-  // Node releases a socket from its parser only for an upgrade.
+  // Marks the request as an upgrade, after which Node releases the socket from its parser.
   if (response.socket !== null && !hasBody) Object.assign(request, { upgrade: true });
 }
 
-/** Discards later bytes of the client, and ends the stream when the client ends its side. */
+/** Discards further bytes of the client, and ends the stream when the client ends its side. */
 function letGo(socket: Socket): void {
   connections.get(socket)?.latest?.response.detachSocket(socket);
   connections.delete(socket);
@@ -53,17 +53,17 @@ function letGo(socket: Socket): void {
 
 function hub(): http.Server {
   if (server) return server;
-  // An import of node:http also loads its client and WebSocket, a third of the agent's start time.
+  // `getBuiltinModule` skips the client and WebSocket that an import loads, a third of the agent's start time.
   const { createServer } = getBuiltinModule('node:http');
   const timeouts = { headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
   server = createServer({ ...timeouts, shouldUpgradeCallback: () => false });
-  // Without `shouldUpgradeCallback`, a listener makes Node upgrade every request that asks for an upgrade.
+  // Adds no listener in an older Node, which would then upgrade every request that asks for an upgrade.
   if ('shouldUpgradeCallback' in server) server.on('upgrade', (_request, socket) => letGo(socket as Socket));
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket);
     if (connection) connection.latest = { request, response };
     if (!isHttp1(request)) refuse(request.socket, '505 HTTP Version Not Supported');
-    // RFC 9112 section 3.2 refuses several Host headers; Node keeps only the first.
+    // Answers 400 to several Host headers, as RFC 9112 section 3.2 requires; Node keeps only the first.
     else if (hostsIn(request.rawHeaders) > 1)
       response.writeHead(400, { Connection: 'close', 'Content-Length': 0 }).end();
     else if (connection) connection.handler.handle(request, response, connection.entrance);
@@ -71,19 +71,19 @@ function hub(): http.Server {
   });
   server.on('clientError', (error, socket) => refuse(socket as Socket, statusOf(error)));
   server.on('connect', (_request, socket) => refuse(socket as Socket, '405 Method Not Allowed'));
-  // Starts the timers for slow requests, because the server never listens itself.
+  // Emits `listening` to start Node's timers for slow requests, because this server never listens.
   server.emit('listening');
   return server;
 }
 
-/** `raw` alternates header names and values. */
+/** Counts Host headers. `raw`: header names and values in turn. */
 function hostsIn(raw: readonly string[]): number {
   let hosts = 0;
   for (let at = 0; at < raw.length; at += 2) if (raw[at]?.length === 4 && raw[at]?.toLowerCase() === 'host') hosts += 1;
   return hosts;
 }
 
-/** Reads on briefly after the response, because a close with unread bytes discards the response. */
+/** Refuses a request, then keeps reading, because a close with unread bytes would discard the response. */
 function refuse(socket: Socket, status: string): void {
   const connection = connections.get(socket);
   if (connection?.carries === 'nothing') return;

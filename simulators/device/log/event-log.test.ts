@@ -32,7 +32,7 @@ describe('appending', () => {
     await log.append(drafts(1)); // writes the mark as well
     const before = { ...done };
     await Promise.all(range(1, 50).map(() => log.append(drafts(1))));
-    // The second write stores the last id, which no append waits for.
+    // Expects one durable write for all 50 appends, and one write for the last id.
     expect(done).toEqual({ stores: before.stores + 1, others: before.others + 1 });
     await log.close();
   });

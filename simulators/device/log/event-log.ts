@@ -1,4 +1,4 @@
-/** Event log of one robot (specification section 6.2, rule 5); the JSONL file is the source of truth. */
+/** Event log of one robot (section 6.2 of the specification, rule 5); the JSONL file is the source of truth. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ControlLog } from '../../../harness/contract/control.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -9,11 +9,11 @@ import { type Incarnation, LogFile } from './log-file.ts';
 import { scanEvents } from './recovery.ts';
 
 export interface EventLogOptions extends Incarnation {
-  /** Maximum number of events; compaction keeps 80 %. */
+  /** Maximum number of stored events; beyond, compaction keeps the newest 80 %. */
   retain: number;
-  /** Maximum bytes; compaction keeps 80 %. */
+  /** Maximum bytes of the log file; beyond, compaction keeps the newest 80 %. */
   retainBytes: number;
-  /** Runs in order, in the tick in which the events become readable. */
+  /** Receives stored events in order, in the tick in which the events become readable. */
   onStored(events: readonly StoredEvent[]): void;
 }
 
@@ -23,11 +23,11 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** Bytes after which a batch takes no further append. */
+/** Bytes after which a batch is full; further appends wait for the next batch. */
 const BATCH_BYTES = 1_048_576;
 const SHARE_KEPT = 0.8;
 const NAMED = 10;
-/** Bytes inspected before other work gets its turn. */
+/** Bytes that `inspect` reads at a time, so that other work can run between. */
 const PORTION_BYTES = 1_048_576;
 
 export class EventLog {
@@ -41,7 +41,7 @@ export class EventLog {
   #working: Promise<void> | undefined;
   #state: 'open' | 'closing' | 'down' = 'open';
 
-  /** Repairs crash damage. Throws the system's error for an unreadable log. */
+  /** Opens the log and repairs crash damage. Throws if the log is unreadable. */
   constructor(options: EventLogOptions) {
     this.#options = options;
     const onNotice = (notice: string, error?: unknown): void => {
@@ -69,7 +69,7 @@ export class EventLog {
     return this.generation.earliest ?? this.latest + 1;
   }
 
-  /** Number of retained events; damaged lines or a removed mark make the number too high. */
+  /** Number of retained events, too high if lines are damaged or the mark file is missing. */
   get count(): number {
     const { earliest, latest, gaps } = this.generation;
     return earliest === undefined ? 0 : Math.floor((latest - earliest - givenUp(gaps, earliest)) / this.#step) + 1;
@@ -118,7 +118,10 @@ export class EventLog {
     return { bytes, events, ...ids, ...skipped, unused_ids: [...gaps], repairs: [...repairs] };
   }
 
-  /** Resolves with the ids once the events are durable and delivered. Rejects with EventLogError if none was stored. */
+  /**
+   * Stores and delivers events; resolves with their first and last id. Rejects with EventLogError if no event was
+   * stored.
+   */
   append(drafts: readonly EventDraft[]): Promise<{ first: number; last: number }> {
     if (this.#state !== 'open') return Promise.reject(new AgentDownError('the robot is down, its log takes no events'));
     const { clock, behaviour } = this.#options;
@@ -135,7 +138,7 @@ export class EventLog {
     });
   }
 
-  /** Keeps 80 % of the events, at least one. Rejects with CompactionError. */
+  /** Removes the oldest 20 % of the events. Rejects with CompactionError. */
   compact(): Promise<void> {
     if (this.#state !== 'open')
       return Promise.reject(new AgentDownError('the robot is down, its log is not compacted'));
@@ -196,7 +199,7 @@ export class EventLog {
         await this.#refuse(error);
         continue;
       }
-      // Compacts before the response, so that publishers find the log within its limits.
+      // Compacts before resolving the appends, so that publishers find the log within its limits.
       await this.#bound();
       for (const { events, resolve } of batch) {
         resolve({ first: events[0]?.id ?? this.latest + 1, last: events.at(-1)?.id ?? this.latest });
@@ -251,7 +254,7 @@ export class EventLog {
     generation.latest = events.at(-1)?.id ?? generation.latest;
   }
 
-  /** Waiting appends fail too, because their ids follow the failed ids. */
+  /** Rejects all waiting appends after a failed write, because their ids follow the failed ids. */
   async #refuse(error: unknown): Promise<void> {
     if (this.#down) {
       this.#fail(killed());
@@ -282,7 +285,7 @@ export class EventLog {
     await this.#keep(Math.min(Math.floor(retain * SHARE_KEPT), Math.floor(count * share)));
   }
 
-  /** Keeps the newest `events`; a full disk leaves room for fewer, so each retry keeps a quarter. */
+  /** Keeps the newest `events` events; if the disk is full, retries with a quarter of the number. */
   async #keep(events: number): Promise<CompactionError | undefined> {
     const { earliest, latest } = this;
     if (this.#down || this.generation.earliest === undefined) return undefined;

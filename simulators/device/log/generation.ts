@@ -1,11 +1,11 @@
-/** State of one log file in memory: its bounds, missing ids, and a sparse index. */
+/** State of one log file in memory: bounds, unused ids, and a sparse index of offsets. */
 
-/** A reader keeps its generation, and reads that file to the end after a compaction replaces it. */
+/** State of one log file. After a compaction, readers of the old file finish with the old generation. */
 export interface Generation {
-  /** Durable bytes; readers ignore any bytes beyond. */
+  /** Length of the stored events in bytes; readers ignore any bytes beyond. */
   bytes: number;
   earliest: number | undefined;
-  /** Highest assigned id, even of a lost event; 0 before the first event. */
+  /** Highest id ever assigned, even if the event is lost; 0 before the first event. */
   latest: number;
   gaps: readonly Gap[];
   readonly index: SparseIndex;
@@ -13,7 +13,7 @@ export interface Generation {
 
 export const INDEX_SPACING = 65_536;
 
-/** Keeps one offset for about 64 KiB, so that a long log needs little memory. */
+/** Index of event offsets, with one entry for about 64 KiB, so that a long log needs little memory. */
 export class SparseIndex {
   readonly #ids: number[] = [];
   readonly #offsets: number[] = [];
@@ -22,7 +22,7 @@ export class SparseIndex {
     return this.#ids.length;
   }
 
-  /** Skips an event near the last entry. Ids and offsets must ascend. */
+  /** Indexes an event, unless the last entry is less than 64 KiB before. Ids and offsets must ascend. */
   note(id: number, offset: number): void {
     const last = this.#offsets.at(-1);
     if (last !== undefined && offset - last < INDEX_SPACING) return;
@@ -48,7 +48,7 @@ export class SparseIndex {
   }
 }
 
-/** Ids given up after damage; counting them as events drops real events too early. */
+/** Range of ids that stay unused after damage; the number of retained events excludes these ids. */
 export interface Gap {
   after: number;
   through: number;
@@ -62,14 +62,14 @@ export function givenUp(gaps: readonly Gap[], earliest: number): number {
   return ids;
 }
 
-/** Lowest of the newest `ids` ids up to `latest`; ids in gaps do not count. */
+/** Returns the lowest of the newest `ids` ids; ids in gaps do not count. */
 export function lowestOf(ids: number, latest: number, gaps: readonly Gap[]): number {
   let from = latest - ids + 1;
   for (const { after, through } of gaps.toReversed()) if (through >= from) from -= through - after;
   return from;
 }
 
-/** Omits gaps before `earliest`, and a gap that ends beyond `latest`, whose beginning is unknown. */
+/** Returns the gaps that lie between the ids `earliest` and `latest`. */
 export function gapsWithin(gaps: readonly Gap[], earliest: number, latest = Number.POSITIVE_INFINITY): readonly Gap[] {
   const within = gaps.filter(({ after, through }) => after >= earliest && through < latest);
   return within.length > 0 ? within : NO_GAPS;

@@ -1,4 +1,4 @@
-/** Record of assigned ids beside the log, so that no id is assigned twice after damage. */
+/** File beside the log that records assigned ids, so that the agent repeats no id after damage to the log. */
 
 import { constants, readFileSync } from 'node:fs';
 import { type Gap, NO_GAPS } from './generation.ts';
@@ -10,9 +10,9 @@ export interface Mark {
   highest: number;
   /** Highest assigned id when the mark was written. */
   from: number;
-  /** True if `highest` is exact, after a clean stop; false if `highest` ends a reserved block. */
+  /** True after a clean stop, when `highest` is exact; false while `highest` ends a block of reserved ids. */
   clean: boolean;
-  /** True if events reach the disk before any client. */
+  /** True if the agent stores events on the disk before sending them. */
   durable: boolean;
   gaps: readonly Gap[];
   lost?: true;
@@ -73,7 +73,7 @@ export async function beginLast(io: DiskIo, directory: string, id: number, durab
   else io.remove(`${directory}/${LAST_FILE}`);
 }
 
-/** Overwriting in place succeeds on a full disk too. */
+/** Overwrites the file in place, which succeeds even on a full disk. */
 export function writeLast(io: DiskIo, directory: string, id: number): void {
   const fd = io.open(`${directory}/${LAST_FILE}`, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
   try {
@@ -83,14 +83,14 @@ export function writeLast(io: DiskIo, directory: string, id: number): void {
   }
 }
 
-/** Doubles the block, so that a busy log seldom writes its mark. */
+/** Doubles the number of reserved ids, so that a busy log seldom rewrites its mark file. */
 export function nextBlock(previous: number): number {
   return previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
 }
 
 /**
- * Highest assigned id of a log that ends with `last`. After a crash, the whole reserved block counts as assigned,
- * unless the log is provably complete.
+ * Highest id that may have been assigned. After a crash, all reserved ids count as assigned, unless the log is provably
+ * complete. `last`: id of the last event in the log.
  */
 export function highestGivenOut(last: number, mark: Mark | undefined, damaged: boolean): number {
   if (!mark || mark.lost) return last > 0 || mark ? last + LARGEST_BLOCK : 0;

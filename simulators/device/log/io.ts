@@ -1,6 +1,6 @@
 /**
- * File operations of a robot, which faults replace. Small writes are synchronous, as the page cache takes microseconds;
- * waits for the disk are asynchronous, so that robots do not delay each other.
+ * File operations of a robot, which injected faults can replace. Writes to the page cache are synchronous; waits for
+ * the disk are asynchronous, so that robots do not delay each other.
  */
 
 import fs from 'node:fs';
@@ -14,9 +14,9 @@ export interface DiskIo {
   size(fd: number): number;
   read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
   load(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>;
-  /** Writes the whole `buffer`; an error may leave a part in the file. */
+  /** Writes the whole `buffer`; after an error, the file may contain some of the bytes. */
   write(fd: number, buffer: Uint8Array, position: number): void;
-  /** Asynchronous `write`; with `DURABLE`, resolves once the bytes are on the disk. */
+  /** Writes asynchronously; on a file opened with `DURABLE`, resolves once the bytes are on the disk. */
   store(fd: number, buffer: Uint8Array, position: number): Promise<void>;
   truncate(fd: number, length: number): void;
   rename(from: string, to: string): void;
@@ -33,7 +33,7 @@ const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 const fsync = promisify(fs.fsync);
 
-/** Only Linux guarantees that O_DSYNC ends a write on the disk, without a second call. */
+/** True on Linux, where O_DSYNC makes a write wait for the disk without a separate sync. */
 const SYNCS_BY_ITSELF = process.platform === 'linux';
 
 export const DURABLE = fs.constants.O_RDWR | (SYNCS_BY_ITSELF ? fs.constants.O_DSYNC : 0);
@@ -62,7 +62,7 @@ export const disk: DiskIo = {
   makeDirectory: (path, mode = 0o777) => void fs.mkdirSync(path, { recursive: true, mode }),
   link: (target, path) => fs.symlinkSync(target, path),
   remove: (path) => {
-    // Usually nothing exists, and a check is cheaper than an error or rmSync.
+    // Checks first, because the path is usually missing and rmSync is slower than the check.
     const found = fs.lstatSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) fs.rmSync(path, { recursive: true, force: true });
     else if (found) fs.unlinkSync(path);
@@ -88,7 +88,7 @@ export const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes
 
 export const isUnwritable = (error: unknown): boolean => UNWRITABLE.has(errorCode(error) ?? '');
 
-/** A check of existence is cheaper than an error for each new robot. */
+/** Returns the result of `read`, or undefined if `path` is missing. */
 export function ifPresent<T>(path: string, read: () => T): T | undefined {
   if (!fs.existsSync(path)) return undefined;
   try {
@@ -99,7 +99,9 @@ export function ifPresent<T>(path: string, read: () => T): T | undefined {
   }
 }
 
-/** Readers and crashes find the whole old file or the whole new file; `durable` waits for the disk. */
+/**
+ * Replaces a file; readers, even after a crash, find the complete old or new content. `durable`: waits for the disk.
+ */
 export async function replaceFile(
   io: DiskIo,
   directory: string,
@@ -115,7 +117,7 @@ export async function replaceFile(
   if (durable) await io.syncDirectory(directory);
 }
 
-/** Fills a file beside `path`, renames it into place, and calls `placed` in the same tick. */
+/** Fills a temporary file, renames the file to `path`, and calls `placed` in the same tick. */
 export async function putInPlace(
   io: DiskIo,
   path: string,
@@ -139,14 +141,14 @@ export async function putInPlace(
   }
 }
 
-/** Ignores errors, because the caller reports the first failure and the next start removes the file. */
+/** Removes a temporary file; ignores errors, because the next start of the agent removes the file. */
 function discard(io: DiskIo, path: string): void {
   try {
     io.remove(path);
   } catch {}
 }
 
-/** Removes files that a crash left unfinished; the directory must have no other user. */
+/** Removes temporary files that a crash left; no other agent may use the directory. */
 export function removeUnfinished(io: DiskIo, directory: string): void {
   for (const name of ifPresent(directory, () => fs.readdirSync(directory)) ?? []) {
     const path = `${directory}/${name}`;
@@ -154,7 +156,7 @@ export function removeUnfinished(io: DiskIo, directory: string): void {
   }
 }
 
-/** Failure to store events; none of the events was delivered. */
+/** Failure to store events; the agent delivered none of the events. */
 export class EventLogError extends Error {
   override name = 'EventLogError';
 }
@@ -163,7 +165,7 @@ export class AgentDownError extends EventLogError {
   override name = 'AgentDownError';
 }
 
-/** Failure to compact the log, which still has every event. */
+/** Failure to compact the event log; no event is lost. */
 export class CompactionError extends Error {
   override name = 'CompactionError';
 }

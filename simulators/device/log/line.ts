@@ -1,6 +1,6 @@
 /**
- * Stored form of an event: its JSON envelope (specification section 2.3) on one line, with a checksum that keeps a
- * damaged line from passing for an event.
+ * Line of the log file that stores an event: the JSON envelope (section 2.3 of the specification), and a checksum that
+ * reveals damage.
  */
 import { crc32 } from 'node:zlib';
 
@@ -13,7 +13,7 @@ export interface StoredEvent {
   readonly id: number;
   readonly type: string;
   readonly json: string;
-  /** A person or an older version stored the event without a checksum. */
+  /** True for an event without a checksum, written by a person or by an older version. */
   readonly unsealed?: true;
 }
 
@@ -51,7 +51,7 @@ export function unseal(line: string): string | undefined {
 
 const HEADS = [HEAD, '{"id":'].map((text) => Buffer.from(text));
 
-/** Finds an event even at the end of a line that damage has joined to the previous line. */
+/** Reads the event in a line, even if the line begins with the rest of a damaged event. */
 export function readLine(bytes: Buffer, start: number, end: number): StoredEvent | undefined {
   const at = end - SEAL_BYTES;
   const [, sum] = at > start ? (SEAL.exec(bytes.toString('latin1', at, end)) ?? []) : [];
@@ -77,7 +77,7 @@ function sealedEvent(bytes: Buffer, start: number, at: number, sum: string): Sto
 
 const MEMBERS = new Set(['object', 'id', 'type', 'occurred_at', 'data']);
 
-/** An unknown member is the rest of a damaged checksum. */
+/** Reads an event without a checksum; rejects unknown members, which may be a damaged checksum. */
 function unsealed(text: string): StoredEvent | undefined {
   const event = parsed(text);
   if (event === undefined) return undefined;

@@ -136,7 +136,7 @@ describe('compaction', () => {
     expect(over).toBe(false);
     let waits = 0;
     while (await slow.letGo()) waits += 1;
-    // The log copies in portions, each of which waits for the disk.
+    // Compaction copies the log in portions, and waits for the disk after each portion.
     expect(waits).toBeGreaterThan(3);
     await slow.letAllGo();
     await compacting;

@@ -8,10 +8,10 @@ import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from 
 import { type DiskIo, DURABLE, ifPresent, isUnwritable, putInPlace, removeUnfinished } from './io.ts';
 import { recover, scanEvents } from './recovery.ts';
 
-// Compaction copies the newest events to a new file and renames it over the log, so that a crash leaves the old or the
-// new log whole.
+// Compaction copies the newest events to a new file, then renames the new file over the log, so that a crash leaves a
+// complete log.
 
-/** Bytes copied before other robots get their turn. */
+/** Bytes that a compaction copies at a time, so that other robots can work between. */
 const COPY_BYTES = 262_144;
 
 export interface OpenLog {
@@ -59,13 +59,13 @@ export async function copyBytes({ io, fd, generation }: OpenLog, from: number, c
   }
 }
 
-// A timer closes idle logs, so that thousands of idle robots hold no descriptors.
+// A timer closes idle logs, so that thousands of idle robots hold no file descriptors.
 
 const SWEEP_MS = 1_000;
-/** Above this number, the process closes the log that was idle longest. */
+/** Maximum number of open log files; beyond, the process closes the least recently used file. */
 const OPEN_AT_MOST = 512;
 
-/** Last use of each open log, in milliseconds of `performance.now`, least recent first. */
+/** Time of the last use of each open log (milliseconds of `performance.now`), oldest first. */
 const open = new Map<LogFile, number>();
 let sweeper: NodeJS.Timeout | undefined;
 
@@ -76,7 +76,7 @@ function touch(log: LogFile): void {
   sweeper ??= setInterval(() => sweep(performance.now() - SWEEP_MS, open.size), SWEEP_MS).unref();
 }
 
-/** `moment`: milliseconds of `performance.now`; a log used later stays open. */
+/** Closes at most `atMost` idle logs, last used before `moment` (milliseconds of `performance.now`). */
 function sweep(moment: number, atMost: number): void {
   let closed = 0;
   for (const [log, used] of open) {
@@ -95,7 +95,7 @@ export const LOG_FILE = 'events.jsonl';
 export interface Incarnation {
   directory: string;
   io: DiskIo;
-  /** True waits for the disk; false trusts the page cache, which survives the process but not the machine. */
+  /** True: writes wait for the disk. False: writes stop at the page cache, which a machine crash loses. */
   durable: boolean;
   isNew?: boolean;
   clock: Clock;
@@ -106,7 +106,7 @@ export interface Incarnation {
 export class LogFile {
   readonly path: string;
   generation: Generation;
-  /** The sweep closes the file of a log that is not busy. */
+  /** True while the event log works; the timer for idle logs then leaves the file open. */
   busy = false;
   readonly #options: Incarnation;
   #fd: number | undefined;
@@ -114,15 +114,15 @@ export class LogFile {
   #block = 0;
   #marked = false;
   #unnoted = false;
-  /** True if bytes may follow the last stored event, from a torn line or a failed write. */
+  /** True if unwanted bytes may follow the last stored event, from a torn line or a failed write. */
   #uncut = false;
-  /** True after a failed write, whose bytes may survive on the disk despite truncation. */
+  /** True after a failed write, whose bytes may reach the disk even after truncation. */
   #failed = false;
   #unended = false;
-  /** True until the name of a new file is on the disk. */
+  /** True until the directory entry of a new log file is on the disk. */
   #unsynced = false;
 
-  /** Throws the system's error for a log that cannot be read or repaired. */
+  /** Opens an existing log. Throws if the log cannot be read or repaired. */
   constructor(options: Incarnation) {
     const { directory, io } = options;
     const { highest } = options.behaviour.log;
@@ -152,7 +152,7 @@ export class LogFile {
     }
   }
 
-  /** Records ids up to `id` as assigned, so that a lost log cannot repeat them. */
+  /** Records ids up to `id` as assigned, so that the agent repeats no id after losing the log. */
   async reserve(id: number): Promise<void> {
     if (id <= this.#reserved) return;
     const { io, directory, durable } = this.#options;
@@ -160,13 +160,13 @@ export class LogFile {
     const { latest, gaps } = this.generation;
     const mark = { highest: id + this.#block, from: latest, clean: false, durable, gaps };
     if (this.#reserved === 0) await beginLast(io, directory, latest, durable);
-    // A mark waits for the disk unless it is a new robot's first, because an older mark could repeat ids.
+    // Waits for the disk if an older mark file exists, because a crash could restore the older mark.
     await writeMark(io, directory, mark, durable || this.#marked);
     this.#marked = true;
     this.#reserved = mark.highest;
   }
 
-  /** Resolves once the lines are durable, but before readers see them. */
+  /** Writes lines to the file; readers ignore the lines until the caller updates `generation`. */
   async write(lines: Buffer, last: number): Promise<void> {
     const fd = await this.#open();
     await this.#cut(fd);
@@ -180,12 +180,12 @@ export class LogFile {
     if (durable) this.#noteLast(last);
   }
 
-  /** Truncates the rest of a failed write; the next write retries a failed truncation. */
+  /** Removes the bytes of a failed write; the next write repeats a failed removal. */
   async cutBack(): Promise<void> {
     if (this.#fd !== undefined) await this.#cut(this.#fd);
   }
 
-  /** Removes the rest of a failed write before its ids are assigned again. */
+  /** Removes the bytes of a failed write, before new events receive the same ids. */
   async #cut(fd: number): Promise<void> {
     const { io, directory, durable } = this.#options;
     this.#repair(fd);
@@ -207,7 +207,7 @@ export class LogFile {
       if (durable) await io.sync(copy);
     };
     await putInPlace(io, this.path, undefined, fill, () => {
-      // Updates the generation in the tick of the rename, so that readers know which file they open.
+      // Updates `generation` in the tick of the rename, so that readers know which file they open.
       this.generation = generationFrom(log.generation, cut);
       this.#unsynced = true;
       this.release(); // closes the old file, which has lost its name
@@ -215,7 +215,7 @@ export class LogFile {
     await this.#syncDirectory();
   }
 
-  /** Records the exact highest id. Rejects while a failed write may remain in the file. */
+  /** Records the exact highest id at a clean stop. Rejects while the file may contain bytes of a failed write. */
   async seal(): Promise<void> {
     this.release();
     if (this.#reserved === 0) return;
@@ -233,7 +233,7 @@ export class LogFile {
     this.#fd = undefined;
   }
 
-  /** Records the last stored id; a failure only weakens the detection of later losses. */
+  /** Records the last stored id in a separate file; reports a failure instead of throwing. */
   #noteLast(id: number): void {
     const { io, directory, onNotice } = this.#options;
     try {
@@ -256,7 +256,7 @@ export class LogFile {
     return opening === 'empty' ? emptyAfter(generation.latest) : generation;
   }
 
-  /** A torn end stays until the next write, because it is the only sign of lost ids. */
+  /** Adds the line break that the last event lacks; leaves a torn line, which shows that ids may be lost. */
   #tidy(): void {
     const { io, directory, durable } = this.#options;
     removeUnfinished(io, directory);
@@ -301,7 +301,7 @@ export class LogFile {
     this.generation = emptyAfter(latest);
   }
 
-  /** No event counts as stored before the name of its file is on the disk. */
+  /** Waits until the directory entry of a new log file is on the disk, because a crash could lose the file. */
   async #syncDirectory(): Promise<void> {
     const { io, directory, durable } = this.#options;
     if (!this.#unsynced) return;
@@ -310,7 +310,7 @@ export class LogFile {
   }
 }
 
-/** Refuses a symbolic link, whose target may belong to other programs. */
+/** Flag that refuses a symbolic link, whose target may belong to other programs. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 
 function openLog(io: DiskIo, path: string): number {

@@ -1,4 +1,4 @@
-/** Finds the events, the torn end and the next id of a log that is opened again. */
+/** Reads an existing log at the start of an agent: finds events, a torn last line, and the next id. */
 
 import type { LogBehaviour } from '../behaviour.ts';
 import { type Generation, gapsWithin, INDEX_SPACING, NO_GAPS, SparseIndex } from './generation.ts';
@@ -9,13 +9,13 @@ import { readLine, type StoredEvent } from './line.ts';
 export interface Scan {
   io: DiskIo;
   fd: number;
-  /** Bytes; the scan ignores a line that ends beyond `to`. */
+  /** First byte of the scan, which ignores a line that ends beyond `to`. */
   from: number;
   to: number;
   after: number;
   window?: number;
   onDamage?(offset: number, bytes: number): void;
-  /** Runs for a duplicate event, or an event with a damaged id. */
+  /** Runs for an event whose id does not ascend, e.g. a duplicate or an event with a damaged id. */
   onDisorder?(offset: number, bytes: number): void;
 }
 
@@ -69,7 +69,10 @@ let shared: Buffer | undefined;
 
 type LineVisitor = (bytes: Buffer, start: number, end: number, offset: number) => boolean;
 
-/** Visits each whole line until `visit` returns false. All scans share one buffer, so `visit` must not scan. */
+/**
+ * Calls `visit` for each complete line until `visit` returns false; `visit` must not scan, because scans share a
+ * buffer.
+ */
 function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: LineVisitor): number {
   let buffer = shared ?? Buffer.allocUnsafe(BUFFER_BYTES);
   shared = buffer;
@@ -96,7 +99,7 @@ function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: Lin
 
 const PROBE_BYTES = 1_024;
 
-/** Reads parts of the file and changes nothing. `unended`: the last event lacks only its line break. */
+/** Finds the bounds of a log without reading the whole file. `unended`: the last event lacks its line break. */
 export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviour: LogBehaviour) {
   const size = io.size(fd);
   const notices: string[] = [];
@@ -118,7 +121,7 @@ export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviou
 function probe(io: DiskIo, fd: number, size: number) {
   const found = { index: new SparseIndex(), earliest: undefined as number | undefined, last: 0, offset: 0 };
   for (let from = 0; from < size; from += INDEX_SPACING) {
-    // The first event marks the beginning of the log, so the first search covers the whole file.
+    // The first search covers the whole file, to find the first event even after much damage.
     const to = from === 0 ? size : Math.min(size, from + 2 * INDEX_SPACING);
     scanEvents({ io, fd, from, to, after: found.last, window: PROBE_BYTES }, ({ id }, at) => {
       found.earliest ??= id;

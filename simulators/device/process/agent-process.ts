@@ -1,4 +1,4 @@
-/** Entry of an agent process, which a supervisor drives over IPC, so that SIGKILL leaves the control API up. */
+/** Entry point of an agent process, which a supervisor drives over IPC and can kill without ending the control API. */
 
 import { createRequire, flushCompileCache } from 'node:module';
 import process from 'node:process';
@@ -14,14 +14,14 @@ let begun: Promise<void> | undefined;
 const stopped = Promise.withResolvers<void>();
 
 const reply = (message: Reply): void => {
-  // The supervisor may be ending, so a failure to send does not matter.
+  // Ignores a failure to send, because the supervisor may have ended.
   if (process.connected) process.send?.(message, () => {});
 };
 
 process.once('message', (settings: ProcessSettings) => {
   begun = begin(settings);
 });
-// A terminal signals the whole process group; the supervisor ends this process itself.
+// Ignores signals that a terminal sends to all processes, because the supervisor ends this process itself.
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 process.once('SIGTERM', () => void end());
 process.once('disconnect', () => void end());
@@ -77,7 +77,7 @@ async function answer(to: SimulatedDevice, call: Call): Promise<void> {
 async function end(): Promise<void> {
   stopped.resolve();
   try {
-    // Waits for a starting device, so that no socket or lock remains.
+    // Waits until a starting device can stop, so that no socket file or lock remains.
     await begun;
     await device?.stop();
     process.exit(0);

@@ -1,4 +1,4 @@
-/** Starts a device from the settings of its process; imports only needed modules, for quick restarts. */
+/** Starts a device from process settings; loads modules only when needed, so that an agent restarts quickly. */
 
 import { mkdirSync } from 'node:fs';
 import process from 'node:process';
@@ -49,7 +49,7 @@ export type Reply =
   | { kind: 'result'; id: number; value: unknown }
   | { kind: 'error'; id: number; status: number; code: string; message: string };
 
-/** Rejects like `simulateDevice`, and for an unknown defect, variant or address. */
+/** Starts a device. Rejects like `simulateDevice`, and for an unknown defect or variant or an invalid address. */
 export async function startDevice(
   settings: ProcessSettings,
   log: Logger,
@@ -71,7 +71,7 @@ export async function startDevice(
     // A crash fault kills the whole process, like a crash of a real agent.
     onCrash: () => process.kill(process.pid, 'SIGKILL'),
   };
-  // Creates the directory before the first event, so that a second simulator finds the directory in use.
+  // Creates the directory early, so that the agent locks the directory at its start.
   try {
     mkdirSync(device.dir, { recursive: true });
   } catch (error) {
@@ -80,7 +80,7 @@ export async function startDevice(
   return simulateDevice(options);
 }
 
-/** Waits at most five seconds for the id from the platform, because a device also serves without a platform. */
+/** Describes a started device; waits at most five seconds for the device id from the platform. */
 export async function readyOf(device: SimulatedDevice, stopped: Promise<unknown>): Promise<Ready> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, 5_000);

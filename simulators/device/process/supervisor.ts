@@ -11,7 +11,7 @@ import { type Logger, StartError, settle } from '../options.ts';
 import type { Seen } from '../seen.ts';
 import type { ProcessSettings, Ready, Reply } from './start.ts';
 
-/** Compile cache for a run from sources, so that a restart strips no types again. */
+/** Environment with a compile cache, so that a restart from TypeScript sources need not compile again. */
 const CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url)) };
 
 const ENTRY = new URL(`./agent-process${extname(import.meta.url)}`, import.meta.url);
@@ -24,7 +24,7 @@ interface Child {
 }
 
 export interface StopOptions {
-  /** Milliseconds to wait for a start or an orderly end before a kill, default 20 000. */
+  /** Milliseconds to wait for a start or a clean end before a kill, default 20 000. */
   patienceMs?: number;
   log?: Pick<Logger, 'error'>;
   onSeen?(seen: Seen): void;
@@ -37,7 +37,7 @@ const forkAgent = (): ChildProcess =>
     env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
   });
 
-/** Each spare process takes processor time from a suite that restarts the agent repeatedly. */
+/** Maximum number of spare processes, each of which takes processor time from a running suite. */
 const MOST_SPARES = 2;
 
 /** Processes that have loaded the agent's code and wait for settings, so that an agent restarts at once. */
@@ -58,7 +58,7 @@ class Spares implements Disposable {
       this.fill();
     };
     spare.once('message', loaded);
-    // A spare that fails to load must not block the next spare.
+    // Clears a spare process that failed to load, so that the next spare process can load.
     spare.once('exit', () => {
       if (this.#loading === spare) this.#loading = undefined;
     });
@@ -81,7 +81,7 @@ class Spares implements Disposable {
   }
 }
 
-/** The agent is a child process, so a kill is real. Disposal ends the process. */
+/** Device whose agent runs in a child process, which a kill really ends. Disposal ends the process. */
 export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   #settings: ProcessSettings;
   readonly #stopping: StopOptions;
@@ -109,7 +109,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     return infoOf(settle(this.#settings.device));
   }
 
-  /** Resolves once the agent serves, at once for a running agent. Rejects with the error of a failed start. */
+  /** Starts the agent; resolves once the agent accepts requests. Rejects with the error of a failed start. */
   async start(): Promise<void> {
     if (this.running) return;
     this.#starting ??= this.#launch().finally(() => {
@@ -118,9 +118,11 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     this.ready = await this.#starting;
   }
 
-  /** Resolves once the process is gone; kills a process that does not end in time. */
+  /**
+   * Sends `signal` to the agent, and resolves once the process has ended; kills a process that does not end in time.
+   */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    // Most stopped agents restart, so a spare loads now.
+    // Loads a spare process now, because a stopped agent usually starts again.
     if (this.#child !== undefined) this.#spares.fill();
     await this.#inTime(this.#starting?.catch(() => undefined));
     await this.#end(signal);
@@ -141,7 +143,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     this.#settings = { ...this.#settings, ...settings };
   }
 
-  /** Ends the agent at once; a pending start rejects. */
+  /** Ends the agent without waiting for a pending start, which rejects. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#starting?.catch(() => undefined);
     await this.#end('SIGTERM');
@@ -192,7 +194,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     };
     agent.once('error', (error) => {
       reject(error);
-      // A process that failed to start sends no exit event.
+      // Cleans up here, because a process that failed to start emits no `exit` event.
       if (agent.pid === undefined) gone();
     });
     agent.once('exit', (code, signal) => {

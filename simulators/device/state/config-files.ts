@@ -1,4 +1,4 @@
-/** Config files on a robot's disk: one rename of a symbolic link replaces the whole set, even in a crash. */
+/** Config files of a robot; renaming one symbolic link replaces all files at once, even in a crash. */
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { besideName } from '../../../harness/common/user-files.ts';
@@ -26,8 +26,8 @@ export class ConfigFiles {
   }
 
   /**
-   * Writes a new set beside the current set; resolves with a name for `swap`. Rejects with DeployError, retryable if
-   * the disk rejected the files.
+   * Writes new files without replacing the current files; resolves with the name that `swap` takes. Rejects with
+   * DeployError, retryable if the disk rejected the files.
    */
   async stage(files: readonly ConfigFile[]): Promise<string> {
     const paths = relativePaths(files.map(({ filepath }) => filepath));
@@ -56,7 +56,7 @@ export class ConfigFiles {
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
 
-  /** Restores the set of config files that the stored state names, because a crash may leave another set in place. */
+  /** Puts the config files of the stored state in place, because a crash may have left different files. */
   async restore(name: string | undefined): Promise<void> {
     if (this.current !== name) {
       if (name === undefined) this.#io.remove(this.root);
@@ -86,7 +86,7 @@ export class ConfigFiles {
     }
   }
 
-  /** Throws DeployError for a path through a symbolic link of a user. */
+  /** Throws DeployError if a symbolic link, e.g. of a user, lies on the path. */
   #refuseLinks(path: string): void {
     let at = this.root;
     for (const name of path.split('/')) {

@@ -1,7 +1,4 @@
-/**
- * Records of deployments and releases, saved with their events before the log, so that a start after a crash can
- * publish missing events.
- */
+/** Stores deployments, releases and unpublished events, so that an agent can publish the events after a crash. */
 
 import { readFileSync } from 'node:fs';
 import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
@@ -37,7 +34,7 @@ export const removedEvent = (deployment: Deployment, archived_at: string): Event
   data: { ...common(deployment), archived_at } satisfies RemovedPayload,
 });
 
-/** A platform sends more fields than the Device API shows. */
+/** Removes fields that a platform sends and the Device API does not show. */
 function releaseOf({ object, id, version, git_commit_id, created_at, git_commit }: AgentRelease): AgentRelease {
   const release = { object, id, version, git_commit_id, created_at };
   if (git_commit == null) return release;
@@ -46,7 +43,7 @@ function releaseOf({ object, id, version, git_commit_id, created_at, git_commit 
   return { ...release, git_commit: known };
 }
 
-/** Filler events for tests and load: each pair deploys and removes a deployment beside the current one. */
+/** Creates events of invented deployments, each deployed and then removed, for tests and load. */
 export function fillerEvents(latest: number, count: number, clock: Clock): EventDraft[] {
   const now = timestamp(clock);
   return Array.from({ length: count }, (_, at) => {
@@ -70,11 +67,11 @@ export type DeploymentRecord = Omit<Deployment, 'object' | 'status'> & { deploye
 export interface StoredState {
   current: string | undefined;
   set: string | undefined;
-  /** Oldest record first. */
+  /** Known deployments, oldest first. */
   records: DeploymentRecord[];
-  /** Newest release last. */
+  /** Known releases, newest last. */
   releases: AgentRelease[];
-  /** Events not yet in the log when the state was saved. `after`: newest id in the log at that time. */
+  /** Events that the log may lack after a crash. `after`: newest id in the log before the events. */
   unpublished: { after: number; events: EventDraft[] } | undefined;
 }
 
@@ -86,7 +83,7 @@ const emptyState = (): StoredState => {
   return { current: undefined, set: undefined, records: [], releases: [], unpublished: undefined };
 };
 
-/** Throws for an unreadable file. */
+/** Reads the stored state, undefined without a file. Throws for an unreadable file. */
 export function readState(directory: string): StoredState | undefined {
   const path = `${directory}/${STATE_FILE}`;
   const text = ifPresent(path, () => readFileSync(path, 'utf8'));
@@ -98,7 +95,7 @@ export function readState(directory: string): StoredState | undefined {
   }
 }
 
-/** Drops the oldest archived deployments and releases, so that the file stays small. */
+/** Saves the state without the oldest archived deployments and releases, so that the file stays small. */
 async function writeState(io: DiskIo, directory: string, state: StoredState, durable: boolean): Promise<void> {
   const done = state.records.filter(({ activity_status }) => activity_status === 'archived');
   const forgotten = new Set(
@@ -208,7 +205,7 @@ export class DeploymentBook {
     this.#unsaved = false;
   }
 
-  /** Rejects with EventLogError if the log is full; the events stay announced for the next call. */
+  /** Appends unpublished events to the log. After EventLogError, the next call tries the events again. */
   async publish(): Promise<void> {
     const pending = this.state.unpublished;
     if (!pending) return;
@@ -233,7 +230,7 @@ export class DeploymentBook {
       found.set(name, (found.get(name) ?? 0) + 1);
     }
     return events.filter((event) => {
-      // Compares events in the form that a variant writes to the log.
+      // Applies the same change as the log, e.g. of a variant, before the comparison.
       const { type, data } = behaviour.deployments.event(event);
       const left = found.get(nameOf(type, data)) ?? 0;
       found.set(nameOf(type, data), left - 1);

@@ -125,7 +125,7 @@ describe('through the port', () => {
   });
 });
 
-/** Writes whose bytes match `kind` fail until the test calls `free`. */
+/** Calls `run` while the disk rejects all writes that match `kind`, until `free` is called. */
 async function withFullDisk(kind: (bytes: string) => boolean, run: (free: () => void) => Promise<void>): Promise<void> {
   const { write, store } = disk;
   const refuse = (buffer: Uint8Array): void => {

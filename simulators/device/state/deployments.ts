@@ -1,6 +1,6 @@
 /**
- * Deployments of one robot: states (specification section 2.2) and config files. Each change places files, saves the
- * state, then logs events; the next start completes an interrupted change.
+ * Deployments of a robot (section 2.2 of the specification). A change writes config files, saves the state and logs
+ * events; the next start completes an interrupted change.
  */
 
 import { backoffMs } from '../../../harness/common/waiting.ts';
@@ -30,9 +30,9 @@ export interface DeploymentsOptions extends Incarnation {
   newId(): string;
   log: EventLog;
   files: ConfigFiles;
-  /** Milliseconds before the first retry; doubles with each retry. */
+  /** Milliseconds before the first retry of a deployment; doubles with each retry. */
   retryMs: number;
-  /** Milliseconds in which a deployment driven to `failed` keeps the requested state, before its removal. */
+  /** Milliseconds before the agent archives a deployment that the control API set to `failed`. */
   failedMs: number;
 }
 
@@ -69,7 +69,7 @@ export class Deployments implements DeploymentPort {
     return record && this.#book.view(record);
   }
 
-  /** Deployment driven last, else the deployment on the device. */
+  /** Deployment that the Device API shows as current: the last one to become current, or the newest active one. */
   current(): Deployment | undefined {
     if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
     const { current } = this.#book.state;
@@ -127,8 +127,8 @@ export class Deployments implements DeploymentPort {
   }
 
   /**
-   * Makes a new deployment current: `retrying` if the disk rejects its files, `failed` if a path is impossible. Rejects
-   * with EventLogError.
+   * Makes a new deployment current; its error status is `retrying` if the disk rejects the files, `failed` if a path is
+   * impossible. Rejects with EventLogError.
    */
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
@@ -152,7 +152,7 @@ export class Deployments implements DeploymentPort {
     this.#book.remember(release);
   }
 
-  /** Differs from the text of every earlier run of the agent. */
+  /** Text of all known deployment ids, from which each run of the agent derives different random ids. */
   get history(): string {
     return this.#book.state.records.map(({ id }) => id).join();
   }
@@ -248,7 +248,7 @@ export class Deployments implements DeploymentPort {
     if (wasActive) files.prune();
   }
 
-  /** A failed deployment ends archived and without files (specification section 2.2). */
+  /** Archives a failed deployment (section 2.2 of the specification). */
   async #finishFailed(record: DeploymentRecord): Promise<void> {
     if (record.error_status !== 'failed' || (record.activity_status === 'archived' && !isActive(record))) return;
     if (this.#behaviour.failedArchives) await this.#archive(record, false);

@@ -20,7 +20,7 @@ describe('the stream', () => {
         const { id, release_id } = await on.device.deploy({ release_id: `rls_${value}` });
         await stream.until(() => stream.events.some(({ envelope }) => holds(envelope.data, id)));
         const event = stream.events.find(({ type, envelope }) => type.endsWith('deployed') && holds(envelope.data, id));
-        // UTF-8 cannot carry a lone surrogate, so the stream sends an escape.
+        // The stream must escape a lone surrogate, which UTF-8 cannot encode.
         expect(event?.envelope.data).toMatchObject({ release_id });
       }),
       { numRuns: 40 },
@@ -66,7 +66,7 @@ describe('a subscriber that does not read', () => {
     for (let round = 0; round < 20; round += 1) await on.device.publish(1_000);
     await quick.reach(20_000);
     expect(statSync(on.device.info().event_log ?? '').size).toBeGreaterThan(5_000_000);
-    // One batch of 1000 events may exceed the buffer, but a second batch may not follow.
+    // Each subscriber may exceed the buffer by at most one batch of 1000 events.
     const waiting = [...subscribers].map((subscriber) => subscriber.waiting);
     expect(waiting).toHaveLength(2);
     expect(Math.max(...waiting)).toBeLessThan(rules.liveBufferBytes + 1_000 * 500);
@@ -109,7 +109,7 @@ test('a log that cannot be read cuts only the stream that reads it', async () =>
 test('a stream is cut when compaction overtakes its cursor after the answer', async () => {
   await using on = await robot({ retain: 100 });
   await on.device.publish(100);
-  // The agent checks the second request before it has sent the first response.
+  // Sends both requests at once, so that the agent checks the cursor before the compaction.
   const client = rawClient(on.socket);
   const get = (path: string) => `GET /v0.2${path} HTTP/1.1\r\nHost: device\r\n\r\n`;
   client.socket.write(`${get('/health')}${get('/events?after=0')}`);

@@ -1,11 +1,11 @@
-/** Delivers stored events to live subscribers; encodes each batch once per filter and framing. */
+/** Sends stored events to live subscribers; encodes each batch once per type filter and HTTP version. */
 import type { LiveSubscriber, Session, StreamBehaviour } from '../behaviour.ts';
 import type { StoredEvent } from '../log/line.ts';
 import type { TypeFilter } from './protocol.ts';
 
 export interface View {
   readonly filter: TypeFilter;
-  /** True for HTTP/1.1; HTTP/1.0 has no chunks and ends a body with its connection. */
+  /** True for HTTP/1.1, which sends a stream in chunks; false for HTTP/1.0, which has no chunks. */
   readonly chunked: boolean;
   subscribers: number;
   batch: readonly StoredEvent[] | undefined;
@@ -107,6 +107,6 @@ export class FanOut {
   }
 }
 
-/** Null stands for no filter, because a client may request a type of any name. */
+/** Key of a type filter; null means no filter, because a client may request a type of any name. */
 const keyOf = (filter: TypeFilter, chunked: boolean): string =>
   JSON.stringify([chunked, filter === undefined ? null : [...filter].sort()]);

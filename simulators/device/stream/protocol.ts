@@ -1,13 +1,13 @@
-/** Protocol of the event stream: parameters (specification section 4.1) and frames (section 6.1). */
+/** Parameters (section 4.1 of the specification) and frames (section 6.1) of the event stream. */
 import type { StoredEvent } from '../log/line.ts';
 
-/** Decimal digits of a non-negative number; `LARGEST` limits it to a signed 64-bit integer. */
+/** Pattern of an event id; `LARGEST` is the largest signed 64-bit integer. */
 const DIGITS = /^(0|[1-9]\d{0,18})$/;
 const LARGEST = 2n ** 63n - 1n;
 
 /**
- * Returns undefined for a text that is no event id. Ids beyond the safe integers become the largest one, as no robot
- * assigns them.
+ * Parses an event id; undefined for any other text. An unsafe integer becomes the largest safe integer, which exceeds
+ * every assigned id.
  */
 export function parseCursor(text: string): number | undefined {
   if (!DIGITS.test(text) || BigInt(text) > LARGEST) return undefined;
@@ -19,7 +19,7 @@ export interface CursorRequest {
   lastEventId: string | undefined;
 }
 
-/** The parameter `after` overrides the header `Last-Event-ID`. */
+/** Chooses the cursor of a request; the parameter `after` overrides the header `Last-Event-ID`. */
 export function chooseCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
   const [first, ...others] = after;
   const text = first ?? lastEventId;
@@ -35,8 +35,8 @@ export interface Retained {
 }
 
 /**
- * Id after which the stream begins; `expired` causes a 410 response. A cursor beyond the newest event comes from a
- * different robot or log, and receives all live events.
+ * Returns the id after which the stream begins; `expired` causes a 410 response. A cursor beyond the newest event, e.g.
+ * from a different robot, receives only live events.
  */
 export function resolveCursor(cursor: number | 'none', { earliest, latest }: Retained): number | 'expired' {
   if (cursor === 'none') return latest;
@@ -46,7 +46,7 @@ export function resolveCursor(cursor: number | 'none', { earliest, latest }: Ret
 
 export type TypeFilter = ReadonlySet<string> | undefined;
 
-/** Parses the comma-separated values of `types`. An empty list matches no type. */
+/** Parses the comma-separated values of `types`; an empty list matches no event type. */
 export function parseTypes(values: readonly string[]): TypeFilter {
   if (values.length === 0) return undefined;
   const names = values.flatMap((value) => value.split(',')).map((name) => name.trim());

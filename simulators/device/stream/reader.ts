@@ -25,12 +25,12 @@ export class LogReader {
   }
 
   /**
-   * Returns the next portion, empty at the end of the log. `overtaken`: compaction removed unread events. Throws the
-   * system's error for an unreadable file.
+   * Returns the next events, none at the end of the log, or `overtaken` if a compaction removed unread events. Throws
+   * Node's system error for an unreadable file.
    */
   read(most = Number.POSITIVE_INFINITY): StoredEvent[] | 'overtaken' {
     for (;;) {
-      // The name of a compacted log refers to a new file, so the old file cannot be opened any more.
+      // After a compaction, the path of the log refers to the new file, so the old file cannot be opened.
       const lost = this.#fd === undefined && this.outdated;
       const events = lost ? [] : this.#portion(most);
       if (events.length > 0) return events;
@@ -43,7 +43,7 @@ export class LogReader {
     }
   }
 
-  /** Opens the file now, because a compaction could remove the file before the first portion. */
+  /** Opens the file now, because a compaction could remove the file before the first read. */
   hold(): void {
     this.#fd ??= this.#io.open(this.#log.path, 'r');
   }
@@ -79,13 +79,13 @@ export class LogReader {
       this.position = event.id;
       return offset < until && events.length < most;
     });
-    // A file truncated by a user ends early; the reader skips to `to`.
+    // Skips to `to` if the file ends early, e.g. because a user truncated the file.
     this.#offset = next > this.#offset ? next : to;
     return events;
   }
 }
 
-/** Ends at the newest event, or at events that compaction has removed. */
+/** Yields the stored events after the id `after`, up to the newest event or to events that compaction removed. */
 export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generator<StoredEvent, void> {
   const reader = new LogReader(log, io, after);
   try {
@@ -96,12 +96,12 @@ export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generato
   }
 }
 
-// Shares the event loop between replays and other work: replays queue and send one portion per turn. Incoming
-// connections delay replays, because the event loop accepts only one connection per iteration.
+// Replays take turns of one portion each, so that other work can run between. New connections go first, because the
+// event loop accepts only one connection per iteration.
 
-/** Milliseconds of replays before the event loop continues; a turn always runs to its end. */
+/** Milliseconds after which replays let other work run; a started portion always completes. */
 const SLICE_MS = 5;
-/** Milliseconds that incoming connections may delay replays. */
+/** Maximum number of milliseconds for which new connections may delay replays. */
 const PATIENCE_MS = 50;
 
 const waiting = new Set<() => void>();
@@ -138,7 +138,7 @@ function slice(): void {
 
 function run(until: number): void {
   try {
-    // A turn that queues itself again runs in the same loop, while time permits.
+    // The loop also visits replays that queue again during the loop, until the time is over.
     for (const turn of waiting) {
       waiting.delete(turn);
       turn();

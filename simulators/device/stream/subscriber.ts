@@ -1,5 +1,5 @@
 /**
- * Client of the event stream: replays from the file, then receives live events, and returns to the file when it lags.
+ * Client of the event stream: reads stored events from the file, then live events; a slow client returns to the file.
  */
 
 import type { Socket } from 'node:net';
@@ -24,7 +24,7 @@ const TIME = {
 
 const wheels = new Map<number, Wheel>();
 
-/** Calls `beat` every `intervalMs` milliseconds, until the returned function is called. */
+/** Calls `beat` of the stream every `intervalMs` milliseconds, until the returned function is called. */
 export function heartbeat(stream: WheelMember, intervalMs: number): () => void {
   const slots = Math.max(1, Math.min(SLOTS, Math.floor(intervalMs / SHORTEST_TICK_MS)));
   const wheel = wheels.get(intervalMs) ?? new Wheel(TIME, intervalMs, slots);
@@ -38,7 +38,7 @@ export interface Stream {
   io: DiskIo;
   behaviour: StreamBehaviour;
   heartbeatMs: number;
-  /** Bytes by which a live subscriber may lag; then the agent drops the stream, and the client reconnects. */
+  /** Maximum bytes by which a live subscriber may lag; beyond, the agent ends the stream, and the client reconnects. */
   subscriberBytes: number;
   fanOut: FanOut;
   onNotice(notice: string, error?: unknown): void;
@@ -65,7 +65,7 @@ export class Subscriber implements StreamSubscriber {
   #pause: NodeJS.Timeout | undefined;
   #lifetime: NodeJS.Timeout | undefined;
   #sent = -1;
-  /** Milliseconds of `performance.now` at the last sent byte, accurate to one beat. */
+  /** Time of the last sent byte (milliseconds of `performance.now`), accurate to one heartbeat interval. */
   #quietSince = 0;
   #stopHeartbeat: (() => void) | undefined;
 
@@ -140,7 +140,7 @@ export class Subscriber implements StreamSubscriber {
     write(this.#socket, this.view.chunked ? behaviour.chunk(body) : body);
   }
 
-  /** Opens the log in this tick, because a compaction could remove events before the subscriber first reads. */
+  /** Opens the log file at once, because a compaction could remove events before the subscriber's first read. */
   #begin(): void {
     const reader = this.#reader;
     if (!reader || reader.behind === 0) this.#pump();
@@ -170,7 +170,7 @@ export class Subscriber implements StreamSubscriber {
     try {
       return action();
     } catch (error) {
-      // Cuts the stream; the client's next request shows whether the failure lasts.
+      // Ends the stream after a read error; the client's next request shows whether the error persists.
       this.#stream.onNotice('the event log could not be read; a stream was cut', error);
       return 'overtaken';
     }

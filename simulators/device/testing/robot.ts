@@ -15,7 +15,7 @@ export class Refused extends Error {
   }
 }
 
-/** Milliseconds; ends only tests that hang. */
+/** Milliseconds after which a hanging test fails. */
 const TIMEOUT_MS = 60_000;
 
 export interface Received {
@@ -54,7 +54,7 @@ export class EventStream {
     });
   }
 
-  /** Rejects with Refused for a status other than 200. */
+  /** Opens an event stream. Rejects with Refused for a status other than 200. */
   static open(socketPath: string, query = '', headers: http.OutgoingHttpHeaders = {}): Promise<EventStream> {
     return new Promise((resolve, reject) => {
       const request = http.get({ socketPath, path: `/v0.2/events${query}`, headers, agent: false }, (response) => {
@@ -81,7 +81,7 @@ export class EventStream {
     await this.until(() => (this.events.at(-1)?.id ?? 0) >= id);
   }
 
-  /** Rejects when the stream ends first, or after the timeout. */
+  /** Waits until `ready` returns true. Rejects if the stream ends first, or after the timeout. */
   async until(ready: () => boolean): Promise<void> {
     const deadline = performance.now() + TIMEOUT_MS;
     while (!ready()) {
@@ -147,7 +147,7 @@ interface Asked {
   headers?: http.OutgoingHttpHeaders;
 }
 
-/** `path`: below the prefix `/v0.2`. */
+/** Sends a request to the device. `path`: path below the prefix `/v0.2`. */
 export function ask(socketPath: string, path: string, { method = 'GET', headers = {} }: Asked = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = http.request({ socketPath, path: `/v0.2${path}`, method, headers, agent: false }, (response) => {

@@ -1,4 +1,4 @@
-/** Agent's client of `/agent/v1`: provisioning, tokens, and the requests of a sync. */
+/** HTTP client of the platform's agent API (`/agent/v1`): provisioning, tokens, and the requests of a sync. */
 
 import { arch, hostname, platform } from 'node:os';
 import {
@@ -20,15 +20,15 @@ import type { SyncHabits, UplinkIdentity } from './lifecycle.ts';
 import { KeepAlive, type MqttEndpoint } from './mqtt.ts';
 import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Shared, share } from './sync.ts';
 
-/** Deviations from the reference agent, which sets none. Times are in milliseconds. */
+/** Deviations of an agent, all unset in the reference agent. Times are in milliseconds. */
 export interface AgentHabits extends SyncHabits {
   subscribesAfterMs?: number;
   answersPingsAfterMs?: number;
-  /** Milliseconds between polls of deployments, in place of requests to sync. */
+  /** Milliseconds between polls for deployments, by an agent that ignores the platform's requests to sync. */
   pollsEveryMs?: number;
-  /** True: subscribes only once, and not again after a lost connection. */
+  /** True if the agent does not subscribe to MQTT topics again after a lost connection. */
   subscribesOnce?: boolean;
-  /** False: syncs after connecting only, never on request. */
+  /** False if the agent ignores the platform's requests to sync. */
   heedsRequests?: boolean;
   answersPings?: boolean;
   reports?(report: DeploymentReport): DeploymentReport | undefined;
@@ -36,19 +36,22 @@ export interface AgentHabits extends SyncHabits {
 
 export interface AgentUplinkOptions extends CommonOptions {
   kind: 'agent';
-  /** URL of the platform; only its origin counts, because the agent API is at `/agent/v1`. */
+  /** URL of the platform, whose path is ignored, because the agent API is always at `/agent/v1`. */
   platform: string;
   /**
-   * Provisioning token of a robot without a stored identity. A function creates short-lived tokens when needed, and
-   * replaces a `refused` token.
+   * Provisioning token of a robot without a stored identity. A function creates a token when needed, and replaces a
+   * `refused` token.
    */
   token?: string | ((refused: string | undefined, name: string) => string | undefined | Promise<string>);
-  /** `mqtt://host:port` or `mqtts://…`. Default: host of the platform; port 8883 with TLS, or 1883 on loopback. */
+  /**
+   * URL of the MQTT broker. Default: host of the platform, with TLS on port 8883, or on loopback without TLS on port
+   * 1883.
+   */
   mqtt?: string;
-  /** Bits of the RSA key, default 2048. */
+  /** Bits of the robot's RSA key, default 2048. */
   keyBits?: number;
   dialect?: Dialect;
-  /** Version that the robot `name` reports to the platform; undefined gives `v0.1.0`. */
+  /** Returns the agent version that the robot `name` reports to the platform; undefined means `v0.1.0`. */
   versionOf?: ((name: string) => string | undefined) | undefined;
   habits?: AgentHabits;
 }
@@ -67,7 +70,7 @@ export interface AgentHub extends Shared {
   readonly habits: AgentHabits;
 }
 
-/** Throws for an invalid address. */
+/** Creates the state that all agent uplinks share. Throws for an invalid `platform` or `mqtt` URL. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
   const { ca, dialect = 'spec', habits = {}, keyBits = 2048, token, versionOf = () => undefined } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
@@ -116,7 +119,7 @@ export class AgentApi implements DeploymentSource {
   readonly #version: string;
   device: StoredDevice | undefined;
   #token = '';
-  /** Milliseconds of the steady clock until which the token may be used. */
+  /** Time at which the agent replaces the token, in milliseconds of the steady clock. */
   #useUntil = 0;
   #minting: Promise<string> | undefined;
 
@@ -147,7 +150,7 @@ export class AgentApi implements DeploymentSource {
       const request = this.#request('POST', '/devices/provision', token, signal);
       return stored(await http.json({ ...request, body }, agentDevice));
     } catch (error) {
-      // An earlier attempt whose response was lost may have created the device.
+      // Asks for the device first, because an earlier attempt may have succeeded and lost its response.
       const spent = error instanceof ApiError && (error.unauthorized || error.status === 409);
       const known = spent ? await this.#recall(signal) : undefined;
       if (known) return known;
@@ -186,8 +189,7 @@ export class AgentApi implements DeploymentSource {
     const answer = await http.json({ method: 'POST', path, headers, signal }, tokenResponse);
     this.#token = answer.token;
     const lifetime = Date.parse(answer.expires_at) - time.now();
-    // Replaces a token 30 seconds before its end, but uses each token for 5 seconds, in case the robot's clock is
-    // wrong.
+    // Replaces a token 30 seconds before its expiry, but not within 5 seconds, in case the robot's clock is wrong.
     this.#useUntil = time.elapsed() + Math.max(lifetime - 30_000, 5_000);
     return this.#token;
   }

@@ -87,14 +87,14 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       if (signal.aborted) return;
       if (error instanceof BrokerError && error.credentials) this.#api.dropToken(token);
       this.#report(error as Error, 'cannot connect');
-      // Syncs without MQTT, because HTTP may still work.
+      // Syncs over HTTP, which may work although MQTT fails.
       if (this.#failedConnects === 0) this.scheduler.syncRequested();
       this.#connectLater();
       return;
     }
     this.#failedConnects = 0;
     this.connectedAt = this.#hub.time.now();
-    // Requests sent before the subscription are lost, so the robot syncs now.
+    // Syncs now, because requests to sync that came before the subscription are lost.
     this.scheduler.syncRequested();
     await this.scheduler.settled();
     this.#onOnline?.();
@@ -124,7 +124,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     }
   }
 
-  /** Sends the agent's version once; a refusal does not keep the robot offline. */
+  /** Sends the agent's version once; ignores a refusal, so that the robot still goes online. */
   async #announce(signal: AbortSignal): Promise<void> {
     if (this.#announced) return;
     try {
@@ -164,7 +164,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       else this.#hub.time.after(answersPingsAfterMs, answer);
       return;
     }
-    // A sync follows each subscription, so older (retained) messages need no answer.
+    // Ignores retained requests to sync, because the agent syncs after each subscription.
     const isRequest = topic === agentTopics.sync(id) && !retained && syncMessage.is(message) && !message.is_synced;
     const { pollsEveryMs, heedsRequests = true } = this.#hub.habits;
     if (isRequest && heedsRequests && pollsEveryMs === undefined) this.scheduler.syncRequested();
@@ -181,7 +181,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
   onLost(_error: Error): void {}
 
   override onSynced(): void {
-    // A sync over an older connection confirms nothing, because the new connection may have missed a request.
+    // Confirms only a sync on the current connection, because a reconnection may have missed a request to sync.
     if (!this.#connection || this.#connection !== this.#syncedOver) return;
     this.#connection.publish(agentTopics.sync(this.deviceId ?? ''), { is_synced: true }, { retain: true });
   }

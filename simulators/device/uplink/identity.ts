@@ -1,4 +1,4 @@
-/** Identity of a robot on its disk: an RSA key, and the id of its device on the platform. */
+/** Identity files of a robot: an RSA key, and the id of the robot's device on the platform. */
 import {
   createHash,
   createPrivateKey,
@@ -28,7 +28,7 @@ export type StoredDevice = Static<typeof storedDevice.schema>;
 
 export const identityDirectory = (dir: string): string => join(dir, 'identity');
 
-/** Undefined before provisioning. Rejects for an invalid file. */
+/** Loads the stored device, undefined before provisioning. Rejects for an invalid file. */
 export async function loadDevice(dir: string): Promise<StoredDevice | undefined> {
   const path = join(identityDirectory(dir), DEVICE_FILE);
   const text = ifPresent(path, () => readFileSync(path, 'utf8'));
@@ -57,12 +57,12 @@ export async function publicKeyPem(dir: string): Promise<string> {
     .toString();
 }
 
-/** JWT that proves possession of the key. Reads the key each time, because keeping keys costs memory in a fleet. */
+/** Creates a JWT with the robot's key. Reads the key each time, because keeping keys costs memory in a fleet. */
 export async function mintDeviceJwt(dir: string, clock: Clock): Promise<string> {
   const key = await privateKey(dir);
   const der = createPublicKey(key).export({ type: 'spki', format: 'der' });
   const issuedAt = Math.floor(clock.now() / 1000);
-  // The platform accepts at most 120 seconds.
+  // Expires after 120 seconds, the longest lifetime that the platform accepts.
   const claims = { jti: randomUUID(), iat: issuedAt, exp: issuedAt + 120 };
   return await signRs512(claims, key, createHash('sha256').update(der).digest('hex'));
 }

@@ -10,13 +10,13 @@ export { ensureKey } from './identity.ts';
 export type { UplinkIdentity } from './lifecycle.ts';
 export type { PollingUplinkOptions } from './polling.ts';
 
-/** `agent`: protocol of published agents (HTTP and MQTT). `polling`: public Platform API only. */
+/** Options by kind of uplink: `agent` speaks the protocol of published agents, `polling` the public Platform API. */
 export type UplinkOptions = AgentUplinkOptions | PollingUplinkOptions;
 
-/** All uplinks of a factory share connections and timers. */
+/** Creates the uplink of one robot; all uplinks of a factory share connections and timers. */
 export type UplinkFactory = (port: DeploymentPort, identity: UplinkIdentity) => Uplink;
 
-/** Throws for an invalid address. */
+/** Creates a factory of uplinks. Throws for an invalid `platform` or `mqtt` URL. */
 export function createUplink(options: UplinkOptions): UplinkFactory {
   if (options.kind === 'polling') {
     const hub = createPollingHub(options);

@@ -1,4 +1,4 @@
-/** Common base of all uplinks: start once, enrol until the platform knows the robot, sync, stop once. */
+/** Base class of all uplinks: starts and stops once, enrols the robot with the platform, and syncs. */
 
 import { isTemporary, NetworkError } from '../../common/platform-http.ts';
 import type { Identity } from '../options.ts';
@@ -19,9 +19,9 @@ type SyncRunner = Pick<Syncer, 'run' | 'nextAttemptAt'>;
 
 export interface SyncEvents {
   onSyncStarted(): void;
-  /** Runs when the platform has answered and has every report. */
+  /** Runs after each sync that reached the platform, even if a deployment must be retried. */
   onReached(): void;
-  /** Runs when the device has also reached the state that the platform wants. */
+  /** Runs after a sync that leaves no deployment to retry. */
   onSynced(): void;
   onSyncFailed(error: Error): void;
 }
@@ -37,12 +37,12 @@ export class Scheduler {
   #running: Promise<SyncResult> | undefined;
   #again = false;
   #timer: Timer | undefined;
-  /** Consecutive failed syncs for lack of a network; `#failures` counts the remaining failures. */
+  /** Number of consecutive syncs that failed without a network; `#failures` counts other failed syncs. */
   #unreachable = 0;
   #failures = 0;
-  /** Milliseconds of the steady clock; 0 without a cool-down. */
+  /** End of the pause after a failed sync, in milliseconds of the steady clock; 0 without a pause. */
   #cooldownUntil = 0;
-  /** Milliseconds since 1970; 0 before the first sync. */
+  /** Time of the last sync in milliseconds since 1970; 0 before the first sync. */
   syncedAt = 0;
 
   constructor(syncer: SyncRunner, time: Time, signal: AbortSignal, events: SyncEvents, pollMs = POLL_INTERVAL) {
@@ -62,7 +62,7 @@ export class Scheduler {
     return Promise.resolve({ code: 'in_cooldown', message: `syncing failed; the next attempt is at ${next}` });
   }
 
-  /** Syncs now; a running sync may have missed the change, so a second sync follows. */
+  /** Starts a sync; during a running sync, which may miss the change, requests a second sync. */
   syncRequested(): void {
     if (this.#running) this.#again = true;
     else void this.sync();
@@ -72,7 +72,7 @@ export class Scheduler {
     await this.#running;
   }
 
-  /** Resolves when no sync runs and none will start. The caller must abort the signal first. */
+  /** Resolves when no sync runs. The caller must abort the signal first, so that no new sync starts. */
   async stop(): Promise<void> {
     await this.#running;
     this.#time.cancel(this.#timer);
@@ -120,7 +120,7 @@ export class Scheduler {
     return { code: 'in_cooldown', message: error.message };
   }
 
-  /** Ignores the cool-down, because the timer may be early by a fraction of a millisecond. */
+  /** Syncs without checking the pause after a failure, because the timer may fire slightly early. */
   #due(): void {
     if (this.#running) this.#again = true;
     else if (!this.#signal.aborted) void this.#run();
@@ -141,7 +141,7 @@ interface Platform extends DeploymentSource {
 }
 
 export interface SyncHabits {
-  /** Milliseconds between unrequested syncs, default 12 hours. */
+  /** Milliseconds between syncs that the platform did not request, default 12 hours. */
   pollsEveryMs?: number;
   retriesForEver?: boolean;
 }
@@ -150,7 +150,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   protected readonly name: string;
   protected readonly scheduler: Scheduler;
   protected readonly signal: AbortSignal;
-  /** Milliseconds since 1970; 0 for never. */
+  /** Time of the last connection in milliseconds since 1970; 0 for never. */
   protected connectedAt = 0;
   protected disconnectedAt = 0;
   readonly #shared: Shared;
@@ -173,7 +173,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   protected abstract readonly liveStatus: UplinkStatus;
   abstract sync(): Promise<SyncResult>;
   protected abstract open(): Promise<void>;
-  /** Ends the work of `open`, after `open` has ended and the signal is aborted. */
+  /** Closes what `open` created; runs after `open` has ended and the signal is aborted. */
   protected abstract close(): Promise<void>;
 
   get firstAttempt(): Promise<void> {
@@ -193,7 +193,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     return moment(this.disconnectedAt);
   }
 
-  /** Rejects if the platform refuses the robot, or a stop comes before the robot is online. */
+  /** Starts once. Rejects if the platform refuses the robot, or `stop` is called before the robot is online. */
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
@@ -225,7 +225,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     }
   }
 
-  /** Milliseconds, random but derived from the robot's name, so that runs repeat. */
+  /** Milliseconds before the next attempt, derived from the robot's name so that runs are reproducible. */
   protected retryDelay(attempt: number): number {
     return reconnectDelay(attempt, this.#shared.random.fork(`${this.name}/${attempt}`));
   }
@@ -239,7 +239,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   async #stop(): Promise<void> {
     this.#attempted.resolve();
     this.#abort.abort(new Error(`the uplink of ${this.name} was stopped`));
-    // Waits for pending work, which may write below the robot's directory.
+    // Waits for a pending start, which may still write below the robot's directory.
     await this.#starting?.catch(() => {});
     await this.close();
     if (this.#starting) await this.#shared.release();

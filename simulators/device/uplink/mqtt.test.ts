@@ -123,7 +123,7 @@ describe('an MQTT connection', () => {
     for (let beat = 1; beat <= 3; beat++) {
       time.advance(20_000);
       await eventually(() => expect(answers).toBe(beat));
-      // A later packet of the same stream proves that the answer has arrived.
+      // Awaits the answer to a later packet, which proves that the answer to the PINGREQ has arrived.
       if (beat < 3) await roundTrip(broker, connection);
     }
     expect(closed).toEqual([]);
@@ -182,7 +182,7 @@ const packet = fc.oneof(
   fc.constant<Packet>({ cmd: 'pingresp' }),
 );
 
-/** The library reuses a packet after the handler returns, so the test copies the fields that it compares. */
+/** Copies the fields that the test compares, because the parser reuses packets. */
 const essence = (packet: Packet) =>
   packet.cmd === 'publish' ? [packet.topic, packet.payload.toString(), packet.retain] : [packet.cmd];
 
@@ -195,7 +195,7 @@ describe('reading packets', () => {
         const read: unknown[] = [];
         let rest: Buffer | undefined;
         for (const [index, start] of bounds.slice(0, -1).entries()) {
-          // A socket reuses its buffer for the next read, so the test overwrites the chunk.
+          // Overwrites the chunk after the read, because a real socket reuses its buffer.
           const chunk = Buffer.from(stream.subarray(start, bounds[index + 1]));
           rest = readPackets(rest, chunk, (each) => read.push(essence(each)));
           chunk.fill(0xff);

@@ -1,6 +1,6 @@
 /**
- * MQTT 3.1.1 client connection of an agent, hand-written so that thousands of robots fit in a process: 21 KiB each,
- * against 36 to 42 KiB with the `mqtt` package.
+ * MQTT 3.1.1 client of an agent, hand-written to save memory in a fleet: 21 KiB per robot, against 36 to 42 KiB with
+ * the `mqtt` package.
  */
 
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -11,10 +11,10 @@ import { networkErrorMessage } from '../../common/platform-http.ts';
 import { Wheel, type WheelMember } from '../wheel.ts';
 import type { Time } from './time.ts';
 
-// Disables a cache of 65,536 buffers (7 MB), because an agent sends few numbers.
+// Disables a cache of encoded numbers (7 MB), because an agent sends few numbers.
 writeToStream.cacheNumbers = false;
 
-/** Seconds; keep-alive of the CONNECT packet. */
+/** Seconds of keep-alive in the CONNECT packet. */
 export const KEEP_ALIVE_SECONDS = 20;
 /** Seconds between two PINGREQ packets, below the keep-alive so that no PINGREQ is late. */
 export const BEAT_SECONDS = KEEP_ALIVE_SECONDS - 2;
@@ -25,15 +25,15 @@ export class KeepAlive extends Wheel {
     super(time, BEAT_SECONDS * 1000, BEAT_SECONDS);
   }
 
-  /** Skips late ticks: after a stall, a second PINGREQ before the first answer ends a healthy connection. */
+  /** Runs one tick even after a stall, because two PINGREQ packets in a row would close a healthy connection. */
   protected override due(): number {
     return 1;
   }
 }
 
-// One parser serves all connections of the process, because it receives whole packets only.
+// All connections of the process share one parser, which receives only whole packets.
 
-/** Maximum bytes of a packet; a broken or hostile broker sends larger packets. */
+/** Maximum bytes of a packet, as protection from a broken or hostile broker. */
 const MAX_PACKET_BYTES = 256 * 1024;
 
 let shared: { parse(bytes: Buffer): Packet } | undefined;
@@ -64,13 +64,13 @@ function parse(bytes: Buffer): Packet {
   try {
     return shared.parse(bytes);
   } catch (error) {
-    // The parser may hold half a packet, which must not reach a different connection.
+    // Discards the parser, because half a packet in the parser must not reach a different connection.
     shared = undefined;
     throw error;
   }
 }
 
-/** Undefined while the length field is incomplete. Throws for a malformed length. */
+/** Returns the length of a packet, or undefined while the length field is incomplete. Throws for a malformed length. */
 function packetLength(bytes: Buffer, start: number): number | undefined {
   let length = 0;
   for (let index = 0; index < 4; index++) {
@@ -87,8 +87,8 @@ function packetLength(bytes: Buffer, start: number): number | undefined {
 }
 
 /**
- * Passes each whole packet to `onPacket`, and returns a copy of the remaining bytes. A packet is valid during the call
- * only. Throws for a stream that is not MQTT.
+ * Passes each whole packet to `onPacket`, and returns a copy of the remaining bytes. `onPacket` must not keep a packet
+ * after the call. Throws for a stream that is not MQTT.
  */
 export function readPackets(
   rest: Buffer | undefined,
@@ -147,7 +147,7 @@ export interface MqttEndpoint {
 }
 
 export interface MqttListener {
-  /** `payload` is valid during the call only. `retained`: the message is older than the subscription. */
+  /** `payload` is valid only during the call. `retained`: the message is older than the subscription. */
   onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void;
   onClose(connection: MqttConnection, reason: Error): void;
 }
@@ -243,7 +243,7 @@ export class MqttConnection implements WheelMember {
     this.#send({ cmd: 'publish', topic, payload, qos: 1, dup: false, messageId: this.#nextId(), ...options });
   }
 
-  /** Closes the connection if the last PINGREQ has no answer. */
+  /** Sends a PINGREQ, or closes the connection if the previous PINGREQ has no answer. */
   beat(): void {
     if (this.#awaitingPong) this.close(new Error('the MQTT broker answered no PINGREQ'));
     this.#awaitingPong = true;
@@ -276,7 +276,7 @@ export class MqttConnection implements WheelMember {
   }
 
   async #await(command: 'connack' | 'suback'): Promise<Packet> {
-    // A closed socket emits no event, so waiting never ends.
+    // Rejects at once, because a closed socket emits no event that would end the wait.
     if (this.closed) throw this.#reason();
     return await new Promise((resolve, reject) => {
       this.#step = { command, resolve, reject };

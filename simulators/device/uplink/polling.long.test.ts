@@ -1,4 +1,4 @@
-/** The polling uplink against a minimal platform, and against Muster's platform with limited keys. */
+/** Tests the polling uplink against a minimal platform, and against Muster's platform with limited API keys. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -18,7 +18,7 @@ interface Behaviour {
   devices: object[];
   expandsContent: boolean;
   status: number;
-  /** Lists of a plain platform support `limit` and `offset` only, and items have few fields. */
+  /** Minimal platform, whose lists support only `limit` and `offset`, and whose items have few fields. */
   plain?: 'ignores filters' | 'refuses filters' | undefined;
   target: 'deployed' | 'staged';
 }
@@ -260,7 +260,7 @@ describe('a polling uplink with the scopes that it needs', () => {
     await eventually(() => expect(seen('deployment.deployed')).toEqual([first, second]));
     expect(seen('deployment.removed')).toEqual([first]);
     expect((await robot.ask('/deployments/current')).json).toMatchObject({ id: second, status: 'deployed' });
-    // The public API has no request for reports.
+    // The second deployment stays `queued`, because the public API accepts no reports.
     expect((await platform.get(`/deployments/${second}`)).body).toMatchObject({ status: 'queued' });
     expect((await platform.get(`/deployments/${first}`)).body).toMatchObject({ status: 'archived' });
   });

@@ -1,6 +1,6 @@
 /**
- * Uplink over the public Platform API: polls and applies deployments. The API takes no reports, so the platform shows
- * an applied deployment as `queued` and the device as offline.
+ * Uplink over the public Platform API, which polls and applies deployments. The API accepts no reports, so the platform
+ * shows an applied deployment as `queued`, and the device as offline.
  */
 
 import type { Static } from 'typebox';
@@ -37,7 +37,7 @@ const FILTER =
   `activity_status=${encodeURIComponent(WANTED_ACTIVITIES.join('|'))}&order_by=created_at:asc` +
   '&expand=release&expand=config_instances';
 
-/** The filters are from the published service; the specification does not name them. */
+/** Query for a device's deployments; the filters come from the published service, not from the specification. */
 export const deploymentFilter = (deviceId: string): string => `device_id=${encodeURIComponent(deviceId)}&${FILTER}`;
 
 const identified = shape('Device', Type.Object({ id: Type.String() }));
@@ -70,16 +70,16 @@ export interface PollingUplinkOptions extends CommonOptions {
   kind: 'polling';
   /** Base URL of the Platform API, e.g. `https://host/beta`; a URL without a path gets `/beta`. */
   platform: string;
-  /** Key with the scopes `deployments:read`, `config_instances:read`, `devices:read` and `devices:write`. */
+  /** API key with the scopes `deployments:read`, `config_instances:read`, `devices:read` and `devices:write`. */
   apiKey: string;
   dialect?: Dialect;
-  /** Default: the newest version. */
+  /** Version of the Platform API, by default the newest version. */
   apiVersion?: SupportedVersion;
-  /** Milliseconds between polls, default 30 000. */
+  /** Milliseconds between polls for deployments, default 30 000. */
   intervalMs?: number;
-  /** Device id by robot name. Default: each robot finds its device by name, or creates a device. */
+  /** Returns the device id of a robot. Default: each robot finds or creates a device with its name. */
   deviceOf?: (name: string) => string | undefined;
-  /** Also applies staged deployments, for a platform that cannot deploy. */
+  /** True if the robot also applies staged deployments, for a platform that cannot deploy. */
   takesStaged?: boolean;
 }
 
@@ -91,7 +91,7 @@ export interface PollingHub extends Shared {
   readonly unfiltered: Set<'devices' | 'deployments'>;
 }
 
-/** Throws for an invalid address. */
+/** Creates the state that all polling uplinks share. Throws for an invalid `platform` URL. */
 export function createPollingHub(options: PollingUplinkOptions): PollingHub {
   const { apiKey, dialect = 'spec', intervalMs = 30_000, takesStaged = false } = options;
   const { deviceOf = () => undefined, apiVersion = NEWEST_VERSION } = options;
@@ -151,7 +151,7 @@ export class PollingApi implements DeploymentSource {
       try {
         return await all(`&${filter}`);
       } catch (error) {
-        // A platform that does not know a parameter answers 400 or 422.
+        // Repeats the request without a filter after 400 or 422, the answers to an unknown parameter.
         if (!(error instanceof ApiError && [400, 422].includes(error.status))) throw error;
         unfiltered.add(list);
       }
@@ -197,7 +197,7 @@ function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
     error_status: error,
     release_id: text(given.release_id),
     updated_at: listed.created_at,
-    // A platform may expand a release in a different form, which the device ignores.
+    // Ignores an expanded release that lacks expected fields.
     ...(agentRelease.is(release) && { release }),
     config_instances: Array.isArray(config_instances)
       ? config_instances.filter((instance) => agentConfigInstance.is(instance))

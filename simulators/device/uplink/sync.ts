@@ -1,4 +1,4 @@
-/** One sync: brings the device to the state that the platform wants, and reports the result. */
+/** Brings the device to the state that the platform wants, and reports the result. */
 
 import type { AgentConfigInstance, AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -16,7 +16,7 @@ export interface DeploymentSource {
 
 interface BackOff {
   failures: number;
-  /** Milliseconds of the steady clock before which no attempt begins. */
+  /** Earliest time of the next attempt, in milliseconds of the steady clock. */
   notBefore: number;
   contents?: Uint8Array[];
 }
@@ -29,7 +29,7 @@ export class Syncer {
   #backOffs: Map<string, BackOff> | undefined;
   #unreported: Map<string, DeploymentReport> | undefined;
 
-  /** `retriesForEver`: retries a deployment after every error. */
+  /** `retriesForEver`: retries a deployment even after a fatal error. */
   constructor(port: DeploymentPort, source: DeploymentSource, time: Time, retriesForEver = false) {
     this.#port = port;
     this.#source = source;
@@ -37,26 +37,26 @@ export class Syncer {
     this.#retriesForEver = retriesForEver;
   }
 
-  /** Milliseconds of the steady clock; undefined without a failed deployment. */
+  /** Time of the next attempt, in milliseconds of the steady clock; undefined without a failed deployment. */
   get nextAttemptAt(): number | undefined {
     if (!this.#backOffs?.size) return undefined;
     return Math.min(...[...this.#backOffs.values()].map(({ notBefore }) => notBefore));
   }
 
   /**
-   * Reports and later retries a deployment that cannot be applied. Rejects with NetworkError, ApiError or
-   * ProtocolError, or after an abort.
+   * Syncs once, and reports a deployment that cannot be applied. Rejects with NetworkError, ApiError or ProtocolError,
+   * or after an abort.
    */
   async run(signal: AbortSignal): Promise<void> {
     const listed = await this.#source.list(signal);
     for (const { release } of listed) if (release) this.#port.remember(release);
     const wanted = listed.filter((deployment) => deployment.target_status === 'deployed');
     this.#forgetAllBut(wanted);
-    // Of deployments created at the same time, the last of the list counts.
+    // Chooses the newest deployment; among deployments of the same time, the last in the list.
     const age = ({ created_at }: AgentDeployment): number => Date.parse(created_at);
     const current = wanted.toSorted((one, other) => age(one) - age(other)).at(-1);
     const settled = current === undefined || (await this.#reach(current, signal));
-    // A replaced deployment stays in service until its replacement works.
+    // Removes other deployments only once the newest deployment is applied or has finally failed.
     if (settled) await this.#removeUnwanted(listed, wanted);
     await this.#flush(signal);
   }
@@ -140,7 +140,7 @@ export class Syncer {
     this.#unreported.set(id, { ...this.#unreported.get(id), ...report });
   }
 
-  /** An unsent report has the original time of the outcome, so it takes precedence. */
+  /** Repeats a report, unless an unsent report has the original time of the result. */
   #restate(id: string, report: DeploymentReport): void {
     if (!this.#unreported?.has(id)) this.#report(id, report);
   }
@@ -190,7 +190,7 @@ export interface Shared {
   readonly random: Random;
   readonly log: UplinkLogger | undefined;
   readonly http: PlatformHttp;
-  /** Call at each robot's start; the connections close after the last `release`. */
+  /** Called at each robot's start; the connections close after the last call of `release`. */
   acquire(): void;
   release(): Promise<void>;
 }
@@ -225,7 +225,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
   };
 }
 
-/** Throws an error that names the option, for an invalid URL or a different scheme. */
+/** Parses a URL. Throws an error that names `option` for an invalid URL or an unexpected scheme. */
 export function parseUrl(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && schemes.includes(url.protocol)) return url;
@@ -239,7 +239,7 @@ export async function allPages<T>(read: (offset: number) => Promise<{ data: T[];
   for (;;) {
     const page = await read(items.length);
     items.push(...page.data);
-    // An empty page ends the list, because a platform could promise further pages for ever.
+    // Also stops at an empty page, because a platform could set `has_more` for ever.
     if (!page.has_more || page.data.length === 0) return items;
   }
 }

@@ -4,7 +4,7 @@ import { type Clock, steadyClock, systemClock } from '../../common/clock.ts';
 import type { Random } from '../../common/random.ts';
 
 export interface Time extends Clock {
-  /** Milliseconds of a steady clock, for waits; a user may change the wall clock. */
+  /** Milliseconds of a steady clock, which no change of the wall clock affects. */
   elapsed(): number;
   after(ms: number, task: () => void): Timer;
   cancel(timer: Timer | undefined): void;
@@ -50,10 +50,10 @@ export const transientDelay = (random: Random): number => 500 + random.next() * 
 export const failureDelay = (attempt: number): number =>
   backoffMs({ firstMs: 15 * SECOND, longestMs: 24 * HOUR }, attempt);
 
-/** Milliseconds before the next sync if the platform cannot be reached: 15 s, doubling up to 5 min. */
+/** Milliseconds before the next sync after a network failure: 15 s, doubling up to 5 min. */
 export const networkDelay = (attempt: number): number =>
   backoffMs({ firstMs: 15 * SECOND, longestMs: 5 * MINUTE }, attempt);
 
-/** Milliseconds before a reconnect: 1 s, doubling up to 5 min; ± 25 % spreads a fleet. */
+/** Milliseconds before a reconnection: 1 s, doubling up to 5 min, ± 25 % so that a fleet spreads. */
 export const reconnectDelay = (attempt: number, random: Random): number =>
   backoffMs({ firstMs: SECOND, longestMs: 5 * MINUTE, jitter: 0.25 }, attempt, () => random.next());

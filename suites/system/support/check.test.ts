@@ -1,4 +1,4 @@
-/** Tests errors thrown after a check of an offline device. */
+/** Tests the reconnection of the device after a check of an offline device, and which error remains. */
 
 import { describe, expect, it } from 'vitest';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';

@@ -1,4 +1,4 @@
-/** Context and declaration of a system check, with its waits, its deployments, and the device's events. */
+/** Context of a system check: waits, deployments, and the device's event stream. */
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,10 +33,10 @@ export type System = SystemContext & CheckContext & { readonly state: CheckState
 
 const declare = checks<SystemContext>();
 
-/** Limits of a soak in milliseconds, because each of its runs waits for the device. */
+/** Limits of a soak check: 30 s of random runs and 0.5 s of shrinking, because each run waits for the device. */
 const SOAK = propertyBounds(30_000, 500);
 
-/** Archives the deployments of a check at its end, as far as the platform allows. */
+/** Declares a check that archives its deployments at its end, as far as the platform allows. */
 const check = (
   requirement: Parameters<typeof declare>[0],
   options: Parameters<typeof declare>[1],
@@ -53,7 +53,7 @@ const check = (
 
 export const section = sections(check);
 
-/** Section 6.3: the platform does not tell the device of a deployment, or the device sends no event. */
+/** Deviation from section 6.3: the platform does not announce a deployment, or the device sends no event. */
 export const DEPLOYMENT_UNTOLD: Deviation = {
   name: 'deployment-untold',
   allowance:
@@ -76,7 +76,7 @@ function trackingConnection(t: System): System {
   };
 }
 
-/** A reconnected device asks for deployments. Some devices cannot be cut off. */
+/** Reconnects the device, so that the device asks for deployments; ignores a device that cannot be disconnected. */
 async function connectAnew(t: System): Promise<void> {
   if (CUT_OFF.has(t.state) || !t.allowsFor(DEPLOYMENT_UNTOLD)) return;
   try {
@@ -87,7 +87,7 @@ async function connectAnew(t: System): Promise<void> {
   await t.online();
 }
 
-/** `timeoutMs` shrinks once an effect of the same kind has failed to come. */
+/** Wait for an effect; `timeoutMs` is shorter after a similar effect failed to occur. */
 export interface EffectWait {
   timeoutMs: number;
   came(): void;
@@ -106,14 +106,14 @@ export function effectWait(t: System, kind: string): EffectWait {
   };
 }
 
-/** `seen`: what the check shows if nothing is found in time. */
+/** Result of one look: `found` ends the wait; the violation after a timeout shows `seen`. */
 export type Look<T> = { found: T } | { seen: unknown };
 
-/** Equal for all deployments: `dpl_1 to be archived` and `dpl_2 to be archived` are one kind. */
+/** Kind of an effect without ids, so that equal waits for different deployments share a timeout. */
 const kindOf = (expected: string): string =>
   expected.includes('archived') ? 'archived' : expected.replaceAll(/\b[a-z]+_\w+/g, '{id}');
 
-/** Throws Violation with the last `seen` if `look` finds nothing in time. */
+/** Repeats `look` until `look` finds a result. Throws Violation with the last `seen` after the timeout. */
 export async function eventually<T>(t: System, expected: string, look: () => Promise<Look<T>>): Promise<T> {
   const wait = effectWait(t, kindOf(expected));
   const { timeoutMs } = wait;
@@ -134,7 +134,7 @@ export async function eventually<T>(t: System, expected: string, look: () => Pro
   return result.found;
 }
 
-/** Reconnects the device even after an error of `body`, which precedes errors of the connection. */
+/** Reconnects the device even after an error of `body`, which takes precedence over a failed reconnection. */
 export async function onlineAfterwards(t: System, body: () => Promise<void>): Promise<void> {
   try {
     await body();
@@ -156,7 +156,7 @@ export interface RollOut {
   fixture: ReleaseFixture;
 }
 
-/** Throws Blocked if the platform refuses. */
+/** Creates a release and a deployment on the platform. Throws Blocked if the platform refuses. */
 export async function rollOut(t: System, options: ReleaseOptions = {}): Promise<RollOut> {
   const platform = platformSide(t);
   const fixture = await createReleaseFixture(platform, options);
@@ -204,7 +204,7 @@ export const statuses = (item: Item): string =>
 export const canReadFiles = (t: System): boolean =>
   t.device.capabilities.has('files') && t.device.info.config_root !== undefined;
 
-/** Undefined for a missing file. Throws Blocked if the check cannot read files. */
+/** Reads a config file on the device, undefined if missing. Throws Blocked if the check cannot read files. */
 export async function readConfigFile(t: System, { fixture }: RollOut): Promise<string | undefined> {
   const root = t.device.info.config_root;
   if (root === undefined || !canReadFiles(t)) t.blocked('the control API names no config_root');
@@ -245,14 +245,17 @@ export class EventFollower implements AsyncDisposable {
     this.#t = t;
   }
 
-  /** Resolves once the stream is open, so that no later event is missed. Throws Blocked if the device refuses. */
+  /**
+   * Resolves once the event stream is open, so that the check misses no later event. Throws Blocked if the device
+   * refuses.
+   */
   static async open(t: System): Promise<EventFollower> {
     const follower = new EventFollower(t);
     follower.#stream = await follower.#connect();
     return follower;
   }
 
-  /** Throws Violation if the event does not come in time. */
+  /** Waits for an event of a deployment. Throws Violation if the event does not come in time. */
   async until(type: string, deploymentId: string): Promise<DeviceEvent> {
     const wait = effectWait(this.#t, type);
     const deadline = performance.now() + wait.timeoutMs;
@@ -285,7 +288,7 @@ export class EventFollower implements AsyncDisposable {
     );
   }
 
-  /** Shows the deployment on the platform too, which tells the side at fault. */
+  /** Throws Violation; shows the deployment on the platform too, which reveals the side that failed. */
   async #fail(type: string, deploymentId: string, timeoutMs: number): Promise<never> {
     const t: System = this.#t;
     const last = [...this.#events.values()].slice(-5).map(describe);
@@ -329,7 +332,7 @@ export class EventFollower implements AsyncDisposable {
   }
 }
 
-/** A restarting or offline device is no fault here, so the follower reconnects. */
+/** True for an error that a restarting or offline device causes, after which the follower reconnects. */
 const isDisconnected = (error: unknown): boolean =>
   error instanceof StreamEnded || error instanceof Unreachable || error instanceof NoAnswer;
 

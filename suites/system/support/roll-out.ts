@@ -25,7 +25,7 @@ export interface ReleaseOptions {
 /** Some platforms require a schema to name its dialect. */
 const JSON_SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
-/** The title is unique, because a platform may recognise a known document. */
+/** Creates a schema with a unique title, because a platform may recognise a document that it already has. */
 function schemaBody(t: Platform, typeId: string, filepath: string): object {
   const document = { $schema: JSON_SCHEMA_DIALECT, title: recordName('schema'), type: 'object' };
   const slots = [{ key: 'default', name: 'Default', filepath, required: true }];
@@ -52,7 +52,7 @@ export async function createReleaseFixture(t: Platform, options: ReleaseOptions 
 
 const LARGEST_NUMBER = 1_000_000;
 
-/** Some platforms require a git commit, so a refused release is tried again with a commit. */
+/** Creates a release; after a refusal, tries again with a git commit, which some platforms require. */
 async function createRelease(t: Platform, schemaId: string): Promise<Item> {
   const version = `v1.${randomInt(LARGEST_NUMBER)}.${randomInt(LARGEST_NUMBER)}`;
   const body = { version, config_schema_ids: [schemaId] };
@@ -70,8 +70,8 @@ async function findCommit(t: Platform): Promise<string | undefined> {
 }
 
 /**
- * Tries `staged` after `deployed`, because some platforms refuse a new deployment with the target `deployed`.
- * `answers`: a line per answer.
+ * Tries the target `deployed`, then `staged`, because some platforms refuse a new deployment with `deployed`.
+ * `answers`: one line per response.
  */
 export async function tryDeployment(
   t: Platform,
@@ -98,16 +98,16 @@ export async function tryDeployment(
 export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Promise<HttpResponse> =>
   send(t, { method: 'POST', path: `/deployments/${encodeURIComponent(id)}/${action}`, body: {} });
 
-/** Milliseconds for the clean-up of an aborted check, beside which the next check already runs. */
+/** Milliseconds for the clean-up of an aborted check, during which the next check already runs. */
 const TIDYING_MS = 900;
 
-/** Ignores refusal and silence, because the check already has its verdict. */
+/** Archives the deployments of a check; ignores failures, because the check already has its result. */
 export async function archiveMade(t: Platform, { made }: CheckState): Promise<void> {
   const ids = [...made];
   made.clear();
-  // Twice the patience, so that a silent platform costs one wait only.
+  // Limits all requests together, so that a silent platform delays the clean-up only once.
   const signal = AbortSignal.timeout(t.signal.aborted ? TIDYING_MS : 2 * t.patienceMs);
-  // A separate recorder keeps these requests out of findings.
+  // Records these requests separately, so that findings do not show the clean-up.
   const recorder = new Recorder(t.http.recorder.redactor);
   const tidying = { ...t, signal, http: t.http.with({ signal, recorder }) };
   await Promise.allSettled(ids.map((id) => actOn(tidying, id, 'archive')));

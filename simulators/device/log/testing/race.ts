@@ -1,4 +1,4 @@
-/** Readers of a log during compaction, for tests that no event is lost silently. */
+/** Clients that read a log during compactions, for tests that no client loses events silently. */
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -47,7 +47,7 @@ export class Client {
   readonly cursor: number;
   readonly ids: number[] = [];
   readonly #reader: LogReader | undefined;
-  /** True after a 410 response or an overtaken read: the client knows of lost events. */
+  /** True after an expired cursor or an overtaken read, because the client then knows of lost events. */
   cutOff: boolean;
 
   constructor(log: EventLog, cursor: number) {
@@ -77,7 +77,7 @@ export function openQuietly(directory: string, io: DiskIo, retain: number): Even
   return open(directory, { io, retain, durable: true, onNotice }).log;
 }
 
-/** Names the first id that does not directly follow its predecessor; '' for none. */
+/** Describes the first gap in the ids after `cursor`; '' without a gap. */
 export function gap(cursor: number, ids: readonly number[]): string {
   const at = ids.findIndex((id, index) => id !== cursor + 1 + index);
   return at < 0 ? '' : `after ${ids[at - 1] ?? `the cursor ${cursor}`} came ${ids[at]}`;

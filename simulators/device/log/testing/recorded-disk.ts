@@ -19,7 +19,7 @@ const failed = (failure: Failure): Error => systemError(failure === 'EIO' ? 'EIO
 
 type Hooks = { [Name in keyof DiskIo]?: (...args: Parameters<DiskIo[Name]>) => void };
 
-/** Real disk; a hook runs before its operation, and throws to make the operation fail. */
+/** Real disk with hooks; a hook runs before its file operation, and may throw to make the operation fail. */
 export function diskWith(hooks: Hooks): DiskIo {
   const hooked = Object.entries(hooks).map(([name, before]: [string, (...args: never[]) => void]) => {
     const operation = disk[name as keyof DiskIo] as (...args: never[]) => unknown;
@@ -112,7 +112,7 @@ export class RecordedDisk {
 
   #change(fd: number, change: Change, whole = true): void {
     const { file = -1, syncs = false } = this.#open.get(fd) ?? {};
-    // O_DSYNC does not cover a truncation, which waits for the next synchronous write.
+    // Only a complete write counts as synced, because O_DSYNC does not cover a truncation.
     this.steps.push({ kind: 'change', file, change, synced: syncs && whole && change.kind === 'write' });
   }
 
@@ -122,7 +122,7 @@ export class RecordedDisk {
   }
 }
 
-/** `size`: bytes of text in each event. */
+/** Events for tests. `size`: number of characters in each event's text. */
 export const drafts = (count: number, size = 10) =>
   Array.from({ length: count }, () => ({ type: 'deployment.deployed', data: { text: 'x'.repeat(size) } }));
 

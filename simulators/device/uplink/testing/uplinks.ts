@@ -1,4 +1,4 @@
-/** Robot with an agent uplink, and the agent side of a platform, on real sockets; the test moves the time. */
+/** Test robot with an agent uplink to a simulated platform, on real sockets and with manual time. */
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -20,9 +20,9 @@ interface Pending extends Timer {
   task(): void;
 }
 
-/** Time that moves only in `advance`, which runs due timers. */
+/** Clock for tests, whose time moves only in `advance`, which runs due timers. */
 export class ManualTime implements Time {
-  /** Milliseconds of the steady clock. */
+  /** Milliseconds of the steady clock; the wall clock adds `#turnedBy`. */
   #now: number;
   #turnedBy = 0;
   #pending: Pending[] = [];
@@ -44,7 +44,7 @@ export class ManualTime implements Time {
     return this.#now;
   }
 
-  /** Moves the wall clock by `ms` milliseconds, backwards if negative; no time passes. */
+  /** Moves only the wall clock, by `ms` milliseconds, backwards if negative. */
   turn(ms: number): void {
     this.#turnedBy += ms;
   }
@@ -73,7 +73,7 @@ export class ManualTime implements Time {
   }
 }
 
-/** Minimal device core for tests and benchmarks, with files, events and deployments in memory. */
+/** Device for tests and benchmarks, which keeps files, events and deployments in memory. */
 export class MemoryDevice implements DeploymentPort {
   readonly files = new Map<string, string>();
   /** Texts `deployed <id>` and `removed <id>`, in the order of the event stream. */
@@ -130,7 +130,7 @@ export class MemoryDevice implements DeploymentPort {
   }
 }
 
-/** Bits; larger keys take long to generate. */
+/** Bits of RSA keys in tests; larger keys take long to generate. */
 export const KEY_BITS = 1024;
 
 type HostOptions = Parameters<typeof agentHost>[0];
@@ -182,7 +182,7 @@ export async function testRobot(options: { host?: HostOptions; uplink?: Partial<
     anotherRun,
     id,
     beginDeployment,
-    /** Advances the time by a second per attempt, until `holds` throws no error. */
+    /** Calls `holds` after each second of manual time, until the call throws no error. */
     eventually: (holds: () => void | Promise<void>) =>
       eventually(async () => {
         time.advance(1_000);
