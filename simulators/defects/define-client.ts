@@ -9,7 +9,7 @@ import type {
 } from '../client/behaviour.ts';
 import { type Change, changed, declaring, effectsOf } from './define.ts';
 
-/** Changed decisions of a client by group; each connection applies `stream` again. */
+/** Changes of a client by group of decisions; `stream` changes apply anew to each connection. */
 export interface ClientChanges {
   readonly stream?: Change<StreamBehaviour>;
   readonly follow?: Change<FollowBehaviour>;

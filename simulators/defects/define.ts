@@ -38,8 +38,8 @@ export function changed<T extends object>(reference: T, change: Change<T> | unde
 }
 
 /**
- * Finds the effect of a change: a change that reads the reference's decision adapts the decision, otherwise replaces
- * it. `prefix` precedes the name of each decision.
+ * Finds which decisions a change adapts, because the change reads the reference's decision, and which decisions the
+ * change replaces. `prefix`: text before the name of each decision.
  */
 export function effectsOf<T extends object>(reference: T, change: Change<T> | undefined, prefix = ''): Effects {
   if (change === undefined) return new Map();

@@ -74,7 +74,7 @@ export const FLOODS: readonly NullServerName[] = [
   'large-body',
 ];
 
-/** Servers that send one byte per second, with which every wait of a client takes long. */
+/** Servers that send one byte per second, so that every wait of a client takes long. */
 export const DRIPS: readonly NullServerName[] = ['drips-head', 'drips-body'];
 
 /** Starts a null server. Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address. */

@@ -63,7 +63,7 @@ function planted<B>(
   return combined(all, base);
 }
 
-/** Replaces the names of defects and variants by a `behaviour`. Rejects with RangeError or ConflictError. */
+/** Replaces names of defects and variants in the options by a `behaviour`. Rejects with RangeError or ConflictError. */
 export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Promise<Partial<DeviceOptions>> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;
@@ -73,7 +73,7 @@ export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Pr
   return { ...options, behaviour: planted(given, 'device', known, base) };
 }
 
-/** Replaces the names of defects and variants by a `behaviour`. Rejects with RangeError or ConflictError. */
+/** Replaces names of defects and variants in the options by a `behaviour`. Rejects with RangeError or ConflictError. */
 export async function platformOptions(given: PlatformOptions & Planted): Promise<PlatformOptions> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;

@@ -6,7 +6,7 @@ export const SLOW_ANSWER_MS = 300;
 /** Milliseconds for which a server sends no response after its first request. */
 export const FIRST_ANSWER_MS = 20_000;
 
-/** Returns a function for the delay of the next response, of a server that warms up from its first request. */
+/** Returns a function that gives the remaining milliseconds of a server's warm-up after its first request. */
 export function warmUp(milliseconds: number): () => number {
   let ready: number | undefined;
   return () => {

@@ -90,7 +90,7 @@ function isAlive(owner: string): boolean {
   return thread !== String(threadId) || held.has(owner);
 }
 
-/** Start time of a process, which distinguishes processes with the same reused id; '' for a missing process. */
+/** Start time of a process, which tells a reused process id from the original; '' for a missing process. */
 function startOf(pid: number): string {
   try {
     if (process.platform !== 'linux') return process.kill(pid, 0) ? 'unknown' : '';

@@ -1,6 +1,5 @@
 /**
- * A simulated device: a Device API server (specification sections 2, 3, 4.1, 5, 6, 7, 9) on real sockets and real
- * files.
+ * Simulated device, which serves the Device API (sections 2 to 7 and 9 of the specification) on real sockets and files.
  *
  *     await using device = await simulateDevice();
  *     const agent = openDevice({ socket: device.socketPath });

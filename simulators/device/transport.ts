@@ -51,7 +51,7 @@ export interface DeviceListener extends Listener {
 export interface Endpoint {
   /** Command-line option of the endpoint, which a StartError names. */
   readonly option: string;
-  /** Address in the ready line, e.g. `{ socket: '/run/agent.sock' }`. */
+  /** Address that a started device prints, e.g. `{ socket: '/run/agent.sock' }`. */
   readonly address: Readonly<Record<string, string>>;
   listen(serving: Serving): Promise<DeviceListener>;
 }

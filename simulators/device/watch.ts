@@ -1,4 +1,4 @@
-/** Reports an agent's events, frames, listeners and log bounds ten times a second; drops the oldest in a flood. */
+/** Reports an agent's events, frames, listeners and log bounds ten times a second; drops the oldest of too many. */
 
 import type { Socket } from 'node:net';
 import { defined } from '../../harness/common/defined.ts';

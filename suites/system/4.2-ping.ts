@@ -14,7 +14,7 @@ const reachesDevice = requirement({
   clause: 'Purpose: check connectivity with a device.',
   text: 'A ping on the platform reaches the device and comes back.',
 });
-// Runs first and alone, because some agents answer a ping only after earlier work.
+// Runs first and alone, because some agents finish earlier work before they answer a ping.
 check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profile: 'core' }, async (t: System) => {
   await mustReach(t, 'from the device, which is online');
 });

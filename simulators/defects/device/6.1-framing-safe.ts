@@ -34,7 +34,7 @@ export const defects = [
   ),
 ];
 
-/** Group of the variants for line ends, because a stream must use the same line end throughout. */
+/** Makes the line-end variants exclude each other, because a stream must use one line end throughout. */
 const LINE_ENDS = { alternative: 'line-ends' };
 
 export const variants = [

@@ -56,7 +56,7 @@ export const defects = [
   defect('torn-line-glued', 'Writes the next event behind a torn line, on the same line.', ['device.log.torn-tail'], {
     log: {
       opening: () => 'keep',
-      // A line that ends with a space gets no checksum, so that the agent does not find the glued event.
+      // Adds a space, so that the line gets no checksum and the agent cannot find an event behind a torn line.
       lines: (events) => events.map(({ json }) => `${json} \n`).join(''),
     },
   }),

@@ -19,7 +19,7 @@ function bytesInChunks(text: string): number {
 function endAfter(most: number, { socket }: IncomingMessage): void {
   let bytes = 0;
   const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;
-  // Passes `rest` on, because the response to a refused stream needs its callback to end.
+  // Passes on the callback in `rest`, without which the response to a refused stream would not end.
   socket.write = ((piece: Uint8Array | string, ...rest: unknown[]) => {
     if (bytes > most) return true;
     bytes += bytesInChunks(Buffer.from(piece).toString('latin1'));

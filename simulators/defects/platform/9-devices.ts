@@ -31,7 +31,7 @@ export const defects = [
   }),
 ];
 
-/** Group of variants that exclude each other, because each shows unexpanded fields differently. */
+/** Makes the variants below exclude each other, because each shows unexpanded fields differently. */
 const UNEXPANDED = { alternative: 'unexpanded fields' };
 
 export const variants = [

@@ -22,7 +22,7 @@ export class SparseIndex {
     return this.#ids.length;
   }
 
-  /** Indexes an event, unless the last entry is less than 64 KiB before. Ids and offsets must ascend. */
+  /** Adds an index entry, unless the last entry is less than 64 KiB before `offset`. Ids and offsets must ascend. */
   note(id: number, offset: number): void {
     const last = this.#offsets.at(-1);
     if (last !== undefined && offset - last < INDEX_SPACING) return;

@@ -6,7 +6,7 @@ import { type DiskIo, ifPresent, replaceFile } from './io.ts';
 import { sealed, unseal } from './line.ts';
 
 export interface Mark {
-  /** Upper bound of all assigned ids. */
+  /** Upper bound of all ids assigned to events. */
   highest: number;
   /** Highest assigned id when the mark was written. */
   from: number;

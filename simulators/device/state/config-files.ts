@@ -56,7 +56,7 @@ export class ConfigFiles {
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
 
-  /** Puts the config files of the stored state in place, because a crash may have left different files. */
+  /** Restores the config files that the stored state names, because a crash may have left different files. */
   async restore(name: string | undefined): Promise<void> {
     if (this.current !== name) {
       if (name === undefined) this.#io.remove(this.root);
@@ -86,7 +86,7 @@ export class ConfigFiles {
     }
   }
 
-  /** Throws DeployError if a symbolic link, e.g. of a user, lies on the path. */
+  /** Throws DeployError if `path` leads through a symbolic link, e.g. of a user. */
   #refuseLinks(path: string): void {
     let at = this.root;
     for (const name of path.split('/')) {

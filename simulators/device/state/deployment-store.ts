@@ -230,7 +230,7 @@ export class DeploymentBook {
       found.set(name, (found.get(name) ?? 0) + 1);
     }
     return events.filter((event) => {
-      // Applies the same change as the log, e.g. of a variant, before the comparison.
+      // Applies the behaviour's change to the event, because the log contains the changed event.
       const { type, data } = behaviour.deployments.event(event);
       const left = found.get(nameOf(type, data)) ?? 0;
       found.set(nameOf(type, data), left - 1);

@@ -69,7 +69,7 @@ export class Deployments implements DeploymentPort {
     return record && this.#book.view(record);
   }
 
-  /** Deployment that the Device API shows as current: the last one to become current, or the newest active one. */
+  /** Current deployment of the Device API, even if queued or failed; otherwise the newest active deployment. */
   current(): Deployment | undefined {
     if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
     const { current } = this.#book.state;

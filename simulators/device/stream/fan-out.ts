@@ -107,6 +107,6 @@ export class FanOut {
   }
 }
 
-/** Key of a type filter; null means no filter, because a client may request a type of any name. */
+/** Key of a type filter; no filter gives null, which differs from every type name. */
 const keyOf = (filter: TypeFilter, chunked: boolean): string =>
   JSON.stringify([chunked, filter === undefined ? null : [...filter].sort()]);

@@ -140,7 +140,7 @@ export class Syncer {
     this.#unreported.set(id, { ...this.#unreported.get(id), ...report });
   }
 
-  /** Repeats a report, unless an unsent report has the original time of the result. */
+  /** Reports a known result again, unless an unsent report already has the original time. */
   #restate(id: string, report: DeploymentReport): void {
     if (!this.#unreported?.has(id)) this.#report(id, report);
   }
