@@ -5,7 +5,7 @@ const KINDS = ['product', 'checks', 'tests'] as const;
 type Kind = (typeof KINDS)[number];
 type Size = Record<Kind, { lines: number; files: number }>;
 
-/** Number of seconds before the newest commit that still belong to the same change. */
+/** Maximum number of seconds between the first and the newest commit of one change. */
 const CHANGE_SECONDS = 4 * 3600;
 
 const git = (...words: string[]): string =>

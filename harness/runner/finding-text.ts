@@ -22,7 +22,7 @@ export function comparableText({ expected = '', actual = '' }: Partial<FindingTe
   return { expected: inWords(expected, due, named), actual: inWords(actual, due, named) };
 }
 
-/** Maximum number of characters of a text, which people read in the baseline file. */
+/** Maximum number of characters of a finding's text in the baseline file. */
 const LONGEST = 300;
 const READ = 4000;
 

@@ -91,7 +91,7 @@ test('a request is answered before the replays of hundreds of clients that came 
     const before = replayed;
     expect(status).toBe(200);
     expect(on.device.stats().subscribers).toBeGreaterThan(REPLAYS / 2);
-    // Each client's portion has about 200 events, so the request waited for fewer than half of the clients.
+    // Expects the answer before half of the clients have their first portion of about 200 events.
     expect(before).toBeLessThan(REPLAYS * 100);
     await expect.poll(() => replayed, { timeout: 60_000 }).toBeGreaterThan(REPLAYS * 200);
   } finally {

@@ -159,9 +159,7 @@ const patience = requirement({
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
   text: 'A client waits for the answer as long as it let the platform wait for the device.',
 });
-/**
- * Share of the client's timeout after which the check answers; the remaining time far exceeds the time on the network.
- */
+/** Share of the client's timeout after which the fake platform answers; the rest covers the network. */
 const SHARE = 0.8;
 check(patience, { ...PING, slow: true }, async (t) => {
   await using run: JobRun = await start(t, (asked) => {

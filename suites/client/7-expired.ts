@@ -30,7 +30,7 @@ const told = requirement({
 });
 check(told, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);
-  // Answers later requests too, because a client may report the gap together with its next event.
+  // Answers later requests too, because a client may report lost events together with its next event.
   const came = await run.until(() => {
     answered(run);
     return run.reported;

@@ -33,7 +33,7 @@ export interface Conclusion {
   settle(results: CheckResult[]): CheckResult[];
 }
 
-/** Reason that the report gives for undecided rules, because a watch sends no requests of its own. */
+/** Words of the report for rules that stay undecided. */
 const NARROWED = 'what no traffic showed';
 
 export async function writeReports(about: Conclusion): Promise<number> {

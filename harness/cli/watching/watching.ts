@@ -180,7 +180,7 @@ function recordOf(api: WatchedApi, { way, server, address }: RelayRoute, args: W
   const option = `--record ${args.record}`;
   if (args.record.endsWith('.har')) throw new UsageError(`${option}: is written as lines of JSON; name it .jsonl`);
   const named = prepareFile(option, args.record);
-  // Writes to the target of a symbolic link, which the recording must not replace.
+  // Follows a symbolic link, because the recording must not replace the link.
   const path = existsSync(named) ? realpathSync(named) : named;
   usage(option, () => expectFiles(path));
   const started_at = new Date().toISOString();

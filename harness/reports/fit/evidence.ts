@@ -29,8 +29,8 @@ export interface Evidence {
 }
 
 /**
- * Evidence in order of time, oldest first, without runs of unnamed implementations. `today`: YYYY-MM-DD in UTC. Throws
- * UsageError with the file.
+ * Reads reports and certificates, oldest first, except of implementations without a name. `today`: YYYY-MM-DD in UTC.
+ * Throws UsageError, which names the unreadable file.
  */
 export function readEvidence(paths: readonly string[], today: string): Evidence[] {
   const found = paths

@@ -87,7 +87,7 @@ export async function benchFleet(): Promise<Figure[]> {
   return [...(await weighRobots(IDLE, bare)), ...(await weighRobots(CONNECTED, connected))];
 }
 
-/** Maximum number of robots with connections; each robot needs five descriptors of one process. */
+/** Number of connected robots in the floor's one process, which needs five descriptors for each robot. */
 const CONNECTED_FLOOR = 3000;
 
 const tasks = {

@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
 
   it.each(FORMS)('tells all of it in $name', async (form) => {
     await using page = await openIn(browser, form, file);
-    // On a busy machine, the verdict on the load generator may be `invalid`, which ignores thresholds.
+    // On a busy machine, the load generator's verdict may be `invalid`, and thresholds then do not count.
     expect(await page.locator('h1').textContent()).toBe(result.verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED');
     const text = await page.locator('main').textContent();
     for (const words of [

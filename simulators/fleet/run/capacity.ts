@@ -41,7 +41,7 @@ const FILE_BYTES = 28 * KIB;
 /** Bytes of an event in the log, and of a copy of the event during compaction of the log. */
 const EVENT_BYTES = 640;
 const ENROLLED_BYTES = 28 * KIB;
-/** Bytes of memory that a recent roll-out takes on the robot and on the platform. */
+/** Bytes of memory that a robot's last roll-out occupies: in the robot's process, then on the platform. */
 const ROLLOUT_BYTES = 36 * KIB;
 const DEPLOYED_BYTES = 40 * KIB;
 const PARENT_BYTES = 92 * MIB;

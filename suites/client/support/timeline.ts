@@ -18,7 +18,7 @@ export class Timeline {
   readonly #last: string[] = [];
   readonly #secrets: string[] = [];
   #lines = 0;
-  /** Number of lines that the client has printed without any other act between them. */
+  /** Number of consecutive printed lines at the end of the timeline. */
   #prints = 0;
   #over = false;
 

@@ -1,4 +1,4 @@
-/** Sample of the oldest retained events, which every device shows without control. */
+/** Reads a sample of the oldest retained events, which needs no control of the device. */
 import { Patience } from '../../../harness/common/waiting.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import type { Device } from './check.ts';

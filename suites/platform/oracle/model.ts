@@ -49,7 +49,7 @@ export interface ListKnown {
   isStale: boolean;
   filters: Set<string>;
   orders: boolean;
-  /** True once two reads, or two limits, have shown the same items in different orders. */
+  /** True once two requests have shown the same items in different orders. */
   isUnordered: boolean;
 }
 

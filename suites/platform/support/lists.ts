@@ -29,7 +29,7 @@ export type ListQuery = Record<string, string | number | readonly string[]> | st
 
 type Collections = [Collection, ...Collection[]];
 
-/** Served collections by the headers of the request, because each version may serve other collections. */
+/** Collections that the platform serves, by the headers of the request: each version may have its own. */
 const SERVED = new Fact(() => new Map<string, Collections>());
 
 /**
