@@ -89,6 +89,10 @@ export class EventSourceClient {
     return this.#source.readyState === this.#source.CLOSED;
   }
 
+  get connected(): boolean {
+    return this.#source.readyState === this.#source.OPEN;
+  }
+
   /**
    * Resolves with a matching message, past or future; each message restarts the time limit. Throws StreamTimeout, or
    * the error of `open`.
