@@ -50,17 +50,6 @@ test('a device without events makes no directory; its first event takes it', asy
   expect((await one.start().then(() => one.publish(1))).last_id).toBe(2);
 });
 
-test.for(['a stop', 'a kill'])('the directory is free again after %s, in the same process', async (how) => {
-  await using on = await robot();
-  for (let round = 0; round < 3; round += 1) {
-    await on.device.publish(1);
-    expect(lstatSync(`${on.dir}/lock`).isSymbolicLink()).toBe(true);
-    await on.device.stop(how === 'a stop' ? 'SIGTERM' : 'SIGKILL');
-    expect(readdirSync(on.dir).includes('lock')).toBe(how === 'a kill');
-    await on.device.start();
-  }
-});
-
 test('of several processes that find a dead owner, one takes its place', async () => {
   expect(await contest({ processes: 3, rounds: 12, killEvery: 6 })).toEqual([]);
 });

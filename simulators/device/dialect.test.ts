@@ -86,19 +86,6 @@ describe.for(DIALECTS)('in dialect %s', (dialect) => {
     expect(await ask(on)).toEqual({ spec, miru }[dialect]);
   });
 
-  test('a log is read again after a restart, and replayed whole', async () => {
-    await using on = await robot({ dialect });
-    await on.device.publish(5);
-    await on.device.stop();
-    await on.device.start();
-    await on.device.publish(1);
-    const stream = await on.listen('?after=0');
-    await stream.count(6);
-    expect(stream.events.map(({ id, envelope }) => [id, envelope.id, envelope.object])).toEqual(
-      [1, 2, 3, 4, 5, 6].map((id) => [id, id, 'event']),
-    );
-  });
-
   test('a deployment of the platform that can never work ends, or is retried for ever', async () => {
     await using on = await robot({ dialect });
     const { port } = on.device;

@@ -22,18 +22,7 @@ function everything(path: string): string[] {
     .toSorted();
 }
 
-const CHANGING = [
-  'open',
-  'write',
-  'store',
-  'truncate',
-  'rename',
-  'sync',
-  'syncDirectory',
-  'makeDirectory',
-  'link',
-  'remove',
-];
+const CHANGING = 'open write store truncate rename sync syncDirectory makeDirectory link remove'.split(' ');
 
 function watched(after: () => void): DiskIo {
   const quick: DiskIo = {

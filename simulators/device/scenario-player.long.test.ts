@@ -1,7 +1,5 @@
 /** Tests that the reference client handles every scripted situation of an event stream. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { muster, Running } from '../../harness/cli/testing/muster.ts';
@@ -10,10 +8,10 @@ import { SITUATIONS } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { followEvents } from '../client/follow.ts';
 import { referenceBehaviour } from '../client/reference.ts';
+import { scratch } from '../common/testing/scratch.ts';
 import { ScenarioPlayer } from './scenario-player.ts';
 import { endpointsOf, transportInFolder } from './transport.ts';
 
-const NAMES = Object.keys(SITUATIONS);
 const THREE = ['1', '2', '3'];
 const TWO = ['1', '2'];
 const SEAM = ['1001', '1002', '1003', '1004'];
@@ -47,20 +45,20 @@ const EXPECTED: Record<string, readonly string[]> = {
 const TOO_LONG = ['dead', 'expired-again'];
 
 test('every situation is played here, but those that take minutes', () => {
-  expect([...Object.keys(EXPECTED), ...TOO_LONG].sort()).toEqual(NAMES.toSorted());
+  expect([...Object.keys(EXPECTED), ...TOO_LONG].sort()).toEqual(Object.keys(SITUATIONS).sort());
 });
 
 test.concurrent.each(Object.entries(EXPECTED))(
   'the reference client makes of %s what is right',
   async (name, expected) => {
-    const folder = mkdtempSync(join(tmpdir(), 'muster-player-'));
+    using folder = scratch();
     const over = new AbortController();
     const changes = new Changes();
     const printed: string[] = [];
     const told: string[] = [];
     const situation = SITUATIONS[name];
     if (situation === undefined) throw new Error(`no situation ${name}`);
-    const endpoints = endpointsOf(transportInFolder('loopback', folder));
+    const endpoints = endpointsOf(transportInFolder('loopback', folder.path));
     await using player = await ScenarioPlayer.open(situation, endpoints, (_, what) => told.push(what));
     const following = followEvents({
       url: `${player.url}${DEVICE_API_PREFIX}`,
@@ -78,17 +76,15 @@ test.concurrent.each(Object.entries(EXPECTED))(
     expect(told[0]).toBe('GET /v0.2/events');
     over.abort();
     await following;
-    rmSync(folder, { recursive: true, force: true });
   },
   120_000,
 );
 
 test('the command says what client and server do', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'muster-player-'));
-  const socket = join(folder, 'a.sock');
+  using folder = scratch();
+  const socket = join(folder.path, 'a.sock');
   await using playing = new Running(['simulate', 'device', '--socket', socket, '--scenario', 'retry-after']);
   expect(await playing.ready()).toEqual({ ready: true, scenario: 'retry-after', socket });
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test.each([

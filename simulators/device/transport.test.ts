@@ -91,20 +91,6 @@ describe('the unix socket', () => {
 });
 
 describe('loopback', () => {
-  const loopback = async () => {
-    const home = scratch();
-    const discovery = `${home.path}/agent.json`;
-    const device = await simulateDevice({ dir: `${home.path}/a`, loopback: { discovery } });
-    return {
-      discovery,
-      device,
-      [Symbol.asyncDispose]: async () => {
-        await device[Symbol.asyncDispose]();
-        home[Symbol.dispose]();
-      },
-    };
-  };
-
   test('hands the token to nobody who has prepared a file or a link where the discovery file is made', async () => {
     using home = scratch();
     const discovery = `${home.path}/agent.json`;
@@ -120,13 +106,15 @@ describe('loopback', () => {
   });
 
   test('removes its file at the end, unless another agent has replaced it', async () => {
-    await using on = await loopback();
-    await on.device.stop();
-    expect(existsSync(on.discovery)).toBe(false);
-    await on.device.start();
-    writeFileSync(on.discovery, '{"port":1,"token":"of another"}');
-    await on.device.stop();
-    expect(readFileSync(on.discovery, 'utf8')).toContain('of another');
+    using home = scratch();
+    const discovery = `${home.path}/agent.json`;
+    await using device = await simulateDevice({ dir: `${home.path}/a`, loopback: { discovery } });
+    await device.stop();
+    expect(existsSync(discovery)).toBe(false);
+    await device.start();
+    writeFileSync(discovery, '{"port":1,"token":"of another"}');
+    await device.stop();
+    expect(readFileSync(discovery, 'utf8')).toContain('of another');
   });
 
   test('does not start when it cannot write its file, and leaves no socket behind', async () => {

@@ -5,22 +5,6 @@ import { type DiskIo, DURABLE, disk, EventLogError } from './io.ts';
 import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './testing/recorded-disk.ts';
 
 describe('appending', () => {
-  test('gives ascending ids, stores one JSON envelope a line, and delivers in order', async () => {
-    using home = scratch();
-    const { log, stored } = open(home.path);
-    const ranges = await Promise.all([log.append(drafts(2)), log.append(drafts(1)), log.append(drafts(3))]);
-    expect(ranges).toEqual([
-      { first: 1, last: 2 },
-      { first: 3, last: 3 },
-      { first: 4, last: 6 },
-    ]);
-    expect(stored).toEqual(range(1, 6));
-    const lines = readFileSync(log.path, 'utf8').trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line).id)).toEqual(stored);
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ object: 'event', type: 'deployment.deployed', data: {} });
-    await log.close();
-  });
-
   test('commits what is appended at once with one wait for the disk', async () => {
     using home = scratch();
     const done = { stores: 0, others: 0 };

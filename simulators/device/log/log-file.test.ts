@@ -4,8 +4,7 @@ import { isBesideName } from '../../../harness/common/user-files.ts';
 import { LogReader } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import { disk } from './io.ts';
-import { HeldDisk, openQuietly } from './testing/race.ts';
-import { diskWith, drafts, idsIn, open, range, systemError } from './testing/recorded-disk.ts';
+import { diskWith, drafts, HeldDisk, idsIn, open, openQuietly, range, systemError } from './testing/recorded-disk.ts';
 
 describe('compaction', () => {
   test('keeps 80 % of the retention when the log exceeds it', async () => {

@@ -5,22 +5,16 @@ import { describe, expect, it } from 'vitest';
 import { localhostTls } from '../../../harness/common/testing/localhost-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
 import { eventually } from '../../common/testing/scratch.ts';
-import { createUplink } from './index.ts';
 import { scriptedBroker, testRobot, welcoming } from './testing/uplinks.ts';
 
 const count = (requests: string[], request: string) => requests.filter((each) => each === request).length;
 
 describe('the agent uplink', () => {
-  it('is the same device after a restart, without a provisioning token', async () => {
+  it('is the same device after a restart, without another provisioning token', async () => {
     await using robot = await testRobot();
     await robot.uplink.start();
     await robot.uplink.stop();
-    await using next = createUplink({
-      kind: 'agent',
-      platform: robot.host.url,
-      mqtt: robot.host.mqttUrl,
-      time: robot.time,
-    })(robot.device, { name: 'robot', directory: robot.directory });
+    const next = robot.anotherRun({ token: 'spent' });
     await next.start();
     expect(next.deviceId).toBe(robot.uplink.deviceId);
     expect(count(robot.requests, 'POST /devices/provision')).toBe(1);
@@ -35,19 +29,6 @@ describe('the agent uplink', () => {
     await next.start();
     expect(next.deviceId).toBe(robot.uplink.deviceId);
     await expect(access(`${robot.directory}/identity/device.json`)).resolves.toBeUndefined();
-  });
-
-  it('ends with the newer deployment when one is replaced while it is being applied', async () => {
-    await using robot = await testRobot();
-    const { host, device } = robot;
-    await robot.uplink.start();
-    const { deployment: first, finish } = await robot.beginDeployment();
-    const second = host.deploy(robot.id(), { '/b.json': '2' });
-    finish();
-    await eventually(() => expect(host.platform.stored(second).status).toBe('deployed'));
-    await eventually(() => expect(host.platform.stored(first).activity_status).toBe('archived'));
-    expect([...device.files.keys()]).toEqual(['/b.json']);
-    expect(device.active()).toHaveLength(1);
   });
 
   it('loses no request to sync when its connection breaks while it syncs', async () => {

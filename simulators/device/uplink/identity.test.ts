@@ -30,10 +30,6 @@ describe('the identity of a robot', () => {
     for (const file of files) expect(await modeOf(join(directory, file))).toBe(0o600);
   });
 
-  it('is absent at first', async () => {
-    expect(await loadDevice(dir)).toBeUndefined();
-  });
-
   it.each(['', '{', '{}', '{"device_id":1,"session_id":"x"}', 'null'])(
     'is refused when device.json is %j',
     async (text) => {

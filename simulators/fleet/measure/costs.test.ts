@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { scratch } from '../../common/testing/scratch.ts';
 import { CostSampler, growth, type RunProcess, usageOf } from './costs.ts';
 
 const MIB = 2 ** 20;
@@ -15,17 +15,17 @@ process.on('message', (mebibytes) => {
 });
 process.send('up');
 `;
-let dir: string;
+const home = scratch();
 let child: ChildProcess;
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'muster-costs-'));
-  writeFileSync(join(dir, 'held.cjs'), HELD);
-  child = fork(join(dir, 'held.cjs'), { execArgv: [] });
+  const program = join(home.path, 'held.cjs');
+  writeFileSync(program, HELD);
+  child = fork(program, { execArgv: [] });
   await once(child, 'message');
 });
 afterAll(() => {
   child.kill('SIGKILL');
-  rmSync(dir, { recursive: true });
+  home[Symbol.dispose]();
 });
 
 async function take(mebibytes: number): Promise<void> {

@@ -60,7 +60,7 @@ describe('the connections of a load generator', () => {
 
   it('tell of each request that had to wait, and count it as sent only when it was', async () => {
     const { origin, sockets, asked, answer } = await silentServer();
-    const { sent, onCrowded, ask } = connectionsTo(origin, 4);
+    const { sent, onOpened, onCrowded, ask } = connectionsTo(origin, 4);
     const all = paths(10).map((path) => ask(path));
     await until('four requests', () => asked.length === 4);
     expect(onCrowded).toHaveBeenCalledTimes(6);
@@ -68,7 +68,7 @@ describe('the connections of a load generator', () => {
     const answering = setInterval(answer, 1);
     await Promise.all(all).finally(() => clearInterval(answering));
     expect(sent).toEqual(paths(10));
-    expect(sockets.size).toBe(4);
+    expect([sockets.size, onOpened.mock.calls.length]).toEqual([4, 4]);
   });
 
   it('let patient requests wait untold, behind all others', async () => {
@@ -82,18 +82,6 @@ describe('the connections of a load generator', () => {
     await Promise.all([...burst, due]).finally(() => clearInterval(answering));
     expect(sent.indexOf('/due')).toBeLessThanOrEqual(3);
     expect(onCrowded).toHaveBeenCalledTimes(1);
-  });
-
-  it('use a connection again', async () => {
-    const { origin, asked, answer } = await silentServer();
-    const { onOpened, ask } = connectionsTo(origin, 1);
-    for (const path of paths(5)) {
-      const answered = ask(path);
-      await until('the request', () => asked.length === 1);
-      answer();
-      expect(await answered).toBe(200);
-    }
-    expect(onOpened).toHaveBeenCalledTimes(1);
   });
 
   it('open another when the server closes one', async () => {

@@ -1,14 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { getPriority, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { getPriority } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, test } from 'vitest';
 import type { HostConfig } from '../host/host.ts';
+import { useFolder } from '../testing/scratch.ts';
 import { startEmbeddedPlatform } from './embedded-platform.ts';
 import { Hosts } from './hosts.ts';
 
+const folder = useFolder();
+
 it('starts hosts one by one, and no further ones after a stop', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'muster-ft-'));
   const configs = Array.from(
     { length: 50 },
     (_, number): HostConfig => ({
@@ -20,23 +20,19 @@ it('starts hosts one by one, and no further ones after a stop', async () => {
       platform: undefined,
       keyBits: 1024,
       namePrefix: 'robot',
-      stateDir: dir,
-      robotsDir: join(dir, 'r', String(number)),
-      socketsDir: join(dir, 's', String(number)),
+      stateDir: folder(),
+      robotsDir: folder('r', String(number)),
+      socketsDir: folder('s', String(number)),
     }),
   );
-  try {
-    const hosts = new Hosts({ configs, processes: false, onNotice: () => {}, onLost: () => {} });
-    expect(hosts.names).toEqual([]);
-    const starting = hosts.start();
-    while (hosts.names.length === 0) await setImmediate();
-    await hosts.stop('abandon');
-    await starting;
-    expect(hosts.names.length).toBeGreaterThan(0);
-    expect(hosts.names.length).toBeLessThan(configs.length);
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+  const hosts = new Hosts({ configs, processes: false, onNotice: () => {}, onLost: () => {} });
+  expect(hosts.names).toEqual([]);
+  const starting = hosts.start();
+  while (hosts.names.length === 0) await setImmediate();
+  await hosts.stop('abandon');
+  await starting;
+  expect(hosts.names.length).toBeGreaterThan(0);
+  expect(hosts.names.length).toBeLessThan(configs.length);
 });
 
 test('the platform of a fleet leaves the processor to the robots', async () => {

@@ -1,7 +1,8 @@
-/** Disk that records the changes of one folder, so that a test can rebuild the state after a crash. */
+/** Disks that record, fail or wait, and event logs on them. */
 
 import { constants } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { systemClock } from '../../../common/clock.ts';
 import type { Change, Step } from '../../../common/testing/scratch.ts';
 import { referenceBehaviour } from '../../behaviour.ts';
@@ -32,6 +33,7 @@ export function diskWith(hooks: Hooks): DiskIo {
   return { ...disk, ...Object.fromEntries(hooked) };
 }
 
+/** Records the changes of one folder, so that a test can rebuild the state after a crash. */
 export class RecordedDisk {
   readonly steps: Step[] = [];
   fails: () => Failure | undefined = () => undefined;
@@ -122,7 +124,42 @@ export class RecordedDisk {
   }
 }
 
-/** Events for tests. `size`: number of characters in each event's text. */
+/** Disk whose steps wait until the test lets them go. */
+export class HeldDisk {
+  readonly #waiting: (() => void)[] = [];
+  held = true;
+  readonly io: DiskIo = {
+    ...disk,
+    load: async (fd, buffer, offset, length, position) => {
+      await this.#wait();
+      return disk.read(fd, buffer, offset, length, position);
+    },
+    sync: () => this.#wait(),
+    syncDirectory: () => this.#wait(),
+    store: (fd, buffer, position) => {
+      disk.write(fd, buffer, position);
+      return this.#wait();
+    },
+  };
+
+  async letGo(): Promise<boolean> {
+    const [oldest] = this.#waiting.splice(0, 1);
+    oldest?.();
+    await turn();
+    return oldest !== undefined;
+  }
+
+  async letAllGo(): Promise<void> {
+    this.held = false;
+    while (await this.letGo());
+  }
+
+  #wait(): Promise<void> {
+    return this.held ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve();
+  }
+}
+
+/** `size`: bytes of text in each event. */
 export const drafts = (count: number, size = 10) =>
   Array.from({ length: count }, () => ({ type: 'deployment.deployed', data: { text: 'x'.repeat(size) } }));
 
@@ -142,6 +179,14 @@ export function open(directory: string, options: Partial<EventLogOptions> = {}) 
     ...options,
   });
   return { log, stored, notices };
+}
+
+/** Throws for any notice. */
+export function openQuietly(directory: string, io: DiskIo, retain: number): EventLog {
+  const onNotice = (notice: string): never => {
+    throw new Error(notice);
+  };
+  return open(directory, { io, retain, durable: true, onNotice }).log;
 }
 
 export async function leftLog(

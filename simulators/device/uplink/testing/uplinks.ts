@@ -237,9 +237,9 @@ export function syncSetup() {
         platform.report(id, deploymentId, report);
       }),
   };
-  const never = new AbortController().signal;
+  const { signal } = new AbortController();
   const syncer = new Syncer(device, source, time);
-  return { time, platform, device, downloads, state, syncer, id, sync: () => syncer.run(never), never };
+  return { time, platform, device, downloads, state, syncer, id, sync: () => syncer.run(signal) };
 }
 
 export type ScriptedBroker = Awaited<ReturnType<typeof scriptedBroker>>;

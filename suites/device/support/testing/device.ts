@@ -27,16 +27,12 @@ export async function openTarget(
   answer: RequestListener,
   publish?: Publish,
   retention?: number,
-  compact?: () => Promise<{ earliest_id: number; latest_id: number }>,
 ): Promise<OpenDeviceTarget> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const control = layered(noControl, {
     info: async () => ({ capabilities: ['drive'], ...defined({ retention }) }),
-    call: (call) => {
-      if (call.name === 'publish') return publish?.(call.count);
-      return call.name === 'compact' ? compact?.() : undefined;
-    },
+    call: (call) => (call.name === 'publish' ? publish?.(call.count) : undefined),
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const attach = (publish ?? retention) && (async () => control);
