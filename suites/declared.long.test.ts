@@ -77,23 +77,17 @@ it('reports a client that does not deduplicate, and one that names its version i
   const follow = { ...referenceClient.follow, deduplicates: false };
   const doubling = await runClientSuite(
     referenceWith(() => ({ ...referenceClient, follow })),
-    {
-      only: ['client.delivery.duplicates'],
-    },
+    { only: ['client.delivery.duplicates'] },
   );
   expect(named(doubling, 'capability deduplicates')).toMatchObject({
     observed: expect.stringMatching(/^events [\d, ]+ dispatched twice$/),
     holds: false,
   });
-  const calls = {
-    ...referenceClient.calls,
-    access: (): Record<string, string> => ({ 'Miru-Version': NEWEST_VERSION }),
-  };
+  const access = (): Record<string, string> => ({ 'Miru-Version': NEWEST_VERSION });
+  const calls = { ...referenceClient.calls, access };
   const foreign = await runClientSuite(
     referenceWith(() => ({ ...referenceClient, calls })),
-    {
-      only: ['client.version.ping'],
-    },
+    { only: ['client.version.ping'] },
   );
   expect(named(foreign, 'dialect')).toEqual({
     name: 'dialect',

@@ -14,7 +14,7 @@ import { referenceBehaviour as platformReference } from '../platform/reference.t
 import type { Located } from './catalogue.ts';
 import { clientDefects, clientVariants } from './client/index.ts';
 import type { Defect, Variant } from './define.ts';
-import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
+import { deviceDefect, deviceDefects, deviceVariants } from './device/index.ts';
 import { platformDefect, platformDefects, platformVariants, systemDefects } from './platform/index.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -153,10 +153,4 @@ test('a defect refuses with the error that the platform knows', () => {
   const { page } = platformDefect('beyond-end-refused').behaviour(platformReference);
   const window = { limit: 1, offset: 5, total: () => 3 };
   expect(() => page(window, () => [])).toThrow(PlatformError);
-});
-
-test('an unknown name is refused with the known ones', () => {
-  expect(() => deviceDefect('none')).toThrow(/no defect of the device is called "none"; known: .*ids-restart-at-one/);
-  expect(() => deviceVariant('none')).toThrow(/no variant of the device is called "none"; known: .*byte-by-byte/);
-  expect(() => platformDefect('none')).toThrow(/no defect of the platform is called "none"; known: .*scope-ignored/);
 });

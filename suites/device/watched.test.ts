@@ -19,7 +19,8 @@ interface Stream {
   at: number;
   query?: string;
   header?: string;
-  events: readonly [id: number, day: number][];
+  ids: readonly number[];
+  day?: number;
   comes?: number;
   length?: number;
 }
@@ -27,14 +28,14 @@ interface Stream {
 function isFound(streams: readonly Stream[]): boolean {
   const history = new History(watchedRules);
   const tell = history.of('traffic');
-  for (const { at, query = '', header, events, comes = at + 10, length = 0 } of streams) {
+  for (const { at, query = '', header, ids, day = 1, comes = at + 10, length = 0 } of streams) {
     const headers: Record<string, string> = header === undefined ? {} : { 'last-event-id': header };
     const asked = asking(`/v0.2/events${query}`, { headers, at });
     const parser = new SseParser({
       frame: (frame) => tell({ kind: 'frame', ...asked, stream: asked.request, frame }),
       comment: () => {},
     });
-    for (const [id, day] of events) {
+    for (const id of ids) {
       const when = `2026-01-0${day}T00:00:00Z`;
       const data = { object: 'event', id, type: 'a.b', occurred_at: when, data: { x: 'x'.repeat(length) } };
       parser.push(Buffer.from(`id: ${id}\nevent: a.b\ndata: ${JSON.stringify(data)}\n\n`), comes);
@@ -45,127 +46,45 @@ function isFound(streams: readonly Stream[]): boolean {
   return broken !== undefined;
 }
 
-const FIRST: Stream = {
-  at: 0,
-  events: [
-    [4, 1],
-    [5, 1],
-  ],
-};
 const SOON = 500;
 const LATER = 5000;
+const FIRST: Stream = { at: 0, ids: [4, 5] };
+const AGAIN: Stream = { at: LATER, query: '?after=5', ids: [5] };
 
 describe('a replay', () => {
   test.each<[string, Stream[], boolean]>([
-    ['repeats the event of after', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]] }], true],
-    [
-      'repeats the event of Last-Event-ID',
-      [
-        FIRST,
-        {
-          at: LATER,
-          header: '5',
-          events: [
-            [5, 1],
-            [6, 1],
-          ],
-        },
-      ],
-      true,
-    ],
-    [
-      'repeats the event of a cursor written with zeros',
-      [FIRST, { at: LATER, query: '?after=005', events: [[5, 1]] }],
-      true,
-    ],
-    [
-      'goes by after, which takes precedence',
-      [FIRST, { at: LATER, query: '?after=4', header: '5', events: [[5, 1]] }],
-      false,
-    ],
-    [
-      'begins after its cursor',
-      [
-        FIRST,
-        {
-          at: LATER,
-          query: '?after=4',
-          events: [
-            [5, 1],
-            [6, 1],
-          ],
-        },
-      ],
-      false,
-    ],
-    [
-      'has no cursor',
-      [
-        FIRST,
-        {
-          at: LATER,
-          events: [
-            [4, 1],
-            [5, 1],
-          ],
-        },
-      ],
-      false,
-    ],
-    ['has an empty cursor', [FIRST, { at: LATER, query: '?after=', header: '5', events: [[5, 1]] }], false],
-    ['has two cursors', [FIRST, { at: LATER, query: '?after=5&after=4', events: [[5, 1]] }], false],
-    ['is of a log that counts from 1 again', [FIRST, { at: LATER, query: '?after=5', events: [[5, 2]] }], false],
-    ['begins with an event that was not there before', [{ at: LATER, query: '?after=5', events: [[5, 1]] }], false],
+    ['repeats the event of after', [FIRST, AGAIN], true],
+    ['repeats the event of Last-Event-ID', [FIRST, { at: LATER, header: '5', ids: [5, 6] }], true],
+    ['repeats the event of a cursor written with zeros', [FIRST, { ...AGAIN, query: '?after=005' }], true],
+    ['goes by after, which takes precedence', [FIRST, { ...AGAIN, query: '?after=4', header: '5' }], false],
+    ['begins after its cursor', [FIRST, { at: LATER, query: '?after=4', ids: [5, 6] }], false],
+    ['has no cursor', [FIRST, { at: LATER, ids: [4, 5] }], false],
+    ['has an empty cursor', [FIRST, { ...AGAIN, query: '?after=', header: '5' }], false],
+    ['has two cursors', [FIRST, { ...AGAIN, query: '?after=5&after=4' }], false],
+    ['is of a log that counts from 1 again', [FIRST, { ...AGAIN, day: 2 }], false],
+    ['begins with an event that was not there before', [AGAIN], false],
     [
       'begins with an event that came elsewhere only later',
-      [
-        { ...FIRST, comes: 2 * LATER },
-        { at: LATER, query: '?after=5', events: [[5, 1]], comes: 2 * LATER },
-      ],
+      [FIRST, AGAIN].map((it) => ({ ...it, comes: 2 * LATER })),
       false,
     ],
-    ['begins with an event that has just come', [FIRST, { at: SOON, query: '?after=5', events: [[5, 1]] }], false],
+    ['begins with an event that has just come', [FIRST, { ...AGAIN, at: SOON }], false],
     [
       'begins with an event that has just come, to several clients cut off at once',
-      [FIRST, ...[SOON, SOON + 100].map((at): Stream => ({ at, query: '?after=5', events: [[5, 1]] }))],
+      [FIRST, { ...AGAIN, at: SOON }, { ...AGAIN, at: SOON + 100 }],
       false,
     ],
     [
       'begins with an event that has just come, and the next with another',
-      [FIRST, ...[4, 5].map((id): Stream => ({ at: SOON, query: `?after=${id}`, events: [[id, 1]] }))],
+      [FIRST, ...[4, 5].map((id): Stream => ({ at: SOON, query: `?after=${id}`, ids: [id] }))],
       true,
     ],
-    [
-      'repeats the event so late that it may be live',
-      [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], comes: 9000 }],
-      false,
-    ],
-    [
-      'is of another log without a clock',
-      [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], length: 9 }],
-      false,
-    ],
-    [
-      'repeats an event too long to be remembered',
-      [
-        { ...FIRST, length: 3000 },
-        { at: LATER, query: '?after=5', events: [[5, 1]], length: 3000 },
-      ],
-      false,
-    ],
+    ['repeats the event so late that it may be live', [FIRST, { ...AGAIN, comes: 9000 }], false],
+    ['is of another log without a clock', [FIRST, { ...AGAIN, length: 9 }], false],
+    ['repeats an event too long to be remembered', [FIRST, AGAIN].map((it) => ({ ...it, length: 3000 })), false],
     [
       'repeats the event later on the stream, since delivery is at-least-once',
-      [
-        FIRST,
-        {
-          at: LATER,
-          query: '?after=5',
-          events: [
-            [6, 1],
-            [5, 1],
-          ],
-        },
-      ],
+      [FIRST, { ...AGAIN, ids: [6, 5] }],
       false,
     ],
   ])('%s', (_, streams, found) => expect(isFound(streams)).toBe(found));

@@ -111,13 +111,4 @@ describe('a request', () => {
     const { status } = await call('POST', '/devices/provision', 'x', { name: 'x'.repeat(100_000) });
     expect(status).toBe(413);
   });
-
-  it('names its version in the header of the dialect', async () => {
-    await using other = await agentHost({ dialect: 'miru' });
-    const refused = { code: 'unauthorized' };
-    const response = await other.app.inject({ url: '/agent/v1/device', headers: { 'miru-version': 'v0.4' } });
-    expect(response.json().error).toMatchObject(refused);
-    const spec = await other.app.inject({ url: '/agent/v1/device', headers: { 'service-version': 'v0.4' } });
-    expect(spec.json().error).toMatchObject({ code: 'unsupported_version' });
-  });
 });

@@ -4,12 +4,15 @@ import type { ClientRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
 import { expectWait } from './waits.ts';
 
-/**
- * Returns the number of tries and the outcome for a client that must wait 4 s, and that returns after each of `waits`.
- */
-async function outcomeOf(
-  waits: readonly (readonly [afterMs: number, lateMs: number, answeredLateMs?: number] | undefined)[],
-) {
+interface Wait {
+  at: number;
+  late?: number;
+  /** Milliseconds by which the answer before came late. */
+  answered?: number;
+}
+
+/** Returns the number of tries and the outcome of a client that must wait 4 s; each of `waits` is one return. */
+async function outcomeOf(waits: readonly (Wait | undefined)[]) {
   let asked = 0;
   const must = (holds: unknown, { actual }: { actual: string }): void => {
     if (!holds) throw new Error(actual);
@@ -18,56 +21,30 @@ async function outcomeOf(
   const ended = await expectWait(async () => {
     const wait = waits[asked++];
     if (wait === undefined) return undefined;
-    const [at, lateMs, answeredLateMs = 0] = wait;
+    const { at, late = 0, answered = 0 } = wait;
     return {
       run,
       seconds: 4,
       what: '503',
-      since: { endedAt: 0, lateMs: answeredLateMs } as ClientRequest,
-      back: { at, lateMs } as ClientRequest,
+      since: { endedAt: 0, lateMs: answered } as ClientRequest,
+      back: { at, lateMs: late } as ClientRequest,
     };
   }).catch((error: unknown) => error);
   return [asked, ended instanceof TooLittleSeen ? 'undecided' : ended instanceof Error ? ended.message : ended];
 }
 
-test.each([
-  ['waits', [[4010, 0]], [1, undefined]],
-  ['comes too early', [[1000, 0]], [1, 'the next one after 1.00 s']],
-  ['comes too early, and is seen late', [[1500, 900]], [1, 'the next one after 1.50 s']],
-  [
-    'may have come too early',
-    [
-      [4200, 3000],
-      [300, 0],
-    ],
-    [2, 'the next one after 0.30 s'],
-  ],
-  [
-    'waits, and was seen late at first',
-    [
-      [4200, 3000],
-      [4010, 100],
-    ],
-    [2, undefined],
-  ],
-  [
-    'is always seen late',
-    [
-      [4200, 3000],
-      [9000, 5000],
-      [4200, 1500],
-    ],
-    [3, 'undecided'],
-  ],
-  [
-    'may have given up before it was answered',
-    [
-      [10, 0, 20_000],
-      [4010, 0],
-    ],
-    [2, undefined],
-  ],
+const PATIENT = { at: 4010, late: 100 };
+const UNCLEAR = { at: 4200, late: 3000 };
+
+test.each<[string, (Wait | undefined)[], [number, string | undefined]]>([
+  ['waits', [{ at: 4010 }], [1, undefined]],
+  ['comes too early', [{ at: 1000 }], [1, 'the next one after 1.00 s']],
+  ['comes too early, and is seen late', [{ at: 1500, late: 900 }], [1, 'the next one after 1.50 s']],
+  ['may have come too early', [UNCLEAR, { at: 300 }], [2, 'the next one after 0.30 s']],
+  ['waits, and was seen late at first', [UNCLEAR, PATIENT], [2, undefined]],
+  ['is always seen late', [UNCLEAR, { at: 9000, late: 5000 }, { at: 4200, late: 1500 }], [3, 'undecided']],
+  ['may have given up before it was answered', [{ at: 10, answered: 20_000 }, PATIENT], [2, undefined]],
   ['does not come back', [undefined], [1, undefined]],
-] as const)('one that %s', async (_, waits, expected) => {
+])('one that %s', async (_, waits, expected) => {
   expect(await outcomeOf(waits)).toEqual(expected);
 });

@@ -1,7 +1,7 @@
 /** Tests of pauses after a 429, and of kinds of requests. */
 
 import { createServer, type RequestListener } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { clientOf } from '../../../harness/client/testing/served.ts';
 import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
@@ -24,47 +24,27 @@ it('counts requests for any id as one kind', () => {
   expect(kindOfRequest('GET', '/devices/dvc_1')).not.toBe(kindOfRequest('GET', '/devices'));
 });
 
-async function started(answer: RequestListener): Promise<{ t: Platform; end(): void; asked: string[] }> {
-  const asked: string[] = [];
+it.each<[string, RequestListener]>([
+  ['sends a throttled request again', (_, response) => response.writeHead(429, { 'retry-after': '60' }).end()],
+  ['waits for an answer', () => {}],
+])('no request %s once its check is over', async (_, answer) => {
+  let asked = 0;
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
+    asked += 1;
     answer(request, response);
   });
   const over = new AbortController();
   const http = await clientOf(server, { signal: over.signal });
   const t = {
-    http,
-    session: new Session(),
-    signal: over.signal,
-    patienceMs: 5000,
-    note: () => {},
+    ...{ http, session: new Session(), signal: over.signal, patienceMs: 5000, note: () => {} },
     must: (holds: unknown) => expect(holds).toBe(true),
     blocked: (reason: string) => {
       throw new Blocked(reason);
     },
   } as unknown as Platform;
-  return { t, end: () => over.abort(new Blocked('over')), asked };
-}
-const askedTimes = (asked: readonly string[], times: number) =>
-  expect.poll(() => asked.length, { timeout: 5000 }).toBeGreaterThanOrEqual(times);
-
-describe('when a check is over', () => {
-  it('does not send a throttled request again', async () => {
-    const { t, end, asked } = await started((_, response) => response.writeHead(429, { 'retry-after': '60' }).end());
-    const sending = send(t, { path: '/devices' });
-    const ended = expect(sending).rejects.toThrow();
-    await askedTimes(asked, 1);
-    end();
-    await ended;
-    expect(asked).toHaveLength(1);
-  });
-
-  it('aborts a request under way', async () => {
-    const { t, end, asked } = await started(() => {});
-    const sending = send(t, { path: '/devices' });
-    const ended = expect(sending).rejects.toThrow();
-    await askedTimes(asked, 1);
-    end();
-    await ended;
-  });
+  const ended = expect(send(t, { path: '/devices' })).rejects.toThrow();
+  await expect.poll(() => asked, { timeout: 5000 }).toBe(1);
+  over.abort(new Blocked('over'));
+  await ended;
+  expect(asked).toBe(1);
 });
