@@ -79,16 +79,13 @@ describe('a request to the platform', () => {
     expect(http.waits()).toBe(3);
   });
 
-  it('fails with a network error after that', async () => {
-    await using http = await setUp([reset]);
+  it.each([
+    [true, 4],
+    [false, 1],
+  ])('fails with a network error at last (retries: %s)', async (retries, times) => {
+    await using http = await setUp([retries ? reset : cut], retries);
     await expect(http.get()).rejects.toBeInstanceOf(NetworkError);
-    expect(http.requests).toHaveLength(4);
-  });
-
-  it('is sent once where no retry is asked for', async () => {
-    await using http = await setUp([cut], false);
-    await expect(http.get()).rejects.toBeInstanceOf(NetworkError);
-    expect(http.requests).toHaveLength(1);
+    expect(http.requests).toHaveLength(times);
   });
 
   it('is not repeated when the platform answers with an error', async () => {

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { referenceBehaviour as deviceReference } from '../device/index.ts';
-import { robot } from '../device/testing/robot.ts';
 import { referenceBehaviour as platformReference } from '../platform/reference.ts';
 import { refuseDuplicates } from './catalogue.ts';
 import { ConflictError, combined, type Variant } from './define.ts';
 import { variant } from './define-platform.ts';
-import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
+import { deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
 import { platformDefects, platformVariants } from './platform/index.ts';
 
 test('a name that is used twice is refused with both files', () => {
@@ -44,16 +43,6 @@ describe('combining', () => {
     const both = ['line-ends-crlf', 'line-ends-cr'].map(deviceVariant);
     expect(() => combined(both, deviceReference)).toThrow(ConflictError);
     expect(() => combined(both, deviceReference)).toThrow(/line-ends-crlf and line-ends-cr are alternatives/);
-  });
-
-  test('keeps what both do on the wire', async () => {
-    const names = ['frame-without-id', 'bad-method-fails', 'hangs-every-second-stream'];
-    await using on = await robot({ behaviour: combined(names.map(deviceDefect), deviceReference) });
-    await on.device.publish(1);
-    const stream = await on.listen('?after=0');
-    await stream.count(1);
-    expect(stream.ids).toEqual([Number.NaN]);
-    expect((await on.ask('/health', { method: 'DELETE' })).status).toBe(500);
   });
 });
 

@@ -4,10 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentTopics } from '../../harness/contract/agent.ts';
 import { enrolDevice, KEY_BITS } from '../../harness/tools/subjects/simulators.ts';
 import { eventually, scratch } from '../common/testing/scratch.ts';
-import { createUplink } from '../device/uplink/index.ts';
-import { MemoryDevice } from '../device/uplink/testing/uplinks.ts';
 import { isLoopback, toldHost } from './address.ts';
-import { type AgentHost, agentHost } from './agent/testing/agent-host.ts';
+import { agentHost } from './agent/testing/agent-host.ts';
 import {
   connectClient,
   type Mosquitto,
@@ -67,14 +65,6 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
   });
   afterEach(() => mosquitto[Symbol.asyncDispose]());
 
-  const enrol = async (host: AgentHost, directory: string) => {
-    const device = new MemoryDevice();
-    const options = { platform: host.url, mqtt: host.mqttUrl, token: host.platform.provisioningToken() };
-    const uplink = createUplink({ kind: 'agent', ...options })(device, { name: 'robot', directory });
-    await uplink.start();
-    return { device, uplink, id: uplink.deviceId ?? '' };
-  };
-
   it('retains a request to sync for a device that connects later', async () => {
     await using host = await agentHost({ mqtt: { url: mosquitto.url } });
     const { device } = await provisionRobot(host, 'robot');
@@ -98,20 +88,6 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
     await client.mqtt.publishAsync(agentTopics.sync(device.id), '{"is_synced":true}', { qos: 1, retain: true });
     await eventually(() => expect(host.platform.devices.get(device.id)?.status).toBe('online'));
     expect(host.platform.devices.has('dvc_none')).toBe(false);
-  });
-
-  it('can stop and restart', async () => {
-    using folder = scratch();
-    await using host = await agentHost({ mqtt: { url: mosquitto.url } });
-    const { uplink, id } = await enrol(host, folder.path);
-    await using _ = uplink;
-    await mosquitto.stop();
-    await eventually(() => expect(uplink.status).toBe('offline'));
-    const deployment = host.deploy(id, { '/a.json': '1' });
-    await mosquitto.start();
-    await eventually(() => expect(uplink.status).toBe('online'));
-    await eventually(() => expect(host.platform.stored(deployment).status).toBe('deployed'));
-    await eventually(async () => expect(await host.side.messenger.ping(id, 1e8)).toMatchObject({ code: 'success' }));
   });
 });
 

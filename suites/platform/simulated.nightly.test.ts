@@ -1,18 +1,17 @@
 /** The reference platform passes the suite when empty, and while other clients write to it. */
-import { request as send } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { serve } from '../../harness/targets/testing/places.ts';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
 import { startWorkspace, type Workspace } from '../../harness/tools/subjects/simulators.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
+import { relayTo } from './testing/relay.ts';
 
 describe('the reference platform', () => {
   it('passes while other clients write to it; a run that may only read sends nothing but GET', async () => {
     await using workspace = await startWorkspace();
     const place = await workspace.place();
-    const { url, asked } = await relayTo(place.url);
+    const { url, asked } = await overheard(place.url);
     const writing = new AbortController();
     const writes = Promise.all([
       disturb(workspace, '/config_types', writing.signal),
@@ -28,7 +27,7 @@ describe('the reference platform', () => {
 
   it('passes when it starts empty, and is asked with each method on new and used connections', async () => {
     await using platform = await simulatePlatform({ seed: 1, mqtt: false });
-    const { url, asked } = await relayTo(platform.url);
+    const { url, asked } = await overheard(platform.url);
     const report = await runPlatformSuite({ url, apiKey: platform.apiKey }, { fast: true });
     expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
     const due = ['GET', 'POST', 'PATCH'].flatMap((method) => [`${method} new`, `${method} used`]);
@@ -36,21 +35,15 @@ describe('the reference platform', () => {
   });
 });
 
-async function relayTo(address: string): Promise<{ url: string; asked: Set<string> }> {
+async function overheard(platform: string): Promise<{ url: string; asked: Set<string> }> {
   const asked = new Set<string>();
   const used = new WeakSet<Socket>();
-  const relay = await serve((request, response) => {
-    const { method = '', headers, url = '', socket } = request;
+  const url = await relayTo(platform, ({ method, socket }) => {
     asked.add(`${method} ${used.has(socket) ? 'used' : 'new'}`);
     used.add(socket);
-    const onwards = send(`${new URL(address).origin}${url}`, { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
-      answer.pipe(response);
-    });
-    onwards.on('error', () => response.destroy());
-    request.pipe(onwards);
+    return true;
   });
-  return { url: `${relay}${new URL(address).pathname}`, asked };
+  return { url, asked };
 }
 
 async function disturb({ create }: Workspace, path: string, signal: AbortSignal): Promise<number> {

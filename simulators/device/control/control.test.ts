@@ -9,6 +9,20 @@ import { EventStream, robot, type Scratch, scratch } from '../testing/robot.ts';
 import { type ControlServer, serveControl } from './server.ts';
 import { controlError } from './target.ts';
 
+function send(options: http.RequestOptions, body?: unknown): Promise<{ status: number; json: never }> {
+  return new Promise((resolve, reject) => {
+    const request = http.request({ agent: false, ...options }, (response) => {
+      let text = '';
+      response.on('data', (part) => (text += part));
+      response.once('end', () => {
+        resolve({ status: response.statusCode ?? 0, json: (text === '' ? undefined : JSON.parse(text)) as never });
+      });
+    });
+    request.once('error', reject);
+    request.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
+  });
+}
+
 describe.for(['in this process', 'in a process of its own'] as const)('an agent %s', (kind) => {
   let home: Scratch;
   let close: () => Promise<void>;
@@ -39,19 +53,8 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
     home[Symbol.dispose]();
   });
 
-  async function control(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }> {
-    return await new Promise((resolve, reject) => {
-      const request = http.request({ socketPath: `${home.path}/control.sock`, method, path }, (response) => {
-        let text = '';
-        response.on('data', (part) => (text += part));
-        response.once('end', () => {
-          resolve({ status: response.statusCode ?? 0, json: (text === '' ? undefined : JSON.parse(text)) as never });
-        });
-      });
-      request.once('error', reject);
-      request.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
-    });
-  }
+  const control = (method: string, path: string, body?: unknown) =>
+    send({ socketPath: `${home.path}/control.sock`, method, path }, body);
 
   test('lists its capabilities, on a socket for its owner only', async () => {
     const { status, json } = await control('GET', '/');
@@ -112,16 +115,8 @@ test('only who knows its token drives a device over its control port, and no web
   const address = device.controlAddress;
   const port = address !== undefined && 'port' in address ? address.port : 0;
   const authorized = { authorization: `Bearer ${device.controlToken}` };
-  const status = (headers: Record<string, string>, body = ''): Promise<number> =>
-    new Promise((resolve, reject) => {
-      const asked = { host: '127.0.0.1', port, path: '/stop', method: 'POST', headers, agent: false };
-      const request = http.request(asked, (response) => {
-        response.resume();
-        resolve(response.statusCode ?? 0);
-      });
-      request.once('error', reject);
-      request.end(body);
-    });
+  const status = async (headers: Record<string, string>, body?: string): Promise<number> =>
+    (await send({ host: '127.0.0.1', port, path: '/stop', method: 'POST', headers }, body)).status;
   expect(await status({ ...authorized, Origin: 'https://evil.example' })).toBe(403);
   expect(await status({})).toBe(401);
   expect(device.running).toBe(true);

@@ -105,11 +105,6 @@ describe('an answer', () => {
     }
   });
 
-  it('without a length ends with the connection', async () => {
-    const { ask } = await answeredWith((socket) => socket.end(wire('HTTP/1.1 200 OK\n\nok')));
-    expect(textOf(await ask())).toBe('ok');
-  });
-
   it('of 204 has no body, and its fields are told', async () => {
     const { ask, sockets } = await answeredWith((socket) => socket.write(wire('HTTP/1.1 204 None\nDate: now\n\n')));
     for (const { status, headers, bytes } of [await ask(), await ask()])

@@ -226,10 +226,6 @@ describe('the reach of a roll-out', () => {
     expect(about).toMatch(/Less than half had in time\. It ends at 0 %/);
   });
 
-  it('is not there without roll-outs', () => {
-    expect(reachOf(resultWith())).toBeUndefined();
-  });
-
   it('is 100 % only when it is all of them', () => {
     expect(percentText(99_999, 100_000)).toBe('99.99 %');
     expect(percentText(1, 100_000)).toBe('0.01 %');

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
 import type { SimulatedPlatform } from '../../platform/index.ts';
-import { closedPort } from '../testing/scratch.ts';
 import type { FleetOptions } from './plan.ts';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
@@ -96,14 +95,6 @@ describe('a scenario', () => {
 
 describe('the canary of a fleet', () => {
   const create = (options: Partial<FleetOptions> = {}) => fleets.create('', { robots: 4, ...options });
-
-  it('reports the address of the broker, and the option for another', async () => {
-    const port = await closedPort();
-    await using fleet = create({ platform: { ...fleets.platform, mqttUrl: `mqtt://127.0.0.1:${port}` } });
-    expect(await fleet.runCanary([])).toMatch(
-      new RegExp(`MQTT broker at mqtt://127\\.0\\.0\\.1:${port}: connect ECONNREFUSED.*--mqtt mqtt://HOST:PORT`),
-    );
-  });
 
   it('is a robot of the fleet, which starts again with the others, and is not measured', async () => {
     const before = await devicesOf(fleets.platform);

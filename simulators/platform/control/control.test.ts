@@ -51,13 +51,7 @@ const everything = async () =>
 
 it('tells where the platform is, broker and dialect included', async () => {
   const { body } = await control('GET', '/');
-  expect(body).toEqual({
-    url: platform.url,
-    agent_url: platform.agentUrl,
-    dialect: 'spec',
-    snapshots: [],
-    plans: [],
-  });
+  expect(body).toEqual({ url: platform.url, agent_url: platform.agentUrl, dialect: 'spec', snapshots: [], plans: [] });
   await using withBroker = await startPlatform({ mqtt: {}, control: { port: 0 } });
   const authorization = `Bearer ${withBroker.controlToken}`;
   const info = await (await fetch(withBroker.controlUrl ?? '', { headers: { authorization } })).json();

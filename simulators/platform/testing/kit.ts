@@ -103,9 +103,7 @@ export async function createKit(platform: TestPlatform, filepath?: string) {
     language: 'jsonschema',
     format: 'json',
     documents: [{ name: 'speed.json', data: '{"type":"object","properties":{"speed":{"type":"number"}}}' }],
-    ...(filepath !== undefined && {
-      instance_slots: [{ key: 'default', name: 'Default', filepath, required: true }],
-    }),
+    ...(filepath !== undefined && { instance_slots: [{ key: 'default', name: 'Default', filepath, required: true }] }),
   });
   const instance = await platform.create('/config_instances', {
     config_schema_id: schema.id,
@@ -124,22 +122,19 @@ export const deploymentOf = async (platform: TestPlatform, id: string): Promise<
 export const deviceOf = async (platform: TestPlatform, id: string): Promise<Json> =>
   (await platform.get(`/devices/${id}?expand=current_deployment&expand=current_release`)).body;
 
-export function deploymentBody(kit: Kit, device: string, target: 'staged' | 'deployed', more: object = {}): object {
-  return {
-    target_status: target,
-    description: 'a test',
-    release_id: kit.release,
-    device_id: device,
-    config_instance_ids: [kit.instance],
-    ...more,
-  };
-}
+export const deploymentBody = (kit: Kit, device: string, target: 'staged' | 'deployed'): object => ({
+  target_status: target,
+  description: 'a test',
+  release_id: kit.release,
+  device_id: device,
+  config_instance_ids: [kit.instance],
+});
 
-export const deploy = async (platform: TestPlatform, kit: Kit, device: string, more: object = {}): Promise<string> =>
-  (await platform.create('/deployments', deploymentBody(kit, device, 'deployed', more))).id;
+export const deploy = async (platform: TestPlatform, kit: Kit, device: string): Promise<string> =>
+  (await platform.create('/deployments', deploymentBody(kit, device, 'deployed'))).id;
 
-export const stage = async (platform: TestPlatform, kit: Kit, device: string, more: object = {}): Promise<string> =>
-  (await platform.create('/deployments', deploymentBody(kit, device, 'staged', more))).id;
+export const stage = async (platform: TestPlatform, kit: Kit, device: string): Promise<string> =>
+  (await platform.create('/deployments', deploymentBody(kit, device, 'staged'))).id;
 
 /** Outcomes of a deployment on the test device, which reads the outcome from the deployment's description. */
 export const OUTCOMES = ['works', 'works when healed', 'never works'] as const;

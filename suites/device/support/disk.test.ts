@@ -40,12 +40,6 @@ test.each([
   }
 });
 
-test('a short log is read whole', async () => {
-  const { lines, isCut } = await readLog(written('whole', TEXT));
-  expect(isCut).toBe(false);
-  expect(lines.map(({ text }) => text)).toEqual(LINES);
-});
-
 test('the last whole line of a log is found, whatever follows', async () => {
   expect((await lastLine(written('torn', `${TEXT}{"id":10`))).toString()).toBe(`${LINES.at(-1)}\n`);
   expect((await lastLine(written('empty', ''))).toString()).toBe('');

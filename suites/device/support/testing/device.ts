@@ -1,6 +1,5 @@
 /** Scripted device for tests of shared code, and a check to run on it. */
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { Recorder } from '../../../../harness/client/recorder.ts';
 import { defined } from '../../../../harness/common/defined.ts';
@@ -13,6 +12,7 @@ import { noControl } from '../../../../harness/targets/control/control.ts';
 import { layered } from '../../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../../harness/targets/open-device.ts';
 import type { OpenDeviceTarget } from '../../../../harness/targets/opened.ts';
+import { serve } from '../../../../harness/targets/testing/places.ts';
 import type { Device } from '../check.ts';
 import { check } from '../section.ts';
 import type { Streams } from '../streams.ts';
@@ -28,20 +28,14 @@ export async function openTarget(
   publish?: Publish,
   retention?: number,
 ): Promise<OpenDeviceTarget> {
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = await serve(answer);
   const control = layered(noControl, {
     info: async () => ({ capabilities: ['drive'], ...defined({ retention }) }),
     call: (call) => (call.name === 'publish' ? publish?.(call.count) : undefined),
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const attach = (publish ?? retention) && (async () => control);
   const target = await openDeviceTarget({ url, redactor: new Redactor(), env: {}, ...(attach && { attach }) });
-  onTestFinished(async () => {
-    await target.close();
-    server.closeAllConnections();
-    server.close();
-  });
+  onTestFinished(() => target.close());
   return target;
 }
 
