@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentTopics } from '../../harness/contract/agent.ts';
 import { enrolDevice, KEY_BITS } from '../../harness/tools/subjects/simulators.ts';
 import { eventually, scratch } from '../common/testing/scratch.ts';
-import { isLoopback, toldHost } from './address.ts';
 import { agentHost } from './agent/testing/agent-host.ts';
 import {
   connectClient,
@@ -13,46 +12,28 @@ import {
   provisionRobot,
   runMosquitto,
 } from './broker/testing/mosquitto.ts';
-import { createKit, deploy, startPlatform, type TestPlatform } from './testing/kit.ts';
-
-const enrol = ({ agentUrl, mqttUrl, provisioningToken }: TestPlatform, directory: string) =>
-  enrolDevice(directory, { platform: agentUrl, mqtt: mqttUrl, token: provisioningToken });
-
-const statusBecomes = (platform: TestPlatform, path: string, status: string) =>
-  eventually(async () => expect((await platform.get(path)).body['status']).toBe(status));
-
-async function connectPingAndDeploy(platform: TestPlatform): Promise<void> {
-  using folder = scratch();
-  const kit = await createKit(platform);
-  const robot = await enrol(platform, folder.path);
-  const path = `/devices/${robot.deviceId}`;
-  await statusBecomes(platform, path, 'online');
-  const ping = await platform.post(`${path}/ping`, { timeout_nanos: 5_000_000_000 });
-  expect(ping.body).toMatchObject({ code: 'success', round_trip_nanos: expect.any(Number) });
-  await statusBecomes(platform, `/deployments/${await deploy(platform, kit, robot.deviceId)}`, 'deployed');
-  await robot[Symbol.asyncDispose]();
-  const late = await platform.post(`${path}/ping`, { timeout_nanos: 50_000_000 });
-  expect(late.body).toEqual({ code: 'timeout' });
-}
-
-const outside = toldHost('0.0.0.0');
-it.skipIf(isLoopback(outside))(
-  'a device connects, answers a ping and deploys at an address that other machines reach (skipped where there is none)',
-  async () => {
-    await using platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS, host: '0.0.0.0' });
-    const told = [platform.url, platform.agentUrl, platform.mqttUrl ?? ''].map((url) => new URL(url).hostname);
-    expect(told).toEqual([outside, outside, outside]);
-    await connectPingAndDeploy(platform);
-  },
-);
+import { createKit, deploy, startPlatform } from './testing/kit.ts';
 
 it.skipIf(mosquittoPath === undefined)(
   'a device connects, answers a ping and deploys over a real Mosquitto (skipped where it is not installed)',
   async () => {
+    using folder = scratch();
     await using mosquitto = await runMosquitto(mosquittoPath ?? '');
     await using platform = await startPlatform({ mqtt: { url: mosquitto.url }, minKeyBits: KEY_BITS });
     expect(platform.mqttUrl).toBe(mosquitto.url);
-    await connectPingAndDeploy(platform);
+    const { agentUrl, provisioningToken: token } = platform;
+    const kit = await createKit(platform);
+    const robot = await enrolDevice(folder.path, { platform: agentUrl, mqtt: mosquitto.url, token });
+    const shows = (path: string, status: string) =>
+      eventually(async () => expect((await platform.get(path)).body['status']).toBe(status));
+    const path = `/devices/${robot.deviceId}`;
+    await shows(path, 'online');
+    const ping = await platform.post(`${path}/ping`, { timeout_nanos: 5_000_000_000 });
+    expect(ping.body).toMatchObject({ code: 'success', round_trip_nanos: expect.any(Number) });
+    await shows(`/deployments/${await deploy(platform, kit, robot.deviceId)}`, 'deployed');
+    await robot[Symbol.asyncDispose]();
+    const late = await platform.post(`${path}/ping`, { timeout_nanos: 50_000_000 });
+    expect(late.body).toEqual({ code: 'timeout' });
   },
 );
 

@@ -7,18 +7,8 @@ import process from 'node:process';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { scratch } from '../common/testing/scratch.ts';
-import { agreementProperty } from './testing/agreement.ts';
-import {
-  createKit,
-  type Kit,
-  keepingAgent,
-  listingAgent,
-  refusal,
-  startPlatform,
-  type TestPlatform,
-  unique,
-  walk,
-} from './testing/kit.ts';
+import { agreementProperty, keepingAgent, listingAgent } from './testing/agreement.ts';
+import { createKit, type Kit, refusal, startPlatform, type TestPlatform, unique, walk } from './testing/kit.ts';
 
 let platform: TestPlatform;
 let kit: Kit;

@@ -133,18 +133,6 @@ describe('a database file', () => {
     other.close();
     expect(() => new Store(path)).toThrow(/platform\.db: written by another version/);
   });
-
-  it('can be open in one process at a time', () => {
-    using folder = scratch();
-    const path = join(folder.path, 'platform.db');
-    const store = new Store(path);
-    expect(() => new Store(path)).toThrow(`${path}: another process has it open`);
-    store.write(() => store.collections.device.insert((seq) => device(seq, 'offline', 3, 1)));
-    store.close();
-    const next = new Store(path);
-    expect(next.collections.device.size).toBe(1);
-    next.close();
-  });
 });
 
 const terms = (text: string): OrderTerm[] =>

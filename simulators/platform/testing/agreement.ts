@@ -1,20 +1,107 @@
 /** Property test: platform and agent agree in the end, whatever happens during a sync. */
 import fc, { type AsyncCommand } from 'fast-check';
 import { expect } from 'vitest';
+import type { AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
-import type { DeploymentSource } from '../../device/uplink/sync.ts';
+import { DeployError } from '../../device/ports.ts';
+import { type DeploymentSource, Syncer } from '../../device/uplink/sync.ts';
+import { ManualTime, MemoryDevice } from '../../device/uplink/testing/uplinks.ts';
 import { PlatformError } from '../ports.ts';
-import {
-  createDevice,
-  deploymentBody,
-  type Item,
-  type Kit,
-  OUTCOMES,
-  type Outcome,
-  type TestAgent,
-  type TestPlatform,
-  TwoTargetsError,
-} from './kit.ts';
+import { createDevice, deploymentBody, type Item, type Kit, type TestPlatform } from './kit.ts';
+
+/** Outcome of a deployment on the test device, which reads the outcome from the description. */
+const OUTCOMES = ['works', 'works when healed', 'never works'] as const;
+type Outcome = (typeof OUTCOMES)[number];
+
+interface TestAgent {
+  active(): string[];
+  /** Throws TwoTargetsError if the platform left two targets. */
+  sync(): Promise<void>;
+  /** Simulates a new process on the old disk. */
+  restart(): void;
+  /** Ends all back-offs; from now on only `never works` fails. */
+  heal(): void;
+}
+
+class TwoTargetsError extends Error {
+  override name = 'TwoTargetsError';
+}
+
+/** Muster's agent: applies what the platform lists, and reports a hopeless deployment as `failed`. */
+export function listingAgent(source: DeploymentSource): TestAgent {
+  const device = new MemoryDevice();
+  const time = new ManualTime();
+  const never = new AbortController().signal;
+  let healed = false;
+  let syncer = new Syncer(device, source, time);
+  device.beforeDeploy = ({ description }) => {
+    if (description === 'never works') return new DeployError('it never works', false);
+    return description === 'works' || healed ? undefined : new DeployError('not now', true);
+  };
+  return {
+    active: () => device.active().map(({ id }) => id),
+    sync: () => syncer.run(never),
+    restart: () => {
+      syncer = new Syncer(device, source, time);
+    },
+    heal: () => {
+      healed = true;
+      time.advance(86_400_000);
+    },
+  };
+}
+
+interface Known {
+  target: AgentDeployment['target_status'];
+  activity: 'queued' | 'deployed' | 'archived';
+}
+
+/**
+ * Imitates the published agent: remembers every deployment, applies none while the device has two targets, and retries
+ * without end.
+ */
+export function keepingAgent(source: DeploymentSource): TestAgent {
+  const known = new Map<string, Known>();
+  const never = new AbortController().signal;
+  let healed = false;
+  const active = () => [...known].filter(([, { activity }]) => activity === 'deployed').map(([id]) => id);
+  const report = (id: string, what: DeploymentReport) => source.report?.(id, what, never);
+  const archive = async (id: string, of: Known): Promise<void> => {
+    of.activity = 'archived';
+    await report(id, { activity_status: 'archived' });
+  };
+  const works = ({ description }: AgentDeployment) =>
+    description === 'works' || (description !== 'never works' && healed);
+  const reach = async (wanted: AgentDeployment, of: Known): Promise<void> => {
+    await source.contents(wanted.config_instances ?? [], never);
+    if (!works(wanted)) return await report(wanted.id, { error_status: 'retrying' });
+    for (const id of active()) await archive(id, known.get(id) as Known);
+    of.activity = 'deployed';
+    await report(wanted.id, { activity_status: 'deployed', error_status: 'none' });
+  };
+  return {
+    active,
+    restart: () => {},
+    heal: () => {
+      healed = true;
+    },
+    sync: async () => {
+      const listed = await source.list(never);
+      for (const { id, target_status } of listed) {
+        known.set(id, { activity: 'queued', ...known.get(id), target: target_status });
+      }
+      const targets = [...known].filter(([, { target, activity }]) => target === 'deployed' && activity !== 'archived');
+      if (targets.length > 1) throw new TwoTargetsError(targets.map(([id]) => id).join(' and '));
+      for (const told of listed) {
+        const of = known.get(told.id) as Known;
+        if (of.activity === 'archived') await report(told.id, { activity_status: 'archived' });
+        else if (of.target === 'archived') await archive(told.id, of);
+        else if (of.activity === 'queued') await reach(told, of);
+        else if (told.activity_status !== 'deployed') await report(told.id, { activity_status: 'deployed' });
+      }
+    },
+  };
+}
 
 const OPERATIONS = ['list', 'contents', 'report'] as const;
 type Operation = (typeof OPERATIONS)[number];

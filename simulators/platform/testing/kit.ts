@@ -1,10 +1,6 @@
-/** Starts a platform for a test, creates resources, and imitates agents. */
+/** Starts a platform for a test, and creates resources. */
 
-import type { AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { DeployError } from '../../device/ports.ts';
-import { type DeploymentSource, Syncer } from '../../device/uplink/sync.ts';
-import { ManualTime, MemoryDevice } from '../../device/uplink/testing/uplinks.ts';
 import { type PlatformOptions, simulatePlatform } from '../index.ts';
 
 export type Json = Record<string, unknown>;
@@ -69,15 +65,14 @@ export const refusal = (status: number, code: string, more: object = {}) => ({
   body: { error: { code, ...more } },
 });
 
-export async function walk(platform: TestPlatform, path: string, limit = 100): Promise<Item[]> {
+export async function walk(platform: TestPlatform, path: string): Promise<Item[]> {
   const items: Item[] = [];
   for (;;) {
-    const separator = path.includes('?') ? '&' : '?';
-    const { body } = await platform.get(`${path}${separator}limit=${limit}&offset=${items.length}`);
+    const { body } = await platform.get(`${path}?limit=100&offset=${items.length}`);
     const page = body['data'] as Item[];
     items.push(...page);
     if (!body['has_more']) return items;
-    if (page.length !== limit) throw new Error(`${path} has more items after a page of ${page.length} of ${limit}`);
+    if (page.length !== 100) throw new Error(`${path} has more items after a page of ${page.length} of 100`);
   }
 }
 
@@ -135,100 +130,6 @@ export const deploy = async (platform: TestPlatform, kit: Kit, device: string): 
 
 export const stage = async (platform: TestPlatform, kit: Kit, device: string): Promise<string> =>
   (await platform.create('/deployments', deploymentBody(kit, device, 'staged'))).id;
-
-/** Outcomes of a deployment on the test device, which reads the outcome from the deployment's description. */
-export const OUTCOMES = ['works', 'works when healed', 'never works'] as const;
-export type Outcome = (typeof OUTCOMES)[number];
-
-export interface TestAgent {
-  active(): string[];
-  /** Runs a sync. Throws TwoTargetsError if the platform lists two targets for the device. */
-  sync(): Promise<void>;
-  /** Simulates a restart of the agent, which keeps its files on disk. */
-  restart(): void;
-  /** Ends all waits between retries; from now on, only `never works` fails. */
-  heal(): void;
-}
-
-export class TwoTargetsError extends Error {
-  override name = 'TwoTargetsError';
-}
-
-/** Muster's agent: applies the deployments that the platform lists, and reports a hopeless deployment as `failed`. */
-export function listingAgent(source: DeploymentSource): TestAgent {
-  const device = new MemoryDevice();
-  const time = new ManualTime();
-  const never = new AbortController().signal;
-  let healed = false;
-  let syncer = new Syncer(device, source, time);
-  device.beforeDeploy = ({ description }) => {
-    if (description === 'never works') return new DeployError('it never works', false);
-    return description === 'works' || healed ? undefined : new DeployError('not now', true);
-  };
-  return {
-    active: () => device.active().map(({ id }) => id),
-    sync: () => syncer.run(never),
-    restart: () => {
-      syncer = new Syncer(device, source, time);
-    },
-    heal: () => {
-      healed = true;
-      time.advance(86_400_000);
-    },
-  };
-}
-
-interface Known {
-  target: AgentDeployment['target_status'];
-  activity: 'queued' | 'deployed' | 'archived';
-}
-
-/**
- * Imitates the published agent, which remembers every deployment, applies nothing while the device has two targets, and
- * retries without end.
- */
-export function keepingAgent(source: DeploymentSource): TestAgent {
-  const known = new Map<string, Known>();
-  const never = new AbortController().signal;
-  let healed = false;
-  const active = () => [...known].filter(([, { activity }]) => activity === 'deployed').map(([id]) => id);
-  const report = (id: string, what: DeploymentReport) => source.report?.(id, what, never);
-  const archive = async (id: string, of: Known): Promise<void> => {
-    of.activity = 'archived';
-    await report(id, { activity_status: 'archived' });
-  };
-  const works = ({ description }: AgentDeployment) =>
-    description === 'works' || (description !== 'never works' && healed);
-  const reach = async (wanted: AgentDeployment, of: Known): Promise<void> => {
-    await source.contents(wanted.config_instances ?? [], never);
-    if (!works(wanted)) return await report(wanted.id, { error_status: 'retrying' });
-    for (const id of active()) await archive(id, known.get(id) as Known);
-    of.activity = 'deployed';
-    await report(wanted.id, { activity_status: 'deployed', error_status: 'none' });
-  };
-  return {
-    active,
-    restart: () => {},
-    heal: () => {
-      healed = true;
-    },
-    sync: async () => {
-      const listed = await source.list(never);
-      for (const { id, target_status } of listed) {
-        known.set(id, { activity: 'queued', ...known.get(id), target: target_status });
-      }
-      const targets = [...known].filter(([, { target, activity }]) => target === 'deployed' && activity !== 'archived');
-      if (targets.length > 1) throw new TwoTargetsError(targets.map(([id]) => id).join(' and '));
-      for (const told of listed) {
-        const of = known.get(told.id) as Known;
-        if (of.activity === 'archived') await report(told.id, { activity_status: 'archived' });
-        else if (of.target === 'archived') await archive(told.id, of);
-        else if (of.activity === 'queued') await reach(told, of);
-        else if (told.activity_status !== 'deployed') await report(told.id, { activity_status: 'deployed' });
-      }
-    },
-  };
-}
 
 export interface OpenApi {
   paths: Record<string, Record<string, { operationId: string; parameters: { name: string; in: string }[] }>>;

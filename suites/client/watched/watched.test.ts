@@ -118,15 +118,6 @@ describe('a client that comes back to the stream', () => {
     expect(comesBack(() => '', { pause })).toEqual([]);
     expect(comesBack(() => '?after=1', { pause })).toEqual([]);
   });
-
-  test('with the id of an event that came only in part', () => {
-    const watch = new Watch('device');
-    const first = watch.ask(EVENTS);
-    watch.events(first, 7);
-    watch.over(first, 200, { ended: 'server', torn: 'id: 8\ndata: {"a' });
-    watch.ask(`${EVENTS}?after=8`, 100);
-    expect(watch.found).toEqual(['client.delivery.torn.watched']);
-  });
 });
 
 test('several clients that look alike are not taken for one', () => {
@@ -191,13 +182,6 @@ describe('a client that is refused', () => {
     const headers = { 'retry-after': isLong ? '1.5' : after, date: 'Thu, 26 Nov 2026 10:00:00 GMT' };
     for (let round = 0; round < 4; round += 1) watch.over(watch.ask('/beta/devices', pause), 503, { headers });
     expect(watch.found).toEqual(found);
-  });
-
-  test('is found where it sends the expired cursor five times more on one connection', () => {
-    const watch = new Watch('device');
-    watch.connection = { open: true };
-    for (let round = 0; round < 6; round += 1) watch.over(watch.ask(`${EVENTS}?after=3`, 1000), 410);
-    expect(watch.found).toEqual(['client.expired.goes-on.watched']);
   });
 });
 

@@ -13,7 +13,6 @@ interface Answer {
   headers?: Record<string, string>;
   answered?: Record<string, string>;
   client?: string;
-  ms?: number;
 }
 
 const foundIn = (answers: readonly Answer[]): string[] => judged(answers).found;
@@ -22,23 +21,14 @@ function judged(answers: readonly Answer[]): { found: string[]; decided: string[
   const found: string[] = [];
   const history = new History(watchedRules, (id, { fault }) => found.push(fault === undefined ? id : `${fault}`));
   const tell = history.of('a');
-  for (const {
-    target,
-    method = 'GET',
-    status = 200,
-    json,
-    headers = {},
-    answered,
-    client = 'c',
-    ms = 100,
-  } of answers) {
+  for (const { target, method = 'GET', status = 200, json, headers = {}, answered, client = 'c' } of answers) {
     const sent = { 'x-api-key': 'k', 'service-version': VERSION, ...headers };
     const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== 'none'));
     const path = target.split('?', 1)[0] ?? '';
     const text = json === undefined ? '' : JSON.stringify(json);
     tell({
       kind: 'answer',
-      asked: { method, url: `http://x${target}`, duration_ms: ms, curl: 'curl' },
+      asked: { method, url: `http://x${target}`, duration_ms: 100, curl: 'curl' },
       path: target,
       answer: { status, headers: { 'content-type': 'application/json', ...answered }, text, json },
       request: { method, target, path, headers: given, body: '', connection: { open: true }, client, at: 0 },
@@ -87,7 +77,6 @@ describe('limit and offset', () => {
   const gone = { ...inRange, status: 500, json: {} };
   const twice = (before: Answer, answer: Answer): Answer[] => [before, answer, before, answer];
   test.each<[string, Answer[], string[]]>([
-    ['a refusal, twice, beside a list that is served', twice(inRange, refused), ['clamp.high']],
     ['a refusal, twice, beside other pages', [inRange, refused, at('?offset=9', list(10, 9)), refused], ['clamp.high']],
     ['a refusal once', [inRange, refused], []],
     ['refusals of which only the first follows a page', [inRange, refused, refused, refused], []],
@@ -104,7 +93,6 @@ describe('limit and offset', () => {
     ['a refusal beside pages with another odd number', twice(at('?limit=50&offset=-1', list(50)), refused), []],
     ['a refusal of a list refused in range too', [inRange, refused, inRange, gone, refused, inRange, refused], []],
     ['a refusal where a limit above 100 has been taken', [at('?limit=101', list(100)), ...twice(inRange, refused)], []],
-    ['a limit of 0 that is refused', twice(inRange, at('?limit=0', {}, { status: 422 })), ['clamp.low']],
     ['a limit below 0', twice(inRange, at('?limit=-1', {}, { status: 422 })), ['clamp.low', 'clamp.nearest']],
     ['a limit of 0 that stays', [at('?limit=0', list(0, 0, true, 0))], []],
     ['a limit of 0 that stands for none', [at('?limit=0', list(10))], []],
@@ -117,7 +105,6 @@ describe('limit and offset', () => {
     ],
     ['another default where another parameter is given', [at('?page_size=50', list(50))], []],
     ['a default to an agent', [at('', list(50), { headers: { 'x-api-key': 'none', authorization: 'Bearer x' } })], []],
-    ['another default', [at('', list(50))], ['defaults']],
     ['another default in a future version', [at('', list(50), LATER)], []],
     ['another default of a list below a device', [at('/dvc_1/groups', list(50))], []],
     ['another default with a count', [at('?expand=total_count&limit=5', list(5, 3))], ['defaults']],
@@ -147,10 +134,7 @@ describe('versions', () => {
     ['that of an agent, with its own credential', at('', {}, { headers: { 'x-api-key': 'none' } }), []],
     ['one that has ended, which is refused', served('2025-10-21.zion', { status: 404 }), []],
     ['one that has ended, where the platform is down', served('2025-10-21.zion', { status: 502 }), []],
-    ['one that has ended', served('2025-10-21.zion'), ['end-of-life']],
     ['one that has ended, in a creation', served('2025-10-21.zion', { method: 'POST', status: 201 }), ['end-of-life']],
-    ['one of another form', served('v1'), ['malformed']],
-    ['one that never was', served('2026-05-06.nowhere'), ['unknown']],
   ])('%s', (_, answer, found) =>
     expect(foundIn([answer])).toEqual(found.map((name) => `platform.version.${name}.watched`)),
   );
@@ -212,10 +196,6 @@ describe('a ping', () => {
     foundIn([{ target: '/beta/devices/dvc_1/ping', method: 'POST', json, ...rest }]);
   const id = ['platform.ping.success.watched'];
   test.each<[string, object, Partial<Answer>, string[]]>([
-    ['that succeeds', { code: 'success', round_trip_nanos: 99_000_000 }, {}, []],
-    ['without a round trip', { code: 'success' }, {}, id],
-    ['longer than the call', { code: 'success', round_trip_nanos: 200_000_000 }, {}, id],
-    ['whose duration is unknown', { code: 'success', round_trip_nanos: 200_000_000 }, { ms: 0 }, []],
     ['with another status', { code: 'success', round_trip_nanos: 1 }, { status: 202 }, id],
     ['with another outcome', { code: 'timeout' }, {}, []],
     ['that is refused', { error: { code: 'not_found' } }, { status: 404 }, []],
