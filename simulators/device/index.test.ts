@@ -4,16 +4,6 @@ import { expect, test } from 'vitest';
 import { simulateDevice } from './index.ts';
 import { ask, EventStream, scratch } from './testing/robot.ts';
 
-test('a device without options serves in a temporary folder, which is removed with it', async () => {
-  const device = await simulateDevice();
-  const socket = device.socketPath ?? '';
-  await device.deploy({ config_instances: [{ filepath: '/etc/robot/speed.json', content: '{"max":2}' }] });
-  expect((await ask(socket, '/deployments/current')).status).toBe(200);
-  expect(existsSync(dirname(socket))).toBe(true);
-  await device[Symbol.asyncDispose]();
-  expect(existsSync(dirname(socket))).toBe(false);
-});
-
 test('two devices without options share nothing, and leave nothing behind after a kill', async () => {
   const [one, two] = await Promise.all([simulateDevice(), simulateDevice()]);
   expect(one.socketPath).not.toBe(two.socketPath);
@@ -41,7 +31,7 @@ test('a socket that is named is used, a directory that is named stays', async ()
 const DEVICES = 300;
 const descriptors = () => readdirSync('/proc/self/fd').length;
 
-test('three hundred start, serve, are driven and stop', async () => {
+test('three hundred devices start, serve, are driven and stop', async () => {
   using home = scratch();
   const before = descriptors();
   const devices = await Promise.all(

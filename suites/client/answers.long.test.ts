@@ -1,4 +1,5 @@
 /** Tests that the suite's own answers keep to the contract, because a client may fail at any other answer. */
+import { createParser } from 'eventsource-parser';
 import Type from 'typebox';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { deployedPayload, deployment, eventEnvelope } from '../../harness/contract/device-api.ts';
@@ -78,46 +79,28 @@ test('every answer to a call has the shape of its route', () => {
   expect(seen.size).toBe(new Set(SHAPES.map(([, due]) => due)).size);
 });
 
-function blocksOf(latin1: string): Map<string, string>[] {
-  const text = Buffer.from(latin1, 'latin1')
-    .toString('utf8')
-    .replace(/^\uFEFF/, '');
-  const blocks = text
-    .replaceAll(/\r\n|\r/g, '\n')
-    .split('\n\n')
-    .slice(0, -1);
-  return blocks.map((block) => {
-    const fields = new Map<string, string>();
-    for (const line of block.split('\n')) {
-      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
-      const before = name === 'data' ? fields.get(name) : undefined;
-      fields.set(name, before === undefined ? value : `${before}\n${value}`);
-    }
-    return fields;
-  });
-}
-
 test('every event of a stream is an envelope with its payload, but for the one that is no JSON', () => {
   const unreadable: string[] = [];
   let events = 0;
   for (const stream of streams.values()) {
-    for (const fields of blocksOf(stream)) {
-      const data = fields.get('data');
-      if (data === undefined) continue;
-      let envelope: unknown;
-      try {
-        envelope = JSON.parse(data);
-      } catch {
-        unreadable.push(data);
-        continue;
-      }
-      events += 1;
-      const { id, type, data: payload } = Object(envelope);
-      const wrong = problems(eventEnvelope, envelope);
-      if (type === 'deployment.deployed') wrong.push(...problems(deployedPayload, payload));
-      if (fields.has('id') && Number(fields.get('id')) !== id) wrong.push(`id ${fields.get('id')}`);
-      expect(wrong, data.slice(0, 500)).toEqual([]);
-    }
+    const parser = createParser({
+      onEvent({ id: sent, data }) {
+        let envelope: unknown;
+        try {
+          envelope = JSON.parse(data);
+        } catch {
+          unreadable.push(data);
+          return;
+        }
+        events += 1;
+        const { id, type, data: payload } = Object(envelope);
+        const wrong = problems(eventEnvelope, envelope);
+        if (type === 'deployment.deployed') wrong.push(...problems(deployedPayload, payload));
+        if (sent !== undefined && Number(sent) !== id) wrong.push(`id ${sent}`);
+        expect(wrong, data.slice(0, 500)).toEqual([]);
+      },
+    });
+    parser.feed(Buffer.from(stream, 'latin1').toString());
   }
   expect(events).toBeGreaterThan(300);
   expect([...new Set(unreadable)]).toEqual(['{"object":"event","id":2,']);

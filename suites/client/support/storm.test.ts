@@ -24,7 +24,7 @@ test.each([
   ['asks every tenth of a second', each(40, 101), 'pauses'],
   ['asks quickly at first, and gives up', [...each(29, 5), 3000], 'pauses'],
   ['backs off', [200, 400, 800, 1600, 3200], 'pauses'],
-])('one that %s', async (_, pauses, pace) => {
+])('a client that %s', async (_, pauses, pace) => {
   expect(await paceAfter(pauses)).toBe(pace);
 });
 
@@ -34,7 +34,7 @@ test.each([
   ['asks without a pause, and is always held up', each(40, 400), 'unclear'],
   ['backs off', [200, 400, 1500, 1600, 3200, 5000], 'pauses'],
   ['waits for three seconds', each(4, 3000), 'pauses'],
-])('on a busy machine, one that %s', async (_, pauses, pace) => {
+])('on a busy machine, a client that %s', async (_, pauses, pace) => {
   expect(await paceAfter(pauses, BUSY)).toBe(pace);
 });
 

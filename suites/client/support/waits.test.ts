@@ -45,6 +45,6 @@ test.each<[string, (Wait | undefined)[], [number, string | undefined]]>([
   ['is always seen late', [UNCLEAR, { at: 9000, late: 5000 }, { at: 4200, late: 1500 }], [3, 'undecided']],
   ['may have given up before it was answered', [{ at: 10, answered: 20_000 }, PATIENT], [2, undefined]],
   ['does not come back', [undefined], [1, undefined]],
-])('one that %s', async (_, waits, expected) => {
+])('a client that %s', async (_, waits, expected) => {
   expect(await outcomeOf(waits)).toEqual(expected);
 });
