@@ -5,15 +5,9 @@ import { startRobot } from '../../harness/tools/subjects/simulators.ts';
 
 /** Checks that follow events by id and must ignore the events of others. */
 const FOLLOWERS = [
-  'device.events.replay.exclusive',
-  'device.events.replay.live',
-  'device.events.replay.seam',
-  'device.events.replay.complete.sequences',
-  'device.events.types',
-  'device.events.at-least-once',
-  'device.events.concurrent',
-  'device.events.client',
-];
+  ...'replay.exclusive replay.live replay.seam replay.complete.sequences'.split(' '),
+  ...'types at-least-once concurrent client'.split(' '),
+].map((id) => `device.events.${id}`);
 
 it('the reference device passes while others publish events', async () => {
   await using started = await startRobot({ fresh: true });

@@ -1,8 +1,6 @@
 /** Tests the locks that keep a second fleet out of the folders of a running fleet. */
 
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, readdirSync, readlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { useFolder } from '../testing/scratch.ts';
@@ -46,16 +44,5 @@ describe('a second fleet', () => {
     using ___ = lockFolders(shard(1, 3, { namePrefix: 'other' }));
     for (const refused of [shard(1, 2, { out: made('elsewhere') }), shard(3, 3), local({ out: made('whole') })])
       expect(() => lockFolders(refused)).toThrow(/--state: .* in use/);
-  });
-
-  it('takes over what a dead one has left', async () => {
-    const child = fork(new URL('./testing/hold-lock.ts', import.meta.url), [made('out'), made('state')]);
-    await once(child, 'message');
-    expect(() => lockFolders(local({}))).toThrow(new RegExp(`--out: .* \\(process ${child.pid}\\)`));
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    expect(readlinkSync(folder('out', 'lock'))).toContain(String(child.pid));
-    using _ = lockFolders(local({}));
-    expect(readlinkSync(folder('out', 'lock'))).toContain(String(process.pid));
   });
 });

@@ -95,6 +95,6 @@ test.each([
   expect(printedLineIn(text)).toBeUndefined();
 });
 
-test.each(['{"saw":"gap"}', '{"saw":"end"}', '{"saw":"end","reason":"410","status":410}'])('%s is a line of the contract', (text) => {
+test.each(['{"saw":"gap"}', '{"saw":"end"}', '{"saw":"end","reason":"410","status":410}'])('%s is valid', (text) => {
   expect(printedLineIn(text)?.saw).toBe(JSON.parse(text).saw);
 });
