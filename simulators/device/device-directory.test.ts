@@ -59,12 +59,7 @@ test('a process with the number of a dead owner does not keep its lock', () => {
   const own = lockDirectory(home.path);
   const [pid, start, thread] = readlinkSync(`${home.path}/lock`).split('-');
   own.release();
-  for (const owner of [
-    `${process.ppid}-1-0-1`,
-    `${pid}-1-${thread}-1`,
-    `${pid}-${start}-${thread}-999999`,
-    'nonsense',
-  ]) {
+  for (const owner of [`${process.ppid}-1-0-1`, `${pid}-1-${thread}-1`, `${pid}-${start}-${thread}-999999`, 'none']) {
     symlinkSync(owner, `${home.path}/lock`);
     lockDirectory(home.path).release();
     expect(readdirSync(home.path)).toEqual([]);

@@ -94,9 +94,7 @@ test.for(['os', 'sync'] as const)('clients that connect during a compaction miss
   for (let round = 0; round < 30; round += 1) {
     const publishing = on.device.publish(400);
     const cursors = [last - 1_150, last - 1_000, last - 500, last - 1];
-    const answers = await Promise.allSettled(
-      cursors.map((cursor) => on.listen('', { 'Last-Event-ID': String(cursor) })),
-    );
+    const answers = await Promise.allSettled(cursors.map((id) => on.listen('', { 'Last-Event-ID': String(id) })));
     last = (await publishing).last_id;
     for (const [at, answer] of answers.entries()) {
       if (answer.status === 'rejected') {

@@ -70,12 +70,7 @@ const ROWS: [what: string, ask: Ask, spec: unknown, miru: unknown][] = [
     ['event', 'deployment_id', 'dddd-dd-ddTdd:dd:dd.dddZ'],
     ['event', 'activity_status', 'dddd-dd-ddTdd:dd:dd.ddddddddd+dd:dd'],
   ],
-  [
-    'a line of the log',
-    async (on) => readFileSync(`${on.dir}/events.jsonl`, 'utf8').slice(0, 9),
-    '{"object"',
-    '{"id":3,"',
-  ],
+  ['a stored line', async (on) => readFileSync(`${on.dir}/events.jsonl`, 'utf8').slice(0, 9), '{"object"', '{"id":3,"'],
 ];
 
 describe.for(DIALECTS)('in dialect %s', (dialect) => {

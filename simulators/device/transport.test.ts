@@ -78,10 +78,8 @@ describe('the unix socket', () => {
   test('goes to one of two agents that want it at the same moment', async () => {
     using home = scratch();
     const socket = `${home.path}/s`;
-    const starts = await Promise.allSettled(
-      [1, 2, 3].map((at) => simulateDevice({ dir: `${home.path}/r${at}`, socket })),
-    );
-    const [winner, ...others] = starts.toSorted((a, b) => a.status.localeCompare(b.status));
+    const all = await Promise.allSettled([1, 2, 3].map((at) => simulateDevice({ dir: `${home.path}/${at}`, socket })));
+    const [winner, ...others] = all.toSorted((a, b) => a.status.localeCompare(b.status));
     expect(winner?.status).toBe('fulfilled');
     for (const other of others) expect(String(other.status === 'rejected' && other.reason)).toMatch(/is in use/);
     expect((await ask(socket, '/health')).status).toBe(200);
@@ -119,13 +117,9 @@ describe('loopback', () => {
 
   test('does not start when it cannot write its file, and leaves no socket behind', async () => {
     using home = scratch();
-    mkdirSync(`${home.path}/agent.json`);
-    const socket = `${home.path}/a.sock`;
-    const starting = simulateDevice({
-      dir: `${home.path}/a`,
-      socket,
-      loopback: { discovery: `${home.path}/agent.json` },
-    });
+    const [socket, discovery] = [`${home.path}/a.sock`, `${home.path}/agent.json`];
+    mkdirSync(discovery);
+    const starting = simulateDevice({ dir: `${home.path}/a`, socket, loopback: { discovery } });
     await expect(starting).rejects.toThrow(/cannot write the discovery file/);
     expect(existsSync(socket)).toBe(false);
   });

@@ -24,10 +24,8 @@ describe('a fleet as a library', () => {
     expect(latencies).toHaveLength(10);
     expect(missed).toEqual([]);
     expect(summary).toMatchObject({ count: 10, unit: 'ms' });
-    const [answer] = await once(
-      get({ socketPath: fleet.robotSocket(3), path: '/v0.2/deployments/current' }),
-      'response',
-    );
+    const asked = get({ socketPath: fleet.robotSocket(3), path: '/v0.2/deployments/current' });
+    const [answer] = await once(asked, 'response');
     expect(await json(answer)).toMatchObject({ status: 'deployed' });
     for (const row of rows) {
       const legs = [row.command_ms, row.sync_ms, row.write_ms, row.event_ms].map(Number);

@@ -18,12 +18,7 @@ async function checked(defect: string, only: string[], choice: RunChoice) {
 const PATIENCE_MS = 60_000;
 
 test.each([
-  [
-    'first-page-again',
-    'client.pages.next',
-    'fail',
-    /asked for GET .*offset=0 again and again, 20 times in .* answered 200$/,
-  ],
+  ['first-page-again', 'client.pages.next', 'fail', /GET .*offset=0 again and again, 20 times in .* answered 200$/],
   ['repeats-when-refused', 'client.errors.told.list', 'warn', /again and again, 31 times in .* answered 403$/],
   ['dead-cursor', 'client.expired.goes-on', 'warn', /5 more with the cursor 5/],
 ])('a client with %s is red without the wait for its end', async (defect, id, outcome, words) => {

@@ -63,11 +63,7 @@ describe('a replay', () => {
     ['has two cursors', [FIRST, { ...AGAIN, query: '?after=5&after=4' }], false],
     ['is of a log that counts from 1 again', [FIRST, { ...AGAIN, day: 2 }], false],
     ['begins with an event that was not there before', [AGAIN], false],
-    [
-      'begins with an event that came elsewhere only later',
-      [FIRST, AGAIN].map((it) => ({ ...it, comes: 2 * LATER })),
-      false,
-    ],
+    ['begins with what came elsewhere only later', [FIRST, AGAIN].map((it) => ({ ...it, comes: 2 * LATER })), false],
     ['begins with an event that has just come', [FIRST, { ...AGAIN, at: SOON }], false],
     [
       'begins with an event that has just come, to several clients cut off at once',
@@ -82,11 +78,7 @@ describe('a replay', () => {
     ['repeats the event so late that it may be live', [FIRST, { ...AGAIN, comes: 9000 }], false],
     ['is of another log without a clock', [FIRST, { ...AGAIN, length: 9 }], false],
     ['repeats an event too long to be remembered', [FIRST, AGAIN].map((it) => ({ ...it, length: 3000 })), false],
-    [
-      'repeats the event later on the stream, since delivery is at-least-once',
-      [FIRST, { ...AGAIN, ids: [6, 5] }],
-      false,
-    ],
+    ['repeats the event later on a stream, since delivery is at-least-once', [FIRST, { ...AGAIN, ids: [6, 5] }], false],
   ])('%s', (_, streams, found) => expect(isFound(streams)).toBe(found));
 });
 
@@ -130,11 +122,7 @@ describe('the content type of events', () => {
     ['is named after another one', { type: 'text/plain, text/event-stream' }, 'holds'],
     ['is not judged for a page', { type: 'text/html', text: '<p>Log in: <a href="/">here</a>\n\n' }, 'undecided'],
     ['is not judged for an error with 200', { type: JSON_TYPE, text: '{"error":"no upstream"}' }, 'undecided'],
-    [
-      'is not judged for other text',
-      { type: 'text/plain', text: 'event: none\ndata: none\n\n: nothing\n' },
-      'undecided',
-    ],
+    ['is not judged for a text', { type: 'text/plain', text: 'event: none\ndata: none\n\n: nothing\n' }, 'undecided'],
     ['is not judged where nothing came', { type: JSON_TYPE, text: '', isCut: true }, 'undecided'],
     ['is not judged where an event is not whole', { type: JSON_TYPE, text: EVENT.slice(0, -2) }, 'undecided'],
     ['is not judged for HEAD', { type: JSON_TYPE, method: 'HEAD' }, 'undecided'],

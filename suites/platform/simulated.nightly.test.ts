@@ -13,10 +13,7 @@ describe('the reference platform', () => {
     const place = await workspace.place();
     const { url, asked } = await overheard(place.url);
     const writing = new AbortController();
-    const writes = Promise.all([
-      disturb(workspace, '/config_types', writing.signal),
-      disturb(workspace, '/devices', writing.signal),
-    ]);
+    const writes = Promise.all(['/config_types', '/devices'].map((path) => disturb(workspace, path, writing.signal)));
     const report = await runPlatformSuite({ ...place, url }, { readOnly: true, fast: true });
     writing.abort();
     expect(Math.min(...(await writes))).toBeGreaterThan(10);

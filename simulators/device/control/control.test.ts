@@ -107,11 +107,7 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
 
 test('only who knows its token drives a device over its control port, and no web page does', async () => {
   using home = scratch();
-  await using device = await simulateDevice({
-    dir: `${home.path}/robot`,
-    socket: `${home.path}/s`,
-    control: { port: 0 },
-  });
+  await using device = await simulateDevice({ dir: `${home.path}/r`, socket: `${home.path}/s`, control: { port: 0 } });
   const address = device.controlAddress;
   const port = address !== undefined && 'port' in address ? address.port : 0;
   const authorized = { authorization: `Bearer ${device.controlToken}` };
@@ -126,10 +122,7 @@ test('only who knows its token drives a device over its control port, and no web
 
 test('an agent process that cannot start says why', async () => {
   using home = scratch();
-  const device = new SupervisedDevice({
-    device: { dir: home.path, socket: `${home.path}/no/such.sock` },
-    logLevel: 'silent',
-  });
+  const device = new SupervisedDevice({ device: { dir: home.path, socket: `${home.path}/no/s` }, logLevel: 'silent' });
   await expect(device.start()).rejects.toThrow(/ENOENT|EACCES/);
   await device[Symbol.asyncDispose]();
 });

@@ -136,13 +136,11 @@ test.for([
 });
 
 test('no path leads out of the root', () => {
-  const part = fc.oneof(
-    fc.constantFrom('..', '.', '/', '\\', '\0', '~', '%2e%2e', '…'),
-    fc.string({ unit: anyCharacter }),
-  );
+  const text = fc.string({ unit: anyCharacter });
+  const part = fc.oneof(fc.constantFrom('..', '.', '/', '\\', '\0', '~', '%2e%2e', '…'), text);
   const path = fc.array(part, { maxLength: 12 }).map((parts) => parts.join('/'));
   fc.assert(
-    fc.property(fc.oneof(path, fc.string({ unit: anyCharacter })), (filepath) => {
+    fc.property(fc.oneof(path, text), (filepath) => {
       try {
         const below = normalize(join(ROOT, relativePath(filepath)));
         expect(below.startsWith(`${ROOT}/`)).toBe(true);

@@ -201,14 +201,12 @@ describe('driven', () => {
       async (free) => {
         await using on = await robot({ retryMs: 10 });
         const stream = await on.listen();
-        const { id, status, activity_status } = await on.device.deploy({
-          config_instances: [{ filepath: '/a', content }],
-        });
-        expect({ status, activity_status }).toEqual({ status: 'retrying', activity_status: 'queued' });
+        const made = await on.device.deploy({ config_instances: [{ filepath: '/a', content }] });
+        expect(made).toMatchObject({ status: 'retrying', activity_status: 'queued' });
         expect(on.device.stats().latestId).toBe(0);
         free();
         await stream.count(1);
-        expect(on.device.port.get(id)).toMatchObject({ status: 'deployed', error_status: 'none' });
+        expect(on.device.port.get(made.id)).toMatchObject({ status: 'deployed', error_status: 'none' });
         expect(readFileSync(`${on.dir}/root/a`, 'utf8')).toBe(content);
       },
     );

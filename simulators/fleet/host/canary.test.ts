@@ -63,20 +63,10 @@ describe('a canary', () => {
   });
 
   it.each<[string, Error, number, string]>([
-    [
-      'there is no agent API',
-      new ApiError(404, 'not_found', PROVISION),
-      2048,
-      '--agent-url sets the base URL .*robots',
-    ],
+    ['there is no agent API', new ApiError(404, 'not_found', PROVISION), 2048, '--agent-url sets the base .*robots'],
     ['nobody takes the request', new NetworkError(PROVISION), 1024, '--agent-url sets the base URL .*robots'],
     ['the key is too short', new ApiError(400, 'invalid', PROVISION), 1024, '1024-bit keys: use --key-bits 2048'],
-    [
-      'the name is taken',
-      new ApiError(409, 'device_provisioned', PROVISION),
-      1024,
-      `${PROVISION}; a device .*--name-pre`,
-    ],
+    ['the name is taken', new ApiError(409, 'device_provisioned', PROVISION), 1024, '; a device .*--name-pre'],
     ['the token is not taken', new ApiError(401, 'invalid_token', PROVISION), 1024, `${PROVISION}$`],
   ])('may be refused alone when %s', async (_what, error, keyBits, words) => {
     const canary = new Canary({ platform, keyBits });

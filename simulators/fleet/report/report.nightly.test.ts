@@ -67,13 +67,7 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
     // On a busy machine, the load generator's verdict may be `invalid`, and thresholds then do not count.
     expect(await page.locator('h1').textContent()).toBe(result.verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED');
     const text = await page.locator('main').textContent();
-    for (const words of [
-      '6 of 30 arrived in time',
-      '12 of 30 arrived late',
-      '12 of 30 never arrived',
-      'p95',
-      'got a map',
-    ])
+    for (const words of ['6 of 30 arrived in time', '12 of 30 arrived late', '12 of 30 never', 'p95', 'got a map'])
       expect(text).toContain(words);
     expect(await page.locator('[data-chart] svg path:not(.grid)').count()).toBeGreaterThan(5);
   });

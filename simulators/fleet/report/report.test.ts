@@ -41,14 +41,10 @@ describe('the report page', () => {
   it('says first how the run ended, then what the generator was like', () => {
     const head = (change: object): string =>
       /<div class="banner.*?<\/div>/s.exec(reportHtml({ ...whole, ...change }))?.[0] ?? '';
-    expect(head({ violations: [] })).toMatch(
-      /<h1>PASSED<\/h1>.*All 2 thresholds met.*Load generator: <b>suspect<\/b>/s,
-    );
+    expect(head({ violations: [] })).toMatch(/<h1>PASSED<\/h1>.*All 2 thresholds met.*generator: <b>suspect<\/b>/s);
     const missed = { expr: 'rollout.missed.count==0', value: 17, ok: false };
     const failed = head({ violations: [], verdict: 'valid', thresholds: [...whole.thresholds, missed] });
-    expect(failed).toMatch(
-      /banner fail"><h1>FAILED<\/h1><p>1 of 3 thresholds missed: rollout\.missed\.count==0\..*<b>valid/s,
-    );
+    expect(failed).toMatch(/ fail"><h1>FAILED<\/h1><p>1 of 3 thresholds missed: rollout\.missed\.count==0.*<b>valid/s);
     expect(head({})).toMatch(/FAILED.*An event stream lost, repeated or reordered events/s);
     expect(head({ violations: [], verdict: 'invalid' })).toMatch(/INCOMPLETE.*could not keep up/s);
   });
@@ -131,9 +127,7 @@ describe('the report page', () => {
 
   it('gives no good verdict to a run that is not complete', () => {
     const thresholds = [{ expr: 'rollout.missed.count==0', value: 0, ok: true }];
-    const cut = reportHtml(
-      resultWith({ complete: false, incomplete_reasons: ['the run was interrupted'], thresholds }),
-    );
+    const cut = reportHtml(resultWith({ complete: false, incomplete_reasons: ['interrupted'], thresholds }));
     expect(cut).toContain('<h1>INCOMPLETE</h1>');
     expect(cut).toContain('not evaluated');
     expect(bodyOf(cut)).not.toMatch(/class="[^"]*pass|✓|valid/);

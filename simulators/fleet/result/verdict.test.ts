@@ -72,9 +72,7 @@ describe('the saturation verdict', () => {
     expect(advice(counters, ['reads'])).toBe(
       'this machine carries about 700 requests a second: use reads: 700/s in the scenario, or --shard on 2 machines',
     );
-    expect(advice(counters, ['ping', 'reads'], 20, 0.5)).toContain(
-      'use 1400/s for ping and reads of the scenario toge',
-    );
+    expect(advice(counters, ['ping', 'reads'], 20, 0.5)).toContain('use 1400/s for ping and reads of the scenario');
     expect(advice(counters, ['reads'], 20_000)).toContain('use --robots 14, or --shard on 2 machines');
     expect(advice({ 'http.attempts': 9000, 'rollout.attempts': 8000 }, ['reads'])).toContain('use --robots 14, or');
   });
@@ -111,10 +109,7 @@ describe('the saturation verdict', () => {
     expect(gradeRun({ ...evidence, counters: { 'http.crowded': 0 } }).verdict).toBe('valid');
     expect(gradeRun({ ...evidence, counters: { 'http.crowded': 7 } })).toMatchObject({
       verdict: 'invalid',
-      reasons: [
-        expect.stringMatching(/^7 requests waited because all 256 connections /),
-        'raise --connections above 256',
-      ],
+      reasons: [expect.stringMatching(/^7 requests waited because all 256 /), 'raise --connections above 256'],
     });
   });
 

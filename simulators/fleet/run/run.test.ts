@@ -76,10 +76,8 @@ it('leaves no clock of a fleet that is stopped while it is prepared', async () =
 });
 
 it('rejects, and creates no folder, when the machine is too small', async () => {
-  const scenario = parseScenario(
-    'name: test\nuplink: none\nsubscribers: 100\nphases: [{ do: ramp, over: 0s }]\n',
-    'test.yaml',
-  );
+  const text = 'name: test\nuplink: none\nsubscribers: 100\nphases: [{ do: ramp, over: 0s }]\n';
+  const scenario = parseScenario(text, 'test.yaml');
   await expect(runFleet(optionsWith({ scenario, robots: 1_000_000 }))).rejects.toThrow(PreflightError);
   expect(readdirSync(folder())).toEqual([]);
 });

@@ -14,12 +14,7 @@ interface Answer {
   body: Record<string, unknown>;
 }
 
-async function control(
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
+async function control(method: string, path: string, body?: unknown, headers = {}): Promise<Answer> {
   const { hostname, port } = new URL(platform.controlUrl ?? '');
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
   return await new Promise((resolve, reject) => {

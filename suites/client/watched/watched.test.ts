@@ -11,6 +11,8 @@ const asked = { method: 'GET', url: 'http://x/', duration_ms: 0, curl: 'curl' };
 
 const KEYED = { 'x-api-key': 'key', 'service-version': '2026-03-09.tetons' };
 
+type Fields = Record<string, string>;
+
 class Watch {
   readonly #checks;
   readonly #history;
@@ -27,14 +29,7 @@ class Watch {
   }
 
   /** Sends a request `after` milliseconds after the previous request. */
-  ask(
-    target: string,
-    after = 0,
-    headers: Record<string, string> = {},
-    client = 'c',
-    method = 'GET',
-    body = '',
-  ): RequestSeen {
+  ask(target: string, after = 0, headers: Fields = {}, client = 'c', method = 'GET', body = ''): RequestSeen {
     this.at += after;
     const path = target.split('?', 1)[0] ?? '';
     const connection = this.connection ?? { open: false };
@@ -60,7 +55,7 @@ class Watch {
       torn,
     }: { ended?: 'whole' | 'server' | 'client'; headers?: object; torn?: string } = {},
   ): void {
-    const over = { ended, at: this.at, headers: headers as Record<string, string> };
+    const over = { ended, at: this.at, headers: headers as Fields };
     this.#tell({
       ...{ kind: 'over', asked, request },
       over: { ...over, ...(status !== undefined && { status }), ...(torn !== undefined && { torn }) },
@@ -259,9 +254,8 @@ describe('clients that take turns on the stream, each with a cursor of its own',
   });
 
   test('one has got whole what was torn for the other', () => {
-    expect(taken({ cursor: '6', ids: [7, 8] }, { cursor: '6', ids: [7], torn: 'id: 8\n' }, { cursor: '8' })).toEqual(
-      [],
-    );
+    const torn: Turn = { cursor: '6', ids: [7], torn: 'id: 8\n' };
+    expect(taken({ cursor: '6', ids: [7, 8] }, torn, { cursor: '8' })).toEqual([]);
   });
 });
 

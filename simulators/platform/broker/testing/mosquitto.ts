@@ -4,11 +4,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import mqtt, { type IClientOptions } from 'mqtt';
 import { poll } from '../../../../harness/common/waiting.ts';
+import { closedPort } from '../../../fleet/testing/scratch.ts';
 import { type AgentHost, deviceJwt, robotKey } from '../../agent/testing/agent-host.ts';
 
 const places = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
@@ -19,7 +20,7 @@ export type Mosquitto = Awaited<ReturnType<typeof runMosquitto>>;
 
 export async function runMosquitto(path: string) {
   const directory = await mkdtemp(join(tmpdir(), 'muster-mosquitto-'));
-  const port = await freePort();
+  const port = await closedPort();
   const file = join(directory, 'mosquitto.conf');
   await writeFile(file, `listener ${port} 127.0.0.1\nallow_anonymous true\npersistence false\nlog_dest none\n`);
   let child: ChildProcess | undefined;
@@ -44,15 +45,6 @@ export async function runMosquitto(path: string) {
       await rm(directory, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function listening(port: number, child: ChildProcess): Promise<void> {

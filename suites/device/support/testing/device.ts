@@ -23,11 +23,7 @@ export const frame = (id: number): string =>
 
 type Publish = (count: number) => Promise<{ first_id: number; last_id: number }>;
 
-export async function openTarget(
-  answer: RequestListener,
-  publish?: Publish,
-  retention?: number,
-): Promise<OpenDeviceTarget> {
+export async function openTarget(answer: RequestListener, publish?: Publish, retention?: number) {
   const url = await serve(answer);
   const control = layered(noControl, {
     info: async () => ({ capabilities: ['drive'], ...defined({ retention }) }),
