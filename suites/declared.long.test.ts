@@ -75,20 +75,16 @@ it('reports a version that a platform has and refuses', async () => {
 
 it('reports a client that does not deduplicate, and one that names its version in another header', async () => {
   const follow = { ...referenceClient.follow, deduplicates: false };
-  const doubling = await runClientSuite(
-    referenceWith(() => ({ ...referenceClient, follow })),
-    { only: ['client.delivery.duplicates'] },
-  );
+  const twice = referenceWith(() => ({ ...referenceClient, follow }));
+  const doubling = await runClientSuite(twice, { only: ['client.delivery.duplicates'] });
   expect(named(doubling, 'capability deduplicates')).toMatchObject({
     observed: expect.stringMatching(/^events [\d, ]+ dispatched twice$/),
     holds: false,
   });
   const access = (): Record<string, string> => ({ 'Miru-Version': NEWEST_VERSION });
   const calls = { ...referenceClient.calls, access };
-  const foreign = await runClientSuite(
-    referenceWith(() => ({ ...referenceClient, calls })),
-    { only: ['client.version.ping'] },
-  );
+  const miru = referenceWith(() => ({ ...referenceClient, calls }));
+  const foreign = await runClientSuite(miru, { only: ['client.version.ping'] });
   expect(named(foreign, 'dialect')).toEqual({
     name: 'dialect',
     declared: 'the version in Service-Version',

@@ -79,42 +79,39 @@ describe('compaction', () => {
     await log.close();
   });
 
-  test.for([4_000, 100])(
-    'on a full disk keeps what there is room for, and frees the rest (room for %s bytes)',
-    async (room) => {
-      using home = scratch();
-      let left = Number.POSITIVE_INFINITY;
-      const io = diskWith({
-        remove: () => {
-          left = room;
-        },
-        store: (fd, buffer, position) => {
-          const fits = Math.min(left, buffer.length);
-          left -= fits;
-          if (fits === buffer.length) return;
-          disk.write(fd, buffer.subarray(0, fits), position);
-          throw systemError('ENOSPC');
-        },
-      });
-      const { log, notices } = open(home.path, { io, durable: true });
-      await log.append(drafts(200, 100));
-      left = room;
-      await expect(log.append(drafts(40, 100))).rejects.toThrow(/ENOSPC/);
-      left = room;
-      notices.splice(0);
-      if (room === 100) {
-        await expect(log.compact()).rejects.toThrow(/cannot compact .*ENOSPC.*no event is lost/);
-        expect(log.earliest).toBe(1);
-      } else {
-        await log.compact();
-        expect([log.earliest, log.latest]).toEqual([191, 200]);
-        expect(notices).toEqual([]);
-      }
-      expect(idsIn(log, log.earliest - 1)).toEqual(range(log.earliest, 200));
-      expect(readdirSync(home.path).filter(isBesideName)).toEqual([]);
-      await log.close();
-    },
-  );
+  test.for([4_000, 100])('on a full disk keeps what there is room for, and frees the rest (%s bytes)', async (room) => {
+    using home = scratch();
+    let left = Number.POSITIVE_INFINITY;
+    const io = diskWith({
+      remove: () => {
+        left = room;
+      },
+      store: (fd, buffer, position) => {
+        const fits = Math.min(left, buffer.length);
+        left -= fits;
+        if (fits === buffer.length) return;
+        disk.write(fd, buffer.subarray(0, fits), position);
+        throw systemError('ENOSPC');
+      },
+    });
+    const { log, notices } = open(home.path, { io, durable: true });
+    await log.append(drafts(200, 100));
+    left = room;
+    await expect(log.append(drafts(40, 100))).rejects.toThrow(/ENOSPC/);
+    left = room;
+    notices.splice(0);
+    if (room === 100) {
+      await expect(log.compact()).rejects.toThrow(/cannot compact .*ENOSPC.*no event is lost/);
+      expect(log.earliest).toBe(1);
+    } else {
+      await log.compact();
+      expect([log.earliest, log.latest]).toEqual([191, 200]);
+      expect(notices).toEqual([]);
+    }
+    expect(idsIn(log, log.earliest - 1)).toEqual(range(log.earliest, 200));
+    expect(readdirSync(home.path).filter(isBesideName)).toEqual([]);
+    await log.close();
+  });
 
   test('holds up no other robot, however slow its disk is', async () => {
     using home = scratch();

@@ -14,10 +14,8 @@ test.runIf(existsSync('/proc/self/task'))(
   async () => {
     using home = scratch();
     const before = children();
-    const device = new SupervisedDevice({
-      device: { dir: `${home.path}/robot`, socket: `${home.path}/agent.sock` },
-      logLevel: 'silent',
-    });
+    const place = { dir: `${home.path}/robot`, socket: `${home.path}/agent.sock` };
+    const device = new SupervisedDevice({ device: place, logLevel: 'silent' });
     await device.start();
     expect(children().length).toBe(before.length + 1);
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {

@@ -37,26 +37,23 @@ test('writes below the root, and replaces the whole set in one step', async () =
   expect(readdirSync(`${home.path}/sets`)).toHaveLength(1);
 });
 
-test.for(['open', 'write', 'sync'] as const)(
-  'a disk that fails at %s leaves the set in place as it was',
-  async (step) => {
-    using home = scratch();
-    const good = new ConfigFiles(home.path, disk, true);
-    await put(good, '/a', '/b');
-    let left = 2;
-    const full = (): void => {
-      left -= 1;
-      if (left < 0) throw systemError('ENOSPC');
-    };
-    const io = diskWith({ [step]: full });
-    const files = new ConfigFiles(home.path, io, true);
-    const staging = files.stage([file('/a', 'x'), file('/b', 'x'), file('/c', 'x')]);
-    await expect(staging).rejects.toMatchObject({ name: 'DeployError', retryable: true });
-    expect(below(files.root)).toEqual(['/a', '/b']);
-    expect(readFileSync(`${files.root}/a`, 'utf8')).toBe('/a');
-    expect(readdirSync(`${home.path}/sets`)).toHaveLength(1);
-  },
-);
+test.for(['open', 'write', 'sync'] as const)('a disk that fails at %s leaves the set as it was', async (step) => {
+  using home = scratch();
+  const good = new ConfigFiles(home.path, disk, true);
+  await put(good, '/a', '/b');
+  let left = 2;
+  const full = (): void => {
+    left -= 1;
+    if (left < 0) throw systemError('ENOSPC');
+  };
+  const io = diskWith({ [step]: full });
+  const files = new ConfigFiles(home.path, io, true);
+  const staging = files.stage([file('/a', 'x'), file('/b', 'x'), file('/c', 'x')]);
+  await expect(staging).rejects.toMatchObject({ name: 'DeployError', retryable: true });
+  expect(below(files.root)).toEqual(['/a', '/b']);
+  expect(readFileSync(`${files.root}/a`, 'utf8')).toBe('/a');
+  expect(readdirSync(`${home.path}/sets`)).toHaveLength(1);
+});
 
 describe('a link that a user has made below the root', () => {
   test.for(['/link/x', '/link', '/dir/link/y/z'])('is not followed to %s', async (path) => {

@@ -30,14 +30,11 @@ describe('the identity of a robot', () => {
     for (const file of files) expect(await modeOf(join(directory, file))).toBe(0o600);
   });
 
-  it.each(['', '{', '{}', '{"device_id":1,"session_id":"x"}', 'null'])(
-    'is refused when device.json is %j',
-    async (text) => {
-      await mkdir(identityDirectory(dir));
-      await writeFile(join(identityDirectory(dir), 'device.json'), text);
-      await expect(loadDevice(dir)).rejects.toThrow(/device\.json.*remove it/);
-    },
-  );
+  it.each(['', '{', '{}', '{"device_id":1,"session_id":"x"}', 'null'])('is refused for a file of %j', async (text) => {
+    await mkdir(identityDirectory(dir));
+    await writeFile(join(identityDirectory(dir), 'device.json'), text);
+    await expect(loadDevice(dir)).rejects.toThrow(/device\.json.*remove it/);
+  });
 
   it('is refused when the file holds no key, without showing its content', async () => {
     await ensureKey(dir, 2048);

@@ -40,12 +40,8 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
       content: { format: 'json', data: Buffer.from(platform.content(ROBOT.id, instance).data).toString() },
     });
     const shown = (instance: string) => ({ object: 'config_instance', id: instance });
-    return listOf(
-      ids
-        .toSorted()
-        .reverse()
-        .map((each) => ({ ...shown(each), ...(behaviour.expandsContent && content(each)) })),
-    );
+    const all = ids.toSorted().reverse();
+    return listOf(all.map((each) => ({ ...shown(each), ...(behaviour.expandsContent && content(each)) })));
   };
   const plainAnswer = (url: URL): object => {
     const [, , collection] = url.pathname.split('/');
@@ -110,10 +106,8 @@ describe('the polling uplink', () => {
     await robot.uplink.start();
     expect(robot.uplink).toMatchObject({ deviceId: 'dvc_7', status: 'online' });
     expect(robot.lines()).toEqual(['GET /beta/devices', 'POST /beta/devices', 'GET /beta/deployments']);
-    expect(robot.requests[0]?.headers).toMatchObject({
-      'x-api-key': 'key_secret',
-      'service-version': '2026-08-17.everglades',
-    });
+    const headers = { 'x-api-key': 'key_secret', 'service-version': '2026-08-17.everglades' };
+    expect(robot.requests[0]).toMatchObject({ headers });
     await robot.uplink.stop();
     const next = robot.make();
     await next.start();
@@ -214,16 +208,10 @@ beforeEach(() => {
 });
 afterEach(() => stack.disposeAsync());
 
-const platformFor = async (scopes: string[]): Promise<TestPlatform> =>
-  stack.use(
-    await startPlatform({
-      mqtt: false,
-      keys: [
-        { key: 'owner', scopes: 'all' },
-        { key: LIMITED, scopes },
-      ],
-    }),
-  );
+const platformFor = async (scopes: string[]): Promise<TestPlatform> => {
+  const owner = { key: 'owner', scopes: 'all' as const };
+  return stack.use(await startPlatform({ mqtt: false, keys: [owner, { key: LIMITED, scopes }] }));
+};
 
 const robotOf = async (platform: TestPlatform, apiKey = LIMITED) => {
   const uplink = createUplink({ kind: 'polling', platform: platform.url, apiKey, intervalMs: 50 });

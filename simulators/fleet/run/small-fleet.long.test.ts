@@ -66,23 +66,20 @@ describe('a scenario', () => {
     expect(reasons.join('\n')).toMatch(/waited because all 1 connections [\s\S]*--connections/);
   });
 
-  it.each(['agent', 'polling'])(
-    'is the same devices again in another run with the same keys and names (%s)',
-    async (uplink) => {
-      const before = await devicesOf(fleets.platform);
-      for (const [index, count] of [
-        [1, 1],
-        [1, 2],
-        [2, 2],
-      ] as const) {
-        const options = { robots: 6, namePrefix: `again-${uplink}`, shard: { index, count } };
-        await using fleet = fleets.create(`uplink: ${uplink}\n`, options);
-        await runAll(fleet);
-        expect(fleet.record.notStarted).toBe(0);
-      }
-      expect(await devicesOf(fleets.platform)).toBe(before + 6);
-    },
-  );
+  it.each(['agent', 'polling'])('is the same devices in another run with its keys and names (%s)', async (uplink) => {
+    const before = await devicesOf(fleets.platform);
+    for (const [index, count] of [
+      [1, 1],
+      [1, 2],
+      [2, 2],
+    ] as const) {
+      const options = { robots: 6, namePrefix: `again-${uplink}`, shard: { index, count } };
+      await using fleet = fleets.create(`uplink: ${uplink}\n`, options);
+      await runAll(fleet);
+      expect(fleet.record.notStarted).toBe(0);
+    }
+    expect(await devicesOf(fleets.platform)).toBe(before + 6);
+  });
 
   it('names robots that miss their roll-out', async () => {
     const phases = '  - { do: rollout, over: 10ms, within: 200ms }\nuplink: polling\npoll_every: 1h\n';

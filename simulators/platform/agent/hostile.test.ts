@@ -91,9 +91,7 @@ it('a hostile request is answered 4xx without a valid token, and never 5xx', asy
     ),
     { numRuns: 600 },
   );
-  const alive = await host.app.inject({
-    url: '/agent/v1/device',
-    headers: { 'service-version': 'v0.4', authorization: `Bearer ${token}` },
-  });
+  const headers = { 'service-version': 'v0.4', authorization: `Bearer ${token}` };
+  const alive = await host.app.inject({ url: '/agent/v1/device', headers });
   expect(alive.statusCode).toBe(200);
 });

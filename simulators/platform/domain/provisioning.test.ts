@@ -11,11 +11,8 @@ describe('a device', () => {
     const credentials = { agent_version: 'v1', public_key_pem: 'pem', fingerprint: 'f1' };
     expect(platform.port.provision(token, { name, ...credentials })).toMatchObject({ id: robot, status: 'activating' });
     platform.port.setConnected(robot, true);
-    expect(await deviceOf(platform, robot)).toMatchObject({
-      status: 'online',
-      agent_version: 'v1',
-      last_disconnected_at: null,
-    });
+    const online = { status: 'online', agent_version: 'v1', last_disconnected_at: null };
+    expect(await deviceOf(platform, robot)).toMatchObject(online);
     platform.port.setConnected(robot, false);
     expect(await deviceOf(platform, robot)).toMatchObject({ status: 'offline' });
     expect((await platform.items('/devices?status=offline')).map(({ id }) => id)).toEqual([robot]);

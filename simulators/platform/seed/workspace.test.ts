@@ -78,10 +78,7 @@ it.for([
   ['devices:\n  - { name: a, group: none }\n', /^line 2: devices.0.group names "none", which is not among the groups/],
   ['devices:\n  - { name: a }\n  - { name: a }\n', /^line 3: devices.1 has the name of an earlier one/],
   [EXAMPLE.replace('max_speed: 2.5', 'max_speed: 9'), /^line \d+: config_instances.1 cannot be made: content does not/],
-  [
-    EXAMPLE.replace('[slow], status: queued', '[slow], status: drifted'),
-    /deployments.3.status cannot be drifted: .* it is staged/,
-  ],
+  [EXAMPLE.replace('[slow], status: queued', '[slow], status: drifted'), /3.status cannot be drifted: .* it is staged/],
 ] as const)('%j is refused, with its line', async ([seedFile, message]) => {
   await expect(startPlatform({ seedFile })).rejects.toThrow(message);
 });
