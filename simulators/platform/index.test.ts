@@ -118,11 +118,9 @@ describe('a database file', () => {
     })();
     await using platform = await startPlatform({ db, seed: 1 });
     const replacement = await deploy(platform, kit, robot);
-    const listed = platform.port.deployments(robot, query).items;
-    expect(listed.map(({ id, target_status }) => [id, target_status])).toEqual([
-      [told, 'archived'],
-      [replacement, 'deployed'],
-    ]);
+    const { items } = platform.port.deployments(robot, query);
+    const listed = items.map(({ id, target_status }) => `${id} ${target_status}`);
+    expect(listed).toEqual([`${told} archived`, `${replacement} deployed`]);
   });
 });
 

@@ -120,10 +120,7 @@ describe('the polling uplink', () => {
     await using robot = await setUp({ expandsContent });
     robot.platform.deploy(ROBOT.id, { '/a.json': '1', '/b.json': '2' });
     await robot.uplink.start();
-    expect([...robot.device.files]).toEqual([
-      ['/a.json', '1'],
-      ['/b.json', '2'],
-    ]);
+    expect(Object.fromEntries(robot.device.files)).toEqual({ '/a.json': '1', '/b.json': '2' });
     expect(robot.lines().filter((line) => line.endsWith('/content'))).toHaveLength(expandsContent ? 0 : 2);
   });
 

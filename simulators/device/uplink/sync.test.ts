@@ -14,10 +14,7 @@ describe('a sync', () => {
     const { platform, device, sync, id, time } = syncSetup();
     const deployment = platform.deploy(id, { '/a.json': '1', '/b.json': '2' });
     await sync();
-    expect([...device.files]).toEqual([
-      ['/a.json', '1'],
-      ['/b.json', '2'],
-    ]);
+    expect(Object.fromEntries(device.files)).toEqual({ '/a.json': '1', '/b.json': '2' });
     expect(device.events).toEqual([`deployed ${deployment.id}`]);
     const deployed_at = new Date(time.now()).toISOString();
     expect(platform.reports).toEqual([

@@ -81,11 +81,8 @@ describe('the embedded broker', () => {
     await eventually(() => expect(client.received).toHaveLength(1));
     host.side.messenger.requestSync(id);
     await eventually(() => expect(client.received).toHaveLength(2));
-    const text = '{"is_synced":false}';
-    expect(client.received.map(({ text: sent, retain }) => [sent, retain])).toEqual([
-      [text, true],
-      [text, false],
-    ]);
+    const received = client.received.map(({ text, retain }) => `${text} ${retain}`);
+    expect(received).toEqual(['{"is_synced":false} true', '{"is_synced":false} false']);
   });
 
   it('retains the last message of the device', async () => {
