@@ -26,12 +26,8 @@ const listOf =
   };
 const devices = (count: number): object[] =>
   Array.from({ length: count }, (_, n) => ({ id: `dvc_${n}`, name: `d${n}` }));
-const deployments = devices(3).map((_, n) => ({
-  id: `dpl_${n}`,
-  device_id: `dvc_${n}`,
-  target_status: 'deployed',
-  created_at: '2026-09-01T08:00:00Z',
-}));
+const deployed = { target_status: 'deployed', created_at: '2026-09-01T08:00:00Z' };
+const deployments = devices(3).map((_, n) => ({ id: `dpl_${n}`, device_id: `dvc_${n}`, ...deployed }));
 
 /** Platform that serves only lists without filters, and pings. */
 const PLAIN: Routes = {

@@ -13,6 +13,8 @@ const graded = (samples: LoadSample[], p99 = 1, exhausted = 0, machine: { robots
     samples: new Map([['worker 1', samples]]),
   });
 
+const open = (descriptors: number) => graded([{ ...calm, descriptors }]);
+
 describe('the saturation verdict', () => {
   it('is valid when the generator kept up', () => {
     expect(graded([calm, calm])).toEqual({ verdict: 'valid', reasons: [], atBest: 'valid' });
@@ -32,12 +34,7 @@ describe('the saturation verdict', () => {
       graded(Array(9).fill({ ...calm, cpu: 1.1 })),
       /worker 1: a whole core was in use .*\(limit 50 %\)$/,
     ],
-    [
-      'descriptors',
-      graded([{ ...calm, descriptors: 19_000 }]),
-      graded([{ ...calm, descriptors: 19_990 }]),
-      /file descriptors were in use \(limit 90 %\)$/,
-    ],
+    ['descriptors', open(19_000), open(19_990), /file descriptors were in use \(limit 90 %\)$/],
   ])('turns suspect, then invalid, because of %s', (_what, suspect, invalid, reason) => {
     expect(suspect.verdict).toBe('suspect');
     expect(invalid.verdict).toBe('invalid');

@@ -18,11 +18,8 @@ it('repeats its scenario, and reports until now', async () => {
   expect(existsSync(folder('out', 'interim.html'))).toBe(true);
   const result = await running;
   const { soak, metrics, phases } = result;
-  expect(result).toMatchObject({
-    complete: true,
-    phases: [{ do: 'ramp', actions: 2 }, { do: 'hold' }, { do: 'kill' }],
-    soak: { for_ms: 4000 },
-  });
+  expect(result).toMatchObject({ complete: true, soak: { for_ms: 4000 } });
+  expect(phases).toMatchObject([{ do: 'ramp', actions: 2 }, { do: 'hold' }, { do: 'kill' }]);
   expect(soak?.rounds).toBeGreaterThanOrEqual(1);
   expect(soak?.ran_ms).toBeGreaterThanOrEqual(4000);
   expect(metrics['start.ms']?.count).toBe(2 + (phases[2]?.actions ?? 0));

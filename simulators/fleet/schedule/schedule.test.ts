@@ -203,11 +203,8 @@ describe('open-loop schedule', () => {
   it('never starts an action early', async () => {
     const epoch = monotonicMs() + 5;
     const late: number[] = [];
-    await runSchedule({
-      epoch,
-      streams: [moments([0, 3, 7.5]), moments([4, 11])],
-      fire: (_stream, intended) => late.push(monotonicMs() - intended),
-    });
+    const streams = [moments([0, 3, 7.5]), moments([4, 11])];
+    await runSchedule({ epoch, streams, fire: (_stream, intended) => late.push(monotonicMs() - intended) });
     expect(late).toHaveLength(5);
     expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
   });
@@ -218,12 +215,8 @@ describe('open-loop schedule', () => {
       turned = true;
     });
     const turnedAt: boolean[] = [];
-    await runSchedule({
-      epoch: 0,
-      now: () => 1e9,
-      streams: [moments(Array.from({ length: 1000 }, (_, index) => index))],
-      fire: () => turnedAt.push(turned),
-    });
+    const streams = [moments(Array.from({ length: 1000 }, (_, index) => index))];
+    await runSchedule({ epoch: 0, now: () => 1e9, streams, fire: () => turnedAt.push(turned) });
     expect(turnedAt[0]).toBe(false);
     expect(turnedAt.at(-1)).toBe(true);
   });

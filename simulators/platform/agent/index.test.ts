@@ -22,13 +22,8 @@ async function call(method: 'GET' | 'POST' | 'PATCH', path: string, bearer?: str
 async function robot(key: RobotKey) {
   const { platform } = host;
   const name = `robot ${platform.devices.size}`;
-  const device: AgentDevice = (
-    await call('POST', '/devices/provision', platform.provisioningToken(), {
-      public_key_pem: key.publicPem,
-      agent_version: 'v1',
-      name,
-    })
-  ).json();
+  const body = { public_key_pem: key.publicPem, agent_version: 'v1', name };
+  const device: AgentDevice = (await call('POST', '/devices/provision', platform.provisioningToken(), body)).json();
   const { token } = (await call('POST', '/devices/token', deviceJwt(key, Date.now()))).json();
   return { id: device.id, token: String(token), device };
 }

@@ -37,12 +37,9 @@ async function control(method: string, path: string, body?: unknown, headers = {
 
 const firstDevice = async (status: string): Promise<string> =>
   (await platform.items(`/devices?status=${status}`))[0]?.id ?? '';
-const everything = async () =>
-  Promise.all(
-    ['/devices', '/deployments', '/groups', '/releases'].map(
-      async (path) => (await platform.get(`${path}?limit=100&expand=total_count`)).text,
-    ),
-  );
+const LISTS = ['/devices', '/deployments', '/groups', '/releases'];
+const textOf = async (path: string) => (await platform.get(`${path}?limit=100&expand=total_count`)).text;
+const everything = () => Promise.all(LISTS.map(textOf));
 
 it('tells where the platform is, broker and dialect included', async () => {
   const { body } = await control('GET', '/');

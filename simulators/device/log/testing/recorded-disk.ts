@@ -189,13 +189,8 @@ export function openQuietly(directory: string, io: DiskIo, retain: number): Even
   return open(directory, { io, retain, durable: true, onNotice }).log;
 }
 
-export async function leftLog(
-  directory: string,
-  events: number,
-  end: 'stop' | 'kill',
-  options: Partial<EventLogOptions> = {},
-): Promise<string> {
-  const { log } = open(directory, options);
+export async function leftLog(directory: string, events: number, end: 'stop' | 'kill'): Promise<string> {
+  const { log } = open(directory);
   await log.append(drafts(events));
   if (end === 'stop') await log.close();
   else log.abandon();

@@ -100,14 +100,8 @@ const tokenAnswer = shape('TokenResponse', exact({ token: Type.String({ minLengt
 const provisioning = shape('ProvisionDeviceRequest', closed(provisionRequest));
 const reprovisioning = shape('ReprovisionDeviceRequest', closed(reprovisionRequest));
 const deviceUpdate = shape('UpdateDeviceFromAgentRequest', exact({ agent_version: Type.Optional(Type.String()) }));
-const report = shape(
-  'UpdateDeploymentRequest',
-  exact({
-    ...deploymentReport.schema.properties,
-    deployed_at: Type.Optional(Instant),
-    archived_at: Type.Optional(Instant),
-  }),
-);
+const moments = { deployed_at: Type.Optional(Instant), archived_at: Type.Optional(Instant) };
+const report = shape('UpdateDeploymentRequest', exact({ ...deploymentReport.schema.properties, ...moments }));
 
 const get = (id: string, path: string, answer?: Shape): AgentOperation =>
   answer === undefined ? { id, method: 'GET', path } : { id, method: 'GET', path, answer };
