@@ -55,13 +55,10 @@ describe('a request', () => {
   });
 
   it('that finds no free descriptor names the limit', async () => {
-    const failing = new Agent({
-      connect: (_options, callback) => callback(withCode('EMFILE', { syscall: 'connect' }), null),
-    });
-    const http = new HttpClient(
-      { endpoint: { origin: 'http://127.0.0.1:9' } },
-      { agent: failing, kept: failing, bodies: new BodyReader() },
-    );
+    const noFile = withCode('EMFILE', { syscall: 'connect' });
+    const agent = new Agent({ connect: (_options, callback) => callback(noFile, null) });
+    const endpoint = { origin: 'http://127.0.0.1:9' };
+    const http = new HttpClient({ endpoint }, { agent, kept: agent, bodies: new BodyReader() });
     await expect(http.get('/')).rejects.toThrow(/may open no more files; raise `ulimit -n` \(EMFILE\)/);
     await http.close();
   });

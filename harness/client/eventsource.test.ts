@@ -58,12 +58,6 @@ it('gets typed events, and comes back with the last id after a cut', async () =>
   expect(client.cursors).toEqual([undefined, '1']);
 });
 
-it('takes a byte order mark where the standard allows one', async () => {
-  answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write('\uFEFFdata: x\n\n');
-  const client = connect();
-  expect(await client.until(() => true, { within, for: 'x' })).toMatchObject({ type: 'message', data: 'x' });
-});
-
 it('gives up on what is no event stream, and says so', async () => {
   answer = (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   const client = connect();

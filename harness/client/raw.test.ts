@@ -4,11 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { socketsRead } from '../common/waiting.ts';
 import { socatAddress } from './connection.ts';
 import { Unfinished } from './errors.ts';
-import { exchange, type RawExchange, requestText } from './raw.ts';
+import { exchange, type RawExchange, type RawResponse, requestText } from './raw.ts';
 import { clientOf, talking } from './testing/served.ts';
 
 const within = 20_000;
 const SHORT = 40;
+
+const inWords = ({ status, body }: RawResponse): string => `${status} ${body.toString()}`;
 
 it('reads pipelined answers in order, whatever their framing', async () => {
   const http = await talking((socket) =>
@@ -20,18 +22,10 @@ it('reads pipelined answers in order, whatever their framing', async () => {
         'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n',
     ),
   );
-  const { responses, end } = await exchange(http, ['x'], {
-    within,
-    answers: 4,
-    methods: ['GET', 'GET', 'GET', 'HEAD'],
-  });
+  const methods = ['GET', 'GET', 'GET', 'HEAD'];
+  const { responses, end } = await exchange(http, ['x'], { within, answers: 4, methods });
   expect(end).toBe('answered');
-  expect(responses.map(({ status, body }) => [status, body.toString()])).toEqual([
-    [200, 'ab'],
-    [404, 'xyz'],
-    [204, ''],
-    [200, ''],
-  ]);
+  expect(responses.map(inWords)).toEqual(['200 ab', '404 xyz', '204 ', '200 ']);
 });
 
 it('reads an answer without length when the connection closes', async () => {
@@ -136,14 +130,10 @@ describe('chunks', () => {
   };
 
   it('end after their trailers, where the next answer begins', async () => {
-    const { end, responses } = await ended(
-      `3;name=value\r\nabc\r\n0\r\nX-Check: 1\r\nX-More: 2\r\n\r\n${chunked('0\r\n\r\n')}`,
-    );
+    const first = '3;name=value\r\nabc\r\n0\r\nX-Check: 1\r\nX-More: 2\r\n\r\n';
+    const { end, responses } = await ended(first + chunked('0\r\n\r\n'));
     expect(end).toBe('answered');
-    expect(responses.map(({ status, body }) => [status, body.toString()])).toEqual([
-      [200, 'abc'],
-      [200, ''],
-    ]);
+    expect(responses.map(inWords)).toEqual(['200 abc', '200 ']);
   });
 
   it.each([
@@ -203,14 +193,10 @@ describe('an answer without end', () => {
 });
 
 it('a line for https speaks TLS to the right port', () => {
-  expect(socatAddress({ origin: 'https://robot.example' })).toBe('OPENSSL:robot.example:443');
-  expect(socatAddress({ origin: 'https://robot.example:8443', caFile: 'ca.pem' })).toBe(
-    'OPENSSL:robot.example:8443,cafile=ca.pem',
-  );
+  expect(socatAddress({ origin: 'https://robot' })).toBe('OPENSSL:robot:443');
+  expect(socatAddress({ origin: 'https://robot:8443', caFile: 'ca.pem' })).toBe('OPENSSL:robot:8443,cafile=ca.pem');
   expect(socatAddress({ origin: 'http://[::1]' })).toBe('TCP:[::1]:80');
-  expect(socatAddress({ origin: 'http://localhost', socketPath: '/run/agent.sock' })).toBe(
-    'UNIX-CONNECT:/run/agent.sock',
-  );
+  expect(socatAddress({ origin: 'http://localhost', socketPath: '/a.sock' })).toBe('UNIX-CONNECT:/a.sock');
 });
 
 it('keeps an exchange of bytes as what it asked for, with its answer', async () => {

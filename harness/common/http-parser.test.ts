@@ -70,9 +70,7 @@ test('of what a peer sent, a reason has only the beginning', () => {
 });
 
 test('a head without an end takes no more memory than a bound', () => {
-  expect(read(Array.from({ length: 40 }, () => Buffer.alloc(10_000, 'x')))).toEqual([
-    'wrong a head of more than 65536 bytes',
-  ]);
+  expect(read(Array(40).fill(Buffer.alloc(10_000, 'x')))).toEqual(['wrong a head of more than 65536 bytes']);
 });
 
 const MESSAGES = [

@@ -28,21 +28,17 @@ test('what a killed process has left goes with the next folder, and nothing else
   expect(existsSync(join(dead, 'file'))).toBe(true);
   const name = basename(dead);
   const others = [
-    name.replace(
-      /_(\w{4})_(\w{6})$/,
-      (_, where: string, end: string) => `_${where === 'zzzz' ? 'yyyy' : 'zzzz'}_${end}`,
-    ),
+    name.replace(/_(\w{4})_(\w{6})$/, (_, at: string, end: string) => `_${at === 'zzzz' ? 'yyyy' : 'zzzz'}_${end}`),
     'muster-abcdef',
     'muster-report',
     'robots',
   ];
   for (const other of others) mkdirSync(join(folder, other));
   const elsewhere = mkdtempSync(join(tmpdir(), 'muster-test-owner-'));
-  symlinkSync(elsewhere, join(folder, name.replace(/\w{6}$/, 'linked')));
+  const linked = name.replace(/\w{6}$/, 'linked');
+  symlinkSync(elsewhere, join(folder, linked));
   sweep(folder);
-  expect(readdirSync(folder).toSorted()).toEqual(
-    [...others, basename(mine), name.replace(/\w{6}$/, 'linked')].toSorted(),
-  );
+  expect(readdirSync(folder).toSorted()).toEqual([...others, basename(mine), linked].toSorted());
   expect(existsSync(elsewhere)).toBe(true);
   rmSync(elsewhere, { recursive: true });
 });

@@ -186,14 +186,9 @@ describe('a transcript', () => {
       for (const limit of [4096, 2000, 1500]) {
         const body = `${filler(limit - back)}${AWKWARD}${filler(100)}`;
         await client.post(`/body/${limit - back}/${Math.max(0, back)}?key=${encodeURIComponent(AWKWARD)}`, body);
-        await exchange(
-          client,
-          [
-            `GET /body/9/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: abc\r\nX-Pad: ` +
-              `${filler(limit - back - 60)}${AWKWARD}${filler(2000)}\r\n\r\n`,
-          ],
-          { within: 10_000 },
-        );
+        const pad = `${filler(limit - back - 60)}${AWKWARD}${filler(2000)}`;
+        const sent = `GET /body/9/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: abc\r\nX-Pad: ${pad}\r\n\r\n`;
+        await exchange(client, [sent], { within: 10_000 });
       }
       expect(told(said(recorder), AWKWARD.slice(0, 21))).toBe('');
       expect(told(said(recorder), PLAIN)).toBe('');
@@ -303,17 +298,11 @@ describe('a secret of ordinary words', () => {
   });
 
   it('is masked in the fields of a report, and in headers', () => {
-    expect(
-      redactor.value({ api_key: 'limited', requirement: 'limited', more: [{ token: 'dev', type: 'dev' }] }),
-    ).toEqual({
-      api_key: '***',
-      requirement: 'limited',
-      more: [{ token: '***', type: 'dev' }],
-    });
-    expect(redactor.headers({ 'X-API-Key': 'limited', accept: 'limited' })).toEqual({
-      'X-API-Key': '***',
-      accept: 'limited',
-    });
+    const value = { api_key: 'limited', requirement: 'limited', more: [{ token: 'dev', type: 'dev' }] };
+    const shown = { api_key: '***', requirement: 'limited', more: [{ token: '***', type: 'dev' }] };
+    expect(redactor.value(value)).toEqual(shown);
+    const headers = redactor.headers({ 'X-API-Key': 'limited', accept: 'limited' });
+    expect(headers).toEqual({ 'X-API-Key': '***', accept: 'limited' });
     expect(redactor.variable('deployment')).toBe('MUSTER_API_KEY');
   });
 });

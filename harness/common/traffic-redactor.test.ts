@@ -55,9 +55,7 @@ it('masks what stands in a URL or a header', () => {
 
 it('changes no path and no word for a key that is a word', () => {
   expect(mask.url('/beta/devices/dvc_1?order_by=dev')).toBe('/beta/devices/dvc_1?order_by=dev');
-  expect(mask.text('POST /devices answered 404: the device dev is unknown')).toContain(
-    '/devices answered 404: the dev',
-  );
+  expect(mask.text('PUT /devices answered 404: the device dev is unknown')).toContain('/devices answered 404: the dev');
   expect(mask.body('{"api_key":"dev","name":"dev"}', false)).toBe('{"api_key":"***","name":"dev"}');
 });
 

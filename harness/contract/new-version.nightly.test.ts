@@ -44,11 +44,8 @@ beforeAll(() => {
   for (const name of ['harness', 'simulators', 'suites', 'fixtures', 'package.json', 'tsconfig.json'])
     cpSync(join(ROOT, name), join(copy, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  edit(
-    'harness/contract/versions.ts',
-    /(\{ id: '2026-08-17\.everglades'.*\n)/,
-    `$1  { id: '${NEW}', status: 'supported' },\n`,
-  );
+  const added = `$1  { id: '${NEW}', status: 'supported' },\n`;
+  edit('harness/contract/versions.ts', /(\{ id: '2026-08-17\.everglades'.*\n)/, added);
   const device = 'harness/contract/platform/device.ts';
   edit(device, /(\n {2}group_id: nullable\(.*\n)/, `$1  site: nullable(Type.String()),\n`);
   edit(device, /(group_id: 'everglades')( \}\))/, "$1, site: 'atlantis'$2");

@@ -31,13 +31,9 @@ export const FORMS: readonly Form[] = [
 ];
 
 export async function openIn(browser: Browser, form: Form, file: string): Promise<Page> {
-  const { width, scheme, media, script } = form;
-  const page = await browser.newPage({
-    viewport: { width, height: 900 },
-    colorScheme: scheme,
-    javaScriptEnabled: script,
-  });
-  await page.emulateMedia({ media, colorScheme: scheme });
+  const { width, scheme: colorScheme, media, script: javaScriptEnabled } = form;
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme, javaScriptEnabled });
+  await page.emulateMedia({ media, colorScheme });
   const asked: string[] = [];
   const errors: string[] = [];
   page.on('request', (request) => asked.push(request.url()));
