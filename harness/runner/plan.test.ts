@@ -21,10 +21,7 @@ describe('plan', () => {
 
   it('lists what it leaves out, with the reason', () => {
     const plan = makePlan(all, { capabilities: none, fast: true });
-    expect(plan.checks.map(({ skip }) => skip)).toEqual([
-      expect.stringContaining('drive'),
-      expect.stringContaining('--fast'),
-    ]);
+    expect(plan.checks.map(({ skip }) => skip).join('\n')).toMatch(/drive.*\n.*--fast/);
     expect(plan.narrowedBy).toEqual(['--fast']);
   });
 
@@ -87,10 +84,9 @@ describe('premises', () => {
   });
 
   it('that failed make what rests on them follow, directly or not, unless readers allow for them', async () => {
-    const follows = new Map<string, boolean>();
+    const following: string[] = [];
     const noted = (id: string, premise: string) =>
-      declared(id, { premises: [premise] }, async (t) => void follows.set(id, t.follows));
-    const broken: Check<object>['run'] = async (t) => t.must(false, { expected: 'an answer', actual: 'none' });
+      declared(id, { premises: [premise] }, async (t) => void (t.follows && following.push(id)));
     const deviation = { name: 'odd', allowance: 'it is left out' };
     await run([
       declared('test.fails', {}, broken),
@@ -101,12 +97,7 @@ describe('premises', () => {
       noted('test.allowing', 'test.deviates'),
       noted('test.other', 'test.fine'),
     ]);
-    expect(Object.fromEntries(follows)).toEqual({
-      'test.direct': true,
-      'test.indirect': true,
-      'test.allowing': false,
-      'test.other': false,
-    });
+    expect(following).toEqual(['test.direct', 'test.indirect']);
   });
 
   it('tell later readers what to allow for, but not other checks of their own requirement', async () => {
@@ -303,9 +294,11 @@ describe('listeners', () => {
       onCheckEnd: ({ id, outcome }: { id: string; outcome: string }) => void told.push(`${id} ${outcome}`),
       onEnd: () => void told.push('report'),
     };
-    const running = run([declared('test.fine')], { listeners: [throwing, good] });
-    await expect(running).rejects.toThrow('reports failed');
-    expect(told).toEqual(['test.fine pass', 'report']);
+    const full = { onEnd: () => Promise.reject(new Error('disk full')) };
+    const running = run([declared('test.fine')], { listeners: [full, good] });
+    await expect(running).rejects.toThrow('disk full');
+    await expect(run([declared('test.fine')], { listeners: [throwing, good] })).rejects.toThrow('reports failed');
+    expect(told).toEqual(['test.fine pass', 'report', 'test.fine pass', 'report']);
   });
 });
 

@@ -16,16 +16,12 @@ import {
 } from './property.ts';
 import { Session } from './session.ts';
 import { one, outcome, run } from './testing/checks.ts';
-import type { Check, CheckContext, CheckResult } from './types.ts';
+import type { CheckContext, CheckResult } from './types.ts';
 import { Blocked, shortText, Violation } from './violation.ts';
 
 const violation = (actual: unknown = 'more') => new Violation({ expected: 'another', actual: String(actual) });
 describe('properties', () => {
-  const replayOf = (result?: CheckResult) => ({
-    check: result?.id ?? '',
-    seed: result?.seed ?? 0,
-    path: result?.path ?? '',
-  });
+  const replayOf = ({ id = '', seed = 0, path = '' }: Partial<CheckResult> = {}) => ({ check: id, seed, path });
   const smallerThan10 = one((context) =>
     context.property(fc.nat(), async (value) => context.must(value < 10, { expected: 'less than 10', actual: value })),
   );
@@ -38,8 +34,13 @@ describe('properties', () => {
     expect(again.checks[0]).toMatchObject({ outcome: 'fail', counterexample: '10', seed: result?.seed });
   });
 
+  let sent = (url: string): Recorded => sampleExchange({ url });
+  const context = (recorder: Recorder): object => {
+    sent = (url) => recorder.add(sampleExchange({ url, curl: `curl ${url}` }));
+    return {};
+  };
+
   it('show the exchanges of the counterexample, not of what was tried after it', async () => {
-    let sent = (_: string): void => {};
     const asking = one((context: CheckContext) =>
       context.property(fc.nat(), async (value) => {
         sent(`/${value}`);
@@ -47,11 +48,6 @@ describe('properties', () => {
         context.must(value < 10, { expected: 'less than 10', actual: value });
       }),
     );
-    const context = (recorder: Recorder): object => {
-      sent = (url) =>
-        void recorder.add({ method: 'GET', url, request_headers: {}, duration_ms: 0, curl: `curl ${url}` });
-      return {};
-    };
     const [failed] = (await run([asking], { context })).checks;
     expect(failed).toMatchObject({ counterexample: '10', curl: 'curl /10' });
     expect(failed?.exchanges?.map(({ url }) => url)).toEqual(['/10']);
@@ -64,29 +60,17 @@ describe('properties', () => {
   });
 
   it('show nothing of what the check did after it had found them', async () => {
-    let sent = (url: string): Recorded => sampleExchange({ url });
-    const context = (recorder: Recorder): object => {
-      sent = (url) => recorder.add(sampleExchange({ url, curl: `curl ${url}` }));
-      return {};
-    };
-    const tidying = (body: (tools: CheckContext) => Promise<void>): Check<object> =>
-      one(async (tools) => {
-        try {
-          await body(tools);
-        } finally {
-          sent('/tidied');
-        }
-      });
-    const found = tidying(async (tools: CheckContext) => {
-      sent('/first');
-      sent('/second');
-      tools.must(false, { expected: 'a', actual: 'b' });
+    const tidying = one(async (tools: CheckContext) => {
+      try {
+        for (const url of ['/first', '/second']) sent(url);
+        tools.must(false, { expected: 'a', actual: 'b' });
+      } finally {
+        sent('/tidied');
+      }
     });
-    const urls = async (check: Check<object>): Promise<unknown> => {
-      const [result] = (await run([check], { context })).checks;
-      return [result?.curl, result?.exchanges?.map(({ url }) => url)];
-    };
-    expect(await urls(found)).toEqual(['curl /second', ['/first', '/second']]);
+    const [found] = (await run([tidying], { context })).checks;
+    expect(found?.curl).toBe('curl /second');
+    expect(found?.exchanges?.map(({ url }) => url)).toEqual(['/first', '/second']);
   });
 
   it('replay in the property that failed, when a check has several', async () => {
@@ -206,11 +190,7 @@ describe('a bounded property', () => {
     const property: CheckContext['property'] = (arbitrary, predicate, given) =>
       runProperty(arbitrary, predicate, seeded, given);
     const tools = { property, signal, session, follows, saw: () => {}, note: (note: string) => void notes.push(note) };
-    const whole = {
-      shrinkMs: 60_000,
-      describeLeftOut: (tried: number, all: number) => `${tried} of ${all}`,
-      ...bounds,
-    };
+    const whole = { shrinkMs: 60_000, describeLeftOut: (some: number, all: number) => `${some}/${all}`, ...bounds };
     return { notes, property: boundedProperty(tools, whole) };
   }
 
@@ -218,7 +198,7 @@ describe('a bounded property', () => {
     const tried: number[] = [];
     const { property, notes } = propertyWithin({ tryMs: () => -1 });
     await property(random, async (value) => void tried.push(value), { runs: 20 });
-    expect([tried.length, notes]).toEqual([1, ['1 of 20']]);
+    expect([tried.length, notes]).toEqual([1, ['1/20']]);
   });
 
   it('looks for smaller counterexamples for so long in all of a run', async () => {
@@ -263,7 +243,7 @@ describe('a bounded property', () => {
     const { property, notes } = propertyWithin({ tryMs: () => -1, least: 2, examplesAtOnce: 8 });
     await property(random, async (value) => void tried.push(value), options);
     expect(tried.slice(0, 3)).toEqual([1, 2, 3]);
-    expect([tried.length, notes]).toEqual([5, ['2 of 10']]);
+    expect([tried.length, notes]).toEqual([5, ['2/10']]);
   });
 
   it('tries an example that failed beside others once more by itself', async () => {

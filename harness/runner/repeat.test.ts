@@ -6,6 +6,7 @@ import type { Check, CheckContext, CheckResult } from './types.ts';
 import { Blocked, TooLittleSeen } from './violation.ts';
 
 const never = { tries: NO_TRIES };
+const blocked = (): Error => new Blocked('no disk');
 
 function failing(runs: readonly number[], how: (run: number) => string | Error = String, options = {}): Check<object> {
   let count = 0;
@@ -19,28 +20,19 @@ function failing(runs: readonly number[], how: (run: number) => string | Error =
 }
 
 describe('a check that is run several times', () => {
-  it('passes when each run of it did, and says how many there were', async () => {
-    const report = await run([failing([])], { repeat: 4, ...never });
-    expect(report.checks).toMatchObject([{ outcome: 'pass', rate: { times: 4, failed: 0 } }]);
-    expect(report.exit_code).toBe(0);
-  });
-
-  it('fails when any run did, whatever came after it, with the finding of that run', async () => {
-    const report = await run([failing([2, 3], (at) => `run ${at}`)], { repeat: 5, ...never });
-    expect(report.checks).toMatchObject([{ outcome: 'fail', actual: 'run 2', rate: { times: 5, failed: 2 } }]);
-    expect(report).toMatchObject({ exit_code: 1, summary: { fail: 1, pass: 0 } });
+  it.each<[string, Check<object>, object, number]>([
+    ['passes when each run of it did', failing([]), { outcome: 'pass', rate: { times: 5, failed: 0 } }, 0],
+    ['fails when any did, with its finding', failing([2, 3]), { actual: '2', rate: { times: 5, failed: 2 } }, 1],
+    ['is blocked when a run was and none failed', failing([2], blocked), { reason: 'no disk', rate: { times: 4 } }, 2],
+  ])('%s', async (_, check, result, code) => {
+    const report = await run([check], { repeat: 5, ...never });
+    expect(report).toMatchObject({ checks: [result], exit_code: code, summary: { fail: code === 1 ? 1 : 0 } });
   });
 
   it('fails for the finding that no baseline excuses, though others come first', async () => {
     const excuses = ({ actual }: CheckResult): boolean => actual !== 'run 4';
     const report = await run([failing([1, 2, 4], (at) => `run ${at}`)], { repeat: 5, excuses, ...never });
     expect(report.checks).toMatchObject([{ outcome: 'fail', actual: 'run 4', rate: { times: 5, failed: 3 } }]);
-  });
-
-  it('is blocked when a run of it was and none failed: that run has decided nothing', async () => {
-    const report = await run([failing([2], () => new Blocked('no disk'))], { repeat: 3, ...never });
-    expect(report.checks).toMatchObject([{ outcome: 'blocked', reason: 'no disk', rate: { times: 2, failed: 0 } }]);
-    expect(report.exit_code).toBe(2);
   });
 
   it('is what it was in the runs that saw enough, where another saw too little', async () => {

@@ -67,9 +67,7 @@ test('a rule fails with what it is about and who asked, and is undecided when it
   }
   const failed = await ending(check.run, { check, session });
   expect(failed).toMatchObject({ outcome: 'fail', actual: 'two', seen_by: ['test.two'] });
-  expect(failed.exchanges?.map(({ url, response_body }) => [url, response_body])).toEqual([
-    ['http://target/two', 'two'],
-  ]);
+  expect(failed.exchanges).toMatchObject([{ url: 'http://target/two', response_body: 'two' }]);
 });
 
 test.each<[string, (t: CheckContext) => unknown]>([
@@ -185,12 +183,8 @@ test('a check knows its seed, its level, and how long the run may still take', a
   await ending(note, { level: 'SHOULD', deadline: 1500, replay: { seed: 7 }, runs: 3 });
   await ending(note, { deadline: 500 });
   const seed = seedOf(1, 'test.MUST');
-  const [first, second, third] = [
-    [false, seed, Number.POSITIVE_INFINITY, 60_000, 1],
-    [true, 7, 500, 500, 3],
-    [false, seed, 0, 0, 1],
-  ];
-  expect(known).toEqual([...first, ...second, ...third]);
+  const never = Number.POSITIVE_INFINITY;
+  expect(known).toEqual([...[false, seed, never, 60_000, 1], ...[true, 7, 500, 500, 3], ...[false, seed, 0, 0, 1]]);
 });
 
 test('a finding shows the last eight exchanges, and a line or a script that repeats them', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { declared, one, outcome, run } from './testing/checks.ts';
@@ -32,24 +32,6 @@ describe('outcomes', () => {
     expect(report.exit_code).toBe(code);
   });
 
-  it.each([
-    [0, 2],
-    [1, 0],
-  ])('of a watch that saw %i answers of the server end with %i', async (answers, code) => {
-    const watched = { connections: 1, exchanges: 1, events: 0, gaps: [], began: Date.now(), answers };
-    expect((await run([one(async () => {})], { watched })).exit_code).toBe(code);
-  });
-
-  it('lets a should go on and ends as warn', async () => {
-    let reached = false;
-    const check = one(async (context) => {
-      context.should(false, { expected: '401', actual: 403 });
-      reached = true;
-    });
-    expect(await outcome(check)).toBe('warn');
-    expect(reached).toBe(true);
-  });
-
   it('blocks a check whose control fails in the middle, and shows what came before', async () => {
     class ControlFailed extends Blocked {}
     const context = (recorder: Recorder): object => {
@@ -68,26 +50,6 @@ describe('outcomes', () => {
     expect(report.checks[0]?.observations).toHaveLength(1);
     expect(report).toMatchObject({ exit_code: 2, complete: false });
   });
-
-  it('blocks a check that never ends once the run is interrupted', async () => {
-    const stop = new AbortController();
-    const ending = run([one(() => new Promise(() => {})), one(async () => {}, 'SHOULD')], {
-      signal: stop.signal,
-      concurrency: 1,
-    });
-    stop.abort();
-    const report = await ending;
-    expect(report.checks.map((check) => check.outcome)).toEqual(['blocked', 'blocked']);
-    expect(report.complete).toBe(false);
-  });
-});
-
-test('a report that cannot be written keeps no other one from its reader', async () => {
-  const told: string[] = [];
-  const broken = { onEnd: () => Promise.reject(new Error('disk full')) };
-  const listeners = [broken, { onEnd: () => void told.push('verdict') }];
-  await expect(run([one(async () => {})], { listeners })).rejects.toThrow('disk full');
-  expect(told).toEqual(['verdict']);
 });
 
 describe('the command that runs a check again', () => {

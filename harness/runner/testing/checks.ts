@@ -14,11 +14,7 @@ export const declared = (
   body: Check<object>['run'] = async () => {},
   level: Level = 'MUST',
 ): Check<object> =>
-  define(
-    requirement({ id, level, section, since: '2026-11-21', text: 'Something holds.' }),
-    { least: {}, ...options },
-    body,
-  );
+  define(requirement({ id, level, section, since: '2026-11-21', text: 'It holds.' }), { least: {}, ...options }, body);
 
 export const one = (body: Check<object>['run'], level: Level = 'MUST'): Check<object> =>
   declared(`test.${level}`, {}, body, level);
@@ -33,16 +29,8 @@ export function run(
 ): Promise<Report> {
   const all = suite<object>('device', [list]);
   const plan = makePlan(all, { capabilities: new Set(capabilities), ...defined({ fast }) });
-  return runSuite(all, {
-    plan,
-    target,
-    context: () => ({}),
-    redactor: new Redactor(),
-    seed: 1,
-    version: '0',
-    varied: false,
-    ...options,
-  });
+  const usual = { target, redactor: new Redactor(), seed: 1, version: '0', varied: false };
+  return runSuite(all, { plan, ...usual, context: () => ({}), ...options });
 }
 
 export const outcome = async (check: Check<object>): Promise<string | undefined> =>
