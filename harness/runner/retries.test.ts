@@ -24,7 +24,7 @@ const other = declared('test.other', {}, async () => {});
 const wordsOf = ({ checks }: Report): (string | undefined)[] => checks.map(({ rate }) => rate && rateInWords(rate));
 
 describe('a finding', () => {
-  it.each([
+  it.each<[string, number[] | undefined, Check<object>[], string]>([
     ['each time', undefined, [], 'always: 3 of 3 times'],
     ['now and then', [1, 3], [other], '2 of 3 times (alone 1 of 2)'],
     ['once', [1], [], '1 of 3 times'],

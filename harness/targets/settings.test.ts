@@ -13,12 +13,7 @@ const folder = temporaryFolder();
 function given<O extends { target?: string }>(options: O): O & { redactor: Redactor } {
   const path = join(folder, 'target.yaml');
   if (options.target !== undefined) writeFileSync(path, options.target);
-  return {
-    redactor: new Redactor(),
-    env: {},
-    ...options,
-    ...(options.target === undefined ? {} : { target: path }),
-  };
+  return { redactor: new Redactor(), env: {}, ...options, ...(options.target === undefined ? {} : { target: path }) };
 }
 const device = (options: Partial<DeviceTargetOptions>) => deviceSettings(given(options));
 const platform = (options: Partial<PlatformTargetOptions>) =>
@@ -36,11 +31,7 @@ test.each<[string, Partial<DeviceTargetOptions>, object]>([
   ['paths of the caller', { command: '{ca} {ca} {x}', placeholders: { ca: '/c' } }, { command: '/c /c {x}' }],
   ['an image by its name', { image: 'i' }, { image: { name: 'i' }, at: undefined, command: undefined }],
   ['an image has its own socket', { image: 'i', socket: '/s' }, { image: { socket: '/s' }, at: undefined }],
-  [
-    'an image of a file',
-    { port: 7, target: 'device: {image: {name: i, port: 8, user: u}}' },
-    { image: { name: 'i', port: 7, user: 'u' } },
-  ],
+  ['one of a file', { port: 7, target: 'device: {image: {name: i, port: 8}}' }, { image: { name: 'i', port: 7 } }],
   ['a control inside it', { image: 'i', control: '/c' }, { image: { control: '/c' }, control: undefined }],
   ['a control outside of it', { image: 'i', control: '8080' }, { image: { name: 'i' }, control: '8080' }],
   ['a control of the file', { socket: '/a', target: 'control: {http: c}' }, { control: join(folder, 'c') }],

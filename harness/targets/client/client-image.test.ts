@@ -141,11 +141,7 @@ test('one that is stopped while Docker starts it is removed once that is over', 
 
 const fails = (why: string) => () => Promise.reject(new Error(why));
 test.each<[string, Partial<typeof USUAL>, string]>([
-  [
-    'runs elsewhere',
-    { host: '203.0.113.1' },
-    'client:1: Docker runs on 203.0.113.1, and a client is served on loopback',
-  ],
+  ['runs elsewhere', { host: '203.0.113.1' }, 'Docker runs on 203.0.113.1, and a client is served on loopback'],
   ['has no image', { pull: fails('no such') }, 'client:1: not on this machine, and it cannot be fetched (no such)'],
   ['makes no container', { create: fails('no space') }, 'in one line: could not be started (no space)'],
 ])('a Docker that %s is told of', async (_, change, words) => {

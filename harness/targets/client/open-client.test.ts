@@ -20,12 +20,7 @@ async function linesOf(command: string, env: NodeJS.ProcessEnv, variables: Recor
 }
 
 test('a client says what it can do; what Muster does not know is left out', async () => {
-  const said = {
-    jobs: ['follow', 'list', 'dance'],
-    reaches: ['socket', 'telegraph'],
-    deduplicates: true,
-    name: 'mine',
-  };
+  const said = { jobs: ['follow', 'list', 'dance'], reaches: ['socket', 'fax'], deduplicates: true, name: 'mine' };
   await using target = await open(`echo starting; echo '${JSON.stringify(said)}'; sleep 60`);
   expect([...target.capabilities]).toEqual(['follow', 'list', 'socket', 'deduplicates']);
   expect(target.unreachable).toBeUndefined();

@@ -52,13 +52,10 @@ interface Case {
 
 const PUBLISHED: Case['said'] = [[publish, ids(3, 4)]];
 const DEPLOYED: Case['said'] = [[deploy, deployed('d1')]];
-const DEPLOYED_FILE: Case['said'] = [
-  [
-    { name: 'deploy', request: { config_instances: [{ filepath: '/etc/a.json', content: '{"a":1}' }] } },
-    deployed('d1'),
-  ],
-];
+const config_instances = [{ filepath: '/etc/a.json', content: '{"a":1}' }];
+const DEPLOYED_FILE: Case['said'] = [[{ name: 'deploy', request: { config_instances } }, deployed('d1')]];
 const REMOVED: Case['said'] = [[remove, deployed('d1')]];
+const ARCHIVED = { id: 'd1', activity_status: 'archived' };
 const LIES = { publish: ids(100, 102), deploy: deployed('again') };
 const SOON_MS = 1000;
 
@@ -75,13 +72,7 @@ const CASES: Record<string, Case> = {
     traceMs: 30_000,
     asked: ['publish'],
   },
-  'events that are published again are only replayed': {
-    said: PUBLISHED,
-    again: { publish: { answer: ids(5, 7), shows: { retained: [5, 6, 7] } } },
-    traceMs: SOON_MS,
-    asked: ['publish'],
-  },
-  'an id beyond 2^53 is replayed': {
+  'events that are published again are only replayed, with an id beyond 2^53': {
     said: PUBLISHED,
     again: { publish: { answer: ids(5, 2n ** 60n + 1n), shows: { retained: [2n ** 60n + 1n] } } },
     traceMs: SOON_MS,
@@ -136,11 +127,7 @@ const CASES: Record<string, Case> = {
     untrue: ['publish', 'no trace'],
   },
   'the device is known to lose events': { said: PUBLISHED, losesEvents: true, asked: [] },
-  'control cannot do it again': {
-    said: PUBLISHED,
-    refuses: true,
-    untrue: ['publish', 'no trace'],
-  },
+  'control cannot do it again': { said: PUBLISHED, refuses: true, untrue: ['publish', 'no trace'] },
   'no stream can be opened': { said: PUBLISHED, shows: { eventsStatus: 404 }, asked: [] },
   'the deployment is current': { said: DEPLOYED, shows: { current: deployed('d1') }, asked: [] },
   'another deployment is current': {
@@ -155,56 +142,24 @@ const CASES: Record<string, Case> = {
     traceMs: 30_000,
   },
   'a deployment that was replaced is not looked for': {
-    said: [
-      [deploy, deployed('d1')],
-      [deploy, deployed('d2')],
-    ],
+    said: [...DEPLOYED, [deploy, deployed('d2')]],
     shows: { current: deployed('d2') },
     asked: [],
   },
   'a deployment is looked for, though an event was published after it': {
-    said: [
-      [deploy, deployed('d1')],
-      [publish, ids(3, 4)],
-    ],
+    said: [...DEPLOYED, ...PUBLISHED],
     untrue: ['deploy', 'deployed d1'],
   },
-  'what was removed is current': {
-    said: REMOVED,
-    shows: { current: deployed('d1') },
-    untrue: ['remove', 'had removed d1,'],
-  },
-  'what was removed is shown as archived': {
-    said: REMOVED,
-    shows: { current: { id: 'd1', activity_status: 'archived' } },
-    asked: [],
-  },
+  'what was removed is current': { said: REMOVED, shows: { current: deployed('d1') }, untrue: ['remove', 'd1'] },
+  'what was removed is shown as archived': { said: REMOVED, shows: { current: ARCHIVED }, asked: [] },
   'nothing is current after a removal': { said: REMOVED, shows: { current: null }, asked: [] },
-  'the log tells, and does not hold the deployment': {
-    said: DEPLOYED,
-    log: ['', 'd2'],
-    untrue: ['deploy', 'deployed d1'],
-    asked: [],
-  },
+  'the log tells, and lacks the deployment': { said: DEPLOYED, log: ['', 'd2'], untrue: ['deploy', 'd1'], asked: [] },
   'the log holds the deployment': { said: DEPLOYED, log: ['', '{"of":"d1"}'], asked: [] },
   'the log holds the last event': { said: PUBLISHED, log: ['', '{"id":4}'], asked: [] },
-  'the log holds other numbers': {
-    said: PUBLISHED,
-    log: ['', '[44, 14, 4.5, -4, "a4"]'],
-    untrue: ['publish', '3 to 4'],
-  },
+  'the log has others': { said: PUBLISHED, log: ['', '[44, 14, 4.5, -4, "a4"]'], untrue: ['publish', '3 to 4'] },
   'the log held the number before': { said: PUBLISHED, log: ['4 ', 'x'], untrue: ['publish', '3 to 4'] },
-  'events that a compaction took away are not looked for': {
-    said: PUBLISHED,
-    compacted: 5n,
-    shows: { eventsStatus: 410 },
-    asked: [],
-  },
-  'an event that a compaction left is looked for': {
-    said: PUBLISHED,
-    compacted: 4n,
-    untrue: ['publish', '3 to 4'],
-  },
+  'compacted events are not looked for': { said: PUBLISHED, compacted: 5n, shows: { eventsStatus: 410 }, asked: [] },
+  'an event that a compaction left is looked for': { said: PUBLISHED, compacted: 4n, untrue: ['publish', '3 to 4'] },
   'an event is left before the first of the log': {
     said: [],
     compacted: 10n,
@@ -227,11 +182,7 @@ const CASES: Record<string, Case> = {
     traceMs: 30_000,
   },
   'what was published first is left': {
-    said: [
-      [publish, ids(3, 3)],
-      [publish, ids(6, 6)],
-      [publish, ids(20, 20)],
-    ],
+    said: [3, 6, 20].map((id): Case['said'][number] => [publish, ids(id, id)]),
     compacted: 10n,
     shows: { retained: [4] },
     traceMs: SOON_MS,

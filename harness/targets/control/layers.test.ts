@@ -55,16 +55,10 @@ test('a log is filled while the agent is stopped, and one event more makes it co
   const control = withFilling(inner, fillingOf(log, 'echo \'{"id":9007199254740993}\' > log; pwd > where'));
   expect(await control.info()).toEqual({ capabilities: ['drive', 'compact'], compact_restarts: true });
   expect(await control.compact(signal)).toEqual({ earliest_id: 9007199254740993n, latest_id: 8 });
-  expect(asked).toEqual([
-    ['stop', 'SIGTERM', true],
-    ['start', false, true],
-    ['publish', 1, true],
-  ]);
+  expect(asked.map(String)).toEqual(['stop,SIGTERM,true', 'start,false,true', 'publish,1,true']);
   expect(readFileSync(join(folder, 'where'), 'utf8').trim()).toBe(folder);
-  expect([control.line({ name: 'compact' }), control.line({ name: 'stop', signal: 'SIGTERM' })]).toEqual([
-    undefined,
-    'stop',
-  ]);
+  expect(control.line({ name: 'compact' })).toBeUndefined();
+  expect(control.line({ name: 'stop', signal: 'SIGTERM' })).toBe('stop');
   await control.deploy();
   expect(asked.at(-1)?.[0]).toBe('deploy');
 });

@@ -183,34 +183,16 @@ test('answers calls that wait for their turn together by the same events, until 
   expect(bodies('deployments')).toHaveLength(4);
 });
 
-type Obeying = Awaited<ReturnType<typeof obeying>>;
-test.each<[string, (made: Obeying) => Promise<unknown>, words: string]>([
-  [
-    'tells of no event',
-    ({ control, agent }) => {
-      agent.tells = false;
-      return control.publish(1);
-    },
-    'control: the agent reported dpl_1 as deployed, but its event stream had no event of it within 0.5 s',
-  ],
-  [
-    'shows another deployment',
-    ({ control, agent }) => {
-      agent.shows = false;
-      return control.deploy();
-    },
-    'control: the agent reported dpl_1 as deployed, but shows null as current',
-  ],
-  [
-    'does not answer',
-    async ({ control, agent }) => {
-      await agent.device[Symbol.asyncDispose]();
-      return control.deploy();
-    },
-    'control: the agent reported dpl_1 as deployed, but shows nothing as current',
-  ],
-])('of an agent that %s after it was driven, a call says so', async (_, call, words) => {
-  await expect(call(await obeying(500))).rejects.toThrow(new ControlLate(words));
+test.each<[string, { tells?: false; shows?: false } | undefined, 'publish' | 'deploy', words: string]>([
+  ['tells of no event', { tells: false }, 'publish', 'its event stream had no event of it within 0.5 s'],
+  ['shows another deployment', { shows: false }, 'deploy', 'shows null as current'],
+  ['does not answer', undefined, 'deploy', 'shows nothing as current'],
+])('of an agent that %s after it was driven, a call says so', async (_, change, call, words) => {
+  const { control, agent } = await obeying(500);
+  Object.assign(agent, change);
+  if (change === undefined) await agent.device[Symbol.asyncDispose]();
+  const late = new ControlLate(`control: the agent reported dpl_1 as deployed, but ${words}`);
+  await expect(call === 'publish' ? control.publish(1) : control.deploy()).rejects.toThrow(late);
 });
 
 test('an agent that retries for 10 s is taken to do so for ever, and is not asked for a failure again', async () => {
@@ -243,9 +225,8 @@ test.each<[status: number, body: string, (platform: PlatformClient) => Promise<u
   ],
 ])('a platform that answers %i %s is told what it is', async (status, body, ask, error) => {
   const url = await serve((_, response) => void response.writeHead(status).end(body));
-  const failure = await ask(new PlatformClient(new HttpClient({ endpoint: { origin: url } }))).catch(
-    (why: unknown) => why,
-  );
+  const client = new PlatformClient(new HttpClient({ endpoint: { origin: url } }));
+  const failure = await ask(client).catch((why: unknown) => why);
   expect([(failure as Error).name, (failure as Error).message]).toEqual([error.name, error.message]);
 });
 

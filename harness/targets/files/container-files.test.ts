@@ -109,12 +109,10 @@ describe('files of a container', () => {
     },
     putArchive: async (archive, { path }) => execFileSync('tar', ['-C', inside(path), '-xpf', '-'], { input: archive }),
   });
+  const mounts = [{ source: inside('data'), target: '/data' }];
   const ends = [
     ['by Docker', (asked?: string[]) => new ContainerFiles([], docker(asked))],
-    [
-      'by a mount',
-      (asked?: string[]) => new ContainerFiles([{ source: inside('data'), target: '/data' }], docker(asked)),
-    ],
+    ['by a mount', (asked?: string[]) => new ContainerFiles(mounts, docker(asked))],
   ] as const;
 
   test.each(ends)('are read %s, links included', async (way, filesOf) => {
@@ -162,20 +160,15 @@ describe('files of a container', () => {
       ...docker(),
       infoArchive: async () => saying({ size, mode: 0, linkTarget: '' }),
     });
-    await expect(new ContainerFiles([], large(2 ** 28 + 1)).read('/data/log')).rejects.toThrow(
-      '/data/log in the container has 268435457 bytes, too many to copy',
-    );
+    const tooLarge = new ContainerFiles([], large(2 ** 28 + 1)).read('/data/log');
+    await expect(tooLarge).rejects.toThrow('/data/log in the container has 268435457 bytes, too many to copy');
     expect(await new ContainerFiles([], large(2 ** 28)).read('/data/log')).toEqual(Buffer.from('one\n'));
     const broken = { ...docker(), infoArchive: async () => Promise.reject(new Error(' no daemon\n')) };
-    await expect(new ContainerFiles([], broken).stat('/data/log')).rejects.toThrow(
-      '/data/log in the container cannot be read (no daemon)',
-    );
+    await expect(new ContainerFiles([], broken).stat('/data/log')).rejects.toThrow('cannot be read (no daemon)');
     const gone = Object.assign(new Error('gone'), { statusCode: 404 });
     const removed = { ...docker(), getArchive: () => Promise.reject(gone) };
     expect(await new ContainerFiles([], removed).read('/data/log')).toBeUndefined();
     const torn = { ...docker(), getArchive: async () => Readable.from([Buffer.alloc(512, 'x')]) };
-    await expect(new ContainerFiles([], torn).read('/data/log')).rejects.toThrow(
-      /cannot be read \(not a tar archive\)/,
-    );
+    await expect(new ContainerFiles([], torn).read('/data/log')).rejects.toThrow('(not a tar archive)');
   });
 });

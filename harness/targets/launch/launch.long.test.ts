@@ -83,19 +83,10 @@ test('a line that cannot be started has ended, and says why', async () => {
 test('a command serves once its control API does too; until it is stopped, its end is its own', async () => {
   const transport = { ...unix, accepts: async () => true, prepare: async () => {} };
   const path = socket('control.sock');
-  const start = (line: string) =>
-    startCommand({
-      line,
-      at: { transport, address: '/x' },
-      control: path,
-      env: process.env,
-      timeoutMs: 60_000,
-      transports: [],
-      notify: () => {},
-    });
-  await expect(start('sleep 0.1; exit 3')).rejects.toThrow(
-    `ended with exit code 3 before it served its control API at`,
-  );
+  const at = { transport, address: '/x' };
+  const given = { at, control: path, env: process.env, timeoutMs: 60_000, transports: [], notify: () => {} };
+  const start = (line: string) => startCommand({ line, ...given });
+  await expect(start('sleep 0.1; exit 3')).rejects.toThrow('ended with exit code 3 before it served its control API');
   await listening(createServer(), path);
   const started = await start('echo $$ >&2; exec sleep 600');
   const end = () => started.restart?.endedByItself?.();
@@ -143,6 +134,8 @@ test('says what it is still waiting for', async () => {
   expect(said).toEqual(['still waiting: it has not come; it has 60 s']);
 });
 
+/** A process prints only one ready line. */
+const READY = `echo '{"ready":true}'; sleep 600`;
 const SLOW = `echo $$ > ${folder}/slow; echo warming up; exec sleep 600`;
 
 test.each<[string, Partial<DeviceTargetOptions> & { command: string }, RegExp[]]>([
@@ -162,14 +155,10 @@ test.each<[string, Partial<DeviceTargetOptions> & { command: string }, RegExp[]]
     { command: `node ${AGENT} ${socket('served.sock')} line`, socket: socket('asked.sock'), startMs: 2000 },
     [/within 2 s \(its ready line names .*served\.sock\)/],
   ],
-  [
-    'is ready, and says no place',
-    { command: `echo '{"ready":true}'; sleep 600` },
-    [/is ready, but has not printed .*put \{socket\}/],
-  ],
+  ['is ready, and says no place', { command: READY }, [/is ready, but has not printed .*put \{socket\}/]],
   [
     'is ready, and serves nowhere',
-    { command: `echo '{"ready":true}'; sleep 600`, socket: socket('never.sock'), startMs: 300 },
+    { command: READY, socket: socket('never.sock'), startMs: 300 },
     [/within 0.3 s \(its ready line names no address\); the last lines that it wrote:\n\{"ready":true\}/],
   ],
   [

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
@@ -6,31 +6,11 @@ import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../common/redact.ts';
 import { listening, temporaryFolder } from '../testing/places.ts';
-import { addressesIn, loopback, TRANSPORTS, unix, url } from './index.ts';
+import { loopback, unix, url } from './index.ts';
 import { whyUnreachable } from './transport.ts';
 
 const folder = temporaryFolder();
 const given = (address: string) => ({ address, fields: {}, redactor: new Redactor() });
-
-describe('the list of transports', () => {
-  it('finds every address, and nothing else', () => {
-    const source = { url: 'http://x', token: 't', socket: 's', discovery: 7 };
-    expect(addressesIn(source, TRANSPORTS)).toEqual([
-      { transport: unix, address: 's' },
-      { transport: url, address: 'http://x' },
-    ]);
-  });
-});
-
-describe('a unix socket', () => {
-  it('is not free while something serves it', async () => {
-    const path = join(folder, 'a.sock');
-    await expect(unix.prepare(path)).resolves.toBeUndefined();
-    await listening(createServer(), path);
-    expect(await unix.accepts(path)).toBe(true);
-    await expect(unix.prepare(path)).rejects.toThrow(`something else already serves ${path}`);
-  });
-});
 
 it.each([
   ['a folder', folder, `${folder} is a folder, and no socket`],
@@ -47,13 +27,6 @@ describe('loopback', () => {
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
     return path;
   };
-
-  it('removes a discovery file of the past before an agent is started', async () => {
-    const path = file({ port: 9, token: 'of-the-past' });
-    await loopback.prepare(path);
-    expect(existsSync(path)).toBe(false);
-    await expect(loopback.prepare(path)).resolves.toBeUndefined();
-  });
 
   it.each([
     ['no file', undefined, /no such discovery file/],
