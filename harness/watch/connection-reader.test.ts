@@ -6,14 +6,11 @@ import type { Traffic } from './traffic.ts';
 
 type Act = [from: Side, bytes: string | Buffer] | [from: Side, ending: { how: Ending }];
 
-function traffic(acts: readonly Act[]): Traffic[] {
+function traffic(...acts: readonly Act[]): Traffic[] {
   const all: Traffic[] = [];
   let exchanges = 0;
-  const reader = new ConnectionReader({
-    connection: 1,
-    number: () => ++exchanges,
-    take: (each) => void all.push(each),
-  });
+  const take = (each: Traffic) => void all.push(each);
+  const reader = new ConnectionReader({ connection: 1, number: () => ++exchanges, take });
   for (const [at, [from, what]] of acts.entries()) {
     if (typeof what === 'string' || Buffer.isBuffer(what)) reader.bytes(from, Buffer.from(what), at);
     else reader.ended(from, what.how, at);
@@ -21,8 +18,8 @@ function traffic(acts: readonly Act[]): Traffic[] {
   return all;
 }
 
-const words = (acts: readonly Act[]): string[] =>
-  traffic(acts).map((each) => {
+const words = (...acts: readonly Act[]): string[] =>
+  traffic(...acts).map((each) => {
     if (each.kind === 'request') return `request ${each.exchange} ${each.method} ${each.target}`;
     if (each.kind === 'response') return `response ${each.exchange} ${each.status}`;
     if (each.kind === 'over') return `over ${each.exchange} ${each.ended} ${each.body?.text ?? ''}`.trimEnd();
@@ -35,13 +32,7 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const STREAM = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n';
 
 test('answers belong to requests in their order', () => {
-  expect(
-    words([
-      ['client', GET + GET],
-      ['server', OK],
-      ['server', OK],
-    ]),
-  ).toEqual([
+  expect(words(['client', GET + GET], ['server', OK], ['server', OK])).toEqual([
     ...['request 1 GET /', 'asked', 'request 2 GET /', 'asked'],
     ...['response 1 200', 'over 1 whole ok', 'response 2 200', 'over 2 whole ok'],
   ]);
@@ -50,12 +41,7 @@ test('answers belong to requests in their order', () => {
 test('interim answers, HEAD and 304 have no body', () => {
   const ofHead = 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n';
   const answers = `HTTP/1.1 100 Continue\r\n\r\n${ofHead}HTTP/1.1 304 X\r\n\r\n${OK}`;
-  expect(
-    words([
-      ['client', `HEAD / HTTP/1.1\r\n\r\n${GET}${GET}`],
-      ['server', answers],
-    ]).slice(6),
-  ).toEqual([
+  expect(words(['client', `HEAD / HTTP/1.1\r\n\r\n${GET}${GET}`], ['server', answers]).slice(6)).toEqual([
     ...['response 1 200', 'over 1 whole', 'response 2 304', 'over 2 whole', 'response 3 200', 'over 3 whole ok'],
   ]);
 });
@@ -66,44 +52,22 @@ test('a stream is read block by block, and what is torn is kept', () => {
     ['server', `${STREAM}id: 1\nevent: a.b\ndata: {}\n\n: beat\n\nid: 2\nda`],
     ['server', { how: 'cut' }],
   ];
-  expect(words(acts)).toEqual([
+  expect(words(...acts)).toEqual([
     ...['request 1 GET /', 'asked', 'response 1 200', 'frame id=1 event=a.b data={}', 'over 1 server', 'closed'],
   ]);
-  expect(traffic(acts).find(({ kind }) => kind === 'over')).toMatchObject({
-    torn: expect.stringContaining('id: 2\nda'),
-  });
+  const torn = expect.stringContaining('id: 2\nda');
+  expect(traffic(...acts).find(({ kind }) => kind === 'over')).toMatchObject({ torn });
 });
 
 test('who has left first has broken off, although the server ends the stream in order', () => {
-  const left: Act[] = [
-    ['client', GET],
-    ['server', STREAM],
-    ['client', { how: 'end' }],
-    ['server', { how: 'end' }],
-  ];
-  expect(words(left).slice(-2)).toEqual(['over 1 client', 'closed']);
-  expect(
-    words([
-      ['client', GET],
-      ['server', STREAM],
-      ['server', { how: 'end' }],
-    ]).slice(-2),
-  ).toEqual([...['over 1 whole', 'closed']]);
+  const end = { how: 'end' } as const;
+  const left = words(['client', GET], ['server', STREAM], ['client', end], ['server', end]);
+  expect(left.slice(-2)).toEqual(['over 1 client', 'closed']);
+  expect(words(['client', GET], ['server', STREAM], ['server', end]).slice(-2)).toEqual(['over 1 whole', 'closed']);
 });
 
-test('a request that is cut off has no answer', () => {
-  expect(
-    words([
-      ['client', GET],
-      ['server', { how: 'cut' }],
-    ]).slice(-2),
-  ).toEqual(['over 1 server', 'closed']);
-  expect(
-    words([
-      ['client', GET],
-      ['client', { how: 'cut' }],
-    ]).slice(-2),
-  ).toEqual(['over 1 client', 'closed']);
+test.each<Side>(['server', 'client'])('a request that the %s cuts off has no answer', (side) => {
+  expect(words(['client', GET], [side, { how: 'cut' }]).slice(-2)).toEqual([`over 1 ${side}`, 'closed']);
 });
 
 test.each<[string, Act[], string]>([
@@ -123,25 +87,17 @@ test.each<[string, Act[], string]>([
     'lost the client sent Content-Length: 1 and 2',
   ],
 ])('after %s nothing more is said of the connection', (_, acts, why) => {
-  expect(words([...acts, ['client', GET], ['server', OK]]).at(-1)).toBe(why);
+  expect(words(...acts, ['client', GET], ['server', OK]).at(-1)).toBe(why);
 });
 
 test('a body is kept without its content coding, and one that is too large by its beginning and its hash', () => {
   const packed = gzipSync('{"a":1}');
   const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`;
-  expect(
-    words([
-      ['client', GET],
-      ['server', Buffer.concat([Buffer.from(head), packed])],
-    ]).at(-1),
-  ).toBe('over 1 whole {"a":1}');
+  const coded = Buffer.concat([Buffer.from(head), packed]);
+  expect(words(['client', GET], ['server', coded]).at(-1)).toBe('over 1 whole {"a":1}');
   const large = Buffer.alloc(5 * 1024 * 1024, 'x');
-  const over = traffic([
-    ['client', GET],
-    ['server', `HTTP/1.1 200 OK\r\nContent-Length: ${large.length}\r\n\r\n`],
-    ['server', large],
-  ]).at(-1);
-  expect(over).toMatchObject({
-    body: { size: large.length, cut: { sha256: expect.stringMatching(/^[0-9a-f]{64}$/) } },
-  });
+  const begun = `HTTP/1.1 200 OK\r\nContent-Length: ${large.length}\r\n\r\n`;
+  const over = traffic(['client', GET], ['server', begun], ['server', large]).at(-1);
+  const cut = { sha256: expect.stringMatching(/^[0-9a-f]{64}$/) };
+  expect(over).toMatchObject({ body: { size: large.length, cut } });
 });

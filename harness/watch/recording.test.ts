@@ -24,14 +24,8 @@ const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
 const TRAFFIC: readonly Traffic[] = [
   { kind: 'opened', at: 1000, connection: 1 },
   {
-    ...{
-      kind: 'request',
-      at: 1001,
-      connection: 1,
-      exchange: 1,
-      method: 'POST',
-      target: `/beta/x?api_key=${SECRET}&a=1`,
-    },
+    ...{ kind: 'request', at: 1001, connection: 1, exchange: 1, method: 'POST' },
+    target: `/beta/x?api_key=${SECRET}&a=1`,
     headers: [
       ['Host', 'api.example.com'],
       ['X-API-Key', SECRET],
@@ -41,13 +35,7 @@ const TRAFFIC: readonly Traffic[] = [
   },
   { kind: 'asked', at: 1002, exchange: 1, body: { text: `{"token":"${SECRET}","a":1}`, size: 40 } },
   { kind: 'response', at: 1003, exchange: 1, status: 200, headers: [['Set-Cookie', `session=${SECRET}`]] },
-  {
-    kind: 'over',
-    at: 1004,
-    exchange: 1,
-    ended: 'whole',
-    body: { text: `{"key":"${SECRET}","jwt":"${JWT}"}`, size: 80 },
-  },
+  { kind: 'over', at: 1004, exchange: 1, ended: 'whole', body: { text: `["${SECRET}","${JWT}"]`, size: 80 } },
   { kind: 'request', at: 1005, connection: 1, exchange: 2, method: 'GET', target: '/v0.2/events', headers: [] },
   { kind: 'asked', at: 1005, exchange: 2 },
   { kind: 'response', at: 1006, exchange: 2, status: 200, headers: [['Content-Type', 'text/event-stream']] },
@@ -85,19 +73,13 @@ async function replayed(path: string): Promise<{ traffic: Traffic[]; lacks: stri
   return { traffic, lacks };
 }
 
-test('a recording holds no secret', () => {
+test('a recording holds no secret, and what was recorded comes back in its order', async () => {
   using home = scratch();
   const path = join(home.path, 'day.jsonl');
   writeRecording(path);
   const text = readFileSync(path, 'utf8');
   for (const secret of [SECRET, JWT, SECRET.slice(3)]) expect(text).not.toContain(secret);
   expect(text).toContain('a=1');
-});
-
-test('what was recorded comes back in its order', async () => {
-  using home = scratch();
-  const path = join(home.path, 'day.jsonl');
-  writeRecording(path);
   const { traffic, lacks } = await replayed(path);
   expect(lacks).toEqual([]);
   const shape = (all: readonly Traffic[]): unknown[] => all.map(({ kind, at }) => [kind, at]);
@@ -178,10 +160,8 @@ test('a last line that is torn costs that line, and anything else is told', asyn
   appendFileSync(path, '{"kind":"whatever","at":1}\n{"kind":"opened","at":10');
   const { traffic, lacks } = await replayed(path);
   expect(traffic).toHaveLength(TRAFFIC.length);
-  expect(lacks).toEqual([
-    'lines in it that are no piece of traffic: 1',
-    'its last line is torn: what wrote it was ended',
-  ]);
+  const torn = 'its last line is torn: what wrote it was ended';
+  expect(lacks).toEqual(['lines in it that are no piece of traffic: 1', torn]);
 });
 
 test.each([
@@ -212,12 +192,8 @@ test('a secret in data of several lines is masked, and a recording commands no t
   expect(text).not.toContain('s3cr3t');
   for (const character of ESCAPES) expect(text).not.toContain(character);
   const [, line = ''] = text.split('\n');
-  expect(JSON.parse(line).fields).toEqual([
-    ['data', '{"password":'],
-    ['data', '"***", "b": 1}'],
-    ['id', ESCAPES],
-    ['password', '***'],
-  ]);
+  const values = ['{"password":', '"***", "b": 1}', ESCAPES, '***'];
+  expect(JSON.parse(line).fields.map(([, value]: string[]) => value)).toEqual(values);
 });
 
 test('a file of one line without end is refused before it fills the memory', async () => {

@@ -11,6 +11,8 @@ import { expectTransparent, KINDS } from './testing/transparency.ts';
 import { isTorn, watchTlsEnd } from './tls-end.ts';
 
 const BLIND: Tap = { opened: () => {}, bytes: () => {}, ended: () => {}, refused: () => {} };
+const local = (port: number) => ({ host: '127.0.0.1', port });
+const USUAL = { listen: local(0), tap: BLIND, faulty: () => {} };
 
 test.each(KINDS)('on %s each side sees the same bytes, in the same order, and the same ends', async (kind) => {
   await expectTransparent(kind, 100);
@@ -44,12 +46,7 @@ async function lingering(serve: (socket: Socket) => void) {
   const server = createServer({ allowHalfOpen: true }, serve).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const relay = await Relay.open({
-    listen: { host: '127.0.0.1', port: 0 },
-    upstream: () => ({ place: { host: '127.0.0.1', port } }),
-    tap: { opened: () => {}, bytes: () => {}, ended: () => {}, refused: () => {} },
-    faulty: () => {},
-  });
+  const relay = await Relay.open({ ...USUAL, upstream: () => ({ place: local(port) }) });
   onTestFinished(async () => {
     server.close();
     await relay[Symbol.asyncDispose]();
@@ -57,7 +54,7 @@ async function lingering(serve: (socket: Socket) => void) {
   return {
     relay,
     async client(): Promise<{ socket: Socket; saw: string[] }> {
-      const socket = connect({ host: '127.0.0.1', port: relay.port, allowHalfOpen: true });
+      const socket = connect({ ...local(relay.port), allowHalfOpen: true });
       const saw: string[] = [];
       socket.on('error', ({ message }) => saw.push(message));
       socket.on('close', () => saw.push('close'));
@@ -114,38 +111,25 @@ test.each([
   const trusted = { ca: localhostTls.cert, servername: 'localhost' };
   const ends: string[] = [];
   await using relay = await Relay.open({
-    listen: { host: '127.0.0.1', port: 0 },
+    ...USUAL,
     tls: localhostTls,
-    upstream: () => ({
-      place: { host: '127.0.0.1', port: (server.address() as AddressInfo).port },
-      tls: trusted,
-    }),
-    tap: { opened: () => {}, bytes: () => {}, ended: (_, from, how) => ends.push(`${from} ${how}`), refused: () => {} },
-    faulty: () => {},
+    upstream: () => ({ place: local((server.address() as AddressInfo).port), tls: trusted }),
+    tap: { ...BLIND, ended: (_, from, how) => ends.push(`${from} ${how}`) },
   });
-  const client = watchTlsEnd(tls.connect({ host: '127.0.0.1', port: relay.port, ...trusted }));
+  const client = watchTlsEnd(tls.connect({ ...local(relay.port), ...trusted }));
   let came = 0;
   client.on('data', (piece: Buffer) => {
     came += piece.length;
   });
   await once(client, 'end');
-  expect({ came, isCut: isTorn(client), ended: ends[0] }).toEqual({
-    ...{ came: 300_000, isCut },
-    ended: isCut ? 'server cut' : 'server end',
-  });
+  expect([came, isTorn(client), ends[0]]).toEqual([300_000, isCut, isCut ? 'server cut' : 'server end']);
   client.destroy();
   server.close();
 });
 
 test('the end does not wait for clients whose handshake is not over', async () => {
-  const relay = await Relay.open({
-    listen: { host: '127.0.0.1', port: 0 },
-    tls: localhostTls,
-    upstream: () => ({ place: { host: '127.0.0.1', port: 1 } }),
-    tap: BLIND,
-    faulty: () => {},
-  });
-  const client = connect({ host: '127.0.0.1', port: relay.port });
+  const relay = await Relay.open({ ...USUAL, tls: localhostTls, upstream: () => ({ place: local(1) }) });
+  const client = connect(local(relay.port));
   client.on('error', () => {});
   client.write(Buffer.from([22, 3, 1]));
   await once(client, 'connect');
@@ -158,13 +142,11 @@ test('the end does not wait for clients whose handshake is not over', async () =
 
 test('a client and a server that cannot agree on TLS are told, each with what to do', async () => {
   const told: string[] = [];
-  await using server = await Relay.open({
-    ...{ listen: { host: '127.0.0.1', port: 0 }, tls: localhostTls, tap: BLIND, faulty: () => {} },
-    upstream: () => ({ place: { host: '127.0.0.1', port: 1 } }),
-  });
+  await using server = await Relay.open({ ...USUAL, tls: localhostTls, upstream: () => ({ place: local(1) }) });
   await using relay = await Relay.open({
-    ...{ listen: { host: '127.0.0.1', port: 0 }, tls: localhostTls, tap: BLIND, faulty: () => {} },
-    upstream: () => ({ place: { host: '127.0.0.1', port: server.port }, tls: { servername: 'localhost' } }),
+    ...USUAL,
+    tls: localhostTls,
+    upstream: () => ({ place: local(server.port), tls: { servername: 'localhost' } }),
     outages: {
       refused: (why) => told.push(`server: ${why}`),
       reached: () => {},
@@ -172,7 +154,7 @@ test('a client and a server that cannot agree on TLS are told, each with what to
     },
   });
   for (const secure of [false, true]) {
-    const place = { host: '127.0.0.1', port: relay.port };
+    const place = local(relay.port);
     const client = secure ? tls.connect({ ...place, ca: localhostTls.cert }) : connect(place);
     client.on('error', () => {});
     client.write('GET / HTTP/1.1\r\n\r\n');
@@ -186,17 +168,14 @@ test('a client and a server that cannot agree on TLS are told, each with what to
 });
 
 /** Server name with several addresses, for which Node's error has no message. */
+const ADDRESSES = ['127.0.0.1', '::1'].map((address, each) => ({ address, family: [4, 6][each] }));
 const SEVERAL = {
   host: 'robot.test',
-  lookup: (_: string, __: object, found: (error: null, addresses: object[]) => void) =>
-    found(
-      null,
-      ['127.0.0.1', '::1'].map((address) => ({ address, family: address === '::1' ? 6 : 4 })),
-    ),
+  lookup: (_: string, __: object, found: (error: null, addresses: object[]) => void) => found(null, ADDRESSES),
 };
 
 test.each<[string, () => Upstream]>([
-  ['does not listen', () => ({ place: { host: '127.0.0.1', port: 1 } })],
+  ['does not listen', () => ({ place: local(1) })],
   ['listens at none of its addresses', () => ({ place: { ...SEVERAL, port: 1 } })],
   [
     'is not known',
@@ -207,10 +186,8 @@ test.each<[string, () => Upstream]>([
 ])('a server that %s is told, and a fault of who is told costs nothing', async (_, upstream) => {
   const told: string[] = [];
   await using relay = await Relay.open({
-    listen: { host: '127.0.0.1', port: 0 },
+    ...USUAL,
     upstream,
-    tap: BLIND,
-    faulty: () => {},
     outages: {
       refused(why) {
         told.push(why);
@@ -220,7 +197,7 @@ test.each<[string, () => Upstream]>([
     },
   });
   for (let client = 0; client < 2; client += 1) {
-    const socket = connect({ host: '127.0.0.1', port: relay.port });
+    const socket = connect(local(relay.port));
     socket.on('error', () => {});
     await new Promise((resolve) => void socket.once('close', resolve));
   }

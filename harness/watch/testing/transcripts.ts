@@ -139,13 +139,12 @@ const sending: fc.Arbitrary<Step> = fc.oneof(
   bytesOf(ANSWERS).map((bytes): Step => ({ who: 'server', what: 'send', bytes })),
 );
 
+const side = fc.constantFrom<Side>('client', 'server');
 export const anyScript: fc.Arbitrary<readonly Step[]> = fc
   .record({
     sends: fc.array(sending, { maxLength: 8 }),
-    ends: fc.array(fc.record({ who: fc.constantFrom<Side>('client', 'server'), at: fc.nat({ max: 8 }) }), {
-      maxLength: 2,
-    }),
-    reset: fc.option(fc.constantFrom<Side>('client', 'server')),
+    ends: fc.array(fc.record({ who: side, at: fc.nat({ max: 8 }) }), { maxLength: 2 }),
+    reset: fc.option(side),
   })
   .map(({ sends, ends, reset }) => {
     const over = new Set<Side>();
