@@ -21,21 +21,14 @@ const ABOUT = {
 const killed = (name: string) => sampleSubject({ name, state: 'killed' });
 const survived = sampleSubject();
 
-function settled(
-  subjects: readonly MutationSubject[],
-  {
-    minScore,
-    kind,
-    baseline,
-    signal = new AbortController().signal,
-    ...more
-  }: Partial<MutationResults> & {
-    minScore?: number;
-    kind?: 'defect' | 'variant';
-    baseline?: Baseline;
-    signal?: AbortSignal;
-  } = {},
-) {
+interface Given extends Partial<MutationResults> {
+  minScore?: number;
+  kind?: 'defect' | 'variant';
+  baseline?: Baseline;
+  signal?: AbortSignal;
+}
+
+function settled(subjects: readonly MutationSubject[], { minScore, kind, baseline, signal, ...more }: Given = {}) {
   const found: MutationResults = {
     first: { outcome: 'passed', how: 'ended with exit code 0', durationMs: 5, wrote: '', leftBehind: false },
     subjects,
@@ -45,7 +38,7 @@ function settled(
   };
   const names = [...subjects.map(({ name }) => name), 'not-asked-for'];
   const use = baseline && { baseline, today: '2026-11-26', names };
-  return reportOf(found, { ...ABOUT, minScore, kind }, use, signal);
+  return reportOf(found, { ...ABOUT, minScore, kind }, use, signal ?? new AbortController().signal);
 }
 
 test('the exit code: what survives fails the run, unless enough is killed', () => {
@@ -65,19 +58,12 @@ test('a run that says nothing is incomplete, and never good', () => {
   expect(settled([never])).toMatchObject({ exit_code: 2 });
   expect(settled([])).toMatchObject({ exit_code: 2 });
   const accepted = sampleSubject({ name: 'v', kind: 'variant', state: 'accepted' });
-  expect(settled([accepted], { minScore: 80 })).toMatchObject({
-    exit_code: 2,
-    meaning: expect.stringContaining('no score'),
-  });
+  const unscored = { exit_code: 2, meaning: expect.stringContaining('no score') };
+  expect(settled([accepted], { minScore: 80 })).toMatchObject(unscored);
   expect(settled([accepted], { kind: 'variant' })).toMatchObject({ exit_code: 0 });
   expect(settled([sampleSubject({ kind: 'variant', state: 'never_asked' })], { kind: 'variant' }).exit_code).toBe(2);
-  const failed = {
-    outcome: 'failed',
-    how: 'ended with exit code 7',
-    durationMs: 5,
-    wrote: 'oh',
-    leftBehind: false,
-  } as const;
+  const ended = { how: 'ended with exit code 7', durationMs: 5, wrote: 'oh', leftBehind: false };
+  const failed = { outcome: 'failed', ...ended } as const;
   const notRun = sampleSubject({ state: 'not_run' });
   expect(settled([notRun], { first: failed })).toMatchObject({
     exit_code: 2,
@@ -86,10 +72,8 @@ test('a run that says nothing is incomplete, and never good', () => {
   });
   expect(settled([killed('a')], { flaky: 'the tests timed out' }).exit_code).toBe(2);
   expect(settled([killed('a'), sampleSubject({ name: 'x', state: 'blocked' })]).exit_code).toBe(2);
-  expect(settled([killed('a'), never])).toMatchObject({
-    exit_code: 0,
-    meaning: expect.stringContaining('1 was never'),
-  });
+  const unasked = { exit_code: 0, meaning: expect.stringContaining('1 was never') };
+  expect(settled([killed('a'), never])).toMatchObject(unasked);
 });
 
 test('a run that is ended early tells what it has, with the code of the signal', () => {
@@ -112,18 +96,15 @@ test('a baseline accepts survivors, and one that is killed now is stale', () => 
   });
   const stale = settled([killed('replay-inclusive')], { baseline: update });
   expect(stale).toMatchObject({ exit_code: 2, stale: [{ name: 'mutate-device.replay-inclusive' }] });
-  const left = settled([killed('a'), sampleSubject({ name: 'replay-inclusive', state: 'never_asked' })], {
-    baseline: update,
-  });
-  expect(left).toMatchObject({ exit_code: 0, stale: [] });
+  const left = sampleSubject({ name: 'replay-inclusive', state: 'never_asked' });
+  expect(settled([killed('a'), left], { baseline: update })).toMatchObject({ exit_code: 0, stale: [] });
   const over = { known: update.known.map((each) => ({ ...each, expires: '2026-11-25' })) };
   expect(settled([survived], { baseline: over })).toMatchObject({
     exit_code: 1,
     subjects: [{ state: 'survived', reason: expect.stringContaining('its excuse ended on 2026-11-25') }],
   });
-  expect(updatedMutationBaseline({ side: 'system', api: 'platform' }, [survived], use).known).toMatchObject([
-    { check: 'mutate-system-platform.replay-inclusive' },
-  ]);
+  const ofSystem = updatedMutationBaseline({ side: 'system', api: 'platform' }, [survived], use);
+  expect(ofSystem.known).toMatchObject([{ check: 'mutate-system-platform.replay-inclusive' }]);
   const other = { known: [{ check: 'device.events.frame', reason: 'x', expires: '2027-01-01' }] };
   expect(settled([killed('a')], { baseline: other }).stale).toEqual([]);
 });

@@ -22,10 +22,10 @@ const FORMATS: Record<string, (check: CheckResult) => string> = {
   markdown: (check) => markdownReport(sampleReport([check])),
 };
 
-const shown = (change: Partial<CheckResult>, exchange: Partial<Recorded>, columns = 80): string[] =>
-  exchangesOf(sampleFailure({ ...change, exchanges: [sampleExchange(exchange)] }), { columns }).flatMap(
-    ({ lines }) => lines,
-  );
+const shown = (change: Partial<CheckResult>, exchange: Partial<Recorded>): string[] => {
+  const failure = sampleFailure({ ...change, exchanges: [sampleExchange(exchange)] });
+  return exchangesOf(failure, { columns: 80 }).flatMap(({ lines }) => lines);
+};
 
 describe.each(Object.keys(FORMATS))('%s', (name) => {
   const text = (change: Partial<CheckResult>): string => FORMATS[name]?.(sampleFailure(change)) ?? '';
@@ -68,11 +68,8 @@ test('a header of the answer is shown where the finding names it', () => {
 
 test('a body that is short is shown whole, however long its lines are', () => {
   const response_body = `{"a":"${'x'.repeat(300)}","end":true}`;
-  expect(
-    shown({ actual: 'b' }, { response_body, request_headers: {} })
-      .map((line) => line.slice(2))
-      .join(''),
-  ).toBe(response_body);
+  const lines = shown({ actual: 'b' }, { response_body, request_headers: {} });
+  expect(lines.map((line) => line.slice(2)).join('')).toBe(response_body);
 });
 
 test.each([5, 50, 195])('of a long body the lines are shown that the finding is about: event %i', (wrong) => {

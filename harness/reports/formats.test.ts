@@ -28,10 +28,8 @@ test('JUnit: what is stale is an error; blocked, not applicable, known and flaky
 });
 
 test('whatever a target says, the document stays well formed and valid', async () => {
-  const nasty = fc.oneof(
-    fc.string({ unit: anyCharacter }),
-    fc.constantFrom(']]>', '<!--', '\u0000', '\uffff', '\ud800', '"\'&<>', '\u001b[31m', '\r\n\t'),
-  );
+  const awkward = fc.constantFrom(']]>', '<!--', '\u0000', '\uffff', '\ud800', '"\'&<>', '\u001b[31m', '\r\n\t');
+  const nasty = fc.oneof(fc.string({ unit: anyCharacter }), awkward);
   // Puts many texts into one document, because starting the validator takes most of the time.
   await fc.assert(
     fc.asyncProperty(fc.array(nasty, { minLength: 20, maxLength: 40 }), async (texts) => {
@@ -68,9 +66,9 @@ test('the HTML page has every check and every finding, and loads nothing', () =>
 test('the HTML page opens a few failures, and of many only the first', () => {
   const cards = (count: number): string[] => {
     const failing = Array.from({ length: count }, (_, index) => sampleFailure({ id: `device.f${index}` }));
-    return [
-      ...htmlFormat.document(sampleReport(failing)).matchAll(/<details class="finding fail" data-id="\S+" (open)?>/g),
-    ].map(([, open]) => open ?? 'closed');
+    const page = htmlFormat.document(sampleReport(failing));
+    const found = page.matchAll(/<details class="finding fail" data-id="\S+" (open)?>/g);
+    return [...found].map(([, open]) => open ?? 'closed');
   };
   expect(cards(3)).toEqual(['open', 'open', 'open']);
   expect(cards(5)).toEqual(['open', 'closed', 'closed', 'closed', 'closed']);
@@ -100,9 +98,7 @@ test('JUnit: a run that decided too little is an error of the run, and of no che
   const checks = [sampleResult(), sampleResult({ id: 'device.held', outcome: 'blocked', reason: 'no answer' })];
   const xml = junitFormat.document(sampleReport(checks));
   expect(xml).toMatch(/<testsuites .* tests="3" failures="0" errors="1" skipped="1"/);
-  expect(xml).toMatch(
-    /<testcase name="the run" classname="muster.device"[^>]*>\s*<error message="1 check blocked, so /,
-  );
+  expect(xml).toMatch(/<testcase name="the run" classname="muster.device"[^>]*>\s*<error message="1 check blocked/);
   expect(await junitProblems(xml)).toEqual([]);
   const faulty = junitFormat.document(sampleReport([sampleResult({ outcome: 'blocked', reason: 'x', fault: true })]));
   expect(faulty).toMatch(/<error message="x" type="fault"/);
@@ -177,9 +173,8 @@ test('HTML: a script is there to be copied, and out of the way', () => {
 
 test('HTML, GitHub: a target that was not reached is why, not a list of all checks', () => {
   const unreachable = 'unix:/run/agent.sock: cannot connect (no such socket)';
-  const checks = Array.from({ length: 80 }, (_, index) =>
-    sampleResult({ id: `device.c${index}`, outcome: 'blocked', reason: unreachable }),
-  );
+  const blocked = { outcome: 'blocked', reason: unreachable } as const;
+  const checks = Array.from({ length: 80 }, (_, index) => sampleResult({ id: `device.c${index}`, ...blocked }));
   const report = sampleReport(checks, { unreachable });
   expect(htmlFormat.document(report)).not.toContain('device.c7');
   expect(markdownReport(report)).not.toContain('device.c7');
@@ -200,10 +195,8 @@ test('what is flaky is counted apart in every format for people, and no plain pa
   }
   expect(markdownReport(report)).toMatch(/<summary>Flaky \(1\)<\/summary>\n\n- passed this time: lost under load: /);
   expect(badge(report)).toContain('>partly checked');
-  const replayed = (change: object) =>
-    annotations(
-      sampleReport([{ ...flaky, ...change }], { replay_of: { file: 'r', outcomes: { 'device.b': 'fail' } } }),
-    ).at(-1);
+  const replay_of = { file: 'r', outcomes: { 'device.b': 'fail' } } as const;
+  const replayed = (change: object) => annotations(sampleReport([{ ...flaky, ...change }], { replay_of })).at(-1);
   expect(replayed({})).toContain('did not happen again');
   expect(replayed({ expected: 'a', actual: 'b' })).toContain('happened again::');
 });
@@ -214,11 +207,8 @@ test.each([
   ['gone', { replay_of: { file: 'run.json', outcomes: { b: 'warn' } } }, 'DID NOT HAPPEN AGAIN'],
   ['unmet', { unmet: ['--require drive: it does not'], exit_code: 2, complete: false }, 'INCOMPLETE'],
 ] as const)('every format for people is headed by what came of a run: %s', (_, change, word) => {
-  const checks = [
-    sampleResult({ id: 'b' }),
-    ...(word.endsWith('PART') ? [sampleResult({ id: 'a', outcome: 'known' })] : []),
-  ];
-  const report = sampleReport(checks, change as object);
+  const beside = word.endsWith('PART') ? [sampleResult({ id: 'a', outcome: 'known' })] : [];
+  const report = sampleReport([sampleResult({ id: 'b' }), ...beside], change as object);
   expect(htmlFormat.document(report)).toContain(`<h1>${word}</h1>`);
   expect(markdownReport(report)).toContain(` ${word}: `);
   expect(annotations(report).at(-1)).toContain(`muster%3A ${word.toLowerCase()}::`);

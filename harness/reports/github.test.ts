@@ -28,9 +28,8 @@ test('blocked is an error only where Muster itself went wrong', () => {
 
 test('no more than ten of a kind are written; the tenth counts the rest', () => {
   const failing = Array.from({ length: 14 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
-  const warned = Array.from({ length: 10 }, (_, index) =>
-    sampleFailure({ id: `device.w${index}`, outcome: 'warn', level: 'SHOULD' }),
-  );
+  const warning = { outcome: 'warn', level: 'SHOULD' } as const;
+  const warned = Array.from({ length: 10 }, (_, index) => sampleFailure({ id: `device.w${index}`, ...warning }));
   const lines = annotations(sampleReport([...warned, ...failing]));
   const errors = lines.filter((line) => line.startsWith('::error'));
   expect(errors).toHaveLength(10);
@@ -54,26 +53,20 @@ test('the summary is added to what the step wrote before', async () => {
 });
 
 test('Markdown shows target text as text', () => {
-  const text = markdownReport(
-    sampleReport([
-      sampleFailure({ actual: '<img src=x> | **bold** @someone ``` [a](b)', counterexample: 'a`b``c' }),
-      sampleResult({ id: 'device.x', outcome: 'blocked', reason: '| a | b |\n| - |' }),
-    ]),
-  );
+  const failed = sampleFailure({ actual: '<img src=x> | **bold** @someone ``` [a](b)', counterexample: 'a`b``c' });
+  const blocked = sampleResult({ id: 'device.x', outcome: 'blocked', reason: '| a | b |\n| - |' });
+  const text = markdownReport(sampleReport([failed, blocked]));
   expect(text).toContain('&lt;img src=x&gt; \\| \\*\\*bold\\*\\* @\u200bsomeone \\`\\`\\`');
   expect(text).toContain('``` a`b``c ```');
   expect(text).toContain('\\| a \\| b \\| \\| - \\|');
 });
 
 test('of many failures the first is open, the others tell what came in a line', () => {
-  const failing = Array.from({ length: 4 }, (_, index) =>
-    sampleFailure({ id: `device.f${index}`, actual: 'the <first> event has id 7' }),
-  );
+  const actual = 'the <first> event has id 7';
+  const failing = Array.from({ length: 4 }, (_, index) => sampleFailure({ id: `device.f${index}`, actual }));
   const text = markdownReport(sampleReport(failing));
   expect(text.match(/<details open>/g)).toHaveLength(1);
-  expect(text).toContain(
-    '<details><summary><b>device.f3</b> · MUST · section 6.2 · the &lt;first&gt; event has id 7</summary>',
-  );
+  expect(text).toContain('<b>device.f3</b> · MUST · section 6.2 · the &lt;first&gt; event has id 7</summary>');
   expect(markdownReport(sampleReport(failing.slice(1))).match(/<details open>/g)).toHaveLength(3);
 });
 

@@ -36,10 +36,8 @@ test('a client has a lane for what it printed and how it ended, and its streams 
 });
 
 test('many streams are cut to the last, and one mark alone is no picture', () => {
-  const many = Array.from(
-    { length: 12 },
-    (_, index): Mark => ({ at_ms: index, kind: 'stream', what: 'GET /events', stream: index + 1 }),
-  );
+  const opened = { kind: 'stream', what: 'GET /events' } as const;
+  const many = Array.from({ length: 12 }, (_, index): Mark => ({ ...opened, at_ms: index, stream: index + 1 }));
   const page = timelineOf(many).markup;
   expect(page.match(/<div class="lane">/g)).toHaveLength(8);
   expect(page).toContain('the last 8 of 12 streams');

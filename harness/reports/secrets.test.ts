@@ -45,15 +45,9 @@ const echo: RequestListener = (request, response) => {
 function outputs(redactor: Redactor) {
   const said: string[] = [];
   const out = { write: (text: string) => void said.push(text) };
-  const reporters = createReporters(
-    REPORT_FORMATS.map((format) => `${format}=${join(folder, format)}`).concat('pretty', 'github'),
-    {
-      redactor,
-      stdout: out,
-      stderr: out,
-      env: { GITHUB_STEP_SUMMARY: join(folder, 'summary') },
-    },
-  );
+  const asked = REPORT_FORMATS.map((format) => `${format}=${join(folder, format)}`).concat('pretty', 'github');
+  const env = { GITHUB_STEP_SUMMARY: join(folder, 'summary') };
+  const reporters = createReporters(asked, { redactor, stdout: out, stderr: out, env });
   rmSync(join(folder, 'summary'), { force: true });
   const everything = (): Record<string, string> => ({
     ...Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')])),
@@ -78,11 +72,7 @@ function expectNoSecret(texts: Record<string, string>): void {
 const check = checks<{ http: HttpClient }>();
 const rule = (id: string, text: string) => requirement({ id, level: 'MUST', section: '5', since: '2026-11-21', text });
 
-async function reported(
-  http: HttpClient,
-  all: ReturnType<typeof check>[],
-  more: Partial<RunOptions<object>> = {},
-): Promise<Record<string, string>> {
+async function reported(http: HttpClient, all: ReturnType<typeof check>[], more: Partial<RunOptions<object>> = {}) {
   const redactor = new Redactor();
   redactor.add(SECRET);
   const { reporters, everything } = outputs(redactor);
@@ -101,9 +91,8 @@ async function reported(
 }
 
 test('a secret that goes out and comes back in a real exchange is in no report', async () => {
-  const http = await clientOf(createServer(echo), {
-    headers: { 'x-api-key': Buffer.from(SECRET).toString('latin1'), 'x-other': encodeURIComponent(SECRET) },
-  });
+  const headers = { 'x-api-key': Buffer.from(SECRET).toString('latin1'), 'x-other': encodeURIComponent(SECRET) };
+  const http = await clientOf(createServer(echo), { headers });
   const leaks = rule('device.leaks', `Never says ${SECRET}.`);
   const told = check(leaks, {}, async (context) => {
     const sent = { query: { key: SECRET }, headers: { 'x-extra': Buffer.from(SECRET).toString('base64') } };
@@ -114,14 +103,9 @@ test('a secret that goes out and comes back in a real exchange is in no report',
   });
   const blocked = check(leaks, { aspect: 'blocked' }, (context) => context.blocked(`cannot use ${SECRET}`));
   const thrown = check(leaks, { aspect: 'thrown' }, () => Promise.reject(new Error(`thrown: ${SECRET}`)));
+  const address = `http://127.0.0.1/?key=${encodeURIComponent(SECRET)}`;
   const texts = await reported(http, [told, blocked, thrown], {
-    target: {
-      kind: 'url',
-      address: `http://127.0.0.1/?key=${encodeURIComponent(SECRET)}`,
-      capabilities: [],
-      control: `commands ${SECRET}`,
-      name: SECRET,
-    },
+    target: { kind: 'url', address, capabilities: [], control: `commands ${SECRET}`, name: SECRET },
     replayCommand: ({ id }) => `muster check device --token ${SECRET} --only ${id}`,
   });
   expect(texts['json']).toContain('device.leaks');

@@ -98,21 +98,13 @@ const changed =
 test.each<[string, RegExp, (statement: Statement) => unknown]>([
   ['a wrong result', /the verdicts say WARNED/, ({ predicate }) => Object.assign(predicate, { result: 'PASSED' })],
   ['a list that lacks a verdict', /passedTests is not what/, ({ predicate }) => predicate.passedTests.pop()],
-  [
-    'no reason for a check left out',
-    /without a reason/,
-    ({ predicate }) => delete predicate.muster.verdicts[2]?.reason,
-  ],
+  ['no reason for one left out', /without a reason/, ({ predicate }) => delete predicate.muster.verdicts[2]?.reason],
   [
     'an undecided check',
     /undecided/,
     ({ predicate: { muster } }) => Object.assign(muster.verdicts[2] ?? {}, { outcome: 'blocked' }),
   ],
-  [
-    'two verdicts on one check',
-    /two verdicts on one check/,
-    ({ predicate: { muster } }) => muster.verdicts.push(...muster.verdicts.slice(2)),
-  ],
+  ['a check twice', /two verdicts/, ({ predicate: { muster } }) => muster.verdicts.push(...muster.verdicts.slice(2))],
   ['a name that is not the subject', /does not fit its digest/, changed({ subject_version: '2' })],
   ['a digest measured and declared', /both measured and declared/, changed({ digest_of: 'executable' })],
   ['a subject that is not the artifact', /the subject is not the artifact/, changed({ digest_of: 'artifact' })],
@@ -127,9 +119,8 @@ test('what was not as declared is on the certificate of a failed run, and keeps 
   const sentence = 'retention: declared at most 10 events, and seen: 900 events';
   const declarations = [untrue, held];
   expect(() => statementOf({ ...complete(), declarations }, suites)).toThrow(`no certificate: ${sentence}`);
-  expect(statementOf({ ...complete(), declarations: [held] }, suites).predicate.muster).not.toHaveProperty(
-    'declarations',
-  );
+  const { muster } = statementOf({ ...complete(), declarations: [held] }, suites).predicate;
+  expect(muster).not.toHaveProperty('declarations');
   const failing = sampleReport([sampleFailure()], { declarations });
   const statement = statementOf({ ...failing, complete: true }, suites);
   const { holds: _, ...told } = untrue;
@@ -151,10 +142,8 @@ test('a certificate names its requirement set and the digest of that', () => {
   const requirements_digest = `sha256:${'e'.repeat(64)}`;
   const named = certificate(complete(good, { requirements_version: '2026-11-21', requirements_digest }));
   const statement = verifyCertificate(named, publicKey);
-  expect(statement.predicate.configuration).toContainEqual({
-    name: 'muster requirements of 2026-11-21 (device)',
-    digest: { sha256: 'e'.repeat(64) },
-  });
+  const set = { name: 'muster requirements of 2026-11-21 (device)', digest: { sha256: 'e'.repeat(64) } };
+  expect(statement.predicate.configuration).toContainEqual(set);
   expect(claimsOf(statement).claims[0]).toContain(`requirements of 2026-11-21 (${requirements_digest})`);
   const own = { ...OWN, version: '0.2.0', checkIds: () => [], requirementsDigest: () => requirements_digest };
   expect(verifyCertificate(named, publicKey, { own }).predicate.result).toBe('WARNED');
@@ -192,11 +181,7 @@ test.each<[string, Report, RegExp]>([
   ['an interrupted run', complete(good, { complete: false }), /did not end/],
   ['a run in which nothing ran', complete(good.slice(2)), /no check ran/],
   ['a run with a stale baseline', complete([...good, ended('fixed')]), /stale/],
-  [
-    'a profile that is not decided',
-    complete(good, { profile_coverage: undecided }),
-    /full is not decided: 1 needs log/,
-  ],
+  ['an undecided profile', complete(good, { profile_coverage: undecided }), /full is not decided: 1 needs log/],
   ['a nameless target', complete(good, { target: nameless }), /nothing says what was tested/],
 ])('%s is not certified', (_, report, words) => {
   expect(() => statementOf(report, suites)).toThrow(words);
@@ -209,9 +194,7 @@ test('what fails is certified as failed, whatever the baseline excuses', () => {
   const flaky = certificate(complete([...good, sampleResult({ id: 'device.d', outcome: 'flaky', reason: 'later' })]));
   const statement = verifyCertificate(flaky, publicKey);
   expect(statement.predicate).toMatchObject({ result: 'FAILED', failedTests: ['device.d'] });
-  expect(claimsOf(statement).claims).toContain(
-    'Of these fail now and then, and may have passed in this run: device.d.',
-  );
+  expect(claimsOf(statement).claims.join()).toContain('fail now and then, and may have passed in this run: device.d.');
 });
 
 test('a certificate says in words what it claims and what it does not', () => {
@@ -223,9 +206,7 @@ test('a certificate says in words what it claims and what it does not', () => {
   const unseen = claimsOf(statementOf(complete([...good, few], outside), suites));
   expect(unseen.headline).toContain('2 of 4 checks decided it, 2 could not be decided');
   expect(unseen.not.join('\n')).toContain('  it saw nothing: device.e');
-  expect(claims.join('\n')).toContain(
-    'Every MUST of the profile was decided and held (1 checks); these SHOULDs did not: device.b.',
-  );
+  expect(claims.join('\n')).toContain('the profile was decided and held (1 checks); these SHOULDs did not: device.b.');
   expect(not.join('\n')).toContain(
     '1 checks did not apply or saw too little, and nothing is said about them:\n' +
       '  needs loopback, which the target does not declare: device.c',

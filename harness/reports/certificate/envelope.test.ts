@@ -72,9 +72,7 @@ test('a name that an object has twice is refused, in the envelope and in what it
   const twice = certificate().replace('"payload":', '"payload": "e30=", "payload":');
   expect(() => verifyCertificate(twice, publicKey)).toThrow(/an object has "payload" twice/);
   const inside = JSON.stringify(statementOf(complete(), suites)).replace('"result":', '"result":"PASSED","result":');
-  expect(() => verifyCertificate(sealEnvelope(Buffer.from(inside), privateKey), publicKey)).toThrow(
-    /has "result" twice/,
-  );
+  expect(() => verifyCertificate(sealEnvelope(Buffer.from(inside), privateKey), publicKey)).toThrow(/"result" twice/);
 });
 
 test('a signature by another key is refused, and so is one of two', () => {
@@ -83,9 +81,7 @@ test('a signature by another key is refused, and so is one of two', () => {
   expect(() => verifyCertificate(sealEnvelope(payload, other), publicKey)).toThrow(/not signed by this key/);
   const both = JSON.parse(certificate());
   both.signatures.push(JSON.parse(sealEnvelope(payload, other)).signatures[0]);
-  expect(() => verifyCertificate(`${JSON.stringify(both, null, 2)}\n`, publicKey)).toThrow(
-    /not signed by this key alone/,
-  );
+  expect(() => verifyCertificate(`${JSON.stringify(both, null, 2)}\n`, publicKey)).toThrow(/by this key alone/);
 });
 
 test.each([
@@ -100,9 +96,8 @@ test.each([
 });
 
 test('everything else is what JSON.parse makes of it', () => {
-  expect(parseStrict('[{"a":1},{"a":1},["a","a"],{"b":"a","a":"b"}]')).toEqual([
-    ...[{ a: 1 }, { a: 1 }, ['a', 'a'], { b: 'a', a: 'b' }],
-  ]);
+  const repeated = [{ a: 1 }, { a: 1 }, ['a', 'a'], { b: 'a', a: 'b' }];
+  expect(parseStrict(JSON.stringify(repeated))).toEqual(repeated);
   expect(() => parseStrict('{"a":1')).toThrow(SyntaxError);
   fc.assert(
     fc.property(fc.json(), fc.constantFrom(0, 2), (text, indent) => {

@@ -38,10 +38,8 @@ test('keys: readable by their owner alone, never overwritten, of one kind', () =
   writeFileSync(more, '-----BEGIN CERTIFICATE-----');
   expect(() => readPublicKey(more)).toThrow(/is an X\.509 certificate; export its public key/);
   const rsa = join(folder, 'rsa.pem');
-  writeFileSync(
-    rsa,
-    generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }),
-  );
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  writeFileSync(rsa, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   expect(() => readPrivateKey(rsa)).toThrow(/must be an Ed25519 key, and is rsa/);
   expect(() => certificateIssuer(join(folder, 'x'), undefined)).toThrow(/needs --key/);
 });

@@ -104,11 +104,8 @@ describe('pieces', () => {
   const all = [...versions, { ...BOTH, target: { ...BOTH.target, version: '1' } }, CLIENT];
 
   it('are the newest version of each name, or those that are named', () => {
-    expect(answers(all)).toEqual([
-      ['agent 2 + hub 7', 'unknown'],
-      ['agent 2 + ui 3', 'yes'],
-      ['hub 7 + ui 3', 'unknown'],
-    ]);
+    const newest = ['agent 2 + hub 7,unknown', 'agent 2 + ui 3,yes', 'hub 7 + ui 3,unknown'];
+    expect(answers(all).map(String)).toEqual(newest);
     expect(answers(all, { agent: ['agent@1'], client: [] })).toEqual([['agent 1 + hub 7', 'yes']]);
   });
 
@@ -118,11 +115,8 @@ describe('pieces', () => {
 
   it('of one version are told apart by their digests', () => {
     const [old, built] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string];
-    const runs = [
-      { ...AGENT, target: { digest: old } },
-      { ...AGENT, day: '02', target: { digest: built }, outcome: 'fail' },
-      CLIENT,
-    ] as const;
+    const failed: Run = { ...AGENT, day: '02', target: { digest: built }, outcome: 'fail' };
+    const runs = [{ ...AGENT, target: { digest: old } }, failed, CLIENT];
     expect(answers(runs)).toEqual([['agent 1 + ui 3', 'no']]);
     expect(answers(runs, { agent: [old] })).toEqual([['agent 1 + ui 3', 'yes']]);
   });
@@ -130,22 +124,9 @@ describe('pieces', () => {
 
 it('a folder without a named run is refused, and names are text on the page', () => {
   expect(() => answers([])).toThrow('holds no report in JSON and no certificate');
-  const page = fitPage(
-    {
-      pairs: [
-        {
-          pieces: [
-            { role: 'agent', name: '<b>' },
-            { role: 'client', name: 'ui' },
-          ],
-          answer: 'no',
-          why: '<i>',
-        },
-      ],
-      ...{ answer: 'no', code: 1, meaning: 'do not fit: 1 of 1 pair' },
-    },
-    '1',
-  );
+  const pieces = [...[{ role: 'agent', name: '<b>' } as const], { role: 'client', name: 'ui' } as const];
+  const pairs = [{ pieces, answer: 'no' as const, why: '<i>' }];
+  const page = fitPage({ pairs, answer: 'no', code: 1, meaning: 'do not fit: 1 of 1 pair' }, '1');
   expect(page).toContain('&lt;b&gt;');
   expect(page).not.toContain('<i>');
 });

@@ -24,10 +24,8 @@ function written(format: string, report = sampleMutation(), change: object = {})
 test('the score counts what was killed or survived, and nothing else', () => {
   const { subjects, sections, summary } = sampleMutation();
   expect(scoreOf(subjects)).toBeCloseTo(66.67, 1);
-  expect(sections).toMatchObject([
-    { section: '4.1', killed: 0, survived: 0, never_asked: 1 },
-    { section: '6.2', killed: 2, survived: 1, known: 1, brittle: 1 },
-  ]);
+  expect(sections[0]).toMatchObject({ section: '4.1', killed: 0, survived: 0, never_asked: 1 });
+  expect(sections[1]).toMatchObject({ section: '6.2', killed: 2, survived: 1, known: 1, brittle: 1 });
   expect(sections[0]).not.toHaveProperty('score');
   expect(summary).toMatchObject({ killed: 1, timed_out: 1, survived: 1, brittle: 1, never_asked: 1 });
 });
@@ -44,14 +42,9 @@ test('the mutation testing report is one that viewers open: a mutant for each de
   const [file] = Object.entries(document.files) as [string, { source: string; mutants: Record<string, never>[] }][];
   expect(file?.[0]).toBe('simulators/defects/device/6.2-replay.ts');
   const { source = '', mutants = [] } = file?.[1] ?? {};
-  expect(mutants.map(({ id, status }) => [id, status])).toEqual([
-    ['replay-inclusive', 'Survived'],
-    ['replay-skips-first', 'Killed'],
-    ['zero-is-no-cursor', 'Timeout'],
-    ['replay-limited', 'Ignored'],
-    ['types-ignored', 'NoCoverage'],
-    ['replay-capped', 'RuntimeError'],
-    ['heartbeat-none', 'Pending'],
+  expect(mutants.map(({ id, status }) => `${id} ${status}`)).toEqual([
+    ...['replay-inclusive Survived', 'replay-skips-first Killed', 'zero-is-no-cursor Timeout'],
+    ...['replay-limited Ignored', 'types-ignored NoCoverage', 'replay-capped RuntimeError', 'heartbeat-none Pending'],
   ]);
   const [survivor] = mutants as unknown as { location: Record<'start' | 'end', { line: number; column: number }> }[];
   const { start, end } = survivor?.location ?? { start: { line: 0, column: 0 }, end: { line: 0, column: 0 } };

@@ -7,17 +7,16 @@ import { planOf } from '../../runner/testing/checks.ts';
 import type { Capability, CheckResult, Report } from '../../runner/types.ts';
 
 export function sampleExchange(change: Partial<Recorded> = {}): Recorded {
+  const url = 'http://localhost/v0.2/events?after=7';
   return {
     method: 'GET',
-    url: 'http://localhost/v0.2/events?after=7',
+    url,
     request_headers: { accept: 'text/event-stream' },
     status: 200,
     response_headers: { 'content-type': 'text/event-stream' },
     response_body: 'id: 7\nevent: deployment.deployed\ndata: {"object":"event","id":7}\n\n',
     duration_ms: 12,
-    curl:
-      "curl -sN -i --unix-socket /run/agent.sock -H 'accept: text/event-stream' " +
-      "'http://localhost/v0.2/events?after=7'",
+    curl: `curl -sN -i --unix-socket /run/agent.sock -H 'accept: text/event-stream' '${url}'`,
     ...change,
   };
 }
@@ -38,8 +37,9 @@ export function sampleResult(change: Partial<CheckResult> = {}): CheckResult {
 
 export function sampleFailure(change: Partial<CheckResult> = {}): CheckResult {
   const exchange = sampleExchange();
+  const { id = 'device.events.replay.exclusive' } = change;
   return sampleResult({
-    id: 'device.events.replay.exclusive',
+    id,
     section: '6.2',
     requirement:
       'Replay after a cursor starts with the first retained event after it; the event at the cursor is not sent again.',
@@ -53,9 +53,7 @@ export function sampleFailure(change: Partial<CheckResult> = {}): CheckResult {
     replay_path: 'A:B',
     curl: exchange.curl,
     exchanges: [exchange],
-    replay_command:
-      'muster check device --socket /run/agent.sock --only ' +
-      `${change.id ?? 'device.events.replay.exclusive'} --seed 4711`,
+    replay_command: `muster check device --socket /run/agent.sock --only ${id} --seed 4711`,
     ...change,
   });
 }
@@ -118,6 +116,8 @@ export const sampleChecks = (): CheckResult[] => [
   }),
 ];
 
+const NAMED = { control: 'http /run/control.sock', name: 'example-agent', version: '1.3.0' };
+
 export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Partial<Report> = {}): Report {
   const summary = summaryOf(checks);
   const capabilities: Capability[] = ['unix', 'drive', 'compact'];
@@ -126,14 +126,7 @@ export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Par
     muster: '0.1.0',
     api: 'device',
     seed: 4711,
-    target: {
-      kind: 'unix',
-      address: 'unix:/run/agent.sock',
-      capabilities,
-      control: 'http /run/control.sock',
-      name: 'example-agent',
-      version: '1.3.0',
-    },
+    target: { kind: 'unix', address: 'unix:/run/agent.sock', capabilities, ...NAMED },
     profile: 'full',
     requirements_version: '2026-11-21',
     narrowed_by: [],
@@ -152,28 +145,22 @@ export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Par
 export function sampleAllowing(): Report {
   const deviation = { name: 'cursor-repeated', allowance: 'the event of the cursor is left out of a replay' };
   const allowing = { allowed_for: [deviation.name] };
-  return sampleReport([
-    sampleFailure({ deviation }),
-    sampleFailure({ id: 'device.events.types', ...allowing }),
-    sampleResult(allowing),
-  ]);
+  const later = sampleFailure({ id: 'device.events.types', ...allowing });
+  return sampleReport([sampleFailure({ deviation }), later, sampleResult(allowing)]);
 }
 
 /** Fields with words of Muster, which no target can influence. */
-const OWN = new Set([
-  ...['level', 'outcome', 'api', 'started_at', 'needs', 'capabilities', 'requirements_version', 'method'],
-]);
+const OWN = new Set('level,outcome,api,started_at,needs,capabilities,requirements_version,method'.split(','));
 
 export function poisoned(value: unknown, text: () => string, inHeaders = false): unknown {
   if (typeof value === 'string') return `${value.slice(0, 3)}${text()}${value.slice(3)}`;
   if (Array.isArray(value)) return value.map((item) => poisoned(item, text));
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [
-      inHeaders ? name + text() : name,
-      OWN.has(name) ? item : poisoned(item, text, name.endsWith('_headers')),
-    ]),
-  );
+  const entries = Object.entries(value).map(([name, item]) => [
+    inHeaders ? name + text() : name,
+    OWN.has(name) ? item : poisoned(item, text, name.endsWith('_headers')),
+  ]);
+  return Object.fromEntries(entries);
 }
 
 export const fullReports = (): Report[] => {

@@ -1,20 +1,15 @@
 /** Reports of `muster mutate` for tests. */
 import { type MutationReport, type MutationSubject, scoreOf, sectionsOf, summaryOf } from '../report.ts';
 
+const CLAUSE = { text: 'The cursor itself is not repeated.', clause: 'Events after the cursor are replayed.' };
+
 export const sampleSubject = (given: Partial<MutationSubject> = {}): MutationSubject => ({
   name: 'replay-inclusive',
   kind: 'defect',
   state: 'survived',
   section: '6.2',
   summary: 'Replays the event of the cursor as well.',
-  requirements: [
-    {
-      id: 'device.events.replay.exclusive',
-      section: '6.2',
-      text: 'The cursor itself is not repeated.',
-      clause: 'Events after the cursor are replayed.',
-    },
-  ],
+  requirements: [{ id: 'device.events.replay.exclusive', section: '6.2', ...CLAUSE }],
   file: 'simulators/defects/device/6.2-replay.ts',
   by_hand: 'muster simulate device --socket robot.sock --dir robot --defect replay-inclusive',
   duration_ms: 120,
@@ -41,10 +36,7 @@ const SUBJECTS: readonly MutationSubject[] = [
   }),
 ];
 
-export function sampleMutation(
-  subjects: readonly MutationSubject[] = SUBJECTS,
-  given: Partial<MutationReport> = {},
-): MutationReport {
+export function sampleMutation(subjects = SUBJECTS, given: Partial<MutationReport> = {}): MutationReport {
   const score = scoreOf(subjects);
   return {
     muster: '0.1.0',
