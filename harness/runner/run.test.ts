@@ -32,6 +32,14 @@ describe('outcomes', () => {
     expect(report.exit_code).toBe(code);
   });
 
+  it.each([
+    [0, 2],
+    [1, 0],
+  ])('of a watch that saw %i answers of the server end with %i', async (answers, code) => {
+    const watched = { connections: 1, exchanges: 1, events: 0, gaps: [], began: Date.now(), answers };
+    expect((await run([one(async () => {})], { watched })).exit_code).toBe(code);
+  });
+
   it('blocks a check whose control fails in the middle, and shows what came before', async () => {
     class ControlFailed extends Blocked {}
     const context = (recorder: Recorder): object => {
