@@ -95,7 +95,7 @@ test('what is not applicable or blocked is counted, and its reasons are grouped'
     'Not applicable 2\n  needs loopback, which the target does not declare\n' +
       '    device.loopback.discovery device.loopback.bearer-required\n\n',
   );
-  expect(text).toMatch(/Blocked 1\n  control: .*: disk full\n    device.events.expired.410\n/);
+  expect(text).toMatch(/Blocked 1\n {2}control: .*: disk full\n {4}device.events.expired.410\n/);
 });
 
 const excused = sampleFailure({ outcome: 'known', reason: 'x' });

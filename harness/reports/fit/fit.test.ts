@@ -124,7 +124,10 @@ describe('pieces', () => {
 
 it('a folder without a named run is refused, and names are text on the page', () => {
   expect(() => answers([])).toThrow('holds no report in JSON and no certificate');
-  const pieces = [...[{ role: 'agent', name: '<b>' } as const], { role: 'client', name: 'ui' } as const];
+  const pieces = [
+    { role: 'agent', name: '<b>' },
+    { role: 'client', name: 'ui' },
+  ] as const;
   const pairs = [{ pieces, answer: 'no' as const, why: '<i>' }];
   const page = fitPage({ pairs, answer: 'no', code: 1, meaning: 'do not fit: 1 of 1 pair' }, '1');
   expect(page).toContain('&lt;b&gt;');
