@@ -54,7 +54,7 @@ export async function extendStretch(t: Device, streams: Streams, stretch: LogStr
   const after = stretch.events.at(-1)?.id ?? stretch.cursor;
   const stream = await streams.try({ after });
   const { last } = await publish(t, count);
-  const { events, problem, expired } = await readUntil(t, streams, stream, last);
+  const { events, problem, expired } = await readUntil(t, streams, { stream, after, last });
   if (expired) return false;
   t.must(problem === undefined, { expected: `the events published up to ${last}, after ${after}`, actual: problem });
   stretch.events.push(...events);
@@ -98,7 +98,7 @@ export async function expectReplay(
   { cursor, stream, what }: { cursor: bigint; stream: EventStream; what: string },
 ): Promise<boolean> {
   const last = stretch.events.at(-1)?.id ?? stretch.cursor;
-  const { events, problem, expired } = await readUntil(t, streams, stream, last);
+  const { events, problem, expired } = await readUntil(t, streams, { stream, after: cursor, last });
   if (expired || !(await isServed(streams, cursor))) return false;
   const due = stretch.events.filter(({ id }) => id > cursor);
   t.must(problem === undefined || events.length > 0, {
@@ -122,9 +122,15 @@ interface Reading {
   expired: boolean;
 }
 
-async function readUntil(t: Device, streams: Streams, opened: EventStream, last: bigint): Promise<Reading> {
+/** Resumes a stream that ends, also once without an event, since a device may cut a stream that falls behind. */
+async function readUntil(
+  t: Device,
+  streams: Streams,
+  { stream: opened, after, last }: { stream: EventStream; after: bigint; last: bigint },
+): Promise<Reading> {
   const events: SeenEvent[] = [];
   const stopped = (problem: string, expired = false): Reading => ({ events, problem, expired });
+  let idle = 0;
   for (let next = opened; ; ) {
     const stream = next;
     if (stream.status !== 200) return stopped(`GET /events is answered with ${stream.status}`, stream.status === 410);
@@ -141,10 +147,9 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
       }
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
-      const newest = events.at(-1)?.id;
-      if (error instanceof StreamTimeout || newest === undefined || events.length === before)
-        return stopped(error.message);
-      next = await streams.try({ after: newest });
+      idle = events.length === before ? idle + 1 : 0;
+      if (error instanceof StreamTimeout || idle > 1) return stopped(error.message);
+      next = await streams.try({ after: events.at(-1)?.id ?? after });
     } finally {
       await stream.close();
     }
