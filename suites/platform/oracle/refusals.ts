@@ -10,6 +10,7 @@ import { type Exchange, isWrong, type Seen, seenIn, valuesOf } from './exchange.
 import { Judgement, UNSURE } from './judgement.ts';
 import { oddParameter } from './lists.ts';
 import type { Model } from './model.ts';
+import { askedExpansions } from './resources.ts';
 
 export function judgeStatus(model: Model, exchange: Exchange): Difference[] {
   const { status, operation } = exchange;
@@ -154,6 +155,8 @@ function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): voi
   const { operation, status } = exchange;
   const isServed = ok(exchange);
   if (!isServed && ![401, 403, 404].includes(status)) return;
+  // An expansion may need the scope of the expanded resource.
+  if (!isServed && askedExpansions(exchange).length > 0) return;
   const answer = isServed ? 'served' : 'refused';
   const earlier = model.adoptions.take(`limited ${operation.id}`, answer, seenIn(exchange));
   const [expected, actual] = [`${earlier?.answer}, as with this key elsewhere`, `${answer} (${status})`];
