@@ -46,7 +46,9 @@ export async function parents(ex: Explorer, world: World): Promise<void> {
   const device = await world.writes.device(VERSION);
   if (device === undefined) return;
   const alone = { device, parent: null, control: undefined };
-  const first = await accepts(ex, world, { ...alone, why: 'the device has no deployment at all' });
+  // Stages the first deployment, because a platform may refuse to archive a deployed one.
+  const staged = { ...alone, targets: ['staged', 'deployed'] };
+  const first = await accepts(ex, world, { ...staged, why: 'the device has no deployment at all' });
   if (first !== undefined) await world.writes.act(VERSION, first, 'archive');
   const { last } = world.writes;
   if (first !== undefined && last !== undefined && ok(last) && (await waitForTarget(ex, first, isArchived)))
@@ -61,13 +63,15 @@ interface Expectation {
   /** Parent for a second attempt; if the platform refuses both attempts, the parent is not the reason. */
   control: Parent;
   why: string;
+  /** Target statuses to try, in this order. Default: deployed, then staged. */
+  targets?: readonly string[];
 }
 
 async function accepts(ex: Explorer, world: World, expectation: Expectation): Promise<KnownRecord | undefined> {
-  const { device, parent, control, why } = expectation;
-  const made = await deployAny(world, device, parent);
+  const { device, parent, control, why, targets } = expectation;
+  const made = await deployAny(world, device, parent, targets);
   const { last } = world.writes;
-  const other = made ?? (await deployAny(world, device, control));
+  const other = made ?? (await deployAny(world, device, control, targets));
   if (other === undefined || last === undefined) return undefined;
   const path = parent === null ? '/parent_id null' : '/parent_id';
   const about = { what: 'parent', kind: 'deployment', path } as const;

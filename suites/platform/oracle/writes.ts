@@ -181,7 +181,7 @@ export class Writes {
     const asked = {
       device_id: device.id,
       release_id: release.id,
-      description: `settings of ${this.names.next()}`,
+      description: `settings of ${this.names.next()} <größe> & "more"`,
       target_status: target,
     };
     const body = { ...asked, config_instance_ids: ids, ...(parent !== undefined && { parent_id: parent }) };
