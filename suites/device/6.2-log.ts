@@ -98,14 +98,15 @@ const toFill = {
 check(bounded, toFill, async (t: Device) => {
   const { retention } = t.info;
   if (retention === undefined) return t.undecided('control names no retention limit');
+  const least = TIMES_THE_LIMIT * retention;
+  if (least > MOST_EVENTS)
+    return t.undecided(`${least} events would have to be published, as the log keeps ${retention}`);
   const isSlow = t.session.isSlow('publish');
   await publishUnread(t, isSlow ? eventBudget(t, 5) : Math.min(retention, 1000));
   const { logBytes, mean } = await measureLines(t);
   if (mean === 0) t.blocked('the event log holds nothing, though events have been published');
   const bound = Math.ceil(TIMES_THE_LIMIT * retention * mean + SLACK_BYTES);
   const deciding = Math.ceil(bound / mean);
-  if (deciding > MOST_EVENTS)
-    return t.undecided(`${deciding} events would have to be published, as the log keeps ${retention}`);
   const otherBytes = (await diskUse(t)) - logBytes;
   const size = async (): Promise<number> => (await diskUse(t)) - otherBytes;
   const basis = `(${TIMES_THE_LIMIT} times ${retention} events of ${Math.round(mean)} bytes)`;
