@@ -40,7 +40,7 @@ describe('a request', () => {
     ['Host: [::1]:1'],
     ['HOST: LOCALHOST:99'],
     [HOST, 'Content-Length: 0', 'Content-Type: text/plain'],
-  ])('of a program that knows the token is served: %j', async (lines) => {
+  ])('with the token and a local Host is served: %j', async (lines) => {
     expect(await statusOf([...lines, AUTHORIZED])).toBe(204);
   });
 
@@ -60,7 +60,7 @@ describe('a request', () => {
     [[HOST, 'Origin: null', AUTHORIZED], 403],
     [[HOST, 'Origin: http://127.0.0.1:8081', AUTHORIZED], 403],
     [[HOST, 'Sec-Fetch-Site: cross-site', AUTHORIZED], 403],
-  ])('of anyone else is not: %j', async ([lines, status]) => {
+  ])('without the token, of a foreign Host or web page is refused: %j', async ([lines, status]) => {
     expect(await statusOf(lines)).toBe(status);
   });
 
@@ -71,7 +71,7 @@ describe('a request', () => {
     [['Content-Type: application/x-www-form-urlencoded'], 415],
     [['Content-Type: application/jsonx'], 415],
     [[], 415],
-  ])('with a body names JSON as its type: %j', async ([lines, status]) => {
+  ])('with a body is served only with the type JSON: %j', async ([lines, status]) => {
     const headers = [HOST, AUTHORIZED, ...lines];
     expect(await statusOf([...headers, 'Content-Length: 2'], '{}')).toBe(status);
     expect(await statusOf([...headers, 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n')).toBe(status);
@@ -79,7 +79,7 @@ describe('a request', () => {
 });
 
 describe('a token file', () => {
-  it('is made for its owner alone, and read the next time', () => {
+  it('is created for its owner alone, and read at the next call', () => {
     using folder = scratch();
     const file = join(folder.path, 'token');
     const before = process.umask(0);
@@ -91,7 +91,7 @@ describe('a token file', () => {
     expect(readFileSync(file, 'utf8')).toBe(`${first}\n`);
   });
 
-  it('that is a link into nothing is not followed', () => {
+  it('that is a dangling link is refused, and its target is not created', () => {
     using folder = scratch();
     const victim = join(folder.path, 'victim');
     symlinkSync(victim, join(folder.path, 'token'));
@@ -99,7 +99,7 @@ describe('a token file', () => {
     expect(statSync(victim, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  it.for(['', 'short', 'two words in one token', `${'x'.repeat(513)}`])('without a token is refused: %j', (text) => {
+  it.for(['', 'short', 'two words in one token', `${'x'.repeat(513)}`])('with a bad token is refused: %j', (text) => {
     using folder = scratch();
     writeFileSync(join(folder.path, 'token'), text);
     expect(() => controlTokenIn(join(folder.path, 'token'))).toThrow(/token holds no token: 16 to 512 characters/);

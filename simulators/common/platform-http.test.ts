@@ -72,7 +72,7 @@ describe('a request to the platform', () => {
     expect(http.requests).toEqual(['GET /base/x']);
   });
 
-  it('is sent three times more, each after a wait, when the network fails', async () => {
+  it('is retried three times, each after a wait, when the network fails', async () => {
     await using http = await setUp([reset, cut, reset, answer(200, '{"ok":true}')]);
     expect(await http.get()).toEqual({ ok: true });
     expect(http.requests).toHaveLength(4);
@@ -82,7 +82,7 @@ describe('a request to the platform', () => {
   it.each([
     [true, 4],
     [false, 1],
-  ])('fails with a network error at last (retries: %s)', async (retries, times) => {
+  ])('fails with a network error after its last attempt (retries: %s)', async (retries, times) => {
     await using http = await setUp([retries ? reset : cut], retries);
     await expect(http.get()).rejects.toBeInstanceOf(NetworkError);
     expect(http.requests).toHaveLength(times);
@@ -105,7 +105,7 @@ describe('a request to the platform', () => {
     ['', /^HTTP 500: no body \(/],
     ['{"error":{"code":"x"}}', /^HTTP 500 x: \{"error":/],
     [`"${'long '.repeat(100)}"`, /^HTTP 500: .{200} \(/],
-  ])('quotes the beginning of an error body of another form: %j', async (body, message) => {
+  ])('fails with the beginning of an error body of another form: %j', async (body, message) => {
     await using http = await setUp([answer(500, body)]);
     await expect(http.get()).rejects.toThrow(message);
   });
@@ -115,7 +115,7 @@ describe('a request to the platform', () => {
     await expect(http.get()).rejects.toBeInstanceOf(ProtocolError);
   });
 
-  it('waits, and says so, when all connections are in use', async () => {
+  it('waits when all connections are in use, and calls onCrowded', async () => {
     await using http = await setUp([answer(200, '{"ok":true}')]);
     await Promise.all([http.get(), http.get()]);
     expect(http.crowded()).toBe(0);
@@ -123,7 +123,7 @@ describe('a request to the platform', () => {
     expect(http.crowded()).toBe(1);
   });
 
-  it('ends with its signal while it waits for an answer', async () => {
+  it('ends at an abort while it waits for an answer', async () => {
     await using http = await setUp([() => {}]);
     const received = http.received();
     const request = http.get();
@@ -140,7 +140,7 @@ it.each([
   [new ApiError(404, 'x', ''), false],
   [new ApiError(401, 'x', ''), false],
   [new ProtocolError('odd'), false],
-])('%s: a later attempt may succeed: %s', (error, temporary) => {
+])('the error %s is temporary: %s', (error, temporary) => {
   expect(isTemporary(error)).toBe(temporary);
 });
 

@@ -49,7 +49,7 @@ async function read(url: string): Promise<Message> {
   throw new Error('the stream ended without a message');
 }
 
-test('only its own page, with the token and under its own name, may use a console', async () => {
+test('a console serves only requests with its token, Host and Origin', async () => {
   await using console = await opened();
   const { port, origin, pathname } = new URL(console.url);
   expect((await ask(console.url)).status).toBe(200);
@@ -69,7 +69,7 @@ test('only its own page, with the token and under its own name, may use a consol
   }
 });
 
-test('the page may load and run nothing but its own files', async () => {
+test('a console page loads and runs only its own files', async () => {
   await using console = await opened();
   const { headers, text } = await ask(console.url);
   expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self' 'sha256-/);
@@ -82,7 +82,7 @@ test('the page may load and run nothing but its own files', async () => {
   }
 });
 
-test('a page gets the whole document, also after a cut', async () => {
+test('a console stream begins with the whole document at every connection', async () => {
   await using console = await opened();
   const { feed, url } = console;
   feed.change({ append: 'rows', items: ['a', 'b'], keep: 2 });
@@ -91,7 +91,7 @@ test('a page gets the whole document, also after a cut', async () => {
   expect(await read(url)).toEqual({ whole: { title: 'two', rows: ['b', 'c'] } });
 });
 
-test('an action is done, or says why not', async () => {
+test('an action runs once, and a failing or invalid one is refused', async () => {
   const done: unknown[] = [];
   const actions = {
     note: (body: object) => void done.push(body),
@@ -112,7 +112,7 @@ test('an action is done, or says why not', async () => {
   expect(done).toEqual([{ a: 1 }]);
 });
 
-test('a fault of what answers costs its request, and not the process', async () => {
+test('a feed that throws fails its own request, and the console keeps serving', async () => {
   await using console = await opened();
   console.feed.follow = () => {
     throw new Error('planted');
@@ -121,7 +121,7 @@ test('a fault of what answers costs its request, and not the process', async () 
   expect((await fetch(console.url)).status).toBe(200);
 });
 
-test.each([[5], true, '0x10', '7', 1.5, -1, null, undefined])('%j is no count', (value) => {
+test.each([[5], true, '0x10', '7', 1.5, -1, null, undefined])('the value %j is refused as a count', (value) => {
   expect(() => wholeNumber('count', value)).toThrow('count is a whole number from 0 to');
 });
 

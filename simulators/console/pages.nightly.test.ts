@@ -63,7 +63,7 @@ describe.skipIf(CHROMIUM === undefined)(`the page of a fleet${SKIPPED}`, { timeo
     return Object.assign(page, { [Symbol.asyncDispose]: () => all.disposeAsync() });
   }
 
-  it('does not count what came before the first phase, and says nothing of a run that keeps up', async () => {
+  it('counts time from the first phase, and shows no warning for a valid run', async () => {
     await using page = await shown({});
     const text = await page.locator('main').textContent();
     expect(text).not.toMatch(/judged/);
@@ -76,7 +76,7 @@ describe.skipIf(CHROMIUM === undefined)(`the page of a fleet${SKIPPED}`, { timeo
     expect(await early.locator('main').textContent()).toMatch(/preparing\s*0:50(.|\n)*judged\s*1 of 9 answers/);
   });
 
-  it('says at once that the result will not count, and calls nothing met', async () => {
+  it('shows at once that the result is invalid, and marks no threshold as met', async () => {
     const reasons = ['actions started late: p99 370.0 ms (limit 50 ms)', 'this machine carries about 67 robots'];
     await using page = await shown({ soFar: { verdict: 'invalid', atBest: 'valid', reasons }, endable: true });
     const banner = page.locator('[data-so-far=invalid]');

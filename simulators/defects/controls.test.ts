@@ -5,7 +5,7 @@ import { deployment } from '../../harness/contract/device-api.ts';
 import { scratch } from '../common/testing/scratch.ts';
 import { willingControl } from './controls.ts';
 
-test('a willing control agrees to everything in the right shape, and nothing happens', async () => {
+test('a willing control answers every request in the right shape, and does nothing', async () => {
   using home = scratch();
   await using control = await willingControl({ port: 0 }, home.path);
   const post = async (path: string, body: object = {}) => {

@@ -42,7 +42,7 @@ const all: Located<Pick<Variant<never>, 'name' | 'side' | 'summary'>>[] = [
 ];
 
 describe('every defect and variant', () => {
-  test('has a slug that no other one of its simulator has, and one sentence', () => {
+  test('has a slug unique in its simulator, and a summary of one sentence', () => {
     for (const { name, summary } of all) {
       expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
       expect(summary, name).toMatch(/^[A-Z].*\.$/);
@@ -51,7 +51,7 @@ describe('every defect and variant', () => {
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
-  test('is declared in a file that is named like one of the suite, but for slowness, which no section is about', () => {
+  test('is declared in a file named like a suite file, except slowness.ts', () => {
     for (const { name, file } of all) {
       expect(readFileSync(new URL(file, root), 'utf8'), file).toContain(`'${name}'`);
       if (file.endsWith('/slowness.ts')) continue;
@@ -132,7 +132,7 @@ describe('every change', () => {
     }
   });
 
-  test('keeps every decision that the reference takes, and takes none that the simulator never asks for', () => {
+  test('keeps every decision of the reference, and adds only decisions known to the simulator', () => {
     for (const [name, known, reference, made] of changes) {
       for (const decision of Object.keys(reference))
         expect(typeof made[decision], name).toBe(typeof reference[decision]);
@@ -141,7 +141,7 @@ describe('every change', () => {
   });
 });
 
-test('what a defect remembers belongs to one simulator', () => {
+test('a defect keeps separate state for each simulator', () => {
   const { behaviour } = deviceDefect('subscribers-take-turns');
   const [one, other] = [behaviour(deviceReference), behaviour(deviceReference)];
   const live = new Set([{ waiting: 1 }, { waiting: 2 }]);
@@ -149,7 +149,7 @@ test('what a defect remembers belongs to one simulator', () => {
   expect([next(one), next(one), next(other), next(one)]).toEqual([[1], [2], [1], [1]]);
 });
 
-test('a defect refuses with the error that the platform knows', () => {
+test('a platform defect refuses with a PlatformError', () => {
   const { page } = platformDefect('beyond-end-refused').behaviour(platformReference);
   const window = { limit: 1, offset: 5, total: () => 3 };
   expect(() => page(window, () => [])).toThrow(PlatformError);

@@ -7,7 +7,7 @@ import { variant } from './define-platform.ts';
 import { deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
 import { platformDefects, platformVariants } from './platform/index.ts';
 
-test('a name that is used twice is refused with both files', () => {
+test('a duplicate name is refused with both of its files', () => {
   const twice = ['one.ts', 'other.ts'].map((file) => ({ name: 'n', file }));
   expect(() => refuseDuplicates(twice)).toThrow('n is declared twice: in one.ts and in other.ts');
 });
@@ -17,13 +17,13 @@ const adapts = (name: string) =>
   variant(name, 'V.', ({ clampLimit }) => ({ clampLimit: (values) => clampLimit(values) + 1 }));
 
 describe('combining', () => {
-  test('makes changes of other decisions beside each other', () => {
+  test('applies changes of different decisions together', () => {
     const other = variant('b', 'V.', { createdStatus: 201 });
     const behaviour = combined([replaces('a', 20), other], platformReference);
     expect([behaviour.clampLimit([]), behaviour.createdStatus]).toEqual([20, 201]);
   });
 
-  test('replaces a decision before it adapts it, in whatever order they are named', () => {
+  test('replaces a decision before it adapts it, in any order of the variants', () => {
     for (const both of [
       [replaces('a', 20), adapts('b')],
       [adapts('b'), replaces('a', 20)],
@@ -33,13 +33,13 @@ describe('combining', () => {
     expect(combined([adapts('a'), adapts('b')], platformReference).clampLimit([])).toBe(12);
   });
 
-  test('refuses two that replace the same decision, and names them', () => {
+  test('refuses two variants that replace the same decision, and names them', () => {
     const all = [adapts('c'), replaces('a', 20), replaces('b', 30)];
     expect(() => combined(all, platformReference)).toThrow(ConflictError);
     expect(() => combined(all, platformReference)).toThrow('a and b both decide clampLimit');
   });
 
-  test('refuses alternatives, though each only adapts what it finds', () => {
+  test('refuses declared alternatives, even if each only adapts a decision', () => {
     const both = ['line-ends-crlf', 'line-ends-cr'].map(deviceVariant);
     expect(() => combined(both, deviceReference)).toThrow(ConflictError);
     expect(() => combined(both, deviceReference)).toThrow(/line-ends-crlf and line-ends-cr are alternatives/);
@@ -69,7 +69,7 @@ function pairs<B extends object>(all: readonly Variant<B>[], reference: B): { co
   return count;
 }
 
-test('most pairs combine, and none undoes another silently', () => {
+test('most pairs of changes combine, and pairs that conflict are refused', () => {
   const device = pairs([...deviceDefects, ...deviceVariants], deviceReference);
   const platform = pairs([...platformDefects, ...platformVariants], platformReference);
   for (const { combine, refused } of [device, platform]) expect(combine).toBeGreaterThan(10 * refused);

@@ -39,17 +39,17 @@ test.for([
   ['floods-comments', /^(: nothing\n\n)+/],
   ['floods-block', /^(data: nothing\n)+/],
   ['endless-body', /^\[0(,0)+/],
-] as const)('%s sends megabytes, and goes on', async ([name, pattern]) => {
+] as const)('the null server %s sends more than 3 MB of its pattern', async ([name, pattern]) => {
   const text = await answerOf(name, textOf);
   expect(text.length).toBeGreaterThan(3_000_000);
   expect(text.slice(0, 1_000)).toMatch(pattern);
 });
 
-test('a null server nests arrays, which are JSON', async () => {
+test('a null server sends deeply nested JSON arrays', async () => {
   expect(await answerOf('nested-json', textOf)).toMatch(/^\[{500000}\]{500000}$/);
 });
 
-test('a null server packs far more than it sends', async () => {
+test('a null server sends a small body that unpacks to many megabytes', async () => {
   const [packed, unpacked] = await answerOf('packed-body', async (response) => {
     const sizes: [number, number] = [0, 0];
     response.on('data', (piece: Buffer) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ask } from '../device/testing/robot.ts';
 import { defects, simulateDevice, simulatePlatform, variants } from '../index.ts';
 
-test('a device has the defect that is named', async () => {
+test('a device has the defect named in its options', async () => {
   await using device = await simulateDevice({ defect: 'deployment-wrapped' });
   await device.deploy();
   const { json } = await ask(device.socketPath ?? '', '/deployments/current');
@@ -14,7 +14,7 @@ test('a device has the defect that is named', async () => {
 });
 
 test.each([{ variant: 'removed-without-payload' }, { defect: 'type-underscore' }])(
-  'a device that writes events in its own way, as %o, publishes none of them again after a restart',
+  'a device with %o publishes no event twice after a restart',
   async (planted) => {
     await using device = await simulateDevice(planted);
     for (let round = 0; round < 3; round += 1) await device.deploy();
@@ -25,12 +25,12 @@ test.each([{ variant: 'removed-without-payload' }, { defect: 'type-underscore' }
   },
 );
 
-test('a platform has the variant that is named', async () => {
+test('a platform has the variant named in its options', async () => {
   await using platform = await simulatePlatform({ variant: 'unauthorized-403', mqtt: false });
   expect((await fetch(`${platform.url}/devices`)).status).toBe(403);
 });
 
-test('a name that there is not is refused with those that there are', async () => {
+test('an unknown name is refused with the known names', async () => {
   await expect(simulateDevice({ defect: 'replay' })).rejects.toThrow(
     /^no defect of the device is called "replay"; known: .*replay-inclusive/,
   );
@@ -38,7 +38,7 @@ test('a name that there is not is refused with those that there are', async () =
   await expect(simulateDevice({ variant: ['retains-1', 'retains-2'] })).rejects.toThrow(/retains-1 and retains-2/);
 });
 
-test('every defect and every variant is listed with what it is', async () => {
+test('defects and variants are listed with their names, summaries and broken requirements', async () => {
   const [found] = (await defects('device')).filter(({ name }) => name === 'replay-inclusive');
   expect(found).toEqual({
     name: 'replay-inclusive',

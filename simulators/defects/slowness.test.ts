@@ -22,7 +22,7 @@ test('a device sends heads, bodies and events byte by byte', async () => {
   expect(pieces.length).toBeGreaterThan(pieces.join('').length / 2);
 });
 
-test('a pause between events holds for stored and for live ones, and every event comes', async () => {
+test('a pause between events applies to stored and live events, and loses none', async () => {
   const eventPauseMs = 60;
   const behaviour = { ...referenceBehaviour, stream: { ...referenceBehaviour.stream, eventPauseMs } };
   await using on = await robot({ behaviour });
@@ -44,7 +44,7 @@ test('a slow answer comes after its delay', async () => {
   expect(performance.now() - begun).toBeGreaterThan(290);
 });
 
-test('a server that has warmed up answers at once', async () => {
+test('a server delays answers while it warms up, and stops delaying afterwards', async () => {
   const delayMs = warmUp(50);
   // Compares approximately, because the delay is a difference of two fractional times.
   expect(delayMs()).toBeCloseTo(50);

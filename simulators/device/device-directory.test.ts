@@ -7,7 +7,7 @@ import { SupervisedDevice } from './process/supervisor.ts';
 import { contest } from './testing/lock-contest.ts';
 import { robot, scratch } from './testing/robot.ts';
 
-test('a second device in the same directory is refused, wherever it is, and the first goes on', async () => {
+test('a directory refuses a second device of any process, and the first keeps publishing', async () => {
   await using on = await robot();
   await on.device.publish(1);
   const here = simulateDevice({ dir: on.dir, socket: `${on.dir}/b.sock` });
@@ -20,7 +20,7 @@ test('a second device in the same directory is refused, wherever it is, and the 
   expect((await on.device.publish(1)).last_id).toBe(2);
 });
 
-test('a process takes its directory at its start; a stop gives it back, a kill leaves it to the next one', async () => {
+test('a directory stays locked until its process stops or a killed one is replaced', async () => {
   using home = scratch();
   const dir = `${home.path}/robot`;
   const socket = `${home.path}/a.sock`;
@@ -38,7 +38,7 @@ test('a process takes its directory at its start; a stop gives it back, a kill l
   await expect(first.start()).rejects.toThrow(/in use by process/);
 });
 
-test('a device without events makes no directory; its first event takes it', async () => {
+test('a device creates and locks its directory at its first event', async () => {
   using home = scratch();
   const dir = `${home.path}/new/robot`;
   await using one = await simulateDevice({ dir, socket: `${home.path}/a.sock` });
@@ -50,11 +50,11 @@ test('a device without events makes no directory; its first event takes it', asy
   expect((await one.start().then(() => one.publish(1))).last_id).toBe(2);
 });
 
-test('of several processes that find a dead owner, one takes its place', async () => {
+test('exactly one of several processes takes over the lock of a dead owner', async () => {
   expect(await contest({ processes: 3, rounds: 12, killEvery: 6 })).toEqual([]);
 });
 
-test('a process with the number of a dead owner does not keep its lock', () => {
+test('a stale lock is replaced even if its process id is in use', () => {
   using home = scratch();
   const own = lockDirectory(home.path);
   const [pid, start, thread] = readlinkSync(`${home.path}/lock`).split('-');
@@ -75,7 +75,7 @@ test('a device of another thread keeps its lock while the process lives', () => 
   expect(() => lockDirectory(home.path)).toThrow(DirectoryInUseError);
 });
 
-test('a file named lock that is not a lock is left alone', async () => {
+test('a device refuses a directory with a foreign file named lock', async () => {
   using home = scratch();
   writeFileSync(`${home.path}/lock`, 'precious');
   await expect(simulateDevice({ dir: home.path })).rejects.toThrow(/lock is not a lock; remove it/);

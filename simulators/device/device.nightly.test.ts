@@ -13,7 +13,7 @@ import { LogReader } from './stream/reader.ts';
 import { contest } from './testing/lock-contest.ts';
 import { Refused, robot, scratch } from './testing/robot.ts';
 
-test('of many processes that find a dead owner, one takes its place', async () => {
+test('exactly one of many processes takes over the lock of a dead owner', async () => {
   expect(await contest({ processes: 4, rounds: 200, killEvery: 20 })).toEqual([]);
 });
 
@@ -60,7 +60,7 @@ const step = fc.oneof(
 
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
-test('in any order of appends, compactions, disk and slow readers, no client unknowingly misses an event', async () => {
+test('clients miss events only when cut off, in any order of operations', async () => {
   const run = async (steps: readonly Step[]): Promise<void> => {
     using home = scratch();
     const slow = new HeldDisk();
@@ -87,7 +87,7 @@ test('in any order of appends, compactions, disk and slow readers, no client unk
   await fc.assert(fc.asyncProperty(steps, run), { numRuns: 100 });
 });
 
-test.for(['os', 'sync'] as const)('clients that connect during a compaction miss nothing, %s', async (durability) => {
+test.for(['os', 'sync'] as const)('streams opened during a compaction have no gap: %s', async (durability) => {
   await using on = await robot({ durability, retain: 1_500 });
   let { last_id: last } = await on.device.publish(1_500);
   let served = 0;
@@ -112,7 +112,7 @@ test.for(['os', 'sync'] as const)('clients that connect during a compaction miss
   expect(served).toBeGreaterThan(30);
 });
 
-test('a reader that begins at any step of a compaction gets every event after its cursor', async () => {
+test('a reader opened at any step of a compaction gets every retained event', async () => {
   using home = scratch();
   const slow = new HeldDisk();
   const log = openQuietly(home.path, slow.io, 1_000_000);
@@ -148,7 +148,7 @@ test('a reader that begins at any step of a compaction gets every event after it
 const REPLAYS = 400;
 const EVENTS = 1_000;
 
-test('a request is answered before the replays of hundreds of clients that came first', async () => {
+test('a request is answered before hundreds of earlier replays have finished', async () => {
   let replayed = 0;
   const { stream } = referenceBehaviour;
   const frame: typeof stream.frame = (event) => {

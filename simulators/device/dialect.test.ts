@@ -81,7 +81,7 @@ describe.for(DIALECTS)('in dialect %s', (dialect) => {
     expect(await ask(on)).toEqual({ spec, miru }[dialect]);
   });
 
-  test('a deployment of the platform that can never work ends, or is retried for ever', async () => {
+  test('an impossible deployment is final in spec, and retryable in miru', async () => {
     await using on = await robot({ dialect });
     const { port } = on.device;
     const deployment = (id: string) =>

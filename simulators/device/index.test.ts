@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { simulateDevice } from './index.ts';
 import { ask, EventStream, scratch } from './testing/robot.ts';
 
-test('two devices without options share nothing, and leave nothing behind after a kill', async () => {
+test('devices without options have their own sockets, and remove them even after a kill', async () => {
   const [one, two] = await Promise.all([simulateDevice(), simulateDevice()]);
   expect(one.socketPath).not.toBe(two.socketPath);
   one.kill();
@@ -12,7 +12,7 @@ test('two devices without options share nothing, and leave nothing behind after 
   for (const { socketPath } of [one, two]) expect(existsSync(dirname(socketPath ?? ''))).toBe(false);
 });
 
-test('a socket that is named is used, a directory that is named stays', async () => {
+test('a device uses the given socket, and keeps the given directory after its disposal', async () => {
   using home = scratch();
   const socket = `${home.path}/own.sock`;
   {
@@ -54,7 +54,7 @@ test('three hundred devices start, serve, are driven and stop', async () => {
   expect(readdirSync(home.path).filter((name) => name.endsWith('.sock'))).toEqual([]);
 });
 
-test('starting and stopping twice has the effect of once', async () => {
+test('repeated starts and stops of a device have no further effect', async () => {
   using home = scratch();
   const device = await simulateDevice({ dir: home.path, socket: `${home.path}/s` });
   await Promise.all([device.start(), device.start()]);

@@ -67,7 +67,7 @@ async function busy({ events, deployments }: Agent): Promise<void> {
   ]);
 }
 
-test('a kill after any step of any write leaves the disk as it is at that moment', async () => {
+test('a killed agent changes nothing on the disk, at any step of a write', async () => {
   for (let fatal = 1; ; fatal += 1) {
     using home = scratch();
     const dir = `${home.path}/robot`;
@@ -100,7 +100,7 @@ test('a kill after any step of any write leaves the disk as it is at that moment
   }
 });
 
-test('a kill while the agent starts ends that start, and the next one comes up', async () => {
+test('an agent killed during its start comes up at the next start', async () => {
   for (let turns = 0; turns < 6; turns += 1) {
     await using on = await robot();
     await on.device.publish(3);
@@ -120,7 +120,7 @@ test('a kill while the agent starts ends that start, and the next one comes up',
   }
 });
 
-test('publishers that run through kills and restarts are refused or served, never by an earlier process', async () => {
+test('publishing during kills and restarts succeeds or reports the kill, with ascending ids', async () => {
   await using on = await robot({ retain: 200 });
   let over = false;
   const reasons = new Set<string>();

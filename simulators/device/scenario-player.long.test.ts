@@ -44,12 +44,12 @@ const EXPECTED: Record<string, readonly string[]> = {
 /** Situations that take minutes, because the client makes 20 attempts with growing pauses. */
 const TOO_LONG = ['dead', 'expired-again'];
 
-test('every situation is played here, but those that take minutes', () => {
+test('every situation has an expectation here, except the two that take minutes', () => {
   expect([...Object.keys(EXPECTED), ...TOO_LONG].sort()).toEqual(Object.keys(SITUATIONS).sort());
 });
 
 test.concurrent.each(Object.entries(EXPECTED))(
-  'the reference client makes of %s what is right',
+  'the reference client prints the expected events for %s',
   async (name, expected) => {
     using folder = scratch();
     const over = new AbortController();
@@ -80,7 +80,7 @@ test.concurrent.each(Object.entries(EXPECTED))(
   120_000,
 );
 
-test('the command says what client and server do', async () => {
+test('the command reports its scenario and socket when it is ready', async () => {
   using folder = scratch();
   const socket = join(folder.path, 'a.sock');
   await using playing = new Running(['simulate', 'device', '--socket', socket, '--scenario', 'retry-after']);
@@ -94,7 +94,7 @@ test.each([
   [['--scenario', 'cut', '--socket', 'x', '--dir', 'y'], 64, '--dir: does not go with --scenario'],
   [['--scenario', 'cut', '--socket', 'x', '--ui'], 64, '--ui: does not go with --scenario'],
 ])(
-  '%j ends with %i',
+  'the command with %j exits with code %i',
   async (words, code, said) => {
     const ended = await muster('simulate', 'device', ...words);
     expect(ended.stdout + ended.stderr).toContain(said);

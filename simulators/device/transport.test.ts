@@ -34,7 +34,7 @@ describe('the unix socket', () => {
     expect(readFileSync(`${home.path}/file`, 'utf8')).toBe('precious');
   });
 
-  test('leaves what lies beside it alone, whatever its name, and nothing of its own', async () => {
+  test('keeps similarly named files beside it, and removes its own at the end', async () => {
     using home = scratch();
     mkdirSync(`${home.path}/s~/precious`, { recursive: true });
     writeFileSync(`${home.path}/s~/precious/file`, 'keep');
@@ -48,7 +48,7 @@ describe('the unix socket', () => {
     expect(readFileSync(`${home.path}/c~`, 'utf8')).toBe('keep');
   });
 
-  test('is out of reach for others until it has its permissions, whatever the umask', async () => {
+  test('stays in a private folder until its mode is set, even with umask 0', async () => {
     using home = scratch();
     const seen: string[] = [];
     const permit = (path: string, wanted: number) => {
@@ -68,14 +68,14 @@ describe('the unix socket', () => {
     expect(seen).toEqual(['700 true false']);
   });
 
-  test('may have the longest path that the kernel takes', async () => {
+  test('may have the longest path that the kernel accepts', async () => {
     using home = scratch();
     const path = `${home.path}/${'x'.repeat(107 - Buffer.byteLength(home.path) - 1)}`;
     await using _device = await simulateDevice({ dir: `${home.path}/robot`, socket: path });
     expect((await ask(path, '/health')).status).toBe(200);
   });
 
-  test('goes to one of two agents that want it at the same moment', async () => {
+  test('goes to exactly one of three agents that start at once', async () => {
     using home = scratch();
     const socket = `${home.path}/s`;
     const all = await Promise.allSettled([1, 2, 3].map((at) => simulateDevice({ dir: `${home.path}/${at}`, socket })));
@@ -89,7 +89,7 @@ describe('the unix socket', () => {
 });
 
 describe('loopback', () => {
-  test('hands the token to nobody who has prepared a file or a link where the discovery file is made', async () => {
+  test('writes the token to its own private file, not through planted links', async () => {
     using home = scratch();
     const discovery = `${home.path}/agent.json`;
     writeFileSync(`${home.path}/victim`, 'precious');
@@ -103,7 +103,7 @@ describe('loopback', () => {
     expect(device.token).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('removes its file at the end, unless another agent has replaced it', async () => {
+  test('removes its discovery file at a stop, unless another agent has replaced it', async () => {
     using home = scratch();
     const discovery = `${home.path}/agent.json`;
     await using device = await simulateDevice({ dir: `${home.path}/a`, loopback: { discovery } });
@@ -115,7 +115,7 @@ describe('loopback', () => {
     expect(readFileSync(discovery, 'utf8')).toContain('of another');
   });
 
-  test('does not start when it cannot write its file, and leaves no socket behind', async () => {
+  test('fails to start when it cannot write its discovery file, and leaves no socket', async () => {
     using home = scratch();
     const [socket, discovery] = [`${home.path}/a.sock`, `${home.path}/agent.json`];
     mkdirSync(discovery);

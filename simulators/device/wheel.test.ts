@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Wheel } from './wheel.ts';
 
-it('keeps its interval on a machine that is always late', () => {
+it('a wheel keeps its interval when every timer fires late', () => {
   const [intervalMs, lateMs] = [64, 40];
   let now = 0;
   let tick = (): void => {};

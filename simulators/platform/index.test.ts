@@ -9,7 +9,7 @@ import { simulatePlatform } from './index.ts';
 import { createDevice, createKit, deploy, startPlatform } from './testing/kit.ts';
 
 describe('a simulated platform', () => {
-  it('starts with a generated key, and stops once however often stop is called', async () => {
+  it('starts with a generated key, and stops once on repeated calls', async () => {
     const platform = await startPlatform({ mqtt: {} });
     expect(platform.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/beta$/);
     expect(platform.mqttUrl).toMatch(/^mqtt:\/\/127\.0\.0\.1:\d+$/);
@@ -52,19 +52,19 @@ test.each([
   ['fd00::1', false],
   ['robots.example', false],
   ['::ffff:10.0.0.7', false],
-])('%s: is it loopback? %s', (host, loopback) => {
+])('the host %s is loopback: %s', (host, loopback) => {
   expect(isLoopback(host)).toBe(loopback);
 });
 
 test.each(['', 'a b', 'http://x', 'x:80', 'user@x', 'x/y', 'x?y', 'fe80::1%eth0', '1.2.3.999', '[::1]'])(
-  '%j is no host',
+  'the text %j is not a valid host',
   (host) => {
     expect(urlHost(host)).toBeUndefined();
     expect(isLoopback(host)).toBe(false);
   },
 );
 
-test('a host that was named is told as it is', () => {
+test('a named host is advertised unchanged, with brackets around IPv6', () => {
   const elsewhere = machine(address('10.0.0.7'));
   expect(toldHost('127.0.0.1', elsewhere)).toBe('127.0.0.1');
   expect(toldHost('10.1.1.1', elsewhere)).toBe('10.1.1.1');
@@ -72,7 +72,7 @@ test('a host that was named is told as it is', () => {
   expect(toldHost('fd00::1', elsewhere)).toBe('[fd00::1]');
 });
 
-test('all addresses of the machine are told as one that others can reach', () => {
+test('a wildcard host is advertised as one reachable address of the machine', () => {
   expect(toldHost('0.0.0.0', machine(address('fd00::1'), address('10.0.0.7')))).toBe('10.0.0.7');
   expect(toldHost('0', machine(address('10.0.0.7')))).toBe('10.0.0.7');
   expect(toldHost('::', machine(address('fe80::1'), address('fd00::1'), address('10.0.0.7')))).toBe('10.0.0.7');
@@ -105,7 +105,7 @@ describe('a database file', () => {
     expect(platform.port.deviceByFingerprint('f')?.id).toBe(robot);
   });
 
-  it('knows after a restart what each agent was told', async () => {
+  it('remembers after a restart which deployments each agent has seen', async () => {
     using folder = scratch();
     const db = join(folder.path, 'platform.db');
     const query = { activity: ['queued', 'deployed'], limit: 10, offset: 0, expand: [] };

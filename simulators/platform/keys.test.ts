@@ -7,7 +7,7 @@ describe('scopes', () => {
   const keys = [{ key: 'admin', scopes: 'all' as const }];
   const SCOPES = ['groups:read', 'groups:write', 'groups:manage', 'deployments:write', 'devices:manage'];
 
-  it('of its own resource, or of its manager, let a key in', async () => {
+  it('to write or manage a resource let a key create it', async () => {
     const scoped = SCOPES.map((scope) => ({ key: scope, scopes: [scope] }));
     await using platform = await startPlatform({ keys: [...keys, { key: 'nothing', scopes: [] }, ...scoped] });
     const make = async (key: string) =>
@@ -18,7 +18,7 @@ describe('scopes', () => {
     expect(reply.body).toMatchObject({ object: 'principal', name: 'API key 2' });
   });
 
-  it('of the target status are needed too to create a deployment', async () => {
+  it('for the target status are required to create a deployment', async () => {
     const creator = { key: 'creator', scopes: ['deployments:write', 'deployments:stage'] };
     const writer = { key: 'writer', scopes: ['deployments:write'] };
     await using platform = await startPlatform({ keys: [...keys, creator, writer] });

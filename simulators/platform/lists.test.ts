@@ -18,7 +18,7 @@ describe('a list', () => {
     expect(await platform.get(path)).toMatchObject(refusal(400, 'invalid_parameter', { params: { parameter } }));
   });
 
-  it('a name with commas is found whole, and each of several names apart', async () => {
+  it('finds a name with commas, and each of several names between commas', async () => {
     await using platform = await startPlatform({ devices: 1, seed: 1 });
     for (const name of ['left, right', 'left', 'right']) await platform.post('/devices', { name });
     const names = async (query: string) => (await platform.items(`/devices?${query}`)).map((item) => item['name']);

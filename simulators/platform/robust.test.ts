@@ -4,8 +4,8 @@ import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { startPlatform } from './testing/kit.ts';
 
-describe('a path', () => {
-  it('is answered before its body is complete, and the server goes on', async () => {
+describe('an unauthorized request', () => {
+  it('is answered before its body is complete, and the server keeps serving', async () => {
     await using platform = await startPlatform();
     const call = request(`${platform.url}/devices`, { method: 'POST', headers: { 'content-length': 1_000_000 } });
     call.on('error', () => {}).write('{');

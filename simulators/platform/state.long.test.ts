@@ -21,7 +21,7 @@ afterAll(() => platform.stop());
 it.for([
   ['acts on what it is told', listingAgent],
   ['keeps all that it was told', keepingAgent],
-] as const)('an agent that %s agrees with its platform in the end, whatever happened', async ([, agentOf]) => {
+] as const)('an agent that %s finally agrees with its platform, after any history', async ([, agentOf]) => {
   await fc.assert(agreementProperty({ platform, kit }, agentOf), { numRuns: 40 });
   expect((await platform.items('/deployments')).length).toBeGreaterThan(0);
 });
@@ -29,7 +29,7 @@ it.for([
 /** True if the test can mount a file system, which needs root on Linux. */
 const mounts = process.platform === 'linux' && process.getuid?.() === 0;
 
-it.skipIf(!mounts)('says that the disk is full, and takes writes again when there is room', async () => {
+it.skipIf(!mounts)('a platform refuses writes on a full disk, and accepts them when space returns', async () => {
   using folder = scratch();
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', folder.path]);
   try {
@@ -78,7 +78,7 @@ it.for([
   ['uniqueItems on objects', { uniqueItems: true }, 'json', objects, 422, 'content_not_checked'],
   ['nested anyOf', nested(40), 'json', `${'{"a":'.repeat(40)}"x"${'}'.repeat(40)}`, 422, 'content_not_checked'],
   ['a YAML of aliases', {}, 'yaml', aliases, 400, 'invalid_content'],
-] as const)('%s is ended, and the next content is checked', async ([, schema, format, data, status, code]) => {
+] as const)('the check of %s ends, and later content is checked', async ([, schema, format, data, status, code]) => {
   const slug = unique('hostile');
   await platform.create('/config_types', { name: slug, slug });
   const { id } = await platform.create('/config_schemas', {
@@ -96,7 +96,7 @@ it.for([
 it.for([
   ['members', `{${Array.from({ length: 100_000 }, (_, at) => `"k${at}":1`).join()}}`],
   ['items', `{"name":[${'1,'.repeat(400_000)}1]}`],
-])('a body of too many %s is refused before it is looked at', async ([, body]) => {
+])('a body with too many %s is refused before it is validated', async ([, body]) => {
   const message = expect.stringContaining('10000 members and items');
   expect(await platform.call('POST', '/devices', body)).toMatchObject(refusal(413, 'body_too_large', { message }));
 });

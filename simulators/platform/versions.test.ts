@@ -8,7 +8,7 @@ const RAINIER = versionNamed('rainier');
 const EVERGLADES = versionNamed('everglades');
 
 describe('formats of content', () => {
-  it('are accepted from the version that introduces them, and shown as json before', async () => {
+  it('are accepted from their introducing version, and shown as json to older ones', async () => {
     await using platform = await startPlatform();
     await platform.create('/config_types', { name: 'Kind', slug: 'kind' });
     const opaque = { language: 'opaque', format: 'json', documents: [{ name: 'any.json', data: 'true' }] };

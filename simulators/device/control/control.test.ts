@@ -66,7 +66,7 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
     expect(statSync(`${home.path}/control.sock`).mode & 0o777).toBe(0o600);
   });
 
-  test('tells what of its log is damaged, and sends it to nobody', async () => {
+  test('counts damaged log lines in its report, and never streams their events', async () => {
     const { event_log = '' } = (await control('GET', '/')).json as ControlInfo;
     await control('POST', '/events', { count: 5 });
     await control('POST', '/stop', {});
@@ -83,7 +83,7 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
     stream.close();
   });
 
-  test('refuses what it cannot do, and says why', async () => {
+  test('refuses invalid control requests with a status and a reason', async () => {
     const refused: [string, string, unknown, number, RegExp][] = [
       ['POST', '/deployments', '{', 400, /not JSON/],
       ['POST', '/deployments', { error_status: 'no' }, 400, /error_status must be one of/],
@@ -105,7 +105,7 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
   });
 });
 
-test('only who knows its token drives a device over its control port, and no web page does', async () => {
+test('a control port accepts its token only, and refuses requests with a foreign Origin', async () => {
   using home = scratch();
   await using device = await simulateDevice({ dir: `${home.path}/r`, socket: `${home.path}/s`, control: { port: 0 } });
   const address = device.controlAddress;
@@ -120,7 +120,7 @@ test('only who knows its token drives a device over its control port, and no web
   expect(device.running).toBe(false);
 });
 
-test('an agent process that cannot start says why', async () => {
+test('an agent process that cannot start fails with the system error', async () => {
   using home = scratch();
   const device = new SupervisedDevice({ device: { dir: home.path, socket: `${home.path}/no/s` }, logLevel: 'silent' });
   await expect(device.start()).rejects.toThrow(/ENOENT|EACCES/);
@@ -146,16 +146,16 @@ describe('an agent process that does not end', () => {
     return starting;
   }
 
-  test('is killed after a while, and the log says so', async () => {
+  test('is killed after its patience, and the kill is logged', async () => {
     await stopStopped('serving');
   });
 
-  test('is killed also when it never came up', async () => {
+  test('is killed after its patience even before it serves', async () => {
     await expect(stopStopped('starting')).rejects.toThrow(/ended \(SIGKILL\) before it served/);
   });
 });
 
-test('a compaction that fails is answered with 500 and the reason, and loses nothing', async () => {
+test('a failed compaction is answered with 500 and its reason, and loses no event', async () => {
   await using on = await robot({ faults: ['enospc=10kB'] });
   await on.device.publish(20);
   await expect(on.device.compact()).rejects.toThrow(/cannot compact .*ENOSPC.*no event is lost/);

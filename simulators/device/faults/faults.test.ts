@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { FAULTS, parseFault } from '../faults.ts';
 import { robot } from '../testing/robot.ts';
 
-describe('written as text', () => {
+describe('a fault specification', () => {
   test.for([
     ['latency=50ms', { kind: 'latency', low: 50, high: 50 }],
     ['latency=20ms..2s', { kind: 'latency', low: 20, high: 2_000 }],
@@ -15,7 +15,7 @@ describe('written as text', () => {
     ['clock-skew=+2h', { kind: 'clock-skew', ms: 7_200_000 }],
     ['clock-skew=-90s', { kind: 'clock-skew', ms: -90_000 }],
     ['enospc=1MB', { kind: 'enospc', bytes: 1_000_000 }],
-  ] as const)('%s', ([spec, fault]) => {
+  ] as const)('is parsed: %s', ([spec, fault]) => {
     expect(parseFault(spec)).toEqual(fault);
   });
 
@@ -36,7 +36,7 @@ describe('written as text', () => {
     'enospc=lots',
     'nonsense=1',
     'toString=1',
-  ])('%j is refused with what is accepted', (spec) => {
+  ])('is refused with the accepted form: %j', (spec) => {
     expect(() => parseFault(spec)).toThrow(RangeError);
     const [name = ''] = spec.split('=');
     const accepted = Object.hasOwn(FAULTS, name) ? `${name}=` : 'clock-skew=+2h';
@@ -51,7 +51,7 @@ test('latency: an answer is delayed', async () => {
   expect(performance.now() - before).toBeGreaterThan(100);
 });
 
-test('reset: a stream is cut in the middle of a frame, and a client that comes back misses nothing', async () => {
+test('reset: a client that reconnects after each cut gets every event once', async () => {
   await using on = await robot({ faults: ['reset=100..2000'] });
   await on.device.publish(40);
   const ids: number[] = [];
@@ -64,7 +64,7 @@ test('reset: a stream is cut in the middle of a frame, and a client that comes b
   expect(ids).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
 });
 
-test('half-open: a stream stays open and sends nothing any more', async () => {
+test('half-open: a stream stays open but sends no further events', async () => {
   await using on = await robot({ faults: ['half-open=500'] });
   const stream = await on.listen();
   await on.device.publish(1);
@@ -98,7 +98,7 @@ test('enospc: publishing stops with a clear error, and stored events are still s
   expect(stream.ids).toHaveLength(published);
 });
 
-test('torn-write: the agent crashes in the middle of a write, and loses no event that a client saw', async () => {
+test('torn-write: the agent crashes during a write, and keeps every event a client saw', async () => {
   await using on = await robot({ faults: ['torn-write=0.2'], retain: 1_000 });
   const seen: number[] = [];
   let crashes = 0;

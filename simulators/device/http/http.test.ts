@@ -24,7 +24,7 @@ function talk(path: string, bytes: string, { enough = '\0', half = false } = {})
 const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 
 describe('resources beside the specification', () => {
-  test('a sync without an uplink says that there is none', async () => {
+  test('a sync without an uplink answers network_connection_error', async () => {
     await using on = await robot();
     const { status, json } = await on.ask('/device/sync', { method: 'POST' });
     expect(status).toBe(200);
@@ -36,7 +36,7 @@ const GET = 'GET /v0.2/health';
 const NEXT = 'GET /v0.2/health HTTP/1.1\r\nHost: x\r\n\r\n';
 
 describe('connections', () => {
-  test('pipelined requests are answered in order, an event stream among them too', async () => {
+  test('answer pipelined requests in order, including an event stream', async () => {
     await using on = await robot();
     await on.device.publish(1);
     const get = (path: string) => `GET /v0.2${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
@@ -46,7 +46,7 @@ describe('connections', () => {
     expect(text).toMatch(/text\/event-stream[\s\S]*: heartbeat[\s\S]*id: 1\n/);
   });
 
-  test('whoever asks for an upgrade gets the answer of the request', async () => {
+  test('ignore an Upgrade header, and answer its request', async () => {
     await using on = await robot();
     const upgrade = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n';
     expect(statuses(await talk(on.socket, `${GET} HTTP/1.1\r\n${upgrade}`, { half: true }))).toEqual([200]);
@@ -55,7 +55,7 @@ describe('connections', () => {
     expect(statuses(await talk(on.socket, events, { enough: 'id: 1' }))).toEqual([200]);
   });
 
-  test('what a client sends on its event stream is dropped, and the stream goes on', async () => {
+  test('drop bytes that a client sends on its event stream, and keep streaming', async () => {
     await using on = await robot();
     const socket = net.connect(on.socket).setEncoding('utf8');
     socket.write('GET /v0.2/events HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -71,7 +71,7 @@ describe('connections', () => {
     await vi.waitFor(() => expect(on.device.stats().connections).toBe(0));
   });
 
-  test('HEAD gets the head and nothing more', async () => {
+  test('answer HEAD with headers only', async () => {
     await using on = await robot();
     for (const path of ['/health', '/events']) {
       const answer = await on.ask(path, { method: 'HEAD' });
@@ -81,12 +81,12 @@ describe('connections', () => {
     expect(on.device.stats().subscribers).toBe(0);
   });
 
-  test('a client that has closed its side gets its answer', async () => {
+  test('answer a client that has closed its sending side', async () => {
     await using on = await robot();
     expect(statuses(await talk(on.socket, NEXT, { half: true }))).toEqual([200]);
   });
 
-  test('end with the agent', async () => {
+  test('end when the agent stops', async () => {
     await using on = await robot();
     const stream = await on.listen();
     const idle = net.connect(on.socket);
@@ -98,7 +98,7 @@ describe('connections', () => {
   });
 });
 
-test('an error of ours is answered with 500, without its message', async () => {
+test('an internal error is answered with 500, without its message', async () => {
   const broken = {
     ...referenceBehaviour,
     http: {

@@ -19,7 +19,7 @@ async function written(directory: string, count: number, { kill = false, size = 
   return { path: log.path, texts };
 }
 
-test('each stored line is JSON with a checksum, and what is sent is the envelope without it', async () => {
+test('a stored line is the JSON of its sent envelope plus a checksum', async () => {
   using home = scratch();
   const { path, texts } = await written(home.path, 3);
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
@@ -31,7 +31,7 @@ test('each stored line is JSON with a checksum, and what is sent is the envelope
   }
 });
 
-test.for([2, 20, 39])('without checksums, an id out of order on both sides is damaged (line %s)', async (line) => {
+test.for([2, 20, 39])('a log without checksums skips an id out of order (line %s)', async (line) => {
   using home = scratch();
   const { path } = await written(home.path, 40);
   withoutSums(path);
@@ -44,7 +44,7 @@ test.for([2, 20, 39])('without checksums, an id out of order on both sides is da
   await log.close();
 });
 
-test('a log of an older version, without checksums, is read and goes on', async () => {
+test('a log of an older version, without checksums, is read and continued', async () => {
   using home = scratch();
   const { path, texts } = await written(home.path, 500, { size: 300 });
   withoutSums(path);
@@ -56,7 +56,7 @@ test('a log of an older version, without checksums, is read and goes on', async 
   await log.close();
 });
 
-test('a line that has lost its checksum’s name is not taken for one of an older version', async () => {
+test('a line with a misspelt checksum member is skipped as damaged', async () => {
   using home = scratch();
   const { path } = await written(home.path, 5);
   changeLine(path, 3, (text) => text.replace('"sum"', '"sun"'));
@@ -65,7 +65,7 @@ test('a line that has lost its checksum’s name is not taken for one of an olde
   await log.close();
 });
 
-test('what is skipped is told once when it is met, and counted on request', async () => {
+test('damaged lines are reported once in notices, and counted by inspect', async () => {
   using home = scratch();
   const { path } = await written(home.path, 30);
   for (let line = 3; line < 20; line += 1) changeLine(path, line, (text) => text.replace('xxx', 'xyx'));

@@ -5,7 +5,7 @@ import { type DiskIo, DURABLE, disk, EventLogError } from './io.ts';
 import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './testing/recorded-disk.ts';
 
 describe('appending', () => {
-  test('commits what is appended at once with one wait for the disk', async () => {
+  test('stores simultaneous appends with one durable write', async () => {
     using home = scratch();
     const done = { stores: 0, others: 0 };
     const count = (kind: keyof typeof done) => (): void => {
@@ -21,7 +21,7 @@ describe('appending', () => {
     await log.close();
   });
 
-  test('delivers nothing before it is on the disk', async () => {
+  test('delivers an event only after it is on the disk', async () => {
     using home = scratch();
     const order: string[] = [];
     const io: DiskIo = {
@@ -41,7 +41,7 @@ describe('appending', () => {
     await log.close();
   });
 
-  test('needs no memory for each event: the index has an entry for about 64 KiB', async () => {
+  test('keeps at most one index entry per 64 KiB of log', async () => {
     using home = scratch();
     const { log } = open(home.path);
     await log.append(drafts(5_000, 100));
@@ -53,7 +53,7 @@ describe('appending', () => {
 });
 
 describe('a log that cannot be written', () => {
-  test('refuses with a clear error, delivers nothing, and goes on when there is space', async () => {
+  test('rejects appends with a clear error, and stores them once there is space', async () => {
     using home = scratch();
     await leftLog(home.path, 3, 'stop');
     let isFull = true;
@@ -79,7 +79,7 @@ describe('a log that cannot be written', () => {
   });
 
   test.for(['a torn line', 'no line break', 'an unfinished compaction'])(
-    'is opened and read on a read-only disk, although it ends with %s, and repaired when the disk is writable',
+    'is read on a read-only disk despite %s, and repaired once writable',
     async (end) => {
       using home = scratch();
       const path = await leftLog(home.path, 3, 'stop');
@@ -106,7 +106,7 @@ describe('a log that cannot be written', () => {
   );
 });
 
-test('a log that is removed between two writes begins again, and assigns no id twice', async () => {
+test('a log removed between two writes starts anew, and reuses no id', async () => {
   using home = scratch();
   const path = await leftLog(home.path, 5, 'stop');
   const { log, notices } = open(home.path);

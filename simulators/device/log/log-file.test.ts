@@ -20,7 +20,7 @@ describe('compaction', () => {
     expect([again.log.earliest, again.log.latest]).toEqual([22, 101]);
   });
 
-  test('limits the bytes as well', async () => {
+  test('keeps the log file within its limit of bytes', async () => {
     using home = scratch();
     const { log } = open(home.path, { retainBytes: 20_000 });
     for (let at = 0; at < 300; at += 1) {
@@ -31,7 +31,7 @@ describe('compaction', () => {
     await log.close();
   });
 
-  test('on request leaves 80 %, and at least one event', async () => {
+  test('on request keeps 80 % of the events, and at least one', async () => {
     using home = scratch();
     const { log } = open(home.path);
     await log.append(drafts(10));
@@ -44,7 +44,7 @@ describe('compaction', () => {
     await log.close();
   });
 
-  test('a reader that began before a compaction reads on through any number of them', async () => {
+  test('keeps serving every event to a reader that began earlier', async () => {
     using home = scratch();
     const { log } = open(home.path, { retain: 3_000 });
     await log.append(drafts(2_500, 100));
@@ -61,7 +61,7 @@ describe('compaction', () => {
     await log.close();
   });
 
-  test('a compaction that fails leaves the log as it is', async () => {
+  test('leaves the log unchanged when it fails', async () => {
     using home = scratch();
     const io = diskWith({
       rename: (_from, to) => {
@@ -79,7 +79,7 @@ describe('compaction', () => {
     await log.close();
   });
 
-  test.for([4_000, 100])('on a full disk keeps what there is room for, and frees the rest (%s bytes)', async (room) => {
+  test.for([4_000, 100])('on a full disk keeps the newest events that fit, or all (%s bytes)', async (room) => {
     using home = scratch();
     let left = Number.POSITIVE_INFINITY;
     const io = diskWith({
@@ -113,7 +113,7 @@ describe('compaction', () => {
     await log.close();
   });
 
-  test('holds up no other robot, however slow its disk is', async () => {
+  test('does not delay another robot while its own disk is slow', async () => {
     using home = scratch();
     using elsewhere = scratch();
     const slow = new HeldDisk();

@@ -6,7 +6,7 @@ import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './te
 
 describe('opening', () => {
   test.for(['crash', 'stop', 'compact and crash', 'compact and stop'])(
-    'ids that were given up after damage are not assigned later, after three times: %s',
+    'never reassigns the ids of damaged events, after three times: %s',
     async (first) => {
       using home = scratch();
       const path = await leftLog(home.path, 5, 'kill');
@@ -23,7 +23,7 @@ describe('opening', () => {
     },
   );
 
-  test('ids that were given up do not count as events, so a crash costs no retained event', async () => {
+  test('does not count skipped ids as events, so a crash evicts no retained event', async () => {
     using home = scratch();
     const kept: number[] = [];
     for (let crash = 0; crash < 4; crash += 1) {
@@ -45,7 +45,7 @@ describe('opening', () => {
     expect(open(home.path).log.count).toBe(16);
   });
 
-  test('gives the block up after a crash of a log that was not on the disk', async () => {
+  test('skips the reserved block of ids after a crash of a log without durability', async () => {
     using home = scratch();
     await leftLog(home.path, 300, 'kill');
     const { log, notices } = open(home.path);
@@ -55,7 +55,7 @@ describe('opening', () => {
     expect(log.count).toBe(301);
   });
 
-  test('a disk that refuses the id of the last event costs no event, and is told of once', async () => {
+  test('loses no event and notifies once if the last id cannot be written', async () => {
     using home = scratch();
     const io = diskWith({
       open: (path) => {
@@ -69,7 +69,7 @@ describe('opening', () => {
     await log.close();
   });
 
-  test('removes what an unfinished compaction has left, and nothing else', async () => {
+  test('removes leftovers of an unfinished compaction, and no other file', async () => {
     using home = scratch();
     writeFileSync(besideName(`${home.path}/events.jsonl`), 'half');
     symlinkSync('sets/1', besideName(`${home.path}/root`));
@@ -80,7 +80,7 @@ describe('opening', () => {
     expect(readdirSync(home.path).toSorted()).toEqual(['.muster-0123456789abcdef01234567', ...others]);
   });
 
-  test('refuses a log that is a link, so that nothing elsewhere is cut or written', async () => {
+  test('refuses a log that is a symbolic link, and leaves its target unchanged', async () => {
     using home = scratch();
     writeFileSync(`${home.path}/victim`, 'precious');
     mkdirSync(`${home.path}/robot`);

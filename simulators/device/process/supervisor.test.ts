@@ -10,7 +10,7 @@ const children = (): string[] =>
   );
 
 test.runIf(existsSync('/proc/self/task'))(
-  'an agent is started again in a process that was loaded while it stopped, and none is left in the end',
+  'an agent restarts in a process preloaded at its stop, and leaves none behind',
   async () => {
     using home = scratch();
     const before = children();

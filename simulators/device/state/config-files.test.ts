@@ -23,7 +23,7 @@ const below = (root: string): string[] =>
     .map((entry) => `${entry.parentPath}/${entry.name}`.slice(root.length))
     .sort();
 
-test('writes below the root, and replaces the whole set in one step', async () => {
+test('config files are written below the root, and swapped as one set', async () => {
   using home = scratch();
   const files = new ConfigFiles(home.path, disk, false);
   await put(files, '/etc/a.json', 'b/c/d');
@@ -70,7 +70,7 @@ describe('a link that a user has made below the root', () => {
   });
 });
 
-test('a root that a user has made becomes a set', async () => {
+test('a root directory made by the user is replaced by the next set', async () => {
   using home = scratch();
   const files = new ConfigFiles(home.path, disk, false);
   mkdirSync(`${files.root}/etc`, { recursive: true });
@@ -111,7 +111,7 @@ test.for([
   ['a..b/..c', 'a..b/..c'],
   ['C:\\windows\\x', 'C:\\windows\\x'],
   [`/${'x'.repeat(255)}`, 'x'.repeat(255)],
-])('%s is %s below the root', ([filepath, relative]) => {
+])('the path %s becomes %s below the root', ([filepath, relative]) => {
   expect(relativePath(filepath ?? '')).toBe(relative);
 });
 
@@ -127,7 +127,7 @@ test.for([
   [`/${'x'.repeat(300)}`, /longer than 255/],
   [`/${'é'.repeat(200)}`, /longer than 255/],
   ['/x'.repeat(2_000), /longer than 2048/],
-] as const)('%j is refused for good', ([filepath, reason]) => {
+] as const)('the path %j is refused, and not retryable', ([filepath, reason]) => {
   expect(() => relativePath(filepath)).toThrow(reason);
   expect(() => relativePath(filepath)).toThrow(expect.objectContaining({ name: 'DeployError', retryable: false }));
 });

@@ -23,7 +23,7 @@ const wanted = (id: string, fields: Partial<AgentDeployment> = {}): AgentDeploym
 const file = (filepath: string, content = 'x') => ({ filepath, content: Buffer.from(content) });
 
 describe('through the port', () => {
-  test('deploying puts the files in place, then publishes the event; the deployment before is archived', async () => {
+  test('a deployment replaces the files, publishes its events and archives its predecessor', async () => {
     await using on = await robot();
     const stream = await on.listen();
     const { port } = on.device;
@@ -43,14 +43,14 @@ describe('through the port', () => {
     expect((await on.ask('/deployments/dpl_1')).json).toEqual(replaced[0]);
   });
 
-  test('deploying again is deploying once', async () => {
+  test('a repeated deployment publishes no further event', async () => {
     await using on = await robot();
     await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
     await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
     expect(on.device.stats().latestId).toBe(1);
   });
 
-  test('an archived deployment is not used again', async () => {
+  test('an archived deployment cannot be deployed a second time', async () => {
     await using on = await robot();
     const { port } = on.device;
     await port.deploy(wanted('dpl_1'), []);
@@ -59,7 +59,7 @@ describe('through the port', () => {
     await expect(port.remove('dpl_none')).rejects.toThrow(/no deployment "dpl_none"/);
   });
 
-  test('a path that leads upwards changes nothing', async () => {
+  test('a deployment with a path that leads upwards fails, and changes nothing', async () => {
     await using on = await robot();
     const { port } = on.device;
     await port.deploy(wanted('dpl_1'), [file('/a')]);
@@ -74,7 +74,7 @@ describe('through the port', () => {
     expect(on.device.stats().latestId).toBe(1);
   });
 
-  test('retrying is remembered until it works; failing removes the deployment', async () => {
+  test('a deployment shows retrying until it is deployed, and is removed when it fails', async () => {
     await using on = await robot();
     const { port } = on.device;
     expect(await port.fail(wanted('dpl_1'), 'retrying')).toMatchObject({
@@ -88,7 +88,7 @@ describe('through the port', () => {
     expect(existsSync(`${on.dir}/root/a`)).toBe(false);
   });
 
-  test('an event that cannot be stored is published later, once', async () => {
+  test('a deployment event that cannot be stored is published once by a later attempt', async () => {
     await using on = await robot();
     const isEvent = (bytes: string) => bytes.startsWith('{"object":"event"');
     await withFullDisk(isEvent, async (free) => {
@@ -103,7 +103,7 @@ describe('through the port', () => {
     });
   });
 
-  test('a state that cannot be saved is saved before its event is published', async () => {
+  test('a deployment publishes its event only after its state is saved', async () => {
     await using on = await robot();
     const isState = (bytes: string) => bytes.startsWith('{"current"');
     await withFullDisk(isState, async (free) => {
@@ -177,8 +177,8 @@ describe('after a restart', () => {
   );
 });
 
-describe('driven', () => {
-  test('a deployment with files that can never be written fails', async () => {
+describe('a driven deployment', () => {
+  test('fails if a file path is invalid, and leaves the previous files', async () => {
     await using on = await robot();
     await on.device.deploy({ config_instances: [{ filepath: '/ok', content: '1' }] });
     const config_instances = ['/fine', '../x'].map((filepath) => ({ filepath, content: '1' }));
@@ -189,7 +189,7 @@ describe('driven', () => {
     expect(on.device.stats().latestId).toBe(1);
   });
 
-  test('a deployment is retried while the disk is full, until it works', async () => {
+  test('is retried while the disk is full, and deployed once there is space', async () => {
     const content = 'too large for now';
     await withFullDisk(
       (bytes) => bytes === content,
@@ -207,7 +207,7 @@ describe('driven', () => {
     );
   });
 
-  test('ids of deployments do not repeat, also after restarts', async () => {
+  test('has a unique id, even after restarts', async () => {
     await using on = await robot();
     const ids = new Set<string>();
     for (let round = 0; round < 5; round += 1) {

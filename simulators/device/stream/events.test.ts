@@ -51,7 +51,7 @@ function rawClient(path: string) {
 const holds = (data: object, id: string): boolean => 'deployment_id' in data && data.deployment_id === id;
 
 describe('a subscriber that does not read', () => {
-  test('delays no other, costs little memory, and misses nothing when it reads again', async () => {
+  test('delays no other subscriber, buffers little, and gets every event once it reads', async () => {
     const subscribers = new Set<LiveSubscriber>();
     const { stream: rules } = referenceBehaviour;
     const recipients: typeof rules.recipients = (live) => {
@@ -75,7 +75,7 @@ describe('a subscriber that does not read', () => {
     expect(slow.ids).toEqual(range(1, 20_000));
   });
 
-  test('is dropped when it is too far behind, and replays after it comes back', async () => {
+  test('is dropped when it is too far behind, and replays after it reconnects', async () => {
     await using on = await robot({ durability: 'os', retain: 100_000, subscriberBytes: 100_000 });
     const slow = await on.listen('?after=0');
     await on.device.publish(1);
@@ -92,7 +92,7 @@ describe('a subscriber that does not read', () => {
   });
 });
 
-test('a log that cannot be read cuts only the stream that reads it', async () => {
+test('a stream ends when its log cannot be read, and other requests still work', async () => {
   await using on = await robot();
   await on.device.publish(5);
   const live = await on.listen();
@@ -106,7 +106,7 @@ test('a log that cannot be read cuts only the stream that reads it', async () =>
   expect((await on.ask('/health')).status).toBe(200);
 });
 
-test('a stream is cut when compaction overtakes its cursor after the answer', async () => {
+test('a stream has no gap when compaction overtakes its cursor after the answer', async () => {
   await using on = await robot({ retain: 100 });
   await on.device.publish(100);
   // Sends both requests at once, so that the agent checks the cursor before the compaction.

@@ -38,7 +38,7 @@ describe('the token of the agent uplink', () => {
     expect(await next.side.messenger.ping(robot.id(), 5e9)).toMatchObject({ code: 'success' });
   });
 
-  it('is asked for again and again when the device is gone', async () => {
+  it('is requested repeatedly after the device is deleted', async () => {
     await using robot = await testRobot();
     const { host, uplink } = robot;
     await uplink.start();
@@ -56,20 +56,20 @@ describe('the agent uplink cannot start', () => {
   it.each([
     ['without a provisioning token', { token: 'wrong' }, /HTTP 401/],
     ['with a key that is too small', { keyBits: 512 }, /HTTP 400.*1024/],
-  ])('%s, and says so', async (_, uplink, message) => {
+  ])('%s, and reports the reason', async (_, uplink, message) => {
     await using robot = await testRobot({ uplink });
     await expect(robot.uplink.start()).rejects.toThrow(message);
     expect(robot.uplink.deviceId).toBeUndefined();
     expect(robot.host.platform.devices.size).toBe(0);
   });
 
-  it('with an option that is no address', () => {
+  it('with an invalid address', () => {
     const options = { kind: 'agent' as const, platform: 'http://127.0.0.1:1' };
     expect(() => createUplink({ ...options, platform: 'nowhere' })).toThrow(/platform is no address: http:/);
     expect(() => createUplink({ ...options, mqtt: 'http://127.0.0.1:1' })).toThrow(/mqtt is no address: mqtt:/);
   });
 
-  it('until the platform is there', async () => {
+  it('until the platform is reachable', async () => {
     await using robot = await testRobot();
     const { host, uplink, time } = robot;
     await host[Symbol.asyncDispose]();
@@ -83,8 +83,8 @@ describe('the agent uplink cannot start', () => {
   });
 });
 
-describe('asked to sync', () => {
-  it('before the platform knows it, a robot says so, and syncs without delay afterwards', async () => {
+describe('a sync request', () => {
+  it('fails before start and after stop, and succeeds in between', async () => {
     await using robot = await testRobot();
     expect(await robot.uplink.sync()).toMatchObject({ code: 'network_connection_error' });
     await robot.uplink.start();
@@ -98,7 +98,7 @@ describe('asked to sync', () => {
 });
 
 describe('the agent uplink stops', () => {
-  it('before it was started', async () => {
+  it('before its start, and then refuses to start', async () => {
     await using robot = await testRobot();
     await robot.uplink.stop();
     await expect(robot.uplink.start()).rejects.toThrow(/stopped/);
@@ -137,7 +137,7 @@ describe('the agent uplink stops', () => {
     expect(robot.host.platform.devices.size).toBe(1);
   });
 
-  it('while it deploys: the deployment is finished, and reported by the next run', async () => {
+  it('after it finishes a deployment in progress, which the next run reports', async () => {
     await using robot = await testRobot();
     const { host, device, uplink } = robot;
     await uplink.start();
@@ -151,7 +151,7 @@ describe('the agent uplink stops', () => {
     expect(device.events).toHaveLength(1);
   });
 
-  it('once, however often `stop` is called, and leaves no socket', async () => {
+  it('without leaving a socket, even when `stop` is called twice', async () => {
     await using robot = await testRobot();
     await robot.uplink.start();
     await Promise.all([robot.uplink.stop(), robot.uplink.stop()]);

@@ -20,7 +20,7 @@ describe('the agent uplink', () => {
     expect(count(robot.requests, 'POST /devices/provision')).toBe(1);
   });
 
-  it('is the same device when its first run ended before it could store its identity', async () => {
+  it('stays the same device when its identity file is missing, and restores the file', async () => {
     await using robot = await testRobot();
     await robot.uplink.start();
     await robot.uplink.stop();
@@ -31,7 +31,7 @@ describe('the agent uplink', () => {
     await expect(access(`${robot.directory}/identity/device.json`)).resolves.toBeUndefined();
   });
 
-  it('loses no request to sync when its connection breaks while it syncs', async () => {
+  it('applies a deployment that is made while its connection breaks during a sync', async () => {
     await using robot = await testRobot();
     const { host, device, uplink } = robot;
     await uplink.start();

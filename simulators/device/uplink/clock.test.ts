@@ -9,7 +9,7 @@ const TOKEN = 'POST /devices/token';
 
 const count = (requests: string[], request: string): number => requests.filter((each) => each === request).length;
 
-it.each([-YEAR, -HOUR, HOUR, YEAR])('a robot and its platform go on when their clock turns by %i ms', async (by) => {
+it.each([-YEAR, -HOUR, HOUR, YEAR])('robot and platform keep working when their clock jumps by %i ms', async (by) => {
   await using robot = await testRobot();
   const { host, time, uplink, device } = robot;
   await uplink.start();
@@ -24,7 +24,7 @@ it.each([-YEAR, -HOUR, HOUR, YEAR])('a robot and its platform go on when their c
   expect(uplink.status).toBe('online');
 });
 
-it('a robot whose clock is fast does not ask for a token with every request', async () => {
+it('a robot with a fast clock requests one token for several requests', async () => {
   await using robot = await testRobot({ host: { tokenLifetimeMs: 40_000 } });
   const { time } = robot;
   const fast: Time = {
@@ -38,7 +38,7 @@ it('a robot whose clock is fast does not ask for a token with every request', as
   expect(count(robot.requests, TOKEN)).toBe(1);
 });
 
-it('a robot whose provisioning token is refused asks for another, once', async () => {
+it('a robot asks for a second provisioning token after the first is refused', async () => {
   await using robot = await testRobot();
   const refused: (string | undefined)[] = [];
   const uplink = robot.anotherRun({

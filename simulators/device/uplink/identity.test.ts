@@ -30,13 +30,13 @@ describe('the identity of a robot', () => {
     for (const file of files) expect(await modeOf(join(directory, file))).toBe(0o600);
   });
 
-  it.each(['', '{', '{}', '{"device_id":1,"session_id":"x"}', 'null'])('is refused for a file of %j', async (text) => {
+  it.each(['', '{', '{}', '{"device_id":1,"session_id":"x"}', 'null'])('is refused for the file %j', async (text) => {
     await mkdir(identityDirectory(dir));
     await writeFile(join(identityDirectory(dir), 'device.json'), text);
     await expect(loadDevice(dir)).rejects.toThrow(/device\.json.*remove it/);
   });
 
-  it('is refused when the file holds no key, without showing its content', async () => {
+  it('is refused when its file holds no key, and the error hides the content', async () => {
     await ensureKey(dir, 2048);
     const path = join(identityDirectory(dir), 'private-key.pem');
     const secret = (await readFile(path, 'utf8')).split('\n')[1] ?? '';
@@ -46,7 +46,7 @@ describe('the identity of a robot', () => {
     expect(String(failure)).not.toContain(secret);
   });
 
-  it('signs JWTs as published', async () => {
+  it('signs JWTs with the published header and claims', async () => {
     await ensureKey(dir, 2048);
     const clock = { now: () => Date.UTC(2026, 0, 1) };
     const tokens = [await mintDeviceJwt(dir, clock), await mintDeviceJwt(dir, clock)];

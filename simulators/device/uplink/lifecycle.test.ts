@@ -68,7 +68,7 @@ describe('the sync scheduler', () => {
     expect(scheduler.syncedAt).toBe(START);
   });
 
-  it('syncs once more after requests during a sync, however many', async () => {
+  it('runs one more sync for any number of requests during a sync', async () => {
     const { scheduler, runs, end, events } = setUp();
     scheduler.syncRequested();
     scheduler.syncRequested();
@@ -90,7 +90,7 @@ describe('the sync scheduler', () => {
     expect(runs).toHaveLength(2);
   });
 
-  it('tries again when a deployment is due, and is not synced before', async () => {
+  it('retries when a deployment is due, and reports itself synced only then', async () => {
     const { scheduler, runs, end, time, syncer, events } = setUp();
     scheduler.syncRequested();
     syncer.nextAttemptAt = START + 15_000;
@@ -105,7 +105,7 @@ describe('the sync scheduler', () => {
     expect(events.at(-1)).toBe('synced');
   });
 
-  it('retries to reach the platform, also on request, and counts no failure', async () => {
+  it('retries an unreachable platform with growing delays, without counting failures', async () => {
     const { scheduler, end, time } = setUp();
     const delays: number[] = [];
     for (let attempt = 0; attempt < 7; attempt++) {
@@ -142,7 +142,7 @@ describe('the sync scheduler', () => {
     expect(time.waiting).toEqual([15_000]);
   });
 
-  it('ends with its signal and leaves no timer', async () => {
+  it('ends when its signal aborts, and leaves no timer', async () => {
     const { scheduler, abort, time, runs, events } = setUp();
     const result = scheduler.sync();
     abort.abort(new Error('stopped'));
@@ -157,7 +157,7 @@ describe('the sync scheduler', () => {
 
 const attempts = (count: number) => Array.from({ length: count }, (_, attempt) => attempt);
 
-test('a pause ends with its time, or with its signal and then leaves no timer', async () => {
+test('a pause ends after its time, or at an abort without leaving a timer', async () => {
   const time = new ManualTime();
   const over = pause(time, 100, undefined);
   time.advance(100);
@@ -178,7 +178,7 @@ describe('backoff', () => {
     expect(failureDelay(10_000)).toBe(86_400_000);
   });
 
-  it('of a reconnection starts at about 1 s, doubles, never passes 5 min, and differs from robot to robot', () => {
+  it('of a reconnection doubles from about 1 s to 5 min, with random variation', () => {
     const randomness = random(1);
     for (const attempt of attempts(20)) {
       const nominal = Math.min(300_000, 1_000 * 2 ** attempt);

@@ -33,7 +33,7 @@ const message = (topic: string, payload: string, retain = false): Packet => {
 };
 
 describe('an MQTT connection', () => {
-  it('authenticates, subscribes, and passes on and acknowledges messages', async () => {
+  it('authenticates, subscribes, delivers and acknowledges messages, and publishes', async () => {
     await using broker = await scriptedBroker(welcoming);
     const { open, messages } = client(broker);
     const connection = await open();
@@ -83,7 +83,7 @@ describe('an MQTT connection', () => {
     expect(time.waiting).toEqual([]);
   });
 
-  it('fails when the broker hangs up before there is anything to wait for', async () => {
+  it('fails when the broker hangs up between CONNACK and subscription', async () => {
     await using broker = await scriptedBroker((packet, socket) => {
       const welcome = welcoming(packet);
       if (welcome !== undefined) socket.end(generate(welcome));
@@ -93,7 +93,7 @@ describe('an MQTT connection', () => {
     expect(broker.received).toHaveLength(1);
   });
 
-  it('ends with its signal while the broker does not answer', async () => {
+  it('ends at an abort while the broker does not answer', async () => {
     await using broker = await scriptedBroker(() => undefined);
     const { open, abort } = client(broker);
     const opening = open();
@@ -132,7 +132,7 @@ async function roundTrip(broker: ScriptedBroker): Promise<void> {
 }
 
 describe('the keep-alive wheel', () => {
-  it('calls each member once within the keep-alive time, with one timer for all', () => {
+  it('calls each member within the keep-alive time, with one timer for all', () => {
     const time = new ManualTime();
     const wheel = new KeepAlive(time);
     const members = Array.from({ length: 500 }, () => {
@@ -173,7 +173,7 @@ const essence = (packet: Packet) =>
   packet.cmd === 'publish' ? [packet.topic, packet.payload.toString(), packet.retain] : [packet.cmd];
 
 describe('reading packets', () => {
-  it('gives the packets that were sent, however their bytes arrive', () => {
+  it('yields the sent packets for any split of their bytes', () => {
     fc.assert(
       fc.property(fc.array(packet, { maxLength: 8 }), fc.array(fc.nat(), { maxLength: 12 }), (packets, cuts) => {
         const stream = Buffer.concat(packets.map((each) => generate(each)));

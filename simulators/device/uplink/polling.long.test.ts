@@ -125,7 +125,7 @@ describe('the polling uplink', () => {
   });
 
   it.each(['ignores filters', 'refuses filters'] as const)(
-    'reads all pages of a platform that %s, and takes the newest deployment of its own device',
+    'reads all pages of a platform that %s, and applies its device’s newest deployment',
     async (plain) => {
       const others = Array.from({ length: 120 }, (_, n) => ({ id: `dvc_o${n}`, name: `other ${n}` }));
       await using robot = await setUp({ plain, devices: [...others, ROBOT] }, { intervalMs: 5_000 });
@@ -146,7 +146,7 @@ describe('the polling uplink', () => {
     },
   );
 
-  it('is the device that it is told to be', async () => {
+  it('uses the device id of its option deviceOf, without listing devices', async () => {
     await using robot = await setUp({ plain: 'ignores filters' }, { deviceOf: () => 'dvc_o7' });
     await robot.uplink.start();
     expect(robot.uplink.deviceId).toBe('dvc_o7');
@@ -154,13 +154,13 @@ describe('the polling uplink', () => {
     expect(robot.lines()).not.toContain('GET /beta/devices');
   });
 
-  it.each([true, false])('takes what is staged only if it is told to (%s)', async (takesStaged) => {
+  it.each([true, false])('applies staged deployments only with its option takesStaged (%s)', async (takesStaged) => {
     await using robot = await setUp({ plain: 'ignores filters', target: 'staged', devices: [ROBOT] }, { takesStaged });
     await robot.uplink.start();
     expect(robot.device.events).toEqual(takesStaged ? ['deployed dpl_new'] : []);
   });
 
-  it('polls at its interval, and removes a deployment that is gone', async () => {
+  it('polls at its interval, and removes an archived deployment', async () => {
     await using robot = await setUp({}, { intervalMs: 5_000 });
     const { id } = robot.platform.deploy(ROBOT.id, { '/a.json': '1' });
     await robot.uplink.start();
@@ -170,7 +170,7 @@ describe('the polling uplink', () => {
     expect(robot.device.files.size).toBe(0);
   });
 
-  it('is offline while the platform fails, and tries again', async () => {
+  it('is offline while the platform fails, and online once it recovers', async () => {
     await using robot = await setUp({ status: 503 });
     const starting = robot.uplink.start();
     await eventually(() => expect(robot.uplink.status).toBe('offline'));
@@ -244,12 +244,12 @@ describe('a polling uplink with the scopes that it needs', () => {
   });
 });
 
-describe('a platform that refuses', () => {
+describe('the start of a polling uplink', () => {
   it.each([
     ['deployments:read', 'GET /deployments'],
     ['devices:read', 'GET /devices'],
     ['devices:write', 'POST /devices'],
-  ])('a key without %s: start says which request', async (missing, request) => {
+  ])('fails with a key without %s, and names the refused request', async (missing, request) => {
     const robot = await robotOf(await platformFor(NEEDED.filter((scope) => scope !== missing)));
     const failure = await robot.device.uplink?.start().catch((error: Error) => error);
     expect(String(failure)).toMatch(/HTTP 403 /);
@@ -258,7 +258,7 @@ describe('a platform that refuses', () => {
     expect(robot.device.uplink?.status).not.toBe('online');
   });
 
-  it('a key that it does not know, which is not shown', async () => {
+  it('fails with an unknown key, and does not show the key', async () => {
     const robot = await robotOf(await platformFor(NEEDED), 'another key');
     const failure = await robot.device.uplink?.start().catch((error: Error) => error);
     expect(String(failure)).toMatch(/HTTP 401 .*\(GET \/devices\)/);

@@ -10,7 +10,7 @@ const status = ({ activity_status, error_status, target_status }: AgentDeploymen
   `${activity_status}/${error_status} → ${target_status}`;
 
 describe('a sync', () => {
-  it('deploys what is queued, with its files, and reports it', async () => {
+  it('applies a queued deployment with its files, and reports it', async () => {
     const { platform, device, sync, id, time } = syncSetup();
     const deployment = platform.deploy(id, { '/a.json': '1', '/b.json': '2' });
     await sync();
@@ -22,7 +22,7 @@ describe('a sync', () => {
     ]);
   });
 
-  it('changes and reports nothing when nothing has changed', async () => {
+  it('downloads, applies and reports an unchanged deployment only once', async () => {
     const { platform, device, sync, id, downloads } = syncSetup();
     platform.deploy(id, FILES);
     await sync();
@@ -32,7 +32,7 @@ describe('a sync', () => {
     expect(downloads).toHaveLength(1);
   });
 
-  it('remembers releases', async () => {
+  it('passes the release of a deployment to the device', async () => {
     const { platform, device, sync, id } = syncSetup();
     const deployment = platform.deploy(id, FILES);
     const release = { object: 'release' as const, id: 'rls_1', version: '1', git_commit_id: null, created_at: '' };
@@ -41,7 +41,7 @@ describe('a sync', () => {
     expect(device.releases).toEqual([release]);
   });
 
-  it('fails a deployment that can never be applied, and still removes what the platform archived for it', async () => {
+  it('fails an impossible deployment, and still removes its archived predecessor', async () => {
     const { platform, device, sync, id, syncer } = syncSetup();
     const one = platform.deploy(id, { '/a.json': '1' });
     await sync();
@@ -55,7 +55,7 @@ describe('a sync', () => {
     expect(syncer.nextAttemptAt).toBeUndefined();
   });
 
-  it('retries a deployment that cannot be applied now, with growing delays, without downloading it again', async () => {
+  it('retries a blocked deployment with growing delays, and downloads it only once', async () => {
     const { platform, device, sync, id, syncer, time, downloads } = syncSetup();
     const one = platform.deploy(id, { '/a.json': '1' });
     await sync();
@@ -91,7 +91,7 @@ describe('a sync', () => {
     expect(syncer.nextAttemptAt).toBeUndefined();
   });
 
-  it('counts content that the platform does not serve as a failure of that deployment', async () => {
+  it('retries a deployment later when the platform cannot serve its content', async () => {
     const { platform, sync, id, syncer, time } = syncSetup();
     const one = platform.deploy(id, FILES);
     platform.loseContent(one.id);
@@ -103,7 +103,7 @@ describe('a sync', () => {
   it.each([
     ['the network', new NetworkError('unplugged')],
     ['a token that is not taken', new ApiError(401, 'unauthorized', 'who are you')],
-  ])('fails as a whole, and counts nothing against the deployment, for %s', async (_, trouble) => {
+  ])('fails as a whole for %s, and records no failure of the deployment', async (_, trouble) => {
     const { platform, state, sync, id, syncer } = syncSetup();
     const one = platform.deploy(id, FILES);
     state.trouble = (operation) => (operation === 'contents' ? trouble : undefined);

@@ -114,7 +114,7 @@ describe('the replay guard', () => {
     );
   });
 
-  it('refuses new identifiers when it is full, and forgets none', () => {
+  it('refuses new identifiers when it is full, and still detects used ones', () => {
     const admit = replayGuard({ clock: { now: () => 0 }, lifetimeMs: 100, capacity: 2 });
     expect(['a', 'b', 'c', 'a'].map((id) => admit(id))).toEqual(['new', 'new', 'full', 'replayed']);
   });
@@ -146,13 +146,13 @@ describe('public keys of devices', () => {
     expect(parseDeviceKey(publicPem.replaceAll('\n', '\r\n'), 2048).fingerprint).toBe(fingerprint);
   });
 
-  it('are refused below the minimum, which can be lowered', () => {
+  it('are refused below a configurable minimum of bits', () => {
     const { publicPem } = robotKey('small', 1024);
     expect(refusal(publicPem)).toMatchObject({ status: 400, code: 'invalid_public_key', params: { min_bits: 2048 } });
     expect(refusal(publicPem, 1024)).toBeUndefined();
   });
 
-  it('are refused when they are private, and the error does not repeat them', () => {
+  it('are refused when they are private, and the error hides their content', () => {
     const pem = robotKey().privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const error = refusal(pem);
     expect(error).toMatchObject({ status: 400 });
@@ -219,7 +219,7 @@ describe('a device token', () => {
     expect(tokens.verify(renewed)).toBeUndefined();
   });
 
-  it('is refused from another platform, and after any change', () => {
+  it('is refused by another platform, and after any change', () => {
     const { tokens, others, device } = sessionSetUp();
     const { token } = tokens.issue(device);
     const [header, claims, signature] = token.split('.');

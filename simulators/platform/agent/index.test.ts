@@ -102,7 +102,7 @@ describe('a request', () => {
     expect(response.json().error).toMatchObject({ code: 'unsupported_version', params: { accepted: ['v0.4'] } });
   });
 
-  it('with a body that is larger than any agent needs is refused', async () => {
+  it('with a body above the size limit is refused', async () => {
     const { status } = await call('POST', '/devices/provision', 'x', { name: 'x'.repeat(100_000) });
     expect(status).toBe(413);
   });

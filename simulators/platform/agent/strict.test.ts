@@ -131,7 +131,7 @@ describe('every operation of the agent API', () => {
 });
 
 describe.for(DIALECTS)('in dialect %s', (dialect) => {
-  it('a device from enrolment to disconnection, and the platform, send only what is published', async () => {
+  it('device and platform send only published traffic from enrolment to disconnection', async () => {
     using folder = scratch();
     const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
     await using platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS, dialect });

@@ -21,7 +21,7 @@ const closeOf = ({ mqtt }: TestClient) => new Promise<void>((resolve) => mqtt.on
 const statusOf = ({ device }: Robot) => host.platform.devices.get(device.id)?.status;
 
 describe('the embedded broker', () => {
-  it('refuses every other combination of id, session and token', async () => {
+  it('refuses any wrong combination of id, session and token', async () => {
     const other = await provisionRobot(host, 'other');
     const wrong = [
       { ...robot.credentials, password: 'wrong' },
@@ -97,7 +97,7 @@ describe('the embedded broker', () => {
     expect(second.received[0]).toMatchObject({ text: '{"is_synced":true}', retain: true });
   });
 
-  it('drops no request to sync among other messages', async () => {
+  it('delivers every request to sync among other messages', async () => {
     const { id } = robot.device;
     await using client = await connectClient(host.mqttUrl, robot.credentials);
     await client.mqtt.subscribeAsync([agentTopics.sync(id), agentTopics.ping(id)], { qos: 1 });
@@ -144,7 +144,7 @@ describe('the embedded broker', () => {
     await second.mqtt.endAsync();
   });
 
-  it('ends the connection of a device whose session ends', async () => {
+  it('ends the connection of a device when its session ends', async () => {
     await using client = await connectClient(host.mqttUrl, robot.credentials);
     const closed = closeOf(client);
     host.side.messenger.disconnect(robot.device.id);
@@ -154,7 +154,7 @@ describe('the embedded broker', () => {
 });
 
 describe('the embedded broker with a certificate', () => {
-  it('speaks TLS, and only that', async () => {
+  it('accepts only TLS connections', async () => {
     await using secure = await agentHost({ tls: localhostTls });
     expect(secure.mqttUrl).toMatch(/^mqtts:/);
     const inside = await provisionRobot(secure, 'robot');

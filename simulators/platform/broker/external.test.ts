@@ -51,7 +51,7 @@ describe('presence on an external broker', () => {
     watch.stop();
   });
 
-  it('ends with the session and with the platform', () => {
+  it('goes offline when the session ends or the platform stops', () => {
     const { changes, watch } = setUp();
     watch.seen('dvc_1');
     watch.seen('dvc_2');

@@ -18,7 +18,7 @@ for (const hello of hellos)
   connect(port, '127.0.0.1').end(Buffer.from(hello, 'base64'), () => (left -= 1) || process.exit());
 `;
 
-test('connections that were given up while the broker was busy cost it no authentication', async () => {
+test('a broker does not authenticate connections that were closed while it was busy', async () => {
   const authenticated: string[] = [];
   const online: string[] = [];
   const broker = await embeddedBroker({

@@ -41,7 +41,7 @@ const LISTS = ['/devices', '/deployments', '/groups', '/releases'];
 const textOf = async (path: string) => (await platform.get(`${path}?limit=100&expand=total_count`)).text;
 const everything = () => Promise.all(LISTS.map(textOf));
 
-it('tells where the platform is, broker and dialect included', async () => {
+it('the control API shows the addresses of platform and broker, and the dialect', async () => {
   const { body } = await control('GET', '/');
   expect(body).toEqual({ url: platform.url, agent_url: platform.agentUrl, dialect: 'spec', snapshots: [], plans: [] });
   await using withBroker = await startPlatform({ mqtt: {}, control: { port: 0 } });
@@ -51,7 +51,7 @@ it('tells where the platform is, broker and dialect included', async () => {
 });
 
 describe('the state', () => {
-  it('goes back to the start, whatever was written meanwhile', async () => {
+  it('returns to the start at every reset', async () => {
     const before = await everything();
     const made: string[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -67,7 +67,7 @@ describe('the state', () => {
     expect(new Set(made).size).toBe(1);
   });
 
-  it('goes back to a snapshot by its name, and a name can be used again', async () => {
+  it('is restored from a named snapshot, and a later snapshot may reuse the name', async () => {
     expect(await control('POST', '/snapshots', { name: 'empty' })).toMatchObject({ status: 201 });
     await platform.create('/devices', { name: 'one' });
     await control('POST', '/snapshots', { name: 'with one' });
@@ -91,7 +91,7 @@ describe('the state', () => {
 });
 
 describe('a plan', () => {
-  it('gives the next requests of one route an answer of the test', async () => {
+  it('answers the next requests of its route with the given answer', async () => {
     const stub = {
       path: '/devices/{device_id}',
       method: 'GET',
@@ -124,13 +124,13 @@ it.for([
   ['DELETE', '/plans/7', undefined, 404, /no plan 7/],
   ['POST', '/plans', '{', 400, /JSON/],
   ['GET', '/nonsense', undefined, 404, /no GET \/nonsense/],
-] as const)('%s %s with %j is refused, with the reason', async ([method, path, body, status, reason]) => {
+] as const)('request %s %s with %j is refused with its reason', async ([method, path, body, status, reason]) => {
   const answer = await control(method, path, body);
   expect(answer.status).toBe(status);
   expect((answer.body['error'] as { message: string }).message).toMatch(reason);
 });
 
-it('refuses what a web page could send', async () => {
+it('the control API refuses requests that a web page could send', async () => {
   expect(await control('POST', '/reset', undefined, { origin: 'http://evil.example' })).toMatchObject({ status: 403 });
   expect(await control('GET', '/', undefined, { host: 'evil.example' })).toMatchObject({ status: 403 });
   expect(await control('GET', '/', undefined, { host: 'localhost:1234' })).toMatchObject({ status: 200 });
@@ -139,7 +139,7 @@ it('refuses what a web page could send', async () => {
   expect((await control('GET', '/plans')).body).toEqual({ data: [] });
 });
 
-it('refuses whoever does not know its token, also what it would not know', async () => {
+it('the control API refuses requests without its token on any path', async () => {
   for (const path of ['/', '/reset', '/nonsense']) {
     const refused = await control('POST', path, undefined, { authorization: 'Bearer wrong-token-of-someone' });
     expect(refused).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } });
@@ -148,6 +148,6 @@ it('refuses whoever does not know its token, also what it would not know', async
   expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
 });
 
-it('takes a request that names the type of a body which it does not have', async () => {
+it('the control API accepts an empty body with a content type', async () => {
   expect(await control('POST', '/reset', '')).toMatchObject({ status: 204 });
 });

@@ -21,7 +21,7 @@ const tasks = (platform: TestPlatform, robot: string) =>
 const act = (platform: TestPlatform, id: string, action: string) => platform.post(`/deployments/${id}/${action}`);
 
 describe('a deployment', () => {
-  it('that its agent was told of stays in its list until the agent has reported it archived', async () => {
+  it('stays listed once its agent has seen it, until the agent reports it archived', async () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const listed = () =>
@@ -63,7 +63,7 @@ describe('a deployment', () => {
     expect(() => platform.port.content(outsider, kit.instance)).toThrow(expect.objectContaining({ status: 403 }));
   });
 
-  it('cannot go to an archived device', async () => {
+  it('cannot be deployed to an archived device', async () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const staged = await stage(platform, kit, robot);
@@ -120,7 +120,7 @@ describe('config', () => {
     expect((await attempt('left', 'right', 'cfg_inst_nothing')).status).toBe(404);
   });
 
-  it('names its slot when the schema has several, and satisfies the schema', async () => {
+  it('must name its slot when the schema has several, and satisfy the schema', async () => {
     await using platform = await startPlatform();
     const { schema } = await world(platform);
     const attempt = (body: object) => platform.post('/config_instances', body);
@@ -194,13 +194,13 @@ describe('config', () => {
 describe('recorded moments', () => {
   const [early, middle, late] = ['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z', '2026-01-01T03:00:00.000Z'];
 
-  it('are those that the agent reports when they are possible', () => {
+  it('are the times reported by the agent when these are possible', () => {
     expect(recorded(late, early, middle)).toBe(middle);
     expect(recorded(late, early, '2026-01-01T03:00:00+01:00')).toBe(middle);
     expect(recorded(late, early)).toBe(late);
   });
 
-  it('follow one another and are never in the future, even when the clock of the agent is wrong', () => {
+  it('stay in order and never in the future, even with a wrong agent clock', () => {
     expect(recorded(late, middle, early)).toBe(middle);
     expect(recorded(middle, early, late)).toBe(middle);
     expect(recorded(early, middle)).toBe(middle);

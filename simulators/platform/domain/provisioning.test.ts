@@ -3,7 +3,7 @@ import { versionNamed } from '../../../harness/contract/versions.ts';
 import { createDevice, createKit, deploy, deploymentOf, deviceOf, startPlatform } from '../testing/kit.ts';
 
 describe('a device', () => {
-  it('is inactive, activating, online, offline and archived', async () => {
+  it('shows the status of each stage from inactive to archived', async () => {
     await using platform = await startPlatform();
     const token = await platform.provisioningToken();
     const robot = await createDevice(platform);
@@ -22,7 +22,7 @@ describe('a device', () => {
     expect(platform.port.deviceByFingerprint('f1')).toBeUndefined();
   });
 
-  it('is provisioned once by a token that is known and has not expired', async () => {
+  it('is provisioned once, by a known and unexpired token', async () => {
     let now = Date.UTC(2026, 0, 1);
     await using platform = await startPlatform({ clock: { now: () => now } });
     const issued = await platform.create('/provisioning_tokens');
@@ -56,7 +56,7 @@ describe('a device', () => {
     expect(() => platform.port.reprovision(other, credentials)).toThrow(expect.objectContaining({ status: 403 }));
   });
 
-  it('of tetons is activated by its own token', async () => {
+  it('of version tetons is activated by its own token', async () => {
     await using platform = await startPlatform();
     const [robot, other] = [await createDevice(platform), await createDevice(platform)];
     const version = versionNamed('tetons');

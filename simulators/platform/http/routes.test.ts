@@ -53,7 +53,7 @@ describe('a request body', () => {
 });
 
 describe.for(DIALECTS)('in dialect %s', (dialect) => {
-  it.for(SUPPORTED_VERSIONS)('the document of %s is valid and complete', async (version) => {
+  it.for(SUPPORTED_VERSIONS)('the OpenAPI document of %s is valid and complete', async (version) => {
     await using platform = await startPlatform({ dialect });
     const [served = '', beside] = await Promise.all(
       [platform.url, platform.agentUrl].map(async (at) => (await fetch(`${at}/openapi/${version}.json`)).text()),
@@ -92,7 +92,7 @@ describe.for(DIALECTS)('in dialect %s', (dialect) => {
   });
 });
 
-it('there is no document of a version that is no longer supported', async () => {
+it('a version that is no longer supported has no OpenAPI document', async () => {
   await using platform = await startPlatform();
   expect((await platform.get('/openapi/2025-10-21.zion.json')).status).toBe(404);
 });
@@ -108,7 +108,7 @@ describe('faults', () => {
     });
   });
 
-  it.for(['', 'latency', 'latency=x', '5xx=404', 'reset=1', '429@2', '429@-1', 'explode'])('%j is refused', (text) => {
+  it.for(['', 'latency', 'latency=x', '5xx=404', 'reset=1', '429@2', '429@-1', 'explode'])('cannot be %j', (text) => {
     expect(() => parseFaults(text)).toThrow(
       new RegExp(`no fault; accepted are ${FAULT_FORMS[0].replace(/[[\]]/g, '\\$&')}`),
     );

@@ -42,7 +42,7 @@ describe('a seeded workspace', () => {
 
 const EXAMPLE = readFileSync(join(import.meta.dirname, '../../../fixtures/workspaces/warehouse.yaml'), 'utf8');
 
-it('the example is served as it is written, online devices included, and comes back with a reset', async () => {
+it('the example workspace is served as written, and restored by a reset', async () => {
   await using platform = await startPlatform({ seedFile: EXAMPLE, control: { port: 0 } });
   const state = async () => {
     const devices = await platform.items('/devices?limit=100');
@@ -79,6 +79,6 @@ it.for([
   ['devices:\n  - { name: a }\n  - { name: a }\n', /^line 3: devices.1 has the name of an earlier one/],
   [EXAMPLE.replace('max_speed: 2.5', 'max_speed: 9'), /^line \d+: config_instances.1 cannot be made: content does not/],
   [EXAMPLE.replace('[slow], status: queued', '[slow], status: drifted'), /3.status cannot be drifted: .* it is staged/],
-] as const)('%j is refused, with its line', async ([seedFile, message]) => {
+] as const)('the seed file %j is refused with the line of its error', async ([seedFile, message]) => {
   await expect(startPlatform({ seedFile })).rejects.toThrow(message);
 });

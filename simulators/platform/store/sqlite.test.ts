@@ -7,7 +7,7 @@ afterEach(() => emitWarning.mockClear());
 
 const SQLITE = 'SQLite is an experimental feature and might change at any time';
 
-it('suppresses only the warning that SQLite is experimental', () => {
+it('withoutSqliteWarning suppresses only the warning that SQLite is experimental', () => {
   const error = new Error('an error');
   const loaded = withoutSqliteWarning(() => {
     process.emitWarning(SQLITE, 'ExperimentalWarning');
@@ -26,7 +26,7 @@ it('suppresses only the warning that SQLite is experimental', () => {
   ]);
 });
 
-it('opens a database without a warning', () => {
+it('openDatabase opens a database without a warning', () => {
   const database = openDatabase(':memory:');
   expect(database.prepare('SELECT 1 AS one').get()).toEqual({ one: 1 });
   database.close();

@@ -118,7 +118,7 @@ describe('a collection', () => {
 });
 
 describe('a database file', () => {
-  it('holds its rows after it is reopened, and is refused after another program version wrote it', () => {
+  it('keeps its rows when reopened, and is refused if another version wrote it', () => {
     using folder = scratch();
     const path = join(folder.path, 'platform.db');
     const store = new Store(path);
