@@ -55,7 +55,7 @@ it('reports heartbeats that come far more often than declared', async () => {
   expect(report.exit_code).toBe(2);
 });
 
-it('reports nothing where a device is as its control declares', async () => {
+it('reports nothing where a device matches its declarations', async () => {
   const only = ['device.log.jsonl', 'device.log.compaction', 'device.log.restart', 'device.events.heartbeat'];
   const report = await checked(only);
   expect(report.declarations?.filter(({ holds }) => !holds)).toEqual([]);
@@ -65,7 +65,7 @@ it('reports nothing where a device is as its control declares', async () => {
   expect(report.exit_code).toBe(0);
 });
 
-it('reports a version that a platform has and refuses', async () => {
+it('reports a version that a platform declares and refuses', async () => {
   await using workspace = await startWorkspace({ platform: platformDefect('version-refused').behaviour(reference) });
   const only = ['platform.version.supported'];
   const refusing = await runPlatformSuite(await workspace.place(), { only });
@@ -73,7 +73,7 @@ it('reports a version that a platform has and refuses', async () => {
   expect(named(refusing, 'version 2026-05-06.rainier')).toMatchObject({ holds: true });
 });
 
-it('reports a client that does not deduplicate, and one that names its version in another header', async () => {
+it('reports a client that repeats events, and one with another version header', async () => {
   const follow = { ...referenceClient.follow, deduplicates: false };
   const twice = referenceWith(() => ({ ...referenceClient, follow }));
   const doubling = await runClientSuite(twice, { only: ['client.delivery.duplicates'] });

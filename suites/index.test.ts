@@ -12,11 +12,11 @@ const premisesBelow = (checks: readonly { id: string; premises?: readonly string
   (checks.find((check) => check.id === id)?.premises ?? []).flatMap((each) => [each, ...premisesBelow(checks, each)]);
 
 describe.each(await loadSuites())('the $api suite', ({ api, checks }) => {
-  it('rests on premises that exist, lead nowhere in a circle, and start early enough', () => {
+  it('rests on existing premises without a cycle that start early enough', () => {
     expect(premiseProblems(checks)).toEqual([]);
   });
 
-  it('bases every requirement on a section of the specification, and quotes it in at most 25 words', () => {
+  it('bases every requirement on a section, and quotes it in at most 25 words', () => {
     for (const { id, requirement } of checks) {
       expect(requirement.section, id).toMatch(/^[1-9](\.[1-9])?$/);
       if (requirement.level === 'MUST') expect(requirement.clause, id).toBeDefined();
@@ -32,7 +32,7 @@ describe.each(await loadSuites())('the $api suite', ({ api, checks }) => {
   });
 });
 
-describe('the least that a check must have seen', () => {
+describe('the minimum of observations', () => {
   const leastOf = (id: string): unknown =>
     [...deviceSuite.checks, ...platformSuite.checks].find((check) => check.id === id)?.least;
 
@@ -47,7 +47,7 @@ describe('the least that a check must have seen', () => {
     ['platform.list.walk-once', { 'walks over several pages': 1 }],
     ['platform.list.stable', { items: 2 }],
     ['platform.list.total-count', { 'counted items': 1 }],
-  ])('fits %s', (id, least) => {
+  ])('of %s is declared', (id, least) => {
     expect(leastOf(id)).toMatchObject(least);
   });
 });
@@ -55,13 +55,13 @@ describe('the least that a check must have seen', () => {
 describe('the device suite', () => {
   const { checks } = deviceSuite;
 
-  it('runs every check alone that stops or compacts the device', () => {
+  it('runs each check alone that stops or compacts the device', () => {
     for (const { id, needs = [], sharing } of checks) {
       if (needs.includes('restart') || needs.includes('compact')) expect(sharing, id).toBe('disruptive');
     }
   });
 
-  it('rests slow checks alone on slow checks', () => {
+  it('rests only slow checks on slow checks', () => {
     const slow = new Set(checks.filter((check) => check.slow === true).map(({ id }) => id));
     for (const { id, premises = [] } of checks.filter((check) => check.slow !== true))
       expect(
@@ -70,13 +70,13 @@ describe('the device suite', () => {
       ).toEqual([]);
   });
 
-  it('compares replays only where the plainest replay is right', () => {
+  it('bases comparisons of replays on the plainest replay', () => {
     for (const id of ['at-least-once', 'replay.seam', 'after-wins', 'client', 'types'])
       expect(premisesBelow(checks, `device.events.${id}`)).toContain('device.events.replay.complete');
     expect(premisesBelow(checks, 'device.log.crash')).toContain('device.events.content-type');
   });
 
-  it('asks a black box in profile core for all that it asks a driven device for there, where it can', () => {
+  it('keeps the retained twin of every core check in profile core', () => {
     const core = new Set(checks.filter(({ profile }) => profile === 'core').map(({ id }) => id));
     const twins = checks.map(({ id }) => id).filter((id) => core.has(id.replace(/\.retained$/, '')));
     expect(twins.filter((id) => id.endsWith('.retained')).length).toBeGreaterThan(5);
@@ -85,7 +85,7 @@ describe('the device suite', () => {
 });
 
 describe('the platform suite', () => {
-  it('rests on a list that any collection answers with', () => {
+  it('rests every check on the list of any collection', () => {
     const [first, ...others] = platformSuite.checks;
     expect(first?.id).toBe(ANY_LIST);
     for (const { id, premises } of others) expect(premises, id).toContain(ANY_LIST);
@@ -93,7 +93,7 @@ describe('the platform suite', () => {
 });
 
 describe('the client suite', () => {
-  it('asks every check for one job, and rests it on the plainest check of that job', () => {
+  it('gives every check one job, and rests it on the plainest of that job', () => {
     const { checks } = clientSuite;
     const plainest = CLIENT_JOBS.map((job) => checks.find(({ needs = [] }) => needs.includes(job))?.requirement.id);
     expect(plainest).toEqual(CLIENT_JOBS.map((job) => JOB_TABLE[job].plainest));

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { DURATION_FORM, durationMs, readableDuration, retryAfterMs } from './durations.ts';
 
-test('durations of every unit are milliseconds', () => {
+test('durations of every unit are converted to milliseconds', () => {
   expect(['5ns', '5us', '5µs', '5ms', '1.5s', '2m', '1h', '1d'].map(durationMs)).toEqual([
     5e-6, 5e-3, 5e-3, 5, 1500, 120_000, 3_600_000, 86_400_000,
   ]);
 });
 
-test.each(['5', '5 s', 's', '-5s', '1e3s', '1.s', ' 1s', '1w', ''])('%j is refused, with what is accepted', (text) => {
+test.each(['5', '5 s', 's', '-5s', '1e3s', '1.s', ' 1s', '1w', ''])('%j is refused, with accepted units', (text) => {
   expect(() => durationMs(text)).toThrow(/units ns, us, ms, s, m, h, d/);
   expect(text).not.toMatch(new RegExp(DURATION_FORM));
 });
@@ -43,7 +43,7 @@ test.each([
   expect(retryAfterMs(headers)).toBe(ms);
 });
 
-test('a date is compared with the clock at hand where the server sends none', () => {
+test('a Retry-After date without a Date header is compared with the local clock', () => {
   const date = new Date(Date.now() + 60_000).toUTCString();
   expect(retryAfterMs({ 'retry-after': date })).toBeGreaterThan(0);
   expect(retryAfterMs({ 'retry-after': date })).toBeLessThanOrEqual(60_000);

@@ -5,12 +5,12 @@ const item = (number: number, more = ''): string => `{"object":"device","id":"dv
 const list = (count: number, wrong: number, more: string): string =>
   `{"data":[${Array.from({ length: count }, (_, at) => item(at, at === wrong ? more : '')).join(',')}]}`;
 
-test('a text that fits stays as it is', () => {
+test('a short text stays whole, a longer one is cut', () => {
   expect(excerpt('short', 10)).toBe('short');
   expect(excerpt('x'.repeat(20), 10)).toBe(`${'x'.repeat(10)}…`);
 });
 
-test.each([0, 1, 40, 98, 99])('what a finding names is shown, with its surroundings: item %i', (wrong) => {
+test.each([0, 1, 40, 98, 99])('an excerpt shows the part that a finding names: item %i', (wrong) => {
   const body = list(100, wrong, ',"status":"exploded"');
   const about = telling({ expected: 'one of "online", "offline"', actual: `"exploded" as status of dvc_${wrong}` });
   const shown = excerpt(body, 400, about);
@@ -20,7 +20,7 @@ test.each([0, 1, 40, 98, 99])('what a finding names is shown, with its surroundi
   expect(shown.endsWith('…')).toBe(wrong < 98);
 });
 
-test('what differs between expected and actual tells more than what they share', () => {
+test('an excerpt prefers text that differs between expected and actual', () => {
   const event = (id: number, at: string): string => `id: ${id}\ndata: {"id":${id},"occurred_at":"${at}","data":{}}\n\n`;
   const body = Array.from({ length: 50 }, (_, at) => event(at, at === 30 ? '2026-01-01T00:00:00Z' : 'now')).join('');
   const [wrong, right] = ['2026-01-01T00:00:00Z', '2026-11-25T07:01:54Z'].map((at) => event(30, at));
@@ -28,31 +28,31 @@ test('what differs between expected and actual tells more than what they share',
   expect(excerpt(body, 200, about)).toContain(event(30, '2026-01-01T00:00:00Z'));
 });
 
-test('a value that expected names as well is shown when actual has nothing else', () => {
+test('an excerpt shows a value of expected when actual has no other', () => {
   const body = Array.from({ length: 50 }, (_, at) => `id: ${at + 10}\nevent: a.b\n\n`).join('');
   const about = telling({ expected: 'event 11, the first retained after 10', actual: 'event 10' });
   expect(excerpt(body, 100, about)).toContain('id: 10\n');
 });
 
-test('the words of a finding lead to it, not the value that it repeats', () => {
+test('an excerpt follows the words of a finding, not its quoted value', () => {
   const body = `{"padding":"${'x'.repeat(300)}","created_at":17,"more":"${'y'.repeat(300)}"}`;
   const about = telling({ expected: 'a Deployment', actual: `/created_at must be string in ${body}` });
   expect(excerpt(body, 100, about)).toContain('"created_at":17');
 });
 
-test('of a number that is missing the neighbours are shown', () => {
+test('an excerpt shows the neighbours of a missing number', () => {
   const ids = Array.from({ length: 400 }, (_, at) => at + 1).filter((id) => id !== 251);
   const body = ids.map((id) => `id: ${id}\nevent: a.b\n\n`).join('');
   const about = telling({ expected: 'the events [1, 2, 3, … 399, 400] (400)', actual: '[1, 2, … 400], missing [251]' });
   expect(excerpt(body, 100, about)).toContain('id: 250\nevent: a.b\n\nid: 252\n');
 });
 
-test('a text that has nothing of a finding is shown from its beginning', () => {
+test('an excerpt without a match shows the beginning', () => {
   const about = telling({ expected: '200', actual: '500' });
   expect(excerpt('word '.repeat(100), 20, about)).toBe('word word word word …');
 });
 
-test('no character is cut in two, and no text takes long', () => {
+test('an excerpt splits no character, and takes little time', () => {
   const faces = '😀'.repeat(300);
   const shown = excerpt(`${faces} wrong ${faces}😀`, 51, telling({ expected: '', actual: 'wrong' }));
   expect(shown.isWellFormed()).toBe(true);
@@ -63,7 +63,7 @@ test('no character is cut in two, and no text takes long', () => {
   expect(performance.now() - started).toBeLessThan(10_000);
 });
 
-test('of many texts those are shown that have what the others lack, and the last', () => {
+test('tellingMost selects the texts with distinctive words, and the last ones', () => {
   const texts = Array.from(
     { length: 20 },
     (_, at) => `GET /devices 200 ${at === 4 ? '2026-05-03.rainier' : 'x'} ${at}`,

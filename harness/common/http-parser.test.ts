@@ -39,17 +39,17 @@ test.each([
   ],
   ['\r\n\r\nGET / HTTP/1.1\r\n\r\n', ['head GET / HTTP/1.1', 'end ']],
   ['POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nab', ['head POST / HTTP/1.1 Content-Length=3', 'in the middle']],
-])('%j', (text, said) => {
+])('parses %j', (text, said) => {
   expect(whole(text)).toEqual(said);
 });
 
-test('fields that came before are known again, and others are not taken for them', () => {
+test('repeated fields are recognised, and different ones are kept apart', () => {
   const all = Array.from({ length: 300 }, (_, at) => `GET /${at} HTTP/1.1\r\nA: ${at % 2}\r\nB: ${at % 250}\r\n\r\n`);
   const heads = all.map((_, at) => `head GET /${at} HTTP/1.1 A=${at % 2} B=${at % 250}`);
   expect(whole(all.join(''))).toEqual(heads.flatMap((head) => [head, 'end ']));
 });
 
-test('an answer without a length goes on to the end of the connection', () => {
+test('a response without a length continues to the end of the connection', () => {
   expect(whole('HTTP/1.1 200 OK\r\n\r\nabc', 'rest')).toEqual(['head HTTP/1.1 200 OK', 'end abc']);
 });
 
@@ -59,17 +59,17 @@ test.each([
   ['Content-Length: +3', 'wrong Content-Length: +3'],
   ['Transfer-Encoding: gzip, chunked', 'wrong Transfer-Encoding: gzip, chunked'],
   ['no field', 'wrong a line in a head that is no field'],
-])('with %j nothing more is read', (fields, why) => {
+])('a head with %j ends the parsing', (fields, why) => {
   expect(whole(`POST / HTTP/1.1\r\n${fields}\r\n\r\nabc`).at(-1)).toBe(why);
 });
 
-test('of what a peer sent, a reason has only the beginning', () => {
+test('the reason for a refused field has only the beginning of its value', () => {
   const why = whole(`POST / HTTP/1.1\r\nTransfer-Encoding: ${'x'.repeat(5000)}\r\n\r\n`).at(-1);
   expect(why).toMatch(/^wrong Transfer-Encoding: x+…$/);
   expect(why?.length).toBeLessThan(100);
 });
 
-test('a head without an end takes no more memory than a bound', () => {
+test('a head without an end is refused at a limit', () => {
   expect(read(Array(40).fill(Buffer.alloc(10_000, 'x')))).toEqual(['wrong a head of more than 65536 bytes']);
 });
 
@@ -79,7 +79,7 @@ const MESSAGES = [
   'POST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n10\r\n0123456789abcdef\r\n0\r\nx: y\r\n\r\n',
 ];
 
-test('how the bytes are cut into pieces changes nothing', () => {
+test('the result is the same for any split of the bytes', () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom(...MESSAGES), { minLength: 1, maxLength: 5 }),

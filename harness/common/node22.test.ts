@@ -6,7 +6,7 @@ const STACKS = [
   ['the one for Node 22', () => new AsyncDisposableStackOfNode22()],
 ] as const;
 
-test.each(STACKS)('%s closes in reverse order, once, whatever fails', async (_, make) => {
+test.each(STACKS)('%s closes its resources in reverse order, once, despite failures', async (_, make) => {
   const closed: string[] = [];
   const stack = make();
   stack.use({ [Symbol.asyncDispose]: async () => void closed.push('first') });
@@ -22,7 +22,7 @@ test.each(STACKS)('%s closes in reverse order, once, whatever fails', async (_, 
   expect(() => stack.defer(() => {})).toThrow(ReferenceError);
 });
 
-test.each(STACKS)('%s moves what it holds', async (_, make) => {
+test.each(STACKS)('%s moves its resources to another stack', async (_, make) => {
   const closed: string[] = [];
   const stack = make();
   stack.defer(() => void closed.push('it'));

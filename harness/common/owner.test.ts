@@ -22,7 +22,7 @@ function leftBehind(parent: string): string {
   return path;
 }
 
-test('what a killed process has left goes with the next folder, and nothing else does', () => {
+test('sweep removes the folder of a killed process, and nothing else', () => {
   const mine = ownedFolder('', folder);
   const dead = leftBehind(folder);
   expect(existsSync(join(dead, 'file'))).toBe(true);
@@ -43,7 +43,7 @@ test('what a killed process has left goes with the next folder, and nothing else
   rmSync(elsewhere, { recursive: true });
 });
 
-test('a process that has the id of a dead one is not taken for it', () => {
+test('sweep distinguishes processes with the same id by their start time', () => {
   const own = basename(ownedFolder('x', folder));
   const [, pid = '', start = ''] = /^muster-x-(\w+?)_(\w+?)_/.exec(own) ?? [];
   const earlier = own.replace(`${pid}_${start}_`, `${pid}_1_`).replace(/\w{6}$/, 'sooner');

@@ -32,7 +32,7 @@ function told(text: string, secret: string): string {
   return '';
 }
 
-describe('encodings', () => {
+describe('a secret', () => {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   const json = (text: string): string => JSON.stringify(text);
   const forms: [string, (secret: string) => string][] = [
@@ -56,7 +56,7 @@ describe('encodings', () => {
     ['in HTML', (secret) => secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')],
     ['for a shell', (secret) => secret.replaceAll("'", `'\\''`)],
   ];
-  it.each(forms)('%s', (_, encode) => {
+  it.each(forms)('is masked %s', (_, encode) => {
     for (const secret of [PLAIN, AWKWARD]) {
       const encoded = encode(secret);
       expect(told(knowing(secret).text(`before ${encoded} after`), encoded)).toBe(told('before  after ***', encoded));
@@ -65,7 +65,7 @@ describe('encodings', () => {
 });
 
 it.each([0, 1, 2, 3, 4])(
-  'base64 after %i other bytes is masked but for what it shares with its neighbours',
+  'base64 after %i other bytes is masked, except characters shared with neighbours',
   (before) => {
     for (const secret of [PLAIN, AWKWARD]) {
       const bytes = Buffer.concat([Buffer.alloc(before, 'u'), Buffer.from(secret), Buffer.from(':and more')]);
@@ -78,7 +78,7 @@ it.each([0, 1, 2, 3, 4])(
 );
 
 describe('cuts', () => {
-  it('leave nothing of a secret, at any offset, however often it stands there', () => {
+  it('leave no readable part of a secret, at any offset and repetition', () => {
     for (const secret of [PLAIN, AWKWARD]) {
       const redactor = knowing(secret);
       for (let at = 30 - secret.length - 2; at <= 32; at += 1) {
@@ -94,7 +94,7 @@ describe('cuts', () => {
     }
   });
 
-  it('that others made are mended: before the mark of a cut, after it, and without one', () => {
+  it('from elsewhere are masked before their mark, after it, and without one', () => {
     const redactor = knowing(PLAIN);
     for (let length = 1; length < PLAIN.length; length += 1) {
       expect(told(redactor.text(`a ${PLAIN.slice(0, length)}… b`), PLAIN).length).toBeLessThan(4);
@@ -103,7 +103,7 @@ describe('cuts', () => {
     }
   });
 
-  it('of any text with any secret leave no more than a few characters', () => {
+  it('of any text leave at most a few characters of a secret', () => {
     const redactor = knowing(AWKWARD, PLAIN);
     const piece = fc.oneof(fc.constant(AWKWARD), fc.constant(PLAIN), fc.string({ maxLength: 12, unit: anyCharacter }));
     fc.assert(
@@ -118,7 +118,7 @@ describe('cuts', () => {
     );
   });
 
-  it('of what a finding shows come after the masking', () => {
+  it('in the values of a finding follow the masking', () => {
     const redactor = knowing(AWKWARD);
     for (let at = 560; at <= 601; at += 1) {
       const value = { text: `${'x'.repeat(at)}${AWKWARD}` };
@@ -180,7 +180,7 @@ describe('a transcript', () => {
     return { client: http.with({ recorder }), recorder };
   };
 
-  it('tells nothing at its cuts: of the answer, the request, its address, a raw request', async () => {
+  it('hides the secret at cuts of response, request, address and raw request', async () => {
     for (let back = -1; back <= AWKWARD.length + 1; back += 1) {
       const { client, recorder } = recording();
       for (const limit of [4096, 2000, 1500]) {
@@ -196,7 +196,7 @@ describe('a transcript', () => {
     }
   });
 
-  it('tells nothing of a stream that comes in pieces and is dropped at any byte', async () => {
+  it('hides the secret of a stream in pieces that is dropped at any byte', async () => {
     const start = 19;
     const end = start + Buffer.byteLength(JSON.stringify(AWKWARD));
     for (let at = start; at <= end; at += 1) {
@@ -213,7 +213,7 @@ describe('a transcript', () => {
     }
   });
 
-  it('tells nothing where the middle of a long stream is left out', async () => {
+  it('hides the secret where the middle of a long stream is left out', async () => {
     for (let back = 0; back <= AWKWARD.length; back += 1) {
       const { client, recorder } = recording();
       const stream = await openEvents(client.with({ basePath: `/long/${64 * 1024 - ' needle '.length - back}` }));
@@ -225,7 +225,7 @@ describe('a transcript', () => {
     }
   });
 
-  it('tells nothing in an error, nor what was made up in place of a key', async () => {
+  it('hides the secret in an error, and a made-up key in the headers', async () => {
     const { client, recorder } = recording();
     const nobody = await clientOf('http://127.0.0.1:1', { recorder });
     await expect(nobody.get(`/${encodeURIComponent(AWKWARD)}`)).rejects.toThrow(/GET http:\/\/127.0.0.1:1\/\*\*\*: /);
@@ -239,7 +239,7 @@ describe('a transcript', () => {
   });
 });
 
-it('finds a secret whose characters are escaped in several ways at once', () => {
+it('masks a secret with several kinds of escapes at once', () => {
   for (const text of [
     's3cr3t%2Fk+y\\u003d&quot;&#39;&lt;&amp;>%25\\\\|~%C3%A9%0aJ9w',
     's3cr3t\\/k\\u002By=\\"&amp;#39;\\u003c&#x26;&gt;%\\\\\\\\|~\\u00E9\\\\nJ9w',
@@ -248,7 +248,7 @@ it('finds a secret whose characters are escaped in several ways at once', () => 
   }
 });
 
-it('reads a character that may be an escape as what it is', () => {
+it('masks a secret that contains escape-like characters', () => {
   const secret = 'a%25\\\\b%252f4&amp;c';
   const redactor = knowing(secret);
   expect(redactor.text(`(${secret})`)).toBe('(***)');
@@ -265,7 +265,7 @@ it('keeps the variable of a secret that is registered twice', () => {
   expect(redactor.text(`${PLAIN} and text`)).toBe('*** and text');
 });
 
-it('masks a secret that begins inside what only looked like one', () => {
+it('masks a secret that begins inside a partial match', () => {
   const secret = 'aabaab-Xaa9';
   expect(knowing(secret).text(`aabaaba${secret}!`)).toBe('aabaaba***!');
 });
@@ -307,7 +307,7 @@ describe('a secret of ordinary words', () => {
   });
 });
 
-it('the beginning of a secret is no word', () => {
+it('keeps words that equal the beginning of a secret', () => {
   const redactor = knowing('Deployment2026', 'platform-key-9f3');
   const text = 'Deployment of a platform-key, device.deployment; Deployments';
   expect(redactor.text(text)).toBe(text);

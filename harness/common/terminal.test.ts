@@ -37,7 +37,7 @@ class Terminal implements Output {
 }
 
 describe('a live area', () => {
-  it('is drawn again in place, whether it grows or shrinks', () => {
+  it('redraws in place when it grows or shrinks', () => {
     const terminal = new Terminal();
     const area = new LiveArea(terminal);
     area.line('before');
@@ -50,7 +50,7 @@ describe('a live area', () => {
     expect(terminal.lines).toEqual(['before', '']);
   });
 
-  it('leaves lines above it, and itself when it is kept', () => {
+  it('keeps lines above it, and its own lines once kept', () => {
     const terminal = new Terminal();
     const area = new LiveArea(terminal);
     area.draw(['10 %']);
@@ -61,7 +61,7 @@ describe('a live area', () => {
     expect(terminal.lines).toEqual(['a line that stays', '20 %', 'x', 'next']);
   });
 
-  it('cuts what is wider than the terminal, colours not counted', () => {
+  it('cuts lines wider than the terminal, without counting colours', () => {
     const terminal = new Terminal();
     const paint = painter(terminal, { FORCE_COLOR: '1' });
     const area = new LiveArea(terminal);
@@ -73,7 +73,7 @@ describe('a live area', () => {
     expect(said.join('')).toBe(`${paint('red', 'x'.repeat(20))}\n${'y'.repeat(19)}…`);
   });
 
-  it('writes nothing but lines that stay where there is no terminal', () => {
+  it('writes only permanent lines where there is no terminal', () => {
     const said: string[] = [];
     const area = new LiveArea({ write: (text) => said.push(text) });
     area.draw(['unseen']);
@@ -85,14 +85,14 @@ describe('a live area', () => {
   });
 });
 
-test('a bar can be read without colours, and has one length whatever is done', () => {
+test('a bar is readable without colours and has a constant length', () => {
   expect([0, 5, 10].map((done) => bar(done, 10, { columns: 4 }))).toEqual(['░░░░', '██░░', '████']);
   expect([bar(11, 10), bar(-1, 10), bar(0, 0)].map(width)).toEqual([20, 20, 20]);
   const paint = painter({ write: () => {} }, { FORCE_COLOR: '1' });
   expect(stripVTControlCharacters(bar(1, 2, { columns: 4, paint }))).toBe('██░░');
 });
 
-test('text is broken at spaces, and what hangs beside a label keeps its column', () => {
+test('text wraps at spaces, and text beside a label keeps its column', () => {
   expect(wrap('aa bb\ncc dddddd', 5)).toEqual(['aa bb', 'cc', 'dddddd']);
   expect(hanging('to', ['one', 'two', ''], 2, 4)).toEqual(['  to  one', '      two', '']);
   expect(cutTo('one\n  two three', 7)).toBe('one tw…');
@@ -109,7 +109,7 @@ const screen = (isTTY: boolean): Output & { text: string } => ({
 });
 
 describe('the display', () => {
-  it('keeps every line of long rows within 60 columns, beside their label', () => {
+  it('keeps all lines of long rows within 60 columns, beside their label', () => {
     const on = screen(true);
     const display = new Display(on, { labels: 16 });
     display.row('✓ robots', '200/200 online, each with a socket, an event log and config files of its own  2.1 s');
@@ -120,7 +120,7 @@ describe('the display', () => {
     expect(lines.every((line) => line.length <= COLUMNS)).toBe(true);
   });
 
-  it('shows what is done, its rate, what is left, and what it is at', () => {
+  it('shows the count, the rate, the remaining time and the current work', () => {
     const on = screen(true);
     const display = new Display(on, { labels: 16 });
     display.progress('device API', 0, 100, { nowMs: 0 });
@@ -130,7 +130,7 @@ describe('the display', () => {
     expect([...line.replace('\u001b[J', '')].length).toBeLessThanOrEqual(COLUMNS);
   });
 
-  it('counts the rate of another label anew', () => {
+  it('starts a new rate for another label', () => {
     const on = screen(true);
     const display = new Display(on, { labels: 9 });
     display.progress('keys', 1000, 1000, { nowMs: 1000 });
@@ -139,7 +139,7 @@ describe('the display', () => {
     expect(on.text).toContain('5/10  1/s, 5 s left');
   });
 
-  it('says once that all is done, where there is no terminal', () => {
+  it('reports completion once where there is no terminal', () => {
     const on = screen(false);
     const display = new Display(on, { labels: 9 });
     display.progress('robots', 9, 10, { nowMs: 0 });
@@ -149,7 +149,7 @@ describe('the display', () => {
   });
 });
 
-it('marks an axis with round numbers within it', () => {
+it('axis ticks are round numbers within the axis', () => {
   expect(ticks(0, 100, 5)).toEqual([0, 20, 40, 60, 80, 100]);
   expect(ticks(3, 11, 4)).toEqual([4, 6, 8, 10]);
   expect(ticks(0, 0.3, 3)).toEqual([0, 0.1, 0.2, 0.3]);
@@ -158,7 +158,7 @@ it('marks an axis with round numbers within it', () => {
   expect(decades(1, 1)).toEqual([1, 10]);
 });
 
-it('never leaves the axis nor crowds it', () => {
+it('axis ticks stay within the axis, and within the wanted number', () => {
   const bound = fc.double({ min: 0, max: 1e9, noNaN: true });
   fc.assert(
     fc.property(
@@ -175,7 +175,7 @@ it('never leaves the axis nor crowds it', () => {
   );
 });
 
-test('text that is put in stays text, markup stays markup', () => {
+test('inserted text is escaped, inserted markup stays markup', () => {
   const item = html`<li>${'a < b & "c"'}</li>`;
   expect(html`<ul>${[item, item]}${NOTHING}${undefined}${3}</ul>`.markup).toBe(
     '<ul><li>a &lt; b &amp; &quot;c&quot;</li><li>a &lt; b &amp; &quot;c&quot;</li>3</ul>',
@@ -183,7 +183,7 @@ test('text that is put in stays text, markup stays markup', () => {
   expect(html`<style>${trusted('a > b {}')}</style>`.markup).toBe('<style>a > b {}</style>');
 });
 
-test('nothing that is put in opens a tag, ends an attribute or begins an entity', () => {
+test('inserted text opens no tag, ends no attribute and begins no entity', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('<', '>', '&', '"', "'", 'a', ';', '#') }), (text) => {
       const { markup } = html`${text}`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { EXIT, exitCodesText, nearest } from './usage.ts';
 
-test('every name has a code of its own, and those of sysexits and shells keep their meaning', () => {
+test('exit codes are unique, and follow those of sysexits and shells', () => {
   expect(new Set(Object.values(EXIT)).size).toBe(Object.keys(EXIT).length);
   expect(EXIT).toMatchObject({ conformant: 0, usage: 64, hungUp: 129, interrupted: 130, terminated: 143 });
 });
@@ -11,7 +11,7 @@ test('every name has a code of its own, and those of sysexits and shells keep th
 test.each([
   ['check', 'README.md'],
   ['fleet', 'fixtures/scenarios/README.md'],
-] as const)('the codes of muster %s are in %s', (command, page) => {
+] as const)('the exit codes of muster %s are in %s', (command, page) => {
   const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8').replaceAll('\n', ' ');
   expect(text).toContain(`Exit codes: ${exitCodesText(command)}`);
 });
@@ -25,6 +25,6 @@ test.each([
   ['*.no-crsor', 'device.events.no-cursor'],
   ['device.zzzz*', undefined],
   ['something', undefined],
-])('%s: %s', (text, meant) => {
+])('the nearest name to %s: %s', (text, meant) => {
   expect(nearest(text, known)).toBe(meant);
 });

@@ -40,7 +40,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const mode = (path: string) => statSync(path).mode & 0o777;
 
-test('the name beside a file is another one each time, in its folder, and short', () => {
+test('temporary names beside a file are unique, short and in its folder', () => {
   const names = Array.from({ length: 100 }, () => besideName(join(folder, 'x'.repeat(255))));
   expect(new Set(names).size).toBe(100);
   for (const name of names) {
@@ -51,7 +51,7 @@ test('the name beside a file is another one each time, in its folder, and short'
     expect(isBesideName(other)).toBe(false);
 });
 
-test('a file is replaced with the mode asked for, whatever it had and whatever lies beside it', () => {
+test('replacing a file sets the given mode, and leaves its neighbours alone', () => {
   const file = join(folder, 'secret');
   const victim = join(folder, 'victim');
   writeFileSync(victim, 'precious');
@@ -65,7 +65,7 @@ test('a file is replaced with the mode asked for, whatever it had and whatever l
   for (const trap of traps) expect(readlinkSync(trap)).toBe(victim);
 });
 
-test('a link at the name is replaced and not followed', () => {
+test('replacing a link does not follow it', () => {
   const [file, victim] = [join(folder, 'secret'), join(folder, 'victim')];
   writeFileSync(victim, 'precious');
   symlinkSync(victim, file);
@@ -74,7 +74,7 @@ test('a link at the name is replaced and not followed', () => {
   expect(readFileSync(victim, 'utf8')).toBe('precious');
 });
 
-test('a secret is its owner’s from the first moment, without a umask too', async () => {
+test('a secret file is private from the start, even without a umask', async () => {
   const before = process.umask(0);
   const modes = new Set<number>();
   const watcher = watch(folder, (_event, name) => {
@@ -94,7 +94,7 @@ test('a secret is its owner’s from the first moment, without a umask too', asy
   expect([...modes]).toEqual([0o600]);
 });
 
-test('a failure leaves the old file, and nothing beside it', () => {
+test('a failed replacement keeps the old file and leaves no other', () => {
   const file = join(folder, 'place');
   mkdirSync(join(file, 'full'), { recursive: true });
   expect(() => replaceWith(file, 'new')).toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
@@ -102,7 +102,7 @@ test('a failure leaves the old file, and nothing beside it', () => {
   expect(existsSync(join(file, 'full'))).toBe(true);
 });
 
-test('a file that the command line names is tried and written without touching what lies beside it', () => {
+test('writing a report file leaves the files beside it alone', () => {
   const file = join(folder, 'report.json');
   const victim = join(folder, 'victim');
   writeFileSync(victim, 'precious');
@@ -114,7 +114,7 @@ test('a file that the command line names is tried and written without touching w
   expect(readdirSync(folder).toSorted()).toEqual(['report.json', `report.json.${process.pid}.tmp`, 'victim']);
 });
 
-test('a folder, a pipe without a writer and what has no end are refused in words', () => {
+test('reading refuses a folder, a pipe without a writer and an endless file', () => {
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
   expect(() => readInput(folder)).toThrow('it is a folder');
@@ -122,7 +122,7 @@ test('a folder, a pipe without a writer and what has no end are refused in words
   expect(() => readInput('/dev/zero')).toThrow('it has more than');
 });
 
-test('a text that nobody can have meant is refused before it is read, an executable is not', () => {
+test('reading refuses an oversized text, and accepts an executable of that size', () => {
   const file = join(folder, 'large');
   writeFileSync(file, '');
   truncateSync(file, 67_108_865);
@@ -132,7 +132,7 @@ test('a text that nobody can have meant is refused before it is read, an executa
   expect(() => readInputText(file)).toThrow('it has more than 67108864 bytes');
 });
 
-test('the reason does not repeat the name of a missing file', () => {
+test('the reason for a missing file omits its name', () => {
   try {
     readInput(join(folder, 'none'));
     expect.unreachable();

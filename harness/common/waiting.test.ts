@@ -39,7 +39,7 @@ describe('poll', () => {
     expect(time.pauses).toEqual([10, 20, 40, 50, 50]);
   });
 
-  it('looks once more when the time is up, and then names the wait', async () => {
+  it('looks once more at the deadline, then names the wait', async () => {
     const time = fakeTime();
     let looks = 0;
     const look = async (): Promise<undefined> => {
@@ -52,7 +52,7 @@ describe('poll', () => {
     expect(looks).toBe(4);
   });
 
-  it('ends with the reason of its signal, also in the middle of a pause', async () => {
+  it('ends with the reason of its signal, even during a pause', async () => {
     const stop = new AbortController();
     const reason = new Error('interrupted');
     const endless = { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 2 ** 30, signal: stop.signal };
@@ -67,7 +67,7 @@ describe('changes', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 
-  it('a change wakes everyone who waits, once', async () => {
+  it('wake everyone who waits, once', async () => {
     const changes = new Changes();
     const woken: string[] = [];
     const waits = ['a', 'b'].map((name) => changes.next(1000).then(() => woken.push(name)));
@@ -78,7 +78,7 @@ describe('changes', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it.each([1000, 0, -1])('without a change the wait of %d ms ends by itself', async (withinMs) => {
+  it.each([1000, 0, -1])('end a wait of %d ms by timeout when nothing changes', async (withinMs) => {
     let over = false;
     const wait = new Changes().next(withinMs).then(() => (over = true));
     await vi.advanceTimersByTimeAsync(Math.max(0, withinMs - 1));
@@ -94,7 +94,7 @@ describe('backoff', () => {
     expect(delays).toEqual([15, 30, 60, 100, 100, 100]);
   });
 
-  it('never exceeds the longest delay, whatever the attempt and the jitter', () => {
+  it('never exceeds the longest delay, for any attempt and jitter', () => {
     const cases = fc.record({ attempt: fc.nat(), random: fc.double({ min: 0, max: 0.999, noNaN: true }) });
     fc.assert(
       fc.property(cases, ({ attempt, random }) => {
@@ -113,7 +113,7 @@ function holdUp(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-it('the clock stands still while the process is held up, and goes on before the next timer has run', async () => {
+it('the clock stops during a hold-up, and resumes before the next timer', async () => {
   const before = runningMs();
   const since = performance.now();
   holdUp(HELD_UP_MS);
@@ -126,7 +126,7 @@ it('the clock stands still while the process is held up, and goes on before the 
   expect(after).toBeLessThan(performance.now() - since - HELD_UP_MS + UNMEASURED_MS);
 });
 
-it('what is read once the process runs again may have come while it was held up, and nothing later', async () => {
+it('lateBy covers a hold-up for data read right after it, not later', async () => {
   lateBy();
   const seen = new Promise<number>((resolve) => setTimeout(() => setImmediate(() => resolve(lateBy())), 1));
   holdUp(HELD_UP_MS);
@@ -147,7 +147,7 @@ it('the clock never goes back', async () => {
   }
 });
 
-it('what another thread sends while this one is held up comes in time', async () => {
+it('patience accepts data that another thread sends during a hold-up', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -170,9 +170,9 @@ it('what another thread sends while this one is held up comes in time', async ()
 
 const outOf = (patience: Patience): Promise<unknown> => new Promise((resolve) => patience.watch(resolve));
 
-it('ends without progress, and says so', async () => expect(await outOf(new Patience(1))).toBe('silent'));
+it('patience without progress ends as silent', async () => expect(await outOf(new Patience(1))).toBe('silent'));
 
-it('goes on as long as there is progress, up to the bound on the whole', async () => {
+it('patience continues with progress, up to the total limit', async () => {
   const patience = new Patience(60, 300);
   const since = runningMs();
   const renewing = setInterval(() => patience.renew(), 1);
@@ -182,7 +182,7 @@ it('goes on as long as there is progress, up to the bound on the whole', async (
   expect(runningMs() - since).toBeGreaterThanOrEqual(300);
 });
 
-it('does not count the time in which it is held', async () => {
+it('patience does not count the time in which it is held', async () => {
   const patience = new Patience(20);
   const ready = Promise.withResolvers<void>();
   const held = patience.hold(ready.promise);
@@ -195,7 +195,7 @@ it('does not count the time in which it is held', async () => {
   await over;
 });
 
-it('a watch that was stopped never gives up', async () => {
+it('a stopped watch of patience never gives up', async () => {
   const patience = new Patience(0);
   let gaveUp = false;
   patience.watch(() => (gaveUp = true))();
@@ -203,12 +203,12 @@ it('a watch that was stopped never gives up', async () => {
   expect(gaveUp).toBe(false);
 });
 
-it('waits longer than a timer can', () => {
+it('patience waits longer than a timer can', () => {
   const stop = new Patience(Number.POSITIVE_INFINITY).watch(() => expect.unreachable());
   stop();
 });
 
-it('poll does not count the time in which the process was held up', async () => {
+it('poll does not count the time in which the process is held up', async () => {
   let looks = 0;
   const look = (): true | undefined => {
     looks += 1;
@@ -219,7 +219,7 @@ it('poll does not count the time in which the process was held up', async () => 
   await expect(poll('nothing', () => undefined, { timeoutMs: 5 })).rejects.toBeInstanceOf(PollTimeout);
 });
 
-it('what has come is read before a wait is given up', async () => {
+it('socketsRead reads received data before a wait ends', async () => {
   const server = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -15,14 +15,14 @@ function level(name: string, index: number): string {
   return `${name}: &${name} [${Array(9).fill(below).join(', ')}]`;
 }
 
-test('values, places and days come as they are written', () => {
+test('values, places and days are read as written', () => {
   const { value, lines } = parseYaml('a: &one {day: 2026-11-25}\nb: *one\n"__proto__": {x: 1}\n');
   expect(JSON.stringify(value)).toBe('{"a":{"day":"2026-11-25"},"b":{"day":"2026-11-25"},"__proto__":{"x":1}}');
   expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
   expect(lines.linePos(26)).toEqual({ line: 2, col: 1 });
 });
 
-test('one value may stand in hundreds of places', () => {
+test('one value may be aliased hundreds of times', () => {
   const { value } = parseYaml(`a: &a {x: 1}\nb: [${Array(500).fill('*a').join(', ')}]\n`);
   expect((value as { b: unknown[] }).b).toHaveLength(500);
 });
@@ -41,7 +41,7 @@ test.each([
   expect(() => parseYaml(text)).toThrow(new RegExp(said));
 });
 
-test('every mistake has its place', () => {
+test('every mistake has its line and column', () => {
   try {
     parseYaml('a: 1\na: 2\nb: 1\nb: 2\n');
     expect.unreachable();
@@ -53,7 +53,7 @@ test('every mistake has its place', () => {
 test.each([
   ['bomb.yaml', BOMB, /^--baseline \S+bomb\.yaml: its aliases/],
   ['twice.yaml', 'a: 1\na: 2\n', /^--baseline \S+twice\.yaml:2:1: Map keys/],
-])('a file is refused by its name: %s', (name, text, said) => {
+])('the error for a refused file names the file: %s', (name, text, said) => {
   const file = join(folder, name);
   writeFileSync(file, text);
   expect(() => readYaml('--baseline', file)).toThrow(UsageError);

@@ -41,7 +41,7 @@ function settled(subjects: readonly MutationSubject[], { minScore, kind, baselin
   return reportOf(found, { ...ABOUT, minScore, kind }, use, signal ?? new AbortController().signal);
 }
 
-test('the exit code: what survives fails the run, unless enough is killed', () => {
+test('survivors fail the run, unless the score reaches the minimum', () => {
   const four = [killed('a'), killed('b'), killed('c'), survived];
   expect(settled([killed('a')])).toMatchObject({ exit_code: 0, score: 100 });
   expect(settled(four)).toMatchObject({ exit_code: 1, score: 75 });
@@ -53,7 +53,7 @@ test('the exit code: what survives fails the run, unless enough is killed', () =
   expect(settled([survived], { minScore: 0 })).toMatchObject({ exit_code: 0, meaning: 'the score is 0 %' });
 });
 
-test('a run that says nothing is incomplete, and never good', () => {
+test('a run that decides nothing is incomplete', () => {
   const never = sampleSubject({ state: 'never_asked' });
   expect(settled([never])).toMatchObject({ exit_code: 2 });
   expect(settled([])).toMatchObject({ exit_code: 2 });
@@ -76,7 +76,7 @@ test('a run that says nothing is incomplete, and never good', () => {
   expect(settled([killed('a'), never])).toMatchObject(unasked);
 });
 
-test('a run that is ended early tells what it has, with the code of the signal', () => {
+test('an interrupted run reports its results, with the exit code of the signal', () => {
   const signal = AbortSignal.abort(new Interrupted('SIGTERM'));
   expect(settled([killed('a'), sampleSubject({ name: 'b', state: 'not_run' })], { signal })).toMatchObject({
     exit_code: 143,
@@ -85,7 +85,7 @@ test('a run that is ended early tells what it has, with the code of the signal',
   });
 });
 
-test('a baseline accepts survivors, and one that is killed now is stale', () => {
+test('a baseline accepts survivors, and is stale once one is killed', () => {
   const use = { baseline: { known: [] }, today: '2026-11-26', names: ['replay-inclusive', 'a'] };
   const update = updatedMutationBaseline(ABOUT, [survived, killed('a')], use);
   expect(update.known).toMatchObject([{ check: 'mutate-device.replay-inclusive', owner: 'unassigned' }]);

@@ -24,11 +24,11 @@ const ALL = [
 ];
 const names = (subjects: readonly Subject[]): string[] => subjects.map(({ name }) => name);
 
-test('a run looks at each section in turn, and at variants among defects', () => {
+test('a run takes each section in turn, and mixes variants among defects', () => {
   expect(names(inSectionOrder(ALL))).toEqual(['a1', 'b1', 'c1', 'v1', 'a2', 'a3']);
 });
 
-test('each part of a run has of the variants what is their share', () => {
+test('each part of a run has its share of variants', () => {
   const many = [
     ...Array.from({ length: 30 }, (_, at) => subject(`d${at}`, '6.1')),
     ...Array.from({ length: 10 }, (_, at) => subject(`v${at}`, '6.1', 'variant')),
@@ -38,7 +38,7 @@ test('each part of a run has of the variants what is their share', () => {
     expect(order.slice(0, end).filter(({ kind }) => kind === 'variant')).toHaveLength(end / 4);
 });
 
-test('names and sections choose, and what none has is refused with what is meant', () => {
+test('names and sections select subjects, and unknown ones are refused with a suggestion', () => {
   expect(names(selectedSubjects(ALL, { only: ['a*', 'c1'] }))).toEqual(['a1', 'a2', 'a3', 'c1']);
   expect(names(selectedSubjects(ALL, { only: ['a1,b1'] }))).toEqual(['a1', 'b1']);
   expect(names(selectedSubjects(ALL, { sections: ['6'] }))).toEqual(['b1', 'v1']);
@@ -49,7 +49,7 @@ test('names and sections choose, and what none has is refused with what is meant
   expect(selecting({ sections: ['5'] })).toThrow('--section 5: accepted are 2.1, 6.1, 7');
 });
 
-test('a sample has so many of each kind, from all sections alike, and the same for one seed', () => {
+test('a sample has the given number of each kind, from all sections', () => {
   const next = () => 0.5;
   expect(names(sampleOf(ALL, 3, next))).toEqual(['a1', 'b1', 'v1', 'c1']);
   expect(names(sampleOf(ALL, 100, next))).toEqual(names(ALL));

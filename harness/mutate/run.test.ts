@@ -45,7 +45,7 @@ const optionsFor = (given: Partial<MutateOptions> = {}): MutateOptions => ({
 
 const statesOf = (subjects: readonly { state: string }[]): string[] => subjects.map(({ state }) => state);
 
-test('what was found is kept when the faithful server cannot be started again', async () => {
+test('a run keeps its results when the faithful server cannot start a second time', async () => {
   const gone = (): Server => {
     throw new CannotStart('the platform is gone');
   };
@@ -57,7 +57,7 @@ test('what was found is kept when the faithful server cannot be started again', 
   expect((await runMutation(both, optionsFor({ jobs: 2 }))).flaky).toContain('the platform is gone');
 });
 
-test('the faithful server has its turn after every 25 others, and what fails there ends the run', async () => {
+test('the faithful server runs after every 25 subjects, and its failure ends the run', async () => {
   const all = Array.from({ length: 30 }, (_, at) => subject(`d${at}`));
   const good = worldOf(all, () => server(0));
   expect((await runMutation(good.world, optionsFor())).flaky).toBeUndefined();
@@ -72,7 +72,7 @@ test('the faithful server has its turn after every 25 others, and what fails the
   expect(statesOf(subjects).filter((state) => state === 'not_run')).toHaveLength(5);
 });
 
-test('as many faithful servers are tried at once as there are others, and none where nothing was chosen', async () => {
+test('a run has no more jobs than subjects, and a single start without subjects', async () => {
   const one = worldOf([subject('a')], () => server(0));
   const begun: Outlook[] = [];
   const listener = { ...optionsFor().listener, onBegin: (begin: Outlook) => void begun.push(begin) };
@@ -86,7 +86,7 @@ test('as many faithful servers are tried at once as there are others, and none w
   expect(none.starts()).toBe(1);
 });
 
-test('a start that the signal ends is no server that could not be started', async () => {
+test('an interrupted start is not run, rather than a failed start', async () => {
   const ending = new AbortController();
   const interrupted = subject('a', async (signal) => {
     ending.abort(new Error('interrupted'));
@@ -97,7 +97,7 @@ test('a start that the signal ends is no server that could not be started', asyn
   expect(statesOf(subjects)).toEqual(['not_run']);
 });
 
-test('tests that fail or hang in their set-up say so, and a process with a session of its own is told', async () => {
+test('a failed or hanging set-up is reported, and so is a left process', async () => {
   const { world } = worldOf([subject('a')], () => server(0));
   const failed = await runMutation(world, optionsFor({ setup: 'echo no library; exit 4' }));
   expect(failed.first).toMatchObject({ how: 'failed in --setup, which ended with exit code 4', wrote: 'no library' });
@@ -114,7 +114,7 @@ test('tests that fail or hang in their set-up say so, and a process with a sessi
   expect(left).toBe(1);
 });
 
-test('a defect that changes nothing that the tests call for is never asked', async () => {
+test('a defect in code that the tests never call is never asked', async () => {
   const unseen = { ...subject('b'), decisions: ['untaken', 'neither'] };
   const { world } = worldOf([subject('a'), unseen, { ...subject('c'), decisions: [] }], () => server(0));
   const { subjects } = await runMutation(world, optionsFor());

@@ -25,24 +25,24 @@ function streams() {
   return { options, write };
 }
 
-test('without --report a person reads it', async () => {
+test('the default report is text for people', async () => {
   expect((await streams().write()).out).toContain('NOT CONFORMANT');
 });
 
-test('a machine-readable report has stdout to itself; what a person reads moves to stderr', async () => {
+test('a machine-readable report owns stdout, and text for people moves to stderr', async () => {
   const said = await streams().write('pretty', 'json');
   expect(JSON.parse(said.out)).toEqual(JSON.parse(JSON.stringify(sampleReport())));
   expect(said.err).toContain('NOT CONFORMANT');
 });
 
-test('files are written whole, in folders that need not exist', async () => {
+test('report files are written whole, in folders created as needed', async () => {
   const file = join(folder, 'a/b/report.json');
   await streams().write(`json=${file}`);
   expect(JSON.parse(readFileSync(file, 'utf8')).seed).toBe(4711);
   expect(readdirSync(join(folder, 'a/b'))).toEqual(['report.json']);
 });
 
-test('what is no regular file is written to, not replaced', async () => {
+test('links and pipes are written to, not replaced', async () => {
   const link = join(folder, 'link.json');
   const pipe = join(folder, 'pipe');
   writeFileSync(join(folder, 'linked.json'), 'old');
@@ -66,12 +66,12 @@ test.each([
   expect(() => createReporters(specs, options)).toThrow(UsageError);
 });
 
-test('the JSON report that can be replayed is the one in a file', () => {
+test('only a JSON report in a file can be replayed', () => {
   expect(jsonReportFile(['pretty', 'json', 'json=a=b.json', 'junit=c.xml'])).toBe('a=b.json');
   expect(jsonReportFile(['json', 'junit=c.xml'])).toBeUndefined();
 });
 
-test('a place that cannot be written is refused before the run', () => {
+test('an unwritable place is refused before the run', () => {
   const [file, twice] = [join(folder, 'file'), join(folder, 'twice.json')];
   writeFileSync(file, '');
   for (const [specs, words] of [

@@ -30,13 +30,13 @@ const shown = (change: Partial<CheckResult>, exchange: Partial<Recorded>): strin
 describe.each(Object.keys(FORMATS))('%s', (name) => {
   const text = (change: Partial<CheckResult>): string => FORMATS[name]?.(sampleFailure(change)) ?? '';
 
-  it('shows the cursor in the header that a finding is about', () => {
+  it('shows the header with the cursor of a finding', () => {
     const request_headers = { accept: 'text/event-stream', 'last-event-id': '16' };
     const actual = '[17], missing [2, 3, 4]';
     expect(text({ actual, exchanges: [sampleExchange({ request_headers })] })).toMatch(/> .*last-event-id: 16/);
   });
 
-  it('shows what is wrong in a payload that is longer than a line', () => {
+  it('shows the wrong member of a payload longer than a line', () => {
     const payload = `"description":"${'long '.repeat(30)}","deployed_at":17`;
     const response_body = `id: 7\nevent: deployment.deployed\ndata: {"object":"event","id":7,"data":{${payload}}}\n\n`;
     const actual = `/data/deployed_at must be string in {"object":"event","id":7,"data":{${payload}}}`;
@@ -45,7 +45,7 @@ describe.each(Object.keys(FORMATS))('%s', (name) => {
   });
 });
 
-test('every header that Muster chose is shown, and none that every client sends', () => {
+test('headers that Muster chose are shown, and default headers are hidden', () => {
   const request_headers = {
     host: 'localhost',
     'user-agent': 'x',
@@ -58,7 +58,7 @@ test('every header that Muster chose is shown, and none that every client sends'
   expect(shown({ actual: 'no User-Agent' }, { request_headers }).join()).toContain('> user-agent: x · ');
 });
 
-test('a header of the answer is shown where the finding names it', () => {
+test('a response header is shown where the finding names it', () => {
   const response_headers = { 'content-type': 'text/plain', 'retry-after': '-3', date: 'today', location: '/other' };
   expect(shown({}, { response_headers }).join('\n')).not.toMatch(/retry|today|other/);
   expect(shown({ actual: 'Retry-After: -3' }, { response_headers })).toContain('< retry-after: -3');
@@ -66,13 +66,13 @@ test('a header of the answer is shown where the finding names it', () => {
   expect(shown({ actual: 'a Location elsewhere' }, { response_headers })).toContain('< location: /other');
 });
 
-test('a body that is short is shown whole, however long its lines are', () => {
+test('a short body is shown whole, even with long lines', () => {
   const response_body = `{"a":"${'x'.repeat(300)}","end":true}`;
   const lines = shown({ actual: 'b' }, { response_body, request_headers: {} });
   expect(lines.map((line) => line.slice(2)).join('')).toBe(response_body);
 });
 
-test.each([5, 50, 195])('of a long body the lines are shown that the finding is about: event %i', (wrong) => {
+test.each([5, 50, 195])('a long body is cut to the lines of its finding: event %i', (wrong) => {
   const frame = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id === wrong ? `"${id}"` : id}}\n\n`;
   const response_body = Array.from({ length: 200 }, (_, id) => frame(id)).join('');
   const actual = `/id must be integer in the data of event ${wrong}`;
@@ -83,7 +83,7 @@ test.each([5, 50, 195])('of a long body the lines are shown that the finding is 
   expect(lines.at(-1)).toMatch(/…$/);
 });
 
-test('a poll that was repeated is told as one', () => {
+test('a repeated poll is shown as one', () => {
   const [first] = exchangesOf(sampleFailure({ exchanges: [sampleExchange({ times: 14 })] }));
   expect(first?.headline).toMatch(/\(12 ms, 14 times\)$/);
 });
@@ -93,13 +93,13 @@ describe('the headline of an exchange', () => {
     exchangesOf(sampleFailure({ exchanges: [{ ...sampleExchange(exchange) }] }))[0]?.headline;
   const url = 'http://127.0.0.1:9/beta/devices/dvc_1/ping';
 
-  it('says its address once', () => {
+  it('has its address once', () => {
     const { status: _, ...unanswered } = sampleExchange({ method: 'POST', url, error: `POST ${url}: refused` });
     const [shownOnce] = exchangesOf(sampleFailure({ exchanges: [unanswered] }));
     expect(shownOnce?.headline).toBe('POST /beta/devices/dvc_1/ping → refused (12 ms)');
   });
 
-  it('names the request that was sent as bytes', () => {
+  it('names the request sent as bytes', () => {
     const request_body = 'GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n';
     const sent = { url: 'http://h/a', request_body, raw: true } as const;
     expect(headline(sent)).toMatch(/^GET \/a and 1 more, as bytes → 200/);

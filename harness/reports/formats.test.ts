@@ -14,7 +14,7 @@ import { prettyText } from './pretty.ts';
 import { sampleAllowing, sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
 import { junitProblems } from './testing/schemas.ts';
 
-test('JUnit: what is stale is an error; blocked, not applicable, known and flaky are skipped', async () => {
+test('JUnit: stale checks are errors; blocked, not applicable, known and flaky ones are skipped', async () => {
   const xml = junitFormat.document(sampleReport());
   expect(await junitProblems(xml)).toEqual([]);
   expect(xml).toMatch(/<testsuites .* tests="12" failures="1" errors="1" skipped="5"/);
@@ -27,7 +27,7 @@ test('JUnit: what is stale is an error; blocked, not applicable, known and flaky
   expect(xml).toMatch(/name="device.events.heartbeat"[^>]*>\s*<system-out>/);
 });
 
-test('whatever a target says, the document stays well formed and valid', async () => {
+test('JUnit: a document stays valid with any target text', async () => {
   const awkward = fc.constantFrom(']]>', '<!--', '\u0000', '\uffff', '\ud800', '"\'&<>', '\u001b[31m', '\r\n\t');
   const nasty = fc.oneof(fc.string({ unit: anyCharacter }), awkward);
   // Puts many texts into one document, because starting the validator takes most of the time.
@@ -44,7 +44,7 @@ test('whatever a target says, the document stays well formed and valid', async (
   );
 });
 
-test('CTRF: a report with every outcome is valid, and its totals count its tests', () => {
+test('CTRF: a report with every outcome is valid, and its totals are correct', () => {
   const document = JSON.parse(ctrfFormat.document(sampleReport()));
   expect(validate(document)).toMatchObject({ valid: true });
   const { summary, tests } = document.results;
@@ -63,7 +63,7 @@ test('the HTML page has every check and every finding, and loads nothing', () =>
   expect(page).not.toMatch(/<(link|img|iframe)\b|\ssrc=|url\(|@import|fetch\(/);
 });
 
-test('the HTML page opens a few failures, and of many only the first', () => {
+test('the HTML page opens a few failures, and only the first of many', () => {
   const cards = (count: number): string[] => {
     const failing = Array.from({ length: count }, (_, index) => sampleFailure({ id: `device.f${index}` }));
     const page = htmlFormat.document(sampleReport(failing));
@@ -84,7 +84,7 @@ const caused = sampleReport([
   sampleResult({ id: 'device.undriven', outcome: 'not_applicable', needs: ['restart'], reason: 'x' }),
 ]);
 
-test('JUnit: a failure names the one that it may follow from, what it blocks is skipped', async () => {
+test('JUnit: a failure names its cause, and a check blocked by it is skipped', async () => {
   const xml = junitFormat.document(caused);
   expect(xml).toMatch(/<testsuites .* tests="4" failures="2" errors="0" skipped="2"/);
   expect(xml).toMatch(/name="device.follower"[^>]*>\s*<failure message="may follow from device.lead: expected/);
@@ -94,7 +94,7 @@ test('JUnit: a failure names the one that it may follow from, what it blocks is 
   expect(await junitProblems(xml)).toEqual([]);
 });
 
-test('JUnit: a run that decided too little is an error of the run, and of no check', async () => {
+test('JUnit: an undecided run is an error of the run, and of no check', async () => {
   const checks = [sampleResult(), sampleResult({ id: 'device.held', outcome: 'blocked', reason: 'no answer' })];
   const xml = junitFormat.document(sampleReport(checks));
   expect(xml).toMatch(/<testsuites .* tests="3" failures="0" errors="1" skipped="1"/);
@@ -104,7 +104,7 @@ test('JUnit: a run that decided too little is an error of the run, and of no che
   expect(faulty).toMatch(/<error message="x" type="fault"/);
 });
 
-test('CTRF: a finding names the one that it may follow from, and so does what is blocked', () => {
+test('CTRF: a finding names its cause, and so does a blocked check', () => {
   const document = JSON.parse(ctrfFormat.document(caused));
   const [follower, lead, held] = document.results.tests;
   expect(follower).toMatchObject({
@@ -118,7 +118,7 @@ test('CTRF: a finding names the one that it may follow from, and so does what is
   expect(validate(document)).toMatchObject({ valid: true });
 });
 
-test('GitHub: one annotation for one cause, and the summary lists what comes of it', () => {
+test('GitHub: one cause has one annotation, and the summary lists its consequences', () => {
   const said = annotations(caused);
   expect(said.filter((line) => line.startsWith('::error'))).toHaveLength(1);
   expect(said[0]).toMatch(/title=device.lead .*1 finding may follow from it%0A1 check not run because of it/);
@@ -131,7 +131,7 @@ test('GitHub: one annotation for one cause, and the summary lists what comes of 
   expect(text.indexOf('device.lead')).toBeLessThan(text.indexOf('device.follower'));
 });
 
-test('HTML: what may follow from a finding stands in its card, and the page says what to add', () => {
+test('HTML: a finding contains its consequences, and the page lists undecided checks with remedies', () => {
   const page = htmlFormat.document(caused);
   expect(page.match(/<details class="finding fail" data-id="device.lead" open>/g)).toHaveLength(1);
   expect(page).toMatch(/1 finding may follow from it<\/p><details class="finding fail" data-id="device.follower" >/);
@@ -140,7 +140,7 @@ test('HTML: what may follow from a finding stands in its card, and the page says
   expect(page).toMatch(/Not decided, and how to decide it .*<td>needs restart<\/td><td>add <code>--command, or /s);
 });
 
-test('HTML, JUnit, CTRF: a finding says what later checks allow for, and what its own readers allow for', () => {
+test('HTML, JUnit, CTRF: a finding lists its own allowances and those of later checks', () => {
   const page = htmlFormat.document(sampleAllowing());
   expect(page).toContain('<dt>Later</dt><dd>checks allow for it: the event of the cursor is left out of a replay</dd>');
   expect(page).toContain('<dt>Allows for</dt><dd>cursor-repeated</dd>');
@@ -149,7 +149,7 @@ test('HTML, JUnit, CTRF: a finding says what later checks allow for, and what it
     expect(document(sampleAllowing())).toMatch(/later +checks allow for it: the event .*allows for cursor-repeated/s);
 });
 
-test('what the target wrote to its standard error stands with the finding, and with what is blocked', () => {
+test('the standard error of the target is shown with its finding or blocked check', () => {
   const stderr = 'warning: <no> certificate';
   const blocked = sampleResult({ id: 'device.b', outcome: 'blocked', reason: 'no answer', stderr });
   const plain = { paint: (_: unknown, text: string) => text, columns: 100 };
@@ -164,14 +164,14 @@ test('what the target wrote to its standard error stands with the finding, and w
   expect(junitFormat.document(failed)).toContain('wrote      warning:');
 });
 
-test('HTML: a script is there to be copied, and out of the way', () => {
+test('HTML: a script is collapsed, with a button to copy it', () => {
   const { curl: _, ...driven } = sampleFailure({ script: '#!/bin/sh\necho "$a" <b>\n' });
   const page = htmlFormat.document(sampleReport([driven]));
   expect(page).toMatch(/<details class="script"><summary>Drive and ask again: a script of 2 lines<\/summary>/);
   expect(page).toContain('<pre>#!/bin/sh\necho &quot;$a&quot; &lt;b&gt;</pre><button class="copy"');
 });
 
-test('HTML, GitHub: a target that was not reached is why, not a list of all checks', () => {
+test('HTML, GitHub: an unreachable target is the reason, without a list of all checks', () => {
   const unreachable = 'unix:/run/agent.sock: cannot connect (no such socket)';
   const blocked = { outcome: 'blocked', reason: unreachable } as const;
   const checks = Array.from({ length: 80 }, (_, index) => sampleResult({ id: `device.c${index}`, ...blocked }));
@@ -184,7 +184,7 @@ test('HTML, GitHub: a target that was not reached is why, not a list of all chec
   ]);
 });
 
-test('what is flaky is counted apart in every format for people, and no plain pass', () => {
+test('reports for people count flaky checks apart from passed ones', () => {
   const flaky = sampleResult({ id: 'device.b', outcome: 'flaky', reason: 'passed this time: lost under load' });
   const report = sampleReport([sampleResult(), flaky]);
   expect(report.summary).toMatchObject({ pass: 1, flaky: 1 });
@@ -206,7 +206,7 @@ test.each([
   ['again', { replay_of: { file: 'run.json', outcomes: { a: 'fail', b: 'warn' } } }, 'HAPPENED AGAIN IN PART'],
   ['gone', { replay_of: { file: 'run.json', outcomes: { b: 'warn' } } }, 'DID NOT HAPPEN AGAIN'],
   ['unmet', { unmet: ['--require drive: it does not'], exit_code: 2, complete: false }, 'INCOMPLETE'],
-] as const)('every format for people is headed by what came of a run: %s', (_, change, word) => {
+] as const)('reports for people begin with the outcome of a run: %s', (_, change, word) => {
   const beside = word.endsWith('PART') ? [sampleResult({ id: 'a', outcome: 'known' })] : [];
   const report = sampleReport([sampleResult({ id: 'b' }), ...beside], change as object);
   expect(htmlFormat.document(report)).toContain(`<h1>${word}</h1>`);
@@ -214,7 +214,7 @@ test.each([
   expect(annotations(report).at(-1)).toContain(`muster%3A ${word.toLowerCase()}::`);
 });
 
-test('no format passes on a giant value', () => {
+test('every format cuts a giant value', () => {
   const giant = 'x'.repeat(10_000);
   const answer = { response_headers: { 'x-a': giant }, response_body: giant };
   const exchange = sampleExchange({ url: `http://x/${giant}`, ...answer, error: giant });
@@ -240,7 +240,7 @@ test('no format passes on a giant value', () => {
   expect(pretty).toContain('… (10000 characters)');
 });
 
-test('the page says how to decide what an option left out', () => {
+test('the page tells how to decide checks that an option left out', () => {
   const coverage = { checks: 5, decided: 1, undecided: [{ checks: 4, why: 'left out by --fast' }] };
   expect(htmlFormat.document({ ...sampleReport(), coverage })).toContain('run without <code>--fast</code>');
 });

@@ -9,7 +9,7 @@ import { sampleFailure, sampleReport, sampleResult } from './testing/samples.ts'
 
 const folder = temporaryFolder();
 
-test('annotations are ranked: what failed, what is stale, then warnings, and what is blocked', () => {
+test('annotations are ranked: failed, stale, warned, blocked', () => {
   const kinds = annotations(sampleReport()).map((line) => /^::(\w+) title=(\w+%3A [\w.]+|[\w.]+)/.exec(line)?.slice(1));
   expect(kinds).toEqual([
     ['error', 'device.events.replay.exclusive'],
@@ -20,13 +20,13 @@ test('annotations are ranked: what failed, what is stale, then warnings, and wha
   ]);
 });
 
-test('blocked is an error only where Muster itself went wrong', () => {
+test('a blocked check is an error only for a fault of Muster', () => {
   const blocked = (fault: object) => annotations(sampleReport([sampleResult({ outcome: 'blocked', ...fault })]))[0];
   expect(blocked({})).toMatch(/^::warning title=blocked%3A /);
   expect(blocked({ fault: true })).toMatch(/^::error title=a fault in Muster%3A /);
 });
 
-test('no more than ten of a kind are written; the tenth counts the rest', () => {
+test('annotations of a kind are at most ten; the tenth counts the rest', () => {
   const failing = Array.from({ length: 14 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
   const warning = { outcome: 'warn', level: 'SHOULD' } as const;
   const warned = Array.from({ length: 10 }, (_, index) => sampleFailure({ id: `device.w${index}`, ...warning }));
@@ -37,13 +37,13 @@ test('no more than ten of a kind are written; the tenth counts the rest', () => 
   expect(lines.filter((line) => line.startsWith('::warning'))).toHaveLength(10);
 });
 
-test('what a target says cannot start a command of its own', () => {
+test('target text cannot start a workflow command', () => {
   const lines = annotations(sampleReport([sampleFailure({ actual: 'x\n::error::fake\r\n%0A::set-output' })]));
   for (const line of lines) expect(line.split('\n')).toHaveLength(2);
   expect(lines[0]).toContain('x%0A::error::fake␍%0A%250A');
 });
 
-test('the summary is added to what the step wrote before', async () => {
+test('the summary is appended to the earlier text of the step', async () => {
   const summary = join(folder, 'summary.md');
   writeFileSync(summary, 'before\n');
   const out = { write: () => {} };
@@ -52,7 +52,7 @@ test('the summary is added to what the step wrote before', async () => {
   expect(readFileSync(summary, 'utf8')).toMatch(/^before\n## ❌ NOT CONFORMANT/);
 });
 
-test('Markdown shows target text as text', () => {
+test('Markdown escapes target text', () => {
   const failed = sampleFailure({ actual: '<img src=x> | **bold** @someone ``` [a](b)', counterexample: 'a`b``c' });
   const blocked = sampleResult({ id: 'device.x', outcome: 'blocked', reason: '| a | b |\n| - |' });
   const text = markdownReport(sampleReport([failed, blocked]));
@@ -61,7 +61,7 @@ test('Markdown shows target text as text', () => {
   expect(text).toContain('\\| a \\| b \\| \\| - \\|');
 });
 
-test('of many failures the first is open, the others tell what came in a line', () => {
+test('a summary of many failures opens only the first, with a line for each', () => {
   const actual = 'the <first> event has id 7';
   const failing = Array.from({ length: 4 }, (_, index) => sampleFailure({ id: `device.f${index}`, actual }));
   const text = markdownReport(sampleReport(failing));
@@ -70,7 +70,7 @@ test('of many failures the first is open, the others tell what came in a line', 
   expect(markdownReport(sampleReport(failing.slice(1))).match(/<details open>/g)).toHaveLength(3);
 });
 
-test('a summary never exceeds what GitHub takes', () => {
+test('a summary stays within the limit of GitHub', () => {
   const long = 'x'.repeat(30_000);
   const failing = Array.from({ length: 60 }, (_, index) => sampleFailure({ id: `device.f${index}`, actual: long }));
   expect(Buffer.byteLength(markdownReport(sampleReport(failing)))).toBeLessThan(1024 * 1024);

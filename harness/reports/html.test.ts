@@ -9,7 +9,7 @@ const marks: Mark[] = [
   { at_ms: 200, kind: 'end', what: 'the server ended the stream', stream: 1 },
 ];
 
-test('a finding has a lane for what was driven, and one for each stream, on one axis', () => {
+test('a finding has a lane for driven actions and one for each stream', () => {
   const page = timelineOf(marks).markup;
   expect(page.match(/<div class="lane">/g)).toHaveLength(2);
   expect(page).toMatch(/driven<\/span>.*<i class="drive" style="left:0%;right:calc\(100% - 50%\)"/s);
@@ -19,7 +19,7 @@ test('a finding has a lane for what was driven, and one for each stream, on one 
   expect(page).toMatch(/<time>60 ms<\/time> <span class="soft">stream 1<\/span> event: 2 &lt;b&gt;/);
 });
 
-test('a client has a lane for what it printed and how it ended, and its streams say from where they go on', () => {
+test('a client has a lane for output and exit, and streams with their cursor', () => {
   const client: Mark[] = [
     { at_ms: 0, kind: 'restart', what: 'starts the client' },
     { at_ms: 10, kind: 'stream', what: 'GET /v0.2/events with Last-Event-ID: 7 → 200', stream: 1 },
@@ -35,7 +35,7 @@ test('a client has a lane for what it printed and how it ended, and its streams 
   expect(page).toMatch(/bytes sent: &quot;id: 8\\n&quot;/);
 });
 
-test('many streams are cut to the last, and one mark alone is no picture', () => {
+test('a timeline shows the last of many streams, and none for a single mark', () => {
   const opened = { kind: 'stream', what: 'GET /events' } as const;
   const many = Array.from({ length: 12 }, (_, index): Mark => ({ ...opened, at_ms: index, stream: index + 1 }));
   const page = timelineOf(many).markup;

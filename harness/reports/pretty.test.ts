@@ -14,7 +14,7 @@ import {
 
 const plain = { paint: painter({ write: () => {} }, {}), columns: 100 };
 
-test('a failure reads: requirement, expected, actual, counterexample, curl, exchange, how to run it again', () => {
+test('a failure lists requirement, expected, actual, counterexample, curl, exchange, command', () => {
   const text = prettyText(sampleReport(), plain);
   const from = text.indexOf('✗ device.events.replay.exclusive  MUST · section 6.2 Rules of the event stream');
   expect(from).toBeGreaterThan(0);
@@ -38,7 +38,7 @@ test('a failure reads: requirement, expected, actual, counterexample, curl, exch
   }
 });
 
-test('of many failures the first are shown in full, the others so that they can be run again', () => {
+test('the first of many failures are shown in full, the others with their command', () => {
   const failing = Array.from({ length: 8 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
   const text = prettyText(sampleReport(failing), plain);
   expect(text.match(/^ {4}expected /gm)).toHaveLength(5);
@@ -47,7 +47,7 @@ test('of many failures the first are shown in full, the others so that they can 
   expect(prettyText(sampleReport(failing), { ...plain, verbose: true }).match(/^ {4}expected /gm)).toHaveLength(8);
 });
 
-test('a finding says how to bring back what the run has stopped', () => {
+test('a finding tells how to restart a target that the run ended', () => {
   const { target } = sampleReport();
   const checks = [sampleFailure({ replay_command: 'muster replay run.json --only device.x' })];
   const text = (change: Partial<Report>): string => prettyText(sampleReport(checks, change), plain);
@@ -55,7 +55,7 @@ test('a finding says how to bring back what the run has stopped', () => {
   expect(text({ target })).not.toContain('has ended');
 });
 
-test('what may follow from a finding, and what it blocks, is listed under it', () => {
+test('a finding lists its consequences and the checks that it blocks', () => {
   const lead = sampleFailure({ id: 'device.lead' });
   const followers = Array.from({ length: 14 }, (_, index) =>
     sampleFailure({ id: `device.c${index}`, consequence_of: 'device.lead', actual: `nothing, as in ${index}` }),
@@ -72,14 +72,14 @@ test('what may follow from a finding, and what it blocks, is listed under it', (
   expect(prettyText(sampleReport([held, ...followers, lead]), { ...plain, verbose: true })).toMatch(/✗ device.c13 {2}/);
 });
 
-test('a finding says what later checks allow for, and what its own readers allow for', () => {
+test('a finding lists its own allowances and those of later checks', () => {
   const text = prettyText(sampleAllowing(), { ...plain, verbose: true });
   expect(text).toContain('    later      checks allow for it: the event of the cursor is left out of a replay\n');
   expect(text).toContain('    allows for cursor-repeated\n');
   expect(text).toMatch(/✓ device.events.frame allows for cursor-repeated\n/);
 });
 
-test('a target that was not reached takes a few lines', () => {
+test('an unreachable target takes a few lines', () => {
   const unreachable = 'unix:/run/agent.sock: cannot connect (no such socket). Is the agent running?';
   const reached = { outcome: 'blocked', reason: unreachable } as const;
   const checks = Array.from({ length: 80 }, (_, index) => sampleResult({ id: `device.c${index}`, ...reached }));
@@ -89,7 +89,7 @@ test('a target that was not reached takes a few lines', () => {
   expect(text).toMatch(/INCOMPLETE {2}31.2 s\nexit 2: the target could not be reached/);
 });
 
-test('what is not applicable or blocked is counted, and its reasons are grouped', () => {
+test('not applicable and blocked checks are counted and grouped by reason', () => {
   const text = prettyText(sampleReport(), plain);
   expect(text).toContain(
     'Not applicable 2\n  needs loopback, which the target does not declare\n' +
@@ -109,11 +109,11 @@ test.each<[string, CheckResult[], Partial<Report>, RegExp]>([
   ['blocked', blocked, {}, /^INCOMPLETE.*exit 2: 1 check blocked/ms],
   ['one in which nothing ran', [inapplicable], {}, /^INCOMPLETE.*exit 2: no check ran/ms],
   ['excused', [excused], {}, /^NO FAILURE FOUND.*but for 1 that the baseline/ms],
-])('the last lines of a run that is %s say no more than was found', (_, checks, change, words) => {
+])('the last lines of a run that is %s claim only its findings', (_, checks, change, words) => {
   expect(prettyText(sampleReport(checks, change), plain)).toMatch(words);
 });
 
-test('no field of a foreign report writes a line of its own, or commands the runner of a workflow', async () => {
+test('a field of a foreign report cannot start a line or a workflow command', async () => {
   const nasty = `x\n::error title=x::pwned\n##[command]pwned\n  ::add-mask::x ##vso[task.complete]\n${'y '.repeat(50)}`;
   const poison = <T>(value: T): T =>
     JSON.parse(JSON.stringify(value), (key, item: unknown) =>
@@ -145,7 +145,7 @@ test.each([
   expect(stripVTControlCharacters(text)).toBe(prettyText(sampleReport(), plain));
 });
 
-test('progress tells what is waited for, the longest first, on one line', () => {
+test('progress lists running checks on one line, the longest first', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const progress = new Progress({ write: () => {} }, plain.paint);

@@ -39,7 +39,7 @@ const report: Report = sampleReport([sampleResult(), failure]);
 
 const PLAIN = { paint: (_: unknown, text: string) => text, columns: 200 };
 
-it('every report tells it with the finding', () => {
+it('every report shows the rate with the finding', () => {
   for (const { document } of [htmlFormat, junitFormat, ctrfFormat]) expect(document(report)).toContain(WORDS);
   expect(prettyText(report, PLAIN)).toContain(`how often  ${WORDS}`);
   expect(markdownReport(report)).toContain(`**How often** ${WORDS}`);
@@ -51,13 +51,13 @@ it('the JSON report has the numbers', () => {
   expect(checks[1]?.rate).toEqual({ times: 3, failed: 1, alone: { times: 2, failed: 0 } });
 });
 
-it('the verdict says that a failure does not come every time', () => {
+it('the verdict says that a failure is intermittent', () => {
   expect(prettyText(report, PLAIN)).toContain('exit 1: a MUST does not hold; not every time');
   const other = sampleFailure({ id: 'device.events.frame', actual: 'no id', exchanges: [] });
   expect(prettyText(sampleReport([failure, other]), PLAIN)).toContain('2 MUSTs do not hold; 1 not every time');
 });
 
-it('where each check was run several times, the rates of all are told', () => {
+it('reports of repeated checks show the rate of each', () => {
   const often = { repeat: 10 };
   const checks = [sampleResult({ rate: rate(10, 0) }), sampleFailure({ rate: rate(10, 3, [2, 1]) })];
   const repeated = sampleReport(checks, often);

@@ -6,7 +6,7 @@ import { sarifFormat } from './sarif.ts';
 import { tapFormat } from './tap.ts';
 import { sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
 
-test('SARIF: alerts are the problems of a run, known again in the next one wherever it runs', () => {
+test('SARIF: alerts are the problems of a run, with fingerprints stable across runs', () => {
   const documentOf = (change: object) => JSON.parse(sarifFormat.document(sampleReport(undefined, change))).runs[0];
   const run = documentOf({});
   const { rules } = run.tool.driver;
@@ -35,7 +35,7 @@ test('SARIF: alerts are the problems of a run, known again in the next one where
   expect(failed.locations[0].physicalLocation.artifactLocation.uri).toBe('muster/device');
 });
 
-test('TAP: points that can be read back, and no green page of a run that decided too little', () => {
+test('TAP: points are parseable, and an undecided run is not ok', () => {
   const text = tapFormat.document(sampleReport());
   expect(text).toMatch(/^TAP version 14\n1\.\.12\n# NOT CONFORMANT, seed \d+\n/);
   const notOk = ['not ok 6 - device.events.replay.exclusive', 'not ok 12 - device.version.prefix'];
@@ -50,7 +50,7 @@ test('TAP: points that can be read back, and no green page of a run that decided
   expect(tapFormat.document(odd)).toMatch(/ # SKIP undecided: one \\# TODO ok 7 - more\n/);
 });
 
-test('HAR: the exchanges of what was found, and none of what passed', () => {
+test('HAR: has the exchanges of findings, and none of passed checks', () => {
   const unanswered = { url: 'http://localhost/x?a=1&a=2', error: 'no answer' };
   const { status, response_headers, response_body, ...request } = sampleExchange(unanswered);
   const failed = sampleFailure({ exchanges: [sampleExchange(), request] });

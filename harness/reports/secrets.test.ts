@@ -90,7 +90,7 @@ async function reported(http: HttpClient, all: ReturnType<typeof check>[], more:
   return everything();
 }
 
-test('a secret that goes out and comes back in a real exchange is in no report', async () => {
+test('a secret in a real request and its answer is in no report', async () => {
   const headers = { 'x-api-key': Buffer.from(SECRET).toString('latin1'), 'x-other': encodeURIComponent(SECRET) };
   const http = await clientOf(createServer(echo), { headers });
   const leaks = rule('device.leaks', `Never says ${SECRET}.`);
@@ -112,7 +112,7 @@ test('a secret that goes out and comes back in a real exchange is in no report',
   expectNoSecret(texts);
 });
 
-test('no report tells a part of a secret that a cut went through', async () => {
+test('a secret across a cut leaves no part in any report', async () => {
   const cuts = rule('device.cuts', 'Is told in part.');
   const pieces = Array.from({ length: SECRET.length - 4 }, (_, at) => SECRET.slice(at, at + 5));
   const http = await clientOf(createServer(echo));
@@ -138,7 +138,7 @@ test('no report tells a part of a secret that a cut went through', async () => {
   }
 });
 
-test('reporters mask what the run did not', async () => {
+test('reporters mask secrets that the run left unmasked', async () => {
   const redactor = new Redactor();
   redactor.add(SECRET);
   const { reporters, everything } = outputs(redactor);

@@ -55,7 +55,7 @@ test.each(REPORT_FORMATS)('%s shows no raw control character of a target', async
   );
 });
 
-test.each(['json', 'ctrf'])('%s still holds what the target said, to the character', async (format) => {
+test.each(['json', 'ctrf'])('%s keeps every character of target text', async (format) => {
   const actual = FORBIDDEN.join('');
   const shown = await written(format, sampleReport([sampleFailure({ actual })]));
   expect(shown).toContain('\\u009b');

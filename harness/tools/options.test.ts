@@ -11,7 +11,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test('options that are given once have their values, others their defaults', () => {
+test('given options have their values, others their defaults', () => {
   expect(toolOptions('tool', OPTIONS, { words: ['--only', 'a,b', '--whole'] })).toMatchObject({
     ...{ only: ['a', 'b'], rounds: 3, whole: true },
   });

@@ -10,7 +10,7 @@ import { useFleets } from './run/testing/fleets.ts';
 const fleets = useFleets();
 
 describe('a fleet as a library', () => {
-  it('comes online, receives a roll-out, and leaves nothing', async () => {
+  it('comes online, receives a roll-out, and cleans up', async () => {
     const seen: string[] = [];
     const fleet = await startFleet({
       robots: 10,
@@ -40,7 +40,7 @@ describe('a fleet as a library', () => {
     expect(existsSync(socket)).toBe(false);
   });
 
-  it('rejects, and leaves nothing, when the platform refuses its robots', async () => {
+  it('rejects, and leaves no files, when the platform refuses its robots', async () => {
     const before = readdirSync(tmpdir());
     const wrong = { ...fleets.platform, apiKey: 'wrong key' };
     await expect(startFleet({ robots: 2, platform: wrong, keyBits: 1024 })).rejects.toThrow(

@@ -79,7 +79,7 @@ test('every answer to a call has the shape of its route', () => {
   expect(seen.size).toBe(new Set(SHAPES.map(([, due]) => due)).size);
 });
 
-test('every event of a stream is an envelope with its payload, but for the one that is no JSON', () => {
+test('events of a stream are valid envelopes with payload, except a malformed one', () => {
   const unreadable: string[] = [];
   let events = 0;
   for (const stream of streams.values()) {

@@ -21,19 +21,19 @@ test.each([
   ['first-page-again', 'client.pages.next', 'fail', /GET .*offset=0 again and again, 20 times in .* answered 200$/],
   ['repeats-when-refused', 'client.errors.told.list', 'warn', /again and again, 31 times in .* answered 403$/],
   ['dead-cursor', 'client.expired.goes-on', 'warn', /5 more with the cursor 5/],
-])('a client with %s is red without the wait for its end', async (defect, id, outcome, words) => {
+])('a client with %s is red without waiting for its end', async (defect, id, outcome, words) => {
   const [result] = await checked(defect, [id], { patienceMs: PATIENCE_MS });
   expect(result).toMatchObject({ outcome, actual: expect.stringMatching(words) });
   expect(result?.duration_ms).toBeLessThan(PATIENCE_MS);
 });
 
-test('judges the requests of a client without an end', async () => {
+test('a client without an end has its requests judged', async () => {
   const only = ['client.key.sent.list', 'client.version.sent.list'];
   const results = await checked('first-page-again', only, { patienceMs: PATIENCE_MS });
   expect(results.map(({ outcome }) => outcome)).toEqual(['pass', 'pass']);
 });
 
-test('a check whose time is over while its client runs is undecided, and red if it has waited enough', async () => {
+test('a check out of time is undecided, and red after enough waiting', async () => {
   const only = ['client.stream.line-ends.cr'];
   const early = await checked('no-cr', only, { patienceMs: PATIENCE_MS, maxTimeMs: 8000 });
   const reason = expect.stringMatching(/^this machine was too slow for it, or --max-time is: the client runs/);
@@ -41,7 +41,7 @@ test('a check whose time is over while its client runs is undecided, and red if 
   expect(await checked('no-cr', only, { patienceMs: 300 })).toMatchObject([{ outcome: 'fail' }]);
 });
 
-test('a client that is too slow to start for a check of its pauses is undecided', async () => {
+test('a client that starts too late for a check of pauses is undecided', async () => {
   const said = 'this machine was too slow for it: the client took 40 s to ask for anything';
   const spy = vi.spyOn(ClientRun.prototype, 'secondsToWait').mockImplementation(() => {
     throw new TooLittleSeen(said);

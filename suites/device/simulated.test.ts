@@ -12,7 +12,7 @@ const HEARTBEAT_MS = 500;
 const startDevice = () => startRobot({ fresh: true, heartbeatMs: HEARTBEAT_MS });
 
 describe('the reference device', () => {
-  it('passes as a black box by the events that it retained', async () => {
+  it('passes as a black box by its retained events', async () => {
     await using started = await startDevice();
     const { device } = started;
     await device.publish(30);
@@ -34,7 +34,7 @@ describe('the reference device', () => {
     );
   });
 
-  it('passes as a black box also when the beginning of its log is gone', async () => {
+  it('passes as a black box after the beginning of its log is gone', async () => {
     await using started = await startDevice();
     const { device } = started;
     await device.publish(50);
@@ -44,7 +44,7 @@ describe('the reference device', () => {
     expect(report.summary).toMatchObject({ pass: 1 });
   });
 
-  it('passes where few streams are served at once and long ones are ended', async () => {
+  it('passes where it serves few streams and ends long ones', async () => {
     const names = ['few-streams-retry-after', 'replay-without-cursor', 'ends-long-streams'];
     const behaviour = combined(names.map(deviceVariant), referenceBehaviour);
     await using started = await startRobot({ fresh: true, behaviour });
@@ -55,7 +55,7 @@ describe('the reference device', () => {
     expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
   });
 
-  it('names the refusal that a malformed cursor should get where no answer comes', async () => {
+  it('shows the expected refusal when it drops a malformed cursor', async () => {
     const intercept: typeof referenceBehaviour.http.intercept = ({ url = '' }, response) => {
       if (!url.includes('after=abc')) return false;
       response.destroy();

@@ -8,7 +8,7 @@ import { muster, reportIn, typed, useFolder } from '../../harness/cli/testing/mu
 const at = useFolder();
 const PLAIN = join(import.meta.dirname, '../../simulators/plain/device.ts');
 
-test('an agent that refuses a log with a torn line fails the requirement of torn lines alone', async () => {
+test('an agent that refuses a torn log fails only the requirement of torn lines', async () => {
   const strict = readFileSync(PLAIN, 'utf8').replace(
     'const text = readFile(EVENTS);',
     "$& if (!['', '\\n'].includes(text.slice(-1))) throw new Error('the log is torn');",

@@ -8,7 +8,7 @@ import { simulatePlatform } from '../../simulators/platform/index.ts';
 import { relayTo } from './testing/relay.ts';
 
 describe('the reference platform', () => {
-  it('passes while other clients write to it; a run that may only read sends nothing but GET', async () => {
+  it('passes a read-only run with only GET requests while other clients write', async () => {
     await using workspace = await startWorkspace();
     const place = await workspace.place();
     const { url, asked } = await overheard(place.url);
@@ -22,7 +22,7 @@ describe('the reference platform', () => {
     expect(report.summary.pass).toBeGreaterThan(30);
   });
 
-  it('passes when it starts empty, and is asked with each method on new and used connections', async () => {
+  it('passes when it starts empty, with each method on new and used connections', async () => {
     await using platform = await simulatePlatform({ seed: 1, mqtt: false });
     const { url, asked } = await overheard(platform.url);
     const report = await runPlatformSuite({ url, apiKey: platform.apiKey }, { fast: true });

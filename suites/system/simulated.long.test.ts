@@ -7,7 +7,7 @@ import { systemDefects } from '../../simulators/defects/platform/index.ts';
 /** Milliseconds to wait for an answer; the suite waits four times as long for an effect. */
 const IMPATIENT_MS = 3000;
 
-it('a device that hears of no deployment is connected anew, and shown to do the rest', async () => {
+it('a device without news of a deployment is reconnected, and passes other checks', async () => {
   const untold = systemDefects.filter(({ name }) => name === 'sync-not-requested');
   await using workspace = await startWorkspace(behavioursWith({ platform: untold }));
   const only = ['system.deploy.told', 'system.newer', 'system.failed'];

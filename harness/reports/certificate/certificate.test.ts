@@ -33,7 +33,7 @@ test.each([
   expect(() => verifyCertificate(signed, publicKey)).toThrow(said);
 });
 
-test('a certificate ends: by its own word, and by the age or requirements that its reader accepts', () => {
+test('a certificate expires by its own date, or by the limits of its reader', () => {
   const ended = forged(changed({ valid_until: '2026-12-31' }));
   const verify = (options: object) => () => verifyCertificate(ended, publicKey, options);
   expect(verify({ now: new Date('2027-01-01T13:00:00Z') })).not.toThrow();
@@ -44,7 +44,7 @@ test('a certificate ends: by its own word, and by the age or requirements that i
   expect(verify({ now, atLeast: '2026-11-25' })).toThrow('its requirements are of 2026-11-21, and those of 2026-11-25');
 });
 
-test('a certificate holds for a year after its run unless its signer says otherwise, and names the signer', () => {
+test('a certificate is valid for a year by default, and names its signer', () => {
   const { started_at: started } = complete();
   const next = `${Number(started.slice(0, 4)) + 1}${started.slice(4, 10)}`;
   expect(claimsOf(statementOf(complete(), suites)).about).toContain(`, valid until ${next}`);
@@ -57,7 +57,7 @@ test('a certificate holds for a year after its run unless its signer says otherw
   expect(claims).toContain('The holder of the key goes by: Arms Ltd, https://arms.example/key.');
 });
 
-test('a reader learns of later requirements, and how many checks they add', () => {
+test('a certificate tells its reader of later requirements and their added checks', () => {
   const added = (ids: string[]) => {
     const checkIds = (_api: string, _profile: string, date: string) => (date > '2026-11-21' ? ids : ['device.a']);
     const own = { ...ownSuites('0.0.1', []), checkIds, newestRequirements: '2026-11-25' };
@@ -67,7 +67,7 @@ test('a reader learns of later requirements, and how many checks they add', () =
   expect(added(['device.a', 'device.e'])).toContain('later, and ask 1 check more (device.e) of the profile full.');
 });
 
-test('a signer cannot call a profile decided of which a requirement is not', () => {
+test('a certificate is refused when its profile has an undecided requirement', () => {
   const open = { id: 'device.c', level: 'MUST', section: '2', outcome: 'undecided', reason: 'few', in_profile: true };
   const signed = forged(({ predicate }) => Object.assign(predicate.muster.verdicts[2] ?? {}, open));
   const own = { ...OWN, checkIds: () => [] };
@@ -80,7 +80,7 @@ test('a signer cannot call a profile decided of which a requirement is not', () 
   expect(verifyCertificate(two, publicKey, { own: shared }).predicate.result).toBe('WARNED');
 });
 
-test('requirements that never were are refused, and newer ones are not compared', () => {
+test('unknown requirements are refused, and newer ones are not compared', () => {
   const at = '2026-11-30T00:00:00.000Z';
   const of = (date: string) => forged(changed({ requirements_version: date, started_at: at }));
   const now = new Date('2026-12-01');
@@ -109,11 +109,11 @@ test.each<[string, RegExp, (statement: Statement) => unknown]>([
   ['a digest measured and declared', /both measured and declared/, changed({ digest_of: 'executable' })],
   ['a subject that is not the artifact', /the subject is not the artifact/, changed({ digest_of: 'artifact' })],
   ['another kind of statement', /not a certificate/, (statement) => Object.assign(statement, { predicateType: 'x' })],
-])('though signed, %s is refused', (_, words, change) => {
+])('a signed certificate with %s is refused', (_, words, change) => {
   expect(() => verifyCertificate(forged(change), publicKey)).toThrow(words);
 });
 
-test('what was not as declared is on the certificate of a failed run, and keeps any other from being issued', () => {
+test('an untrue declaration is on the certificate of a failed run, and prevents others', () => {
   const untrue = { name: 'retention', declared: 'at most 10 events', observed: '900 events', holds: false };
   const held = { ...untrue, name: 'heartbeat', holds: true };
   const sentence = 'retention: declared at most 10 events, and seen: 900 events';
@@ -128,7 +128,7 @@ test('what was not as declared is on the certificate of a failed run, and keeps 
   expect(claimsOf(statement).claims).toContain(`It is not what it says of itself: ${sentence}.`);
 });
 
-test('a certificate of the same version is held against the suites at hand', () => {
+test('a certificate of the same version is checked against the local suites', () => {
   expect(verifyCertificate(certificate(), publicKey, { own: OWN }).predicate.result).toBe('WARNED');
   const others = { ...OWN, suites: { ...suites, sha256: 'b'.repeat(64) } };
   expect(() => verifyCertificate(certificate(), publicKey, { own: others })).toThrow(/other suites/);
@@ -138,7 +138,7 @@ test('a certificate of the same version is held against the suites at hand', () 
   expect(verifyCertificate(certificate(), publicKey, { own: newer }).predicate.result).toBe('WARNED');
 });
 
-test('a certificate names its requirement set and the digest of that', () => {
+test('a certificate names its requirement set and the digest of the set', () => {
   const requirements_digest = `sha256:${'e'.repeat(64)}`;
   const named = certificate(complete(good, { requirements_version: '2026-11-21', requirements_digest }));
   const statement = verifyCertificate(named, publicKey);
@@ -153,7 +153,7 @@ test('a certificate names its requirement set and the digest of that', () => {
   expect(() => verifyCertificate(named, publicKey, { own: changed })).toThrow(/its requirements are not those of/);
 });
 
-test('a certificate of an older set is held against the checks of that set', () => {
+test('a certificate of an older set is checked against that set', () => {
   const since = (date: string) => {
     const id = `device.since-${date}`;
     const due = requirement({ id, level: 'MUST', section: '6.1', since: date, text: 'x' });
@@ -187,7 +187,7 @@ test.each<[string, Report, RegExp]>([
   expect(() => statementOf(report, suites)).toThrow(words);
 });
 
-test('what fails is certified as failed, whatever the baseline excuses', () => {
+test('failures that the baseline excuses are certified as failed', () => {
   const failed = certificate(complete([...good, sampleFailure({ id: 'device.d', outcome: 'known', reason: 'later' })]));
   const { predicate } = verifyCertificate(failed, publicKey);
   expect(predicate).toMatchObject({ result: 'FAILED', failedTests: ['device.d'] });
@@ -197,7 +197,7 @@ test('what fails is certified as failed, whatever the baseline excuses', () => {
   expect(claimsOf(statement).claims.join()).toContain('fail now and then, and may have passed in this run: device.d.');
 });
 
-test('a certificate says in words what it claims and what it does not', () => {
+test('a certificate lists in words its claims and their limits', () => {
   const { headline, about, claims, not } = claimsOf(statementOf(complete(), suites));
   expect(headline).toBe('CONFORMANT: full, 2026-11-21 · 2 of 3 checks decided it, 1 could not be decided');
   expect(about).toBe('example-agent 1.3.0 with the Device API, valid until 2027-11-21');
@@ -219,7 +219,7 @@ test('a certificate says in words what it claims and what it does not', () => {
   expect(failed.headline).toBe('NOT CONFORMANT: full, 2026-11-21 · 1 of 1 checks failed');
 });
 
-test('a kill is the word of the control that carried it out, unless Muster did', () => {
+test('a kill is attributed to the control, unless Muster carried it out', () => {
   const of = (control: string, capabilities: Report['target']['capabilities']): string => {
     const target = { ...complete().target, control, capabilities };
     return claimsOf(statementOf(complete(good, { target }), suites)).not.join('\n');
@@ -229,7 +229,7 @@ test('a kill is the word of the control that carried it out, unless Muster did',
   expect(of('http /run/c.sock', ['drive'])).not.toContain('SIGKILL');
 });
 
-test('the digest of the suites follows every file that decides a verdict, and no test', () => {
+test('the digest of the suites covers the files that decide verdicts, and no tests', () => {
   const root = join(folder, 'tree');
   mkdirSync(join(root, 'suites/device'), { recursive: true });
   writeFileSync(join(root, 'suites/device/a.ts'), 'one');
@@ -242,7 +242,7 @@ test('the digest of the suites follows every file that decides a verdict, and no
   expect(suitesDigest(root).sha256).not.toBe(before.sha256);
 });
 
-test('a badge says no more than the run did', () => {
+test('a badge claims no more than the run showed', () => {
   expect(badge(complete())).toContain('conformant: full, 2026-11-21');
   expect(badge(complete(good, { narrowed_by: ['--fast'], complete: false }))).toContain('partly checked');
   expect(badge(complete(good, { profile: 'driven' }))).toContain('conformant: driven, 2026-11-21');

@@ -32,7 +32,7 @@ test('a flipped bit in any byte is refused', () => {
   refusesFlips(text, 500);
 });
 
-test('an inserted or removed byte is refused, or changes nothing but the layout', () => {
+test('an inserted or removed byte is refused, or changes only the layout', () => {
   const text = certificate();
   const statement = verifyCertificate(text, publicKey);
   const sameOrRefused = (changed: string): void => {
@@ -51,7 +51,7 @@ test('an inserted or removed byte is refused, or changes nothing but the layout'
   );
 });
 
-test('line ends, layout and the hint of the key are free, as other writers of envelopes have them', () => {
+test('line ends, layout and the hint of the key may vary', () => {
   const statement = verifyCertificate(certificate(), publicKey);
   const { payloadType, payload, signatures } = JSON.parse(certificate());
   const [{ keyid, sig }] = signatures;
@@ -68,14 +68,14 @@ test('line ends, layout and the hint of the key are free, as other writers of en
   expect(() => verifyCertificate(foreign, publicKey)).toThrow(/not signed by this key/);
 });
 
-test('a name that an object has twice is refused, in the envelope and in what it holds', () => {
+test('a repeated member name is refused, in the envelope and in its payload', () => {
   const twice = certificate().replace('"payload":', '"payload": "e30=", "payload":');
   expect(() => verifyCertificate(twice, publicKey)).toThrow(/an object has "payload" twice/);
   const inside = JSON.stringify(statementOf(complete(), suites)).replace('"result":', '"result":"PASSED","result":');
   expect(() => verifyCertificate(sealEnvelope(Buffer.from(inside), privateKey), publicKey)).toThrow(/"result" twice/);
 });
 
-test('a signature by another key is refused, and so is one of two', () => {
+test('a signature by another key is refused, alone or beside a valid one', () => {
   const other: KeyObject = generateKeyPairSync('ed25519').privateKey;
   const payload = openEnvelope(certificate(), publicKey);
   expect(() => verifyCertificate(sealEnvelope(payload, other), publicKey)).toThrow(/not signed by this key/);
@@ -95,7 +95,7 @@ test.each([
   expect(() => parseStrict(text)).toThrow(/twice/);
 });
 
-test('everything else is what JSON.parse makes of it', () => {
+test('the strict parser agrees with JSON.parse on all other texts', () => {
   const repeated = [{ a: 1 }, { a: 1 }, ['a', 'a'], { b: 'a', a: 'b' }];
   expect(parseStrict(JSON.stringify(repeated))).toEqual(repeated);
   expect(() => parseStrict('{"a":1')).toThrow(SyntaxError);

@@ -11,7 +11,7 @@ const keyFile = join(folder, 'key.pem');
 generateKey(keyFile);
 const publicKey = readPublicKey(`${keyFile}.pub`);
 
-test('keys with the line ends of Windows are read', () => {
+test('keys with Windows line ends are readable', () => {
   const windows = (file: string): string => {
     const copy = `${file}.crlf`;
     writeFileSync(copy, readFileSync(file, 'utf8').replaceAll('\n', '\r\n'));
@@ -21,7 +21,7 @@ test('keys with the line ends of Windows are read', () => {
   expect(keyId(readPrivateKey(windows(keyFile)))).toBe(keyId(publicKey));
 });
 
-test('keys: readable by their owner alone, never overwritten, of one kind', () => {
+test('key files are private, never overwritten, and hold one Ed25519 key', () => {
   expect(statSync(keyFile).mode & 0o777).toBe(0o600);
   const before = readFileSync(keyFile, 'utf8');
   expect(() => generateKey(keyFile)).toThrow(/is there already, and is not overwritten/);

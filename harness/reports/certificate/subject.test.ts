@@ -38,7 +38,7 @@ test.each<[string, TargetDescription, string, string[], RegExp[]]>([
     [/Nothing shows which build was tested/, /The signer names a file agent with the digest sha256:d+; nothing shows/],
   ],
   ['a command that changed', CHANGED, WORD_ONLY, [], [/What the command ran has no digest: a was changed/]],
-])('%s is claimed as far as it was measured', (_, target, claim, digests, words) => {
+])('%s is claimed only as far as it was measured', (_, target, claim, digests, words) => {
   const text = certificate(complete(good, { target }));
   const statement = verifyCertificate(text, publicKey);
   const { claims, not } = claimsOf(statement);

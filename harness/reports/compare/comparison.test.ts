@@ -21,7 +21,7 @@ const shown = (comparison: Comparison): { text: string; page: string } => {
   return { text: compareText(comparison, verdict, plain, 100), page: comparePage(comparison, verdict, '1') };
 };
 
-it('never says NO REGRESSION without the share that both decided', () => {
+it('states NO REGRESSION only with the share of checks that both decided', () => {
   const undecided = { 'device.a': 'not_applicable', 'device.b': 'blocked' } as const;
   const held = run('a', frame('pass'), ...Object.entries(undecided).map(([id, outcome]) => ({ id, outcome })));
   const { text, page } = shown(compare([held, held]));
@@ -32,17 +32,17 @@ it('never says NO REGRESSION without the share that both decided', () => {
   expect(shown(compare([narrow, narrow])).text).toContain('1 of 90 checks decided by both, 89 by neither');
 });
 
-it('counts what is flaky apart, in what both decided', () => {
+it('counts flaky checks apart among those that both decided', () => {
   const { text } = shown(compare([run('a', frame('flaky')), run('b', frame('flaky'))]));
   expect(text).toContain('NO REGRESSION  1 of 1 check decided by both (1 flaky)');
 });
 
-it('decides nothing where both decided nothing', () => {
+it('is undecided where both reports decided nothing', () => {
   const blocked = run('a', frame('blocked'));
   expect(verdictOf(compare([blocked, blocked]), 'regressions')).toMatchObject({ word: 'UNDECIDED', code: 2 });
 });
 
-it('takes a missing check for new only when the set of the other report is older than it', () => {
+it('takes a missing check as new only against an older requirement set', () => {
   const old = run('old', { id: 'device.a' });
   const now = run('now', { id: 'device.a' }, frame('fail'));
   const due = (since: string) => {
@@ -68,7 +68,7 @@ it('says why a check is undecided', () => {
   }
 });
 
-it('puts what differs first, checks and choices, and what follows after its cause', () => {
+it('lists differing checks and choices first, and consequences after their cause', () => {
   const alike = { id: 'device.deployment.shape' };
   const body = { id: 'device.events.body' };
   const { requirements, choices } = compare([
@@ -105,19 +105,19 @@ it.each<[before: CheckResult['outcome'], now: CheckResult['outcome'], code: numb
   expect(judged(compare([run('a', frame(before)), run('b', frame(now))]), 'none')).toBe(0);
 });
 
-it('a regression is red, and not undecided, whatever else is undecided', () => {
+it('a regression is red even when other checks are undecided', () => {
   const before = run('a', frame('pass'), { id: 'device.a' });
   expect(judged(compare([before, run('b', frame('fail'))]), 'regressions')).toBe(1);
 });
 
-it('the gate for behaviour refuses a choice that changed, and not one that is new', () => {
+it('the gate for behaviour refuses a changed choice, and accepts a new one', () => {
   const changed = compare([run('a', future('200')), run('b', future('400'))]);
   expect([judged(changed, 'regressions'), judged(changed, 'behaviour')]).toEqual([0, 1]);
   const added = compare([run('a', { ...future('200'), observed: [] }), run('b', future('400'))]);
   expect(judged(added, 'behaviour')).toBe(0);
 });
 
-it('shows every change of a history, each from one to the next, and judges the last two', () => {
+it('shows each step of a history, and judges the last two reports', () => {
   const comparison = compare([run('1.1', frame('pass')), run('1.2', frame('fail')), run('1.3', frame('pass'))]);
   expect(judged(comparison, 'regressions')).toBe(0);
   expect(comparison.changes.mended.map(({ id }) => id)).toEqual(['device.events.frame']);
@@ -128,7 +128,7 @@ it('shows every change of a history, each from one to the next, and judges the l
   expect(page).toMatch(/From 1\.1 to 1\.2[\s\S]*Hold no longer[\s\S]*From 1\.2 to 1\.3[\s\S]*Hold now/);
 });
 
-it('shows what was expected and seen of each finding, once where it is the same', () => {
+it('shows the expected and actual values of each finding, and equal ones once', () => {
   const late = { outcome: 'fail', expected: 'an id above 7', actual: '500 <b>', consequence_of: 'device.a' } as const;
   const comparison = compare([
     run('1.1', frame('pass')),
@@ -142,7 +142,7 @@ it('shows what was expected and seen of each finding, once where it is the same'
   expect(page).toMatch(/an id above 7[\s\S]*500 &lt;b&gt;[\s\S]*an id above 9[\s\S]*device\.a/);
 });
 
-it('names columns by release, or else by what tells their files apart', () => {
+it('names columns by release, or by the differing parts of their files', () => {
   const release = (version: string | undefined, file: string) => {
     const { version: _, ...target } = sampleReport().target;
     return entryOf(sampleReport([sampleResult()], { target: { ...target, ...(version && { version }) } }), file);
@@ -158,7 +158,7 @@ it('names columns by release, or else by what tells their files apart', () => {
   expect(page).toMatch(/<th scope="col">2 .*new\.json/);
 });
 
-it('shortens long labels that begin alike, and numbers those that are the same', () => {
+it('shortens long labels with a common start, and numbers equal labels', () => {
   const labels = (...given: string[]) =>
     compare(given.map((label) => run(label, frame('pass')))).entries.map(({ label }) => label);
   const line = './build/agent --socket /run/agent.sock';
@@ -166,13 +166,13 @@ it('shortens long labels that begin alike, and numbers those that are the same',
   expect(labels('agent 1', 'agent 1', 'other')).toEqual(['agent 1 #1', 'agent 1 #2', 'other']);
 });
 
-it('refuses one report alone, and reports of two APIs', () => {
+it('refuses a single report, and reports of two APIs', () => {
   expect(() => compare([run('a', frame('pass'))])).toThrow(UsageError);
   const other: Report = { ...sampleReport([sampleResult()], {}), api: 'platform' };
   expect(() => compare([run('a', frame('pass')), entryOf(other, 'p')])).toThrow(/one API .*\(a: device, p: platform\)/);
 });
 
-it('says in a terminal and on a page what differs, and nothing raw of a target', () => {
+it('shows differences in a terminal and on a page, with target text escaped', () => {
   const next = run('new\u001b[2J', frame('fail'), future('<b>\u202e'));
   const comparison = compare([run('old', frame('pass'), future('200')), next]);
   const verdict = verdictOf(comparison, 'regressions');

@@ -72,14 +72,14 @@ describe('a server and a client', () => {
     expect(answers(runs)).toEqual([['agent 1 + ui 3', answer]]);
   });
 
-  it('are unknown where they were tested in two versions', () => {
+  it('are unknown where they were tested in different versions', () => {
     const inVersion = (run: Run, api_version: string): Run => ({ ...run, target: { ...run.target, api_version } });
     const platform = inVersion(PLATFORM, 'tetons');
     expect(answers([platform, inVersion(CLIENT, 'rainier')])).toEqual([['hub 7 + ui 3', 'unknown']]);
     expect(answers([platform, inVersion(CLIENT, 'tetons')])).toEqual([['hub 7 + ui 3', 'yes']]);
   });
 
-  it('fit by a certificate until it ends', () => {
+  it('fit by a certificate until it expires', () => {
     const { capabilities: _, ...target } = CLIENT.target;
     const certified = (validUntil: string): string => {
       const statement = statementOf(reportOf({ ...CLIENT, target }), suites, { validUntil });
@@ -94,7 +94,7 @@ describe('a server and a client', () => {
     expect(answersFor('2026-11-28')).toEqual(['unknown']);
   });
 
-  it('are no pair where the client does not use that API', () => {
+  it('are no pair where the client does not use the API of the server', () => {
     expect(answers([PLATFORM, FOLLOWER])).toEqual([]);
   });
 });
@@ -103,17 +103,17 @@ describe('pieces', () => {
   const versions: Run[] = ['1', '2'].map((version) => ({ ...AGENT, day: `0${version}`, target: { version } }));
   const all = [...versions, { ...BOTH, target: { ...BOTH.target, version: '1' } }, CLIENT];
 
-  it('are the newest version of each name, or those that are named', () => {
+  it('are the newest version of each name, or the named versions', () => {
     const newest = ['agent 2 + hub 7,unknown', 'agent 2 + ui 3,yes', 'hub 7 + ui 3,unknown'];
     expect(answers(all).map(String)).toEqual(newest);
     expect(answers(all, { agent: ['agent@1'], client: [] })).toEqual([['agent 1 + hub 7', 'yes']]);
   });
 
-  it('that nobody tested are unknown', () => {
+  it('are unknown where they were never tested', () => {
     expect(answers(all, { agent: ['agent@9'], client: ['ui'], platform: [] })).toEqual([['agent 9 + ui 3', 'unknown']]);
   });
 
-  it('of one version are told apart by their digests', () => {
+  it('of one version are distinguished by their digests', () => {
     const [old, built] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string];
     const failed: Run = { ...AGENT, day: '02', target: { digest: built }, outcome: 'fail' };
     const runs = [{ ...AGENT, target: { digest: old } }, failed, CLIENT];
@@ -122,7 +122,7 @@ describe('pieces', () => {
   });
 });
 
-it('a folder without a named run is refused, and names are text on the page', () => {
+it('a folder without a named run is refused, and the page escapes names', () => {
   expect(() => answers([])).toThrow('holds no report in JSON and no certificate');
   const pieces = [
     { role: 'agent', name: '<b>' },

@@ -21,7 +21,7 @@ function written(format: string, report = sampleMutation(), change: object = {})
   return text;
 }
 
-test('the score counts what was killed or survived, and nothing else', () => {
+test('the score counts only killed and survived defects', () => {
   const { subjects, sections, summary } = sampleMutation();
   expect(scoreOf(subjects)).toBeCloseTo(66.67, 1);
   expect(sections[0]).toMatchObject({ section: '4.1', killed: 0, survived: 0, never_asked: 1 });
@@ -30,13 +30,13 @@ test('the score counts what was killed or survived, and nothing else', () => {
   expect(summary).toMatchObject({ killed: 1, timed_out: 1, survived: 1, brittle: 1, never_asked: 1 });
 });
 
-test('JSON is of the published shape', () => {
+test('the JSON report has the published shape', () => {
   const report: unknown = JSON.parse(written('json'));
   expect(mutationReportShape.problems(report)).toEqual([]);
   expect(report).toEqual(sampleMutation());
 });
 
-test('the mutation testing report is one that viewers open: a mutant for each defect, where it is declared', () => {
+test('the mutation testing report is valid, with each defect at its declaration', () => {
   const document = JSON.parse(written('mutation'));
   expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
   const [file] = Object.entries(document.files) as [string, { source: string; mutants: Record<string, never>[] }][];
@@ -52,19 +52,19 @@ test('the mutation testing report is one that viewers open: a mutant for each de
   expect(line.slice(start.column - 1, end.column - 1)).toContain("'replay-inclusive'");
 });
 
-test('without the sources, as in another place, it is valid all the same', () => {
+test('the mutation testing report is valid without the sources', () => {
   const document = JSON.parse(written('mutation', sampleMutation(), { sourceOf: () => '' }));
   expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
 });
 
-test('a terminal shows what survived, the requirement, and how to see it', () => {
+test('a terminal shows the survivor, its requirement, and how to reproduce it', () => {
   const text = written('pretty');
   for (const part of ['replay-inclusive', 'The cursor itself is not repeated.', '--defect replay-inclusive', '66.6 %'])
     expect(text.replaceAll(/\s+/g, ' ')).toContain(part);
   expect(text).not.toContain('\u0007');
 });
 
-test('of many findings each has a line, the first are told in full, and all with --verbose', () => {
+test('many findings have a line each; the first, or with --verbose all, have details', () => {
   const many = sampleMutation(Array.from({ length: 20 }, (_, at) => sampleSubject({ name: `defect-${at}` })));
   expect(written('pretty', many).match(/by hand/g)).toHaveLength(3);
   for (const { name } of many.subjects)
@@ -74,19 +74,19 @@ test('of many findings each has a line, the first are told in full, and all with
   expect(written('pretty', many, { verbose: true }).match(/by hand/g)).toHaveLength(20);
 });
 
-test('a survivor leads to its clause of the specification', () => {
+test('a survivor is shown with its clause of the specification', () => {
   const clause = 'Events after the cursor are replayed.';
   expect(written('pretty')).toContain(`“${clause}”`);
   expect(written('pretty')).toContain('muster explain device.events.replay.exclusive');
 });
 
-test('of a killed defect the end of what the tests wrote is kept', () => {
+test('a killed defect keeps the end of the test output', () => {
   const wrote = `${'x'.repeat(3000)}\nFAIL ends where it should`;
   const report = shortened(sampleMutation([sampleSubject({ state: 'killed', wrote }), sampleSubject({ wrote })]));
   expect(report.subjects.map((one) => one.wrote?.length)).toEqual([2001, wrote.length]);
 });
 
-test('two reports cannot go to one place, and files are tried before the work', () => {
+test('two reports cannot share a place, and files are created before the work', () => {
   using folder = scratch();
   const writing = { stdout: { write: () => {} }, env: {}, columns: 80, verbose: false, sourceOf };
   expect(() => mutationWriters(['json', 'pretty'], writing)).toThrow('another report goes to stdout already');

@@ -4,7 +4,7 @@ import { FIXTURES } from './engine.ts';
 import { FUZZERS } from './fuzzers.ts';
 import { replayFinds } from './testing/replay.ts';
 
-it('what was found is attacked with by a fuzzer that still exists', () => {
+it('stored finds belong to existing fuzzers', () => {
   const names = FUZZERS.map(({ name }) => name);
   expect(readdirSync(FIXTURES).filter((name) => !names.includes(name))).toEqual([]);
 });

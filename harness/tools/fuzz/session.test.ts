@@ -29,7 +29,7 @@ function brittle() {
   return { it, opened };
 }
 
-it('shrinks each kind of find once, goes on with a fresh subject, and counts the rest', async () => {
+it('a session shrinks each kind of find once, and counts the rest', async () => {
   const { it: subject, opened } = brittle();
   const finds: { wrong: string; input: unknown }[] = [];
   const { tried, repeated: again } = await runSession(subject, {
@@ -48,7 +48,7 @@ it('shrinks each kind of find once, goes on with a fresh subject, and counts the
   expect(opened.closed).toBe(opened.subjects);
 });
 
-it('leaves the input that it attacks with in a file, and a find in another one', async () => {
+it('a session writes its current input to a file, and a find to another', async () => {
   using folder = scratch();
   const current = join(folder.path, 'current.json');
   const { it: subject } = brittle();

@@ -73,7 +73,7 @@ describe('a subject', () => {
     },
   );
 
-  it('tries again what a defect says of how often it comes, and has it told', async () => {
+  it('with a declared failure rate has its findings retried and compared with it', async () => {
     const asked: unknown[] = [];
     const breaks = ['device.events.types'];
     const rate = { times: 3, failed: 3, alone: { times: 3, failed: 3 } };
@@ -96,7 +96,7 @@ describe('a subject', () => {
   });
 
   it.for(['reference', 'variant'] as const)(
-    'is not ok where a true declaration is said to be untrue: %s',
+    'has a problem where a true declaration is reported untrue: %s',
     async (kind) => {
       const untrue = { name: 'retention', declared: 'at most 10 events', observed: '11', holds: false };
       const run = async () => sampleReport([passes], { declarations: [untrue, { ...untrue, holds: true }] });
@@ -112,7 +112,7 @@ describe('a subject', () => {
       ({ what }) => what,
     );
 
-  it('with a defect is told in words, and in those that the defect asks for', async () => {
+  it('with a defect needs a finding in words, and in the required words', async () => {
     expect(await told({ tells: /expected .*; actual: / }, 'defect', fails)).toEqual([]);
     expect(await told({ tells: /no such words/ }, 'defect', fails)).toEqual(['no finding tells /no such words/']);
     const { actual, ...wordless } = fails;
@@ -121,7 +121,7 @@ describe('a subject', () => {
       expect(await told({}, 'defect', check)).toEqual([expect.stringMatching(/is red without words/)]);
   });
 
-  it('that is a reference may lack only what it says', async () => {
+  it('as a reference may lack only the checks that it declares', async () => {
     const lacks = { ...passes, outcome: 'not_applicable', reason: 'needs unix' } as const;
     expect(await told({}, 'reference', lacks)).toEqual([]);
     expect(await told({ notApplicable: /frame/ }, 'reference', lacks)).toEqual([]);
@@ -130,7 +130,7 @@ describe('a subject', () => {
     ]);
   });
 
-  it('that is a null server passes no SHOULD alone, and may pass what proves nothing', async () => {
+  it('as a null server passes no SHOULD alone, and only checks that prove nothing', async () => {
     const should = { ...passes, level: 'SHOULD' } as const;
     expect(await told({ alone: true }, 'null', should)).toHaveLength(1);
     expect(await told({ proves: /types/ }, 'null', passes)).toEqual([]);
@@ -144,7 +144,7 @@ describe('a subject', () => {
     [[fails, rests], ['x.waits'], ['not caught by x.waits; blocked: x.waits: blocked by device.events.types']],
     [[{ ...waits, ...waitsOut }], ['x.waits'], []],
   ] as [CheckResult[], string[], string[]][])(
-    'with a defect may be found by what others rest on: %#',
+    'with a defect may be found by a premise of its check: %#',
     async (given) => {
       const [checks, breaks, expected] = given;
       const found = await verdictOn('defect', checks, breaks, { whole: true, fast: true });
@@ -152,7 +152,7 @@ describe('a subject', () => {
     },
   );
 
-  it('is held to its time when it runs alone', async () => {
+  it('is limited in time when it runs alone', async () => {
     using clock = vi.spyOn(performance, 'now');
     const run = async (seconds: number): Promise<string[]> => {
       clock.mockReturnValueOnce(0).mockReturnValue(seconds * 1000);
@@ -163,7 +163,7 @@ describe('a subject', () => {
     expect(await run(16)).toEqual(['took 16.0 s, more than 15.0 s']);
   });
 
-  it('that does not start is a problem, and ends nothing', async () => {
+  it('has a problem when it fails to start, without ending the evaluation', async () => {
     const run = () => Promise.reject(new Error('no port'));
     const { problems: found } = await evaluateSubject(subjectOf('reference', [], { run }));
     expect(found).toEqual([expect.objectContaining({ what: expect.stringContaining('no port') })]);
@@ -200,13 +200,13 @@ describe('a pair of defects', () => {
   });
 });
 
-it('a pair of defects cannot be asked about both where the target cannot be reached', async () => {
+it('a pair of defects cannot be judged where the target is unreachable', async () => {
   const verdict = await verdictOnPair([one, { ...unseen, outcome: 'blocked' }], { unreachable: 'no such file' });
   expect(verdict).toMatchObject({ hidden: [], essential: 'reaching the target' });
 });
 
 describe('the table', () => {
-  it('counts what is ok, and names each problem with what to do', async () => {
+  it('counts the subjects without problems, and names each problem with its remedy', async () => {
     const verdicts = [
       await verdictOn('reference', [passes]),
       await verdictOn('defect', [passes, fails], ['device.events.types']),

@@ -39,7 +39,7 @@ const changes = async (kind: SubjectKind, before: CheckResult[], after: CheckRes
     ({ what, id, was, is }) => `${what} ${id}: ${was} → ${is}`,
   );
 
-describe('against golden outcomes', () => {
+describe('the comparison with golden outcomes', () => {
   it.for([
     ['the same', 'defect', [red(A), passes(B)], [red(A), passes(B)], []],
     ['a finding less', 'defect', [red(A), red(B)], [red(A), passes(B)], ['lost device.b: MUST → pass']],
@@ -79,20 +79,20 @@ describe('against golden outcomes', () => {
     },
   );
 
-  it('calls neither lost nor gained what one seed alone shows', async () => {
+  it('calls the outcome of a single seed unsteady', async () => {
     const found = [red(A), red(B)];
     const missed = [red(A), passes(B)];
     expect(await changes('defect', found, found, missed)).toEqual(['unsteady device.b: MUST → MUST / pass']);
     expect(await changes('defect', missed, found, missed)).toEqual(['unsteady device.b: pass → MUST / pass']);
   });
 
-  it('shows a subject that is gone', async () => {
+  it('shows a missing subject', async () => {
     const before = await recorded('defect', [red(A)]);
     const after: Golden = { checks: [A], subjects: {}, costs: {} };
     expect(compareGolden(before, after, new Set())).toMatchObject([{ what: 'lost', subject: 'device defect some' }]);
   });
 
-  it('has a defect by itself that meets only the checks of what it breaks', async () => {
+  it('covers a narrowed defect with only its own checks', async () => {
     const asked: unknown[] = [];
     const run: Subject['run'] = async (choice) => {
       asked.push(choice);
@@ -108,7 +108,7 @@ describe('against golden outcomes', () => {
     ]);
   });
 
-  it('is kept in a file, with the cost in another one, and told by requirement', async () => {
+  it('is kept in a file, with the costs in another, and printed by requirement', async () => {
     using folder = scratch();
     const file = join(folder.path, 'device.json');
     const before = await recorded('defect', [red(A), red(B)], [red(A), passes(B)]);

@@ -29,7 +29,7 @@ describe('a sample', () => {
   const drawn = (share: number, seed: number): string[] =>
     sampleOf(all, share, random(seed).next).map(({ name }) => name);
 
-  it('has one of so many of each family, every reference and every quick variant', () => {
+  it('has a share of each family, every reference and every quick variant', () => {
     const names = drawn(4, 1).map((name) => name.replace(/\d$/, ''));
     expect(names.toSorted()).toEqual(
       [...kept.map(({ name }) => name), 'a', 'b', 'not-found', 'endless-body'].toSorted(),
@@ -37,7 +37,7 @@ describe('a sample', () => {
     expect(drawn(1, 1)).toEqual(all.map(({ name }) => name));
   });
 
-  it('is the same for a seed and another for others', () => {
+  it('is the same for one seed, and differs between seeds', () => {
     expect(drawn(2, 1)).toEqual(drawn(2, 1));
     expect(new Set([1, 2, 3, 4, 5].map((seed) => drawn(2, seed).join())).size).toBeGreaterThan(1);
   });
@@ -63,7 +63,7 @@ const SIX = ['a', 'b', 'c', 'd', 'e', 'f'];
 const inOrder = (): number => 0;
 
 describe('variants in bundles', () => {
-  it('are each in one of them, and which are together is drawn', () => {
+  it('are each in one bundle, which the seed decides', () => {
     const names = [...SIX, ...SIX.map((name) => `other-${name}`)];
     const { subjects } = variants(names);
     const drawn = (seed: number): string[][] =>
@@ -74,7 +74,7 @@ describe('variants in bundles', () => {
     expect(drawn(1)).not.toEqual(drawn(2));
   });
 
-  it('are not together when they exclude each other, or one of them is slow', () => {
+  it('are apart when they exclude each other, or when one is slow', () => {
     const { subjects } = variants(['line-ends-crlf', 'line-ends-cr', 'slow-answers', 'byte-order-mark']);
     const slow = subjects.map((subject) => ({ ...subject, slow: subject.name === 'slow-answers' }));
     expect(bundlesOf(slow, inOrder).map(({ name }) => name)).toEqual([
@@ -92,7 +92,7 @@ describe('defects in pairs', () => {
   const paired = (names: readonly string[], most = 1000, next = inOrder): string[] =>
     pairsOf(defects(names), next, most).map(({ name }) => name);
 
-  it('are every two that break different requirements, each pair once', () => {
+  it('are all combinations that break different requirements, each once', () => {
     expect(paired(['a1', 'a2', 'b', 'c'])).toEqual(['a1 + b', 'a1 + c', 'a2 + b', 'a2 + c', 'b + c']);
     expect(pairsOf(defects(['a', 'b']), inOrder, 1)[0]).toMatchObject({
       kind: 'defect',
@@ -101,11 +101,11 @@ describe('defects in pairs', () => {
     });
   });
 
-  it('are not together when they exclude each other', () => {
+  it('are apart when they exclude each other', () => {
     expect(paired(['line-ends-crlf', 'line-ends-cr', 'a'])).toEqual(['line-ends-crlf + a', 'line-ends-cr + a']);
   });
 
-  it('are on one transport, since no run is on two', () => {
+  it('are on one transport, as each run is', () => {
     const ofDevice = allSubjects().filter(({ api, kind }) => api === 'device' && kind === 'defect');
     const drawn = pairsOf(ofDevice, inOrder, 1e5).map(({ members = [] }) => members.map(({ name }) => name));
     const beside = drawn.filter((pair) => pair.includes('token-on-socket')).flat();
@@ -113,7 +113,7 @@ describe('defects in pairs', () => {
     expect(beside).toContain('replay-inclusive');
   });
 
-  it('are as many as asked for, and which is drawn', () => {
+  it('are as many as requested, and drawn by the seed', () => {
     const drawn = (seed: number): string[] => paired(SIX, 5, random(seed).next);
     expect(drawn(1)).toHaveLength(5);
     expect(drawn(1)).toEqual(drawn(1));
@@ -133,22 +133,22 @@ describe('a bundle', () => {
     return { wrong: wrong.map(({ subject, problems }) => [subject.name, problems[0]?.what ?? '']), runs };
   };
 
-  it('is one run when it is ok', async () => {
+  it('is a single run when no variant is wrong', async () => {
     expect(await evaluated(() => false)).toEqual({ wrong: [], runs: [SIX] });
   });
 
-  it.for(SIX)('is taken apart until the guilty variant is named: %s', async (guilty) => {
+  it.for(SIX)('is split until the guilty variant is found: %s', async (guilty) => {
     const { wrong, runs } = await evaluated((names) => names.includes(guilty));
     expect(wrong).toEqual([[guilty, expect.stringMatching(/^device\./)]]);
     expect(runs.length).toBeLessThanOrEqual(7);
   });
 
-  it('names each of several that are guilty', async () => {
+  it('names each of several guilty variants', async () => {
     const { wrong } = await evaluated((names) => names.includes('b') || names.includes('e'));
     expect(wrong.map(([name]) => name)).toEqual(['b', 'e']);
   });
 
-  it('names a wrong variant that is planted among real ones', async () => {
+  it('names a wrong variant among real ones', async () => {
     const { behaviour, effects, breaks } = deviceDefect('deployment-as-text');
     const planted = { ...variant('planted', 'V.', {}), behaviour, effects };
     const all = [...deviceVariants.filter(({ name }) => name === 'extra-fields'), planted];
@@ -165,7 +165,7 @@ describe('a bundle', () => {
     expect(wrong.map(({ subject }) => subject.name)).toEqual(['planted']);
   });
 
-  it('is a problem itself when its variants are wrong only together', async () => {
+  it('has the problem itself when its variants are wrong only together', async () => {
     const { wrong } = await evaluated((names) => names.includes('a') && names.includes('c'));
     expect(wrong).toEqual([['a + b + c', expect.stringMatching(/^only together: device\./)]]);
   });

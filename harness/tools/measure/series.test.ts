@@ -21,7 +21,7 @@ it('finds a leak in noise, with its rate', () => {
 
 const full = (minute: number): number => (minute % 1) * minute;
 
-it('finds a leak below what comes and goes', () => {
+it('finds a leak below periodic growth', () => {
   const leak = series((minute, noise) => 100 + minute + full(minute) + noise);
   expect(slopeOf(leak, NOISE)?.grows).toBe(true);
 });
@@ -34,13 +34,13 @@ it.each([
   ['a gain that is nothing', series((minute) => 100 + 0.01 * minute)],
   ['a fall', series((minute) => 100 - minute)],
   ['one number', series(() => 7)],
-])('takes %s for flat', (_, samples) => {
+])('reports %s as flat', (_, samples) => {
   expect(slopeOf(samples, NOISE)?.grows).toBe(false);
 });
 
 const STEPS = { ...NOISE, steps: true };
 
-it('takes a step for flat where memory comes in steps, and finds a leak there all the same', () => {
+it('a step in stepwise memory is flat, and a leak there is found', () => {
   const step = series((minute, noise) => (minute < 20 ? 110 : 205) + 2 * noise);
   expect(slopeOf(step, NOISE)?.grows).toBe(true);
   expect(slopeOf(step, STEPS)?.grows).toBe(false);
@@ -48,6 +48,6 @@ it('takes a step for flat where memory comes in steps, and finds a leak there al
   expect(slopeOf(leak, STEPS)?.grows).toBe(true);
 });
 
-it('says nothing of a few samples', () => {
+it('decides nothing on few samples', () => {
   expect(slopeOf(series(() => 1).slice(0, 9), NOISE)).toBeUndefined();
 });

@@ -24,7 +24,7 @@ function isAbove(value: number): boolean {
 process.stdout.write(String(isAbove(10)));
 `;
 
-it('runs as it was, and with the one mutant that is named', async () => {
+it('the instrumented code runs unchanged, or with the named mutant', async () => {
   using folder = scratch();
   const { code, mutants } = await withMutants('above.ts', SOURCE);
   const program = join(folder.path, 'above.mts');
@@ -36,7 +36,7 @@ it('runs as it was, and with the one mutant that is named', async () => {
   expect([said('none'), said(atLeast?.id ?? '')]).toEqual(['false', 'true']);
 });
 
-it('leaves out what a reason stands for, wherever that has moved to', async () => {
+it('a mutant with a reason is left out, even after its code moves', async () => {
   const both = { file: 'above.ts', mutator: 'EqualityOperator', now: '>=', why: 'nobody asks for ten' };
   for (const source of [SOURCE, `\n\n${SOURCE}`]) {
     const { mutants } = await withMutants('above.ts', source);
@@ -50,7 +50,7 @@ it('leaves out what a reason stands for, wherever that has moved to', async () =
   }
 });
 
-it('has no reason that stands for nothing any more', async () => {
+it('every stored reason matches a mutant', async () => {
   const servers = await Promise.all(PLAIN_APIS.map(instrumentedServer));
   const mutants = servers.flatMap((server) => server.mutants);
   const stale = readEquivalents().filter((each) => !mutants.some((mutant) => isEquivalent(mutant, each)));

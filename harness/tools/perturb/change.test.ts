@@ -48,7 +48,7 @@ it.each<[Kind, string, string]>([
   ['item-doubled', 'aabcd', 'abcdd'],
   ['item-repeated', 'aacd', 'abcc'],
   ['items-swapped', 'bacd', 'abdc'],
-])('%s at either end of a page', (kind, first, last) => {
+])('%s applies at either end of a page', (kind, first, last) => {
   for (const item of ['first', 'last'] as const) {
     const page = [...'abcd'];
     changePage(page, kind, item);
@@ -56,7 +56,7 @@ it.each<[Kind, string, string]>([
   }
 });
 
-it.each(kindsOf('json'))('%s says the same in another writing', (kind) => {
+it.each(kindsOf('json'))('%s keeps the meaning in another notation', (kind) => {
   const value = { limit: 10, data: [{ name: 'a"b', at: '2026-11-01T00:30:00Z', big: 2 ** 60 }] };
   const text = writtenAs(kind, value) ?? '';
   expect(text).not.toBe(JSON.stringify(value));
@@ -126,7 +126,7 @@ it.each<[Kind, Perturbation['cell'], string, string?, string[]?]>([
   expect(letters.replaceAll('v', '')).toMatch(/^a+$/);
 });
 
-it.each(kindsOf('stream', 'json').filter(isOpen))('stream: %s says the same', (kind) => {
+it.each(kindsOf('stream', 'json').filter(isOpen))('stream: %s keeps the meaning', (kind) => {
   const [text] = streamed({ kind });
   const events = text
     .replaceAll('\r\n', '\n')
@@ -156,7 +156,7 @@ const changed = (kind: Kind, value: string, exchange: Exchange): Exchange => {
   return exchange.url.startsWith('/v0.2') ? changedStreamRequest(it_, exchange) : changedRequest(it_, exchange, KEYS);
 };
 
-it('changes what is asked', () => {
+it('a request loses or changes the named query, header or body member', () => {
   const list = asked('GET', '/beta/devices?limit=3&expand=total_count,group&limit=4', [
     'X-API-Key',
     'l',

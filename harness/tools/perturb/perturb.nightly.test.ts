@@ -20,14 +20,14 @@ it.each([
     item: 'each',
   },
   { api: 'device', kind: 'lost', cell: { operation: 'GET /events', phase: 'live' } },
-] as const)('a wrong $api is red', async (given) => {
+] as const)('a wrong change of the $api API is found', async (given) => {
   expect(await tried(given)).toMatchObject({ outcome: 'red', found: [expect.stringMatching(`^${given.api}`)] });
 });
 
 it.each([
   { api: 'platform', kind: 'members-reversed', cell: {} },
   { api: 'device', kind: 'fields-reversed', cell: {} },
-] as const)('a legal $api is not', async (given) => {
+] as const)('a legal change of the $api API is not found', async (given) => {
   const { outcome, found, changed } = await tried(given);
   expect({ outcome, found }).toEqual({ outcome: 'unseen', found: [] });
   expect(changed).toBeGreaterThan(10);

@@ -68,7 +68,7 @@ describe('a canary', () => {
     ['the key is too short', new ApiError(400, 'invalid', PROVISION), 1024, '1024-bit keys: use --key-bits 2048'],
     ['the name is taken', new ApiError(409, 'device_provisioned', PROVISION), 1024, '; a device .*--name-pre'],
     ['the token is not taken', new ApiError(401, 'invalid_token', PROVISION), 1024, `${PROVISION}$`],
-  ])('may be refused alone when %s', async (_what, error, keyBits, words) => {
+  ])('is refused by itself when %s', async (_what, error, keyBits, words) => {
     const canary = new Canary({ platform, keyBits });
     const outcome = await canary.outcomeOf(robot, Promise.reject(error), new Deadlines());
     expect(outcome).toMatchObject({ end: 'refused', message: expect.stringMatching(words) });

@@ -3,7 +3,7 @@ import { addFailure, type FailedAction, failureText } from './host.ts';
 
 const failed = (kind: string, robot: string, message: string): FailedAction => ({ kind, robot, message, count: 1 });
 
-it('counts failures that differ only in the robot, and keeps the first few others', () => {
+it('failures that differ only in the robot are counted together, others kept', () => {
   const failures: FailedAction[] = [];
   for (let robot = 0; robot < 1200; robot += 1) addFailure(failures, failed('ping', `robot-${robot}`, 'HTTP 500'));
   for (const kind of ['list', 'ping']) addFailure(failures, failed(kind, 'robot-1', 'HTTP 503'));

@@ -17,7 +17,7 @@ function write(files: Record<string, string | number>): void {
 const V1 = '5:memory:/kubepods/pod1/shard\n1:name=systemd:/';
 const V2 = '0::/kubepods/pod1/shard';
 
-test('version 2: the memory of this group', () => {
+test('version 2: the limit, free memory and kills of this group are read', () => {
   write({
     'kubepods/pod1/shard/memory.max': 256 * MIB,
     'kubepods/pod1/shard/memory.current': 100 * MIB,
@@ -27,7 +27,7 @@ test('version 2: the memory of this group', () => {
   expect(memoryLimit(folder(), V2)).toEqual({ limitBytes: 256 * MIB, freeBytes: 196 * MIB, kills: 2 });
 });
 
-test('version 1: the memory of this group', () => {
+test('version 1: the limit, free memory and kills of this group are read', () => {
   write({
     'memory/kubepods/pod1/shard/memory.limit_in_bytes': 256 * MIB,
     'memory/kubepods/pod1/shard/memory.usage_in_bytes': 100 * MIB,
@@ -37,7 +37,7 @@ test('version 1: the memory of this group', () => {
   expect(memoryLimit(folder(), V1)).toEqual({ limitBytes: 256 * MIB, freeBytes: 196 * MIB, kills: 1 });
 });
 
-test('the tightest group above counts', () => {
+test('the tightest limit among the parent groups applies', () => {
   write({
     'kubepods/pod1/shard/memory.max': 'max',
     'kubepods/pod1/shard/memory.current': 10 * MIB,
@@ -49,21 +49,21 @@ test('the tightest group above counts', () => {
   expect(memoryLimit(folder(), V2)).toMatchObject({ limitBytes: 512 * MIB, freeBytes: 12 * MIB });
 });
 
-test('in a container the mounted folder is its own group, whatever path the host has for it', () => {
+test('the mounted folder of a container is its own group', () => {
   write({ 'memory.max': 64 * MIB, 'memory.current': 65 * MIB });
   expect(memoryLimit(folder(), V2)).toEqual({ limitBytes: 64 * MIB, freeBytes: 0, kills: undefined });
   write({ 'memory/memory.limit_in_bytes': 32 * MIB, 'memory/memory.usage_in_bytes': 32 * MIB });
   expect(memoryLimit(folder(), V1)).toMatchObject({ limitBytes: 32 * MIB });
 });
 
-test('no limit is no limit', () => {
+test('an absent or unlimited group has no limit', () => {
   expect(memoryLimit(folder(), '')).toBeUndefined();
   write({ 'memory/memory.limit_in_bytes': '9223372036854771712', 'memory/memory.usage_in_bytes': MIB });
   write({ 'memory.max': 'max', 'memory.current': MIB });
   expect(memoryLimit(folder(), '4:memory:/\n0::/')).toBeUndefined();
 });
 
-test('only a kill at the limit that came since is a cause', () => {
+test('a kill at the limit is a cause only when it is new', () => {
   write({ 'memory.max': 256 * MIB, 'memory.current': 255 * MIB, 'memory.events': 'oom_kill 2' });
   const kills = new MemoryKills(() => memoryLimit(folder(), V2));
   expect(kills.cause).toBe('');

@@ -39,7 +39,7 @@ const processesOf = (): RunProcess[] => [
   { pid: child.pid ?? 0, role: 'workers' },
 ];
 
-test('says what the processes of a run hold, by what they are for, and what one robot adds', async () => {
+test('the costs of a run are listed by role of process and per robot', async () => {
   await using sampler = new CostSampler();
   let robots = 0;
   const processes = processesOf();
@@ -71,7 +71,7 @@ test('says what the processes of a run hold, by what they are for, and what one 
   expect(whole?.end_bytes).toBe(parent?.end_bytes);
 });
 
-test('a look during which the run ended counts for nothing, since some of its processes may be gone', async () => {
+test('a sample during which the run ended is discarded', async () => {
   await using sampler = new CostSampler();
   const processes = processesOf();
   sampler.start({ processes: () => processes, online: () => 1 });
@@ -87,7 +87,7 @@ test('a look during which the run ended counts for nothing, since some of its pr
   expect(sampler.costs).toEqual(before);
 });
 
-test('a robot costs the slope over the ramp, without what the first ones bring with them', () => {
+test('a robot costs the slope over the ramp, without the first point', () => {
   const points = (bytes: Record<number, number>) =>
     Object.entries(bytes).map(([at, held]) => [Number(at), held] as const);
   expect(growth(points({ 0: 1000, 10: 5000, 20: 5100, 30: 5200 }))).toBe(10);
@@ -96,6 +96,6 @@ test('a robot costs the slope over the ramp, without what the first ones bring w
   expect(growth([])).toBeNull();
 });
 
-test('a process that has ended, or that nobody may look at, is left out', async () => {
+test('a missing process is left out', async () => {
   expect(await usageOf([2 ** 22 + 1])).toEqual(new Map());
 });

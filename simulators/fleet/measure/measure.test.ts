@@ -22,7 +22,7 @@ describe('a histogram', () => {
   });
 });
 
-it('leaves out a warm-up, even when an action ends after it', () => {
+it('metrics leave out a warm-up, even for an action that ends after it', () => {
   const metrics = new Metrics({ intervals: true });
   metrics.measuring = false;
   const warm = metrics.of();
@@ -34,14 +34,14 @@ it('leaves out a warm-up, even when an action ends after it', () => {
   expect(metrics.snapshot().counters).toEqual({});
 });
 
-it('takes only durations since the last interval', () => {
+it('an interval has only the durations since the previous one', () => {
   const metrics = new Metrics({ intervals: true });
   metrics.time('ping.ms', 1);
   expect([1, 2].map(() => Object.keys(metrics.takeInterval().histograms))).toEqual([['ping.ms'], []]);
   expect(summariesOf(metrics.snapshot())['ping.ms']?.count).toBe(1);
 });
 
-it('sees a blocked event loop and the time it cost', () => {
+it('the sampler sees a blocked event loop and its processor time', () => {
   const sampler = new SaturationSampler();
   sampler.start();
   sampler.take();

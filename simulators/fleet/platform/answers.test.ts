@@ -25,7 +25,7 @@ interface Given {
   status?: number;
 }
 
-test('an exchange is told whole, with its phase, and without the key wherever it stands', () => {
+test('an exchange is reported whole, with its phase, and with the key masked', () => {
   const { take, told } = sampled(1e6);
   take('/devices?limit=1', { body: `{"echo":"${KEY}"}`, sent: `{"key":"${KEY}"}` });
   expect(told).toEqual([
@@ -41,7 +41,7 @@ test('an exchange is told whole, with its phase, and without the key wherever it
   ]);
 });
 
-test('tokens, codings and what may have been cut off are counted, and not told', () => {
+test('tokens, encoded and possibly cut answers are counted, not reported', () => {
   const { sampler, take, told } = sampled(1e6);
   take('/provisioning_tokens', { body: '{"token":"t"}' });
   take('/devices', { headers: { ...WHOLE, 'content-encoding': 'gzip' } });
@@ -53,7 +53,7 @@ test('tokens, codings and what may have been cut off are counted, and not told',
   expect(told).toEqual([{ answers: 4 }]);
 });
 
-test('where there is no room, the first of each kind are told and all are counted', () => {
+test('without room, the first of each kind are reported, and all are counted', () => {
   const { sampler, take, told, exchanges } = sampled(0);
   for (let count = 0; count < 50; count += 1) {
     take('/devices?limit=1');

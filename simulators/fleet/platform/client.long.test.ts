@@ -30,25 +30,25 @@ async function platformWith(answer: (n: number, request: IncomingMessage, body: 
 
 const TOKEN = { status: 201, body: { token: 'token' } };
 
-it('waits as long as it is asked to', async () => {
+it('the client waits as long as Retry-After asks', async () => {
   const { client, seen } = await platformWith((n) => (n === 0 ? { status: 429, retryAfter: '1' } : TOKEN));
   await client.provisioningToken();
   const [first, second] = seen;
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1000);
 });
 
-it.each([400, 401, 403, 404, 409, 501])('does not send again what was answered with %s', async (status) => {
+it.each([400, 401, 403, 404, 409, 501])('the client does not repeat a request answered with %s', async (status) => {
   const { client, seen } = await platformWith(() => ({ status }));
   await expect(client.provisioningToken()).rejects.toMatchObject({ name: 'PlatformFailure', status });
   expect(seen).toHaveLength(1);
 });
 
-it('does not begin to wait for longer than it may', async () => {
+it('the client fails at once when the requested wait is too long', async () => {
   const { client } = await platformWith(() => ({ status: 429, retryAfter: '300' }));
   await expect(client.provisioningToken()).rejects.toThrow(/sent once within 60 s, and it asks to wait 300 s/);
 });
 
-it('does not wait for an address where nobody listens', async () => {
+it('the client does not retry an address that refuses connections', async () => {
   let sent = 0;
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
   const send = () => {
@@ -58,7 +58,7 @@ it('does not wait for an address where nobody listens', async () => {
   await expect(sendUntilTaken(send, { signal: new AbortController().signal })).rejects.toThrow('attempt 1');
 });
 
-it('makes one release of a platform that loses answers to what it has done', async () => {
+it('the client creates a release on a platform that loses answers', async () => {
   const versions = new Set<string>();
   let types = 0;
   const { client } = await platformWith((n, { method, url = '' }, body) => {
@@ -77,7 +77,7 @@ it('makes one release of a platform that loses answers to what it has done', asy
   expect([...versions]).toEqual(['one', 'one (2)']);
 });
 
-it('measures what it measures once', async () => {
+it('the client sends a measured request only once', async () => {
   const { client, seen } = await platformWith(() => ({ status: 429, retryAfter: '0' }));
   const release = { releaseId: 'r', configInstanceIds: [] };
   for (const call of [client.deploy('d', release, ''), client.ping('d'), client.listPage({ limit: 1, offset: 0 })])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { masked } from './client.ts';
 
-test('a key that is a word changes no path; as a credential it is hidden', () => {
+test('a key that is a word is masked only as a credential', () => {
   const platform = { apiKey: 'dev' };
   const text = 'GET /beta/devices?device_id=dvc_1 answered 404 to X-API-Key: dev';
   expect(masked(text, platform)).toBe('GET /beta/devices?device_id=dvc_1 answered 404 to X-API-Key: ***');

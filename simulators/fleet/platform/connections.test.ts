@@ -44,7 +44,7 @@ const isOpen = (socket: Socket): boolean => !socket.destroyed && !socket.readabl
 const paths = (count: number, name = 'r'): string[] => Array.from({ length: count }, (_, at) => `/${name}${at}`);
 
 describe('the connections of a load generator', () => {
-  it('send every request although no other is answered, and are opened ahead of need', async () => {
+  it('send every request without waiting for answers, and open ahead of need', async () => {
     const { origin, sockets, asked, answer } = await silentServer();
     const { sent, onCrowded, ask } = connectionsTo(origin, 1000);
     const first = ask('/first');
@@ -58,7 +58,7 @@ describe('the connections of a load generator', () => {
     expect(new Set(await Promise.all([first, ...all]))).toEqual(new Set([200]));
   });
 
-  it('tell of each request that had to wait, and count it as sent only when it was', async () => {
+  it('report each waiting request, and count it as sent only afterwards', async () => {
     const { origin, sockets, asked, answer } = await silentServer();
     const { sent, onOpened, onCrowded, ask } = connectionsTo(origin, 4);
     const all = paths(10).map((path) => ask(path));
@@ -71,7 +71,7 @@ describe('the connections of a load generator', () => {
     expect([sockets.size, onOpened.mock.calls.length]).toEqual([4, 4]);
   });
 
-  it('let patient requests wait untold, behind all others', async () => {
+  it('queue patient requests behind others, without reporting them', async () => {
     const { origin, asked, answer } = await silentServer();
     const { sent, onCrowded, ask } = connectionsTo(origin, 2);
     const burst = paths(6, 'burst').map((path) => ask(path, true));
@@ -106,7 +106,7 @@ describe('the connections of a load generator', () => {
     );
   });
 
-  it('end what waits when they are closed', async () => {
+  it('end waiting requests when they are closed', async () => {
     const { origin, asked } = await silentServer();
     const { connections, ask } = connectionsTo(origin, 1);
     const all = paths(3).map((path) => ask(path));
@@ -116,7 +116,7 @@ describe('the connections of a load generator', () => {
     expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   });
 
-  it('closes connections that were opened ahead and never used', async () => {
+  it('close unused spare connections at the end', async () => {
     const { origin, sockets, asked, answer } = await silentServer();
     const { connections, ask } = connectionsTo(origin, 100);
     const asking = ask('/');

@@ -51,7 +51,7 @@ describe('a request', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('that is given up cuts its connection, and the next goes over another', async () => {
+  it('cuts its connection when aborted, and the next one uses another', async () => {
     const { ask, sockets } = await answeredWith((socket) => sockets.size > 1 && socket.write(OK));
     const over = new AbortController();
     const asking = ask({ signal: over.signal, onSent: () => setImmediate(() => over.abort(new Error('enough'))) });
@@ -60,7 +60,7 @@ describe('a request', () => {
     expect(sockets.size).toBe(2);
   });
 
-  it('fails when no byte comes in time, also where connections were idle for longer', async () => {
+  it('fails when no byte comes in time, even after a longer idle time', async () => {
     const { ask, sockets } = await answeredWith((socket) => sockets.size === 1 && socket.write(OK), 500);
     expect(textOf(await ask())).toBe('ok');
     const [first] = sockets;
@@ -68,7 +68,7 @@ describe('a request', () => {
     await expect(ask()).rejects.toThrow('no byte of an answer for 0.5 s');
   });
 
-  it('is not counted as waiting for a connection that is gone', async () => {
+  it('is not counted as waiting after its connection has closed', async () => {
     const { ask, onCrowded } = await answeredWith((socket) =>
       socket.write(wire('HTTP/1.1 204 No\nConnection: close\n\n')),
     );
@@ -76,7 +76,7 @@ describe('a request', () => {
     expect(onCrowded).not.toHaveBeenCalled();
   });
 
-  it('fails after the end', async () => {
+  it('fails after the connections are closed', async () => {
     const { ask, connections } = await answeredWith((socket) => socket.write(OK));
     await ask();
     await connections.destroy();
@@ -92,14 +92,14 @@ describe('an answer', () => {
     ['of a server that closes next', 'HTTP/1.1 200 OK\nConnection: close\nContent-Length: 2\n\nok', 2],
     ['of a server that closes soon', 'HTTP/1.1 200 OK\nKeep-Alive: timeout=1\nContent-Length: 2\n\nok', 2],
     ['of HTTP/1.0', 'HTTP/1.0 200 OK\nContent-Length: 2\n\nok', 2],
-  ])('%s is read, and the connection is used again where it may be', async (_, answer, used) => {
+  ])('%s is read, and its connection is reused where allowed', async (_, answer, used) => {
     const { ask, sockets } = await answeredWith((socket) => socket.write(wire(answer)));
     expect(textOf(await ask())).toBe('ok');
     expect(textOf(await ask())).toBe('ok');
     expect(sockets.size).toBe(used);
   });
 
-  it('of 204 has no body, and its fields are told', async () => {
+  it('with 204 has fields and no body', async () => {
     const { ask, sockets } = await answeredWith((socket) => socket.write(wire('HTTP/1.1 204 None\nDate: now\n\n')));
     for (const { status, headers, bytes } of [await ask(), await ask()])
       expect({ status, date: headers['date'], length: bytes.length }).toEqual({ status: 204, date: 'now', length: 0 });
@@ -114,13 +114,13 @@ describe('an answer', () => {
     await expect(ask()).rejects.toThrow(/not HTTP\/1\.1/);
   });
 
-  it('that is cut fails its request', async () => {
+  it('cut before its end fails its request', async () => {
     const { ask } = await answeredWith((socket) => socket.end(OK.slice(0, -1)));
     await expect(ask()).rejects.toThrow('other side closed');
   });
 
   it.each(['HTTP/1.1 200 OK\nContent-Length: 5\n\nwrong', '\n', 'noise'])(
-    'with %j behind it is no answer to the next request',
+    'followed by %j is no answer to the next request',
     async (more) => {
       const { ask, sockets } = await answeredWith((socket) => socket.write(sockets.size === 1 ? OK + wire(more) : OK));
       expect(textOf(await ask())).toBe('ok');

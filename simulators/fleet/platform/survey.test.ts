@@ -80,7 +80,7 @@ const lackingOf = async (...args: Parameters<typeof surveyed>): Promise<string> 
   return (error as Error).message;
 };
 
-it('doubts the base URL where every route is answered 404, and only there', async () => {
+it('the survey doubts the base URL only where every route is answered 404', async () => {
   const all = { uplink: 'calls', phase: { lists: '1/s', ping: '1/s' } } as const;
   expect(await lackingOf({}, all)).toMatch(/every route was answered 404: is --platform right\?/);
   expect(await lackingOf({ 'GET /devices': () => [403, {}] }, all)).not.toContain('--platform');
@@ -89,7 +89,7 @@ it('doubts the base URL where every route is answered 404, and only there', asyn
 describe('preflight of robots that call', () => {
   const all = { uplink: 'calls', phase: { lists: '1/s', reads: '1/s', expands: '1/s', ping: '1/s' } } as const;
 
-  it('takes the routes of the specification, and says what stands in for the others', async () => {
+  it('accepts the routes of the specification, and notes the replacement of others', async () => {
     const { offer, notes } = await surveyed(PLAIN, all);
     expect(offer).toEqual({ devices: ['dvc_0', 'dvc_1', 'dvc_2'], readsPages: true, expand: 'total_count' });
     expect(notes).toEqual([
@@ -98,7 +98,7 @@ describe('preflight of robots that call', () => {
     ]);
   });
 
-  it('uses all that is there', async () => {
+  it('uses every available route', async () => {
     const whole = devices(3).map((device) => ({ ...device, current_deployment: null }));
     const routes = { ...PLAIN, 'GET /devices': listOf(whole), 'GET /devices/*': (): Answer => [200, { id: 'dvc_0' }] };
     const { offer, notes } = await surveyed(routes, all);
@@ -106,24 +106,24 @@ describe('preflight of robots that call', () => {
     expect(notes).toEqual([]);
   });
 
-  it('asks for nothing that the scenario does not need', async () => {
+  it('requests only the routes that the scenario needs', async () => {
     const { asked } = await surveyed(PLAIN, { uplink: 'calls', phase: { lists: '1/s' } });
     expect(new Set(asked)).toEqual(new Set(['GET /devices']));
   });
 
-  it('finds a device for each robot over many pages, and no more', async () => {
+  it('finds a device for each robot over several pages, then stops', async () => {
     const routes = { 'GET /devices': listOf(devices(1000)) };
     const { offer, asked } = await surveyed(routes, { uplink: 'calls', robots: 250 });
     expect(offer.devices).toHaveLength(250);
     expect(asked).toHaveLength(1 + 3);
   });
 
-  it.each([408, 409, 504])('takes a ping that ends with %i for one that the device did not answer', async (status) => {
+  it.each([408, 409, 504])('accepts a ping that ends with %i as a silent device', async (status) => {
     const routes: Routes = { ...PLAIN, 'POST /devices/*/ping': () => [status, {}] };
     expect((await surveyed(routes, { uplink: 'calls', phase: { ping: '1/s' } })).notes).toEqual([]);
   });
 
-  it('refuses a scenario that needs what is missing, and names all of it with what would do', async () => {
+  it('refuses a scenario with missing routes, and names each with its remedy', async () => {
     const message = await lackingOf({ 'GET /devices': () => [403, {}] }, all);
     expect(message).toMatch(/^the platform lacks what robots with uplink calls and this scenario need:\n/);
     expect(message).toContain('GET /devices was answered 403 (the key lacks a scope); instead: --devices FILE names');
@@ -134,7 +134,7 @@ describe('preflight of robots that call', () => {
     expect(await lackingOf({ 'GET /devices': listOf([]) }, all)).toContain('GET /devices has no devices; instead: ');
   });
 
-  it('sends the version that is asked for, and names the option where that is refused', async () => {
+  it('sends the requested version, and names the option where it is refused', async () => {
     const routes: Routes = {
       'GET /devices': (asked) => (asked.version === '2026-05-06.rainier' ? listOf(devices(1))(asked) : [400, {}]),
     };
@@ -143,7 +143,7 @@ describe('preflight of robots that call', () => {
     expect(offer.devices).toEqual(['dvc_0']);
   });
 
-  it('needs no list for devices that are named', async () => {
+  it('needs no list for named devices', async () => {
     const named = { uplink: 'calls', devices: ['dvc_a'], phase: { ping: '1/s' } } as const;
     const ping: Routes = { 'POST /devices/dvc_a/ping': () => [200, { code: 'timeout' }] };
     const { offer, notes } = await surveyed(ping, named);
@@ -158,7 +158,7 @@ describe('preflight of robots that poll', () => {
   const rollout = { uplink: 'polling', phase: { do: 'rollout', over: '1s' } as Partial<Phase> } as const;
   const created = { id: 'dpl_9', target_status: 'staged' };
 
-  it('takes devices that exist where none can be created, one for each robot', async () => {
+  it('takes one existing device per robot where none can be created', async () => {
     const { offer, notes } = await surveyed(PLAIN, { uplink: 'polling' });
     expect(offer.devices).toEqual(['dvc_0', 'dvc_1', 'dvc_2']);
     expect(notes.map((note) => note.replace(/ (was|lists) .*/, ''))).toEqual([
@@ -171,14 +171,14 @@ describe('preflight of robots that poll', () => {
     );
   });
 
-  it('creates the device of the first robot where that is possible', async () => {
+  it('creates the device of the first robot where possible', async () => {
     const routes: Routes = { ...PLAIN, 'POST /devices': ({ body }) => [201, { id: `dvc_of_${body['name']}` }] };
     const { offer, notes } = await surveyed(routes, { uplink: 'polling', first: 2 });
     expect(offer).toEqual({});
     expect(notes.join()).not.toContain('POST /devices');
   });
 
-  it('deploys a release that exists, with the fields that are taken, and robots take what stays staged', async () => {
+  it('deploys an existing release with accepted fields, and robots take staged deployments', async () => {
     const bodies: object[] = [];
     const fields = ['description', 'device_id', 'release_id'];
     const routes: Routes = {
@@ -194,7 +194,7 @@ describe('preflight of robots that poll', () => {
     expect(notes.at(-1)).toMatch(/^POST \/deployments\/\{deployment_id\}\/deploy was answered 404; instead: robots/);
   });
 
-  it('deploys what is staged by a second request where there is one', async () => {
+  it('deploys a staged deployment by a second request where possible', async () => {
     const routes: Routes = {
       ...PLAIN,
       'POST /deployments': () => [200, created],
@@ -205,7 +205,7 @@ describe('preflight of robots that poll', () => {
     expect(offer.plain ?? offer.takesStaged).toBeUndefined();
   });
 
-  it('refuses a roll-out that cannot be made', async () => {
+  it('refuses an impossible roll-out', async () => {
     const empty: Routes = { ...PLAIN, 'GET /releases': listOf([]), 'POST /deployments': () => [400, {}] };
     expect(await lackingOf(empty, rollout)).toMatch(/\n {2}a roll-out needs a release: none can be created, and GET/);
     expect(await lackingOf(PLAIN, rollout)).toContain('POST /deployments was answered 404; instead: the phases');
@@ -219,21 +219,21 @@ describe('preflight of robots with the agent protocol', () => {
     'GET /agent/v1/deployments': () => [401, {}],
   };
 
-  it('refuses a platform without it, and names the uplinks that do without', async () => {
+  it('refuses a platform without it, and names the other uplinks', async () => {
     const lines = (await lackingOf(PLAIN, { uplink: 'agent' })).split('\n').slice(1);
     expect(lines).toHaveLength(2);
     for (const line of lines) expect(line).toMatch(/404; instead: --uplink polling or --uplink calls$/);
     expect((await surveyed(AGENT, { uplink: 'agent' })).notes).toEqual([]);
   });
 
-  it('does not refuse a platform that is merely busy', async () => {
+  it('accepts a busy platform', async () => {
     const busy = Object.fromEntries(Object.keys(AGENT).map((route) => [route, (): Answer => [503, {}]]));
     const { notes } = await surveyed({ ...busy, 'GET /devices': listOf([]) }, { uplink: 'agent' });
     expect(notes).toEqual([]);
   });
 });
 
-it('ends when a platform fails in the middle of its list, and when it is interrupted', async () => {
+it('the survey ends when a platform fails mid-list, and when interrupted', async () => {
   const half: Routes['x'] = ({ query }) =>
     query.get('offset') === '0' ? [200, { has_more: true, data: devices(2) }] : [400, {}];
   await expect(surveyed({ 'GET /devices': half }, { uplink: 'calls' })).rejects.toBeInstanceOf(SilentError);
@@ -247,14 +247,14 @@ it('ends when a platform fails in the middle of its list, and when it is interru
 });
 
 describe('the table of routes', () => {
-  it('is in the documentation as it is in the code: run npm run schemas', () => {
+  it('matches the documentation: run npm run schemas', () => {
     const document = readFileSync(ROUTES_FILE, 'utf8');
     const words = (text: string): string => text.replaceAll(/[ -]+/g, ' ');
     expect(words(withRoutes(document))).toBe(words(document));
     expect(document).toContain('`POST /devices/{device_id}/ping`');
   });
 
-  it('says in the help who needs a route, and for what', () => {
+  it('lists in the help the uplinks and purposes of each route', () => {
     expect(routesText()).toContain('POST /devices/{device_id}/ping (section 4.2)\n    for calls (ping), ');
   });
 });

@@ -8,7 +8,7 @@ import { Hosts } from './hosts.ts';
 
 const folder = useFolder();
 
-it('starts hosts one by one, and no further ones after a stop', async () => {
+it('hosts start one by one, and none starts after a stop', async () => {
   const configs = Array.from(
     { length: 50 },
     (_, number): HostConfig => ({
@@ -35,7 +35,7 @@ it('starts hosts one by one, and no further ones after a stop', async () => {
   expect(hosts.names.length).toBeLessThan(configs.length);
 });
 
-test('the platform of a fleet leaves the processor to the robots', async () => {
+test('the platform of a fleet has a lower priority than its robots', async () => {
   const platform = await startEmbeddedPlatform(1);
   try {
     expect(getPriority(platform.pid)).toBe(Math.min(getPriority() + 5, 19));

@@ -65,13 +65,13 @@ describe('the live view', () => {
     [true, 1, /10 of 100 answers \(10 %\).*rules\s+broken\s+1/s],
     [false, 1, /rules broken 1/],
     [true, 0, /^(?!.*rules broken)/s],
-  ])('says how much was judged and how many rules were broken (terminal: %s, broken: %i)', (isTTY, broken, words) => {
+  ])('shows the judged share and the broken rules (terminal: %s, broken: %i)', (isTTY, broken, words) => {
     const { on, view } = viewOn(isTTY);
     view.show({ ...state(1000), judged: judgedWith(Array.from({ length: broken }, () => ({}))) });
     expect(on.text).toMatch(words);
   });
 
-  it('says how fast robots start, and how long the others take', () => {
+  it('shows how fast robots start, and the remaining time', () => {
     const { on, view } = viewOn(true);
     const ramp = (elapsedMs: number, online: number): LiveState => {
       const of = state(elapsedMs);

@@ -56,13 +56,13 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
   });
   afterAll(() => browser.close());
 
-  it('is of a run that had robots in time, late and lost', () => {
+  it('covers a run with robots in time, late and lost', () => {
     expect(result.counters).toMatchObject({ 'rollout.attempts': 30, 'rollout.missed': 24 });
     expect(result.metrics['rollout.late.ms']?.count).toBe(12);
     expect(result.rollouts.missed.filter(({ late_ms }) => late_ms !== null)).toHaveLength(12);
   });
 
-  it.each(FORMS)('tells all of it in $name', async (form) => {
+  it.each(FORMS)('shows the outcome and its figures in $name', async (form) => {
     await using page = await openIn(browser, form, file);
     // On a busy machine, the load generator's verdict may be `invalid`, and thresholds then do not count.
     expect(await page.locator('h1').textContent()).toBe(result.verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED');
@@ -72,13 +72,13 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
     expect(await page.locator('[data-chart] svg path:not(.grid)').count()).toBeGreaterThan(5);
   });
 
-  it.each(FORMS.filter(({ script }) => script))('has nothing that axe finds serious in $name', async (form) => {
+  it.each(FORMS.filter(({ script }) => script))('passes the serious checks of axe in $name', async (form) => {
     await using page = await openIn(browser, form, file);
     await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
     expect(await barriers(page)).toEqual([]);
   });
 
-  it('shows values under the pointer and under a cursor of the keyboard', async () => {
+  it('shows values under the pointer and under the keyboard cursor', async () => {
     await using page = await openIn(browser, DESK, file);
     const area = page.locator('[data-chart=reach] .area');
     const tip = page.locator('.tip');

@@ -38,7 +38,7 @@ const { charts } = JSON.parse(/<script type="application\/json" id="data">(.*?)<
 };
 
 describe('the report page', () => {
-  it('says first how the run ended, then what the generator was like', () => {
+  it('begins with the outcome of the run, then the verdict on the generator', () => {
     const head = (change: object): string =>
       /<div class="banner.*?<\/div>/s.exec(reportHtml({ ...whole, ...change }))?.[0] ?? '';
     expect(head({ violations: [] })).toMatch(/<h1>PASSED<\/h1>.*All 2 thresholds met.*generator: <b>suspect<\/b>/s);
@@ -49,7 +49,7 @@ describe('the report page', () => {
     expect(head({ violations: [], verdict: 'invalid' })).toMatch(/INCOMPLETE.*could not keep up/s);
   });
 
-  it('says what the processes took, and of one robot the whole as well as one more', () => {
+  it('shows the costs of processes, and the whole and marginal costs of a robot', () => {
     expect(page).not.toContain('Processes');
     const part = { peak_bytes: 3 * 2 ** 20, end_bytes: 2 ** 20, cpu_seconds: 1.25, robot_whole_bytes: 51_200 };
     const of = (robot_marginal_bytes: number | null) => costPartWith({ ...part, robot_marginal_bytes });
@@ -64,7 +64,7 @@ describe('the report page', () => {
     expect(text).toMatch(/<b>50\.0 KiB<\/b><span>memory per robot/);
   });
 
-  it('says how much was judged, and what of it was wrong, whatever the generator did', () => {
+  it('shows judged answers and broken rules, even with a saturated generator', () => {
     expect(page).not.toContain('Answers under load');
     const of = (findings: Parameters<typeof judgedWith>[0]): string =>
       reportHtml({ ...whole, violations: [], verdict: 'invalid', answers: judgedWith(findings) });
@@ -75,17 +75,17 @@ describe('the report page', () => {
     expect(of([{ level: 'SHOULD' }])).toMatch(/<h1>INCOMPLETE</);
   });
 
-  it('shows thresholds and violations, and lets no text become markup', () => {
+  it('shows thresholds and violations, with all text escaped', () => {
     expect(page).toContain('rollout.ms.p99&lt;5s');
     expect(page).toContain('robot-7');
     expect(page).not.toContain('<script>alert');
   });
 
-  it('has a column for a percentile that a threshold asks for', () => {
+  it('has a column for each percentile of a threshold', () => {
     expect(page).toMatch(/p95<\/th>.*p99<\/th>.*p99\.5<\/th>.*p99\.9<\/th>/s);
   });
 
-  it('draws every chart with a text in its place, and with the data of its script', () => {
+  it('draws every chart with a text alternative and the data of its script', () => {
     const drawn = [...bodyOf(page).matchAll(/data-chart="([^"]+)"/g)].map(([, id]) => id);
     expect(drawn.sort()).toEqual(charts.map(({ id }) => id).sort());
     expect(drawn).toEqual(expect.arrayContaining(['reach', 'percentiles', 'rates', 'states', 'load']));
@@ -97,19 +97,19 @@ describe('the report page', () => {
     }
   });
 
-  it('begins at the first phase, not at the making of keys, and marks phases', () => {
+  it('starts its charts at the first phase, and marks the phases', () => {
     expect(charts.find(({ id }) => id === 'states')?.labels).toEqual(['0 ms', '1 s', '2 s']);
     expect(page).toMatch(/ramp \(warm-up\)<\/span>.*roll-out<\/span>/s);
   });
 
-  it('names what was done by hand by what it was, in a row of its own', () => {
+  it('shows manual actions by name in a row of their own', () => {
     const byHand = { do: 'kill', started_ms: 0, duration_ms: 500, measured: false, actions: 1, by_hand: '10% killed' };
     const page = reportHtml({ ...whole, phases: [...whole.phases, byHand] });
     expect(page).toMatch(/<div class="bands by-hand"[^>]*><span title="10% killed"[^>]*>10% killed<\/span><\/div>/);
     expect(page).not.toContain('10% killed (warm-up)');
   });
 
-  it('tells robots that were late from those that never read their event', () => {
+  it('distinguishes late robots from robots without their event', () => {
     const missed = [
       { name: 'robot-1', posted_ms: 10, late_ms: 1500 },
       { name: 'robot-2', posted_ms: 20, late_ms: null },
@@ -119,13 +119,13 @@ describe('the report page', () => {
     expect(body).toMatch(/robot-1<\/th>.*late, after 1\.5 s.*robot-2<\/th>.*never/s);
   });
 
-  it('has no headings for a run that measured nothing', () => {
+  it('has no headings for a run without measurements', () => {
     const bare = reportHtml(resultWith());
     expect(bare).toContain('</html>');
     expect(bodyOf(bare)).not.toContain('<h2');
   });
 
-  it('gives no good verdict to a run that is not complete', () => {
+  it('gives no good verdict to an incomplete run', () => {
     const thresholds = [{ expr: 'rollout.missed.count==0', value: 0, ok: true }];
     const cut = reportHtml(resultWith({ complete: false, incomplete_reasons: ['interrupted'], thresholds }));
     expect(cut).toContain('<h1>INCOMPLETE</h1>');
@@ -133,7 +133,7 @@ describe('the report page', () => {
     expect(bodyOf(cut)).not.toMatch(/class="[^"]*pass|✓|valid/);
   });
 
-  it('shows no big figures and no threshold as met where the generator saturated', () => {
+  it('shows no big figures and no met threshold for a saturated generator', () => {
     const thresholds = [{ expr: 'rollout.ms.p99<5s', value: 12, ok: true }];
     const change = { violations: [], thresholds, phases_begin_ms: 46_000, duration_ms: 50_000 };
     const tilesIn = (text: string): string[] =>
@@ -192,7 +192,7 @@ const plotOf = (result: ReturnType<typeof ran>) => {
 };
 
 describe('the reach of a roll-out', () => {
-  it('is the share of attempts, and ends where it ended', () => {
+  it('is the share of attempts, and stops at its last value', () => {
     const { at, series } = plotOf(ran({ inTime: 72, missed: 28, attempts: 100 }));
     expect(series).toHaveLength(1);
     expect(series[0]?.values.at(-1)).toBeCloseTo(72);
@@ -200,13 +200,13 @@ describe('the reach of a roll-out', () => {
     expect(series[0]?.values[at.findIndex((ms) => ms >= 36)]).toBeCloseTo(36, -0.5);
   });
 
-  it('of an interrupted run ends at the few that arrived', () => {
+  it('of an interrupted run ends at the robots that arrived', () => {
     const result = ran({ inTime: 216, attempts: 1714 });
     expect(plotOf(result).series[0]?.values.at(-1)).toBeCloseTo(12.6, 1);
     expect(reachOf(result)).toMatchObject({ inTime: 216, pending: 1498, late: 0, lost: 0 });
   });
 
-  it('draws late ones apart, up to where they came, and counts lost ones', () => {
+  it('shows late robots separately, up to their arrival, and counts lost ones', () => {
     const result = ran({ inTime: 50, late: 30, missed: 40, attempts: 100 });
     expect(reachOf(result)).toEqual({ attempts: 100, inTime: 50, late: 30, lost: 10, pending: 10 });
     const { series, about } = plotOf(result);
@@ -214,13 +214,13 @@ describe('the reach of a roll-out', () => {
     expect(about).toMatch(/It ends at 50 %, and at 80 % with those that came late\.$/);
   });
 
-  it('never climbs above what no robot reached', () => {
+  it('stays at zero when no robot arrived in time', () => {
     const { series, about } = plotOf(ran({ inTime: 0, missed: 5, attempts: 5 }));
     expect(series[0]?.values.every((value) => value === 0)).toBe(true);
     expect(about).toMatch(/Less than half had in time\. It ends at 0 %/);
   });
 
-  it('is 100 % only when it is all of them', () => {
+  it('is 100 % only for all robots', () => {
     expect(percentText(99_999, 100_000)).toBe('99.99 %');
     expect(percentText(1, 100_000)).toBe('0.01 %');
     expect(percentText(100_000, 100_000)).toBe('100 %');
@@ -228,7 +228,7 @@ describe('the reach of a roll-out', () => {
   });
 });
 
-it('begins with requests a second, their failures and times, for whatever uplink', () => {
+it('the report begins with rate, failures and times of requests, for any uplink', () => {
   const requests = { 'http.attempts': 1200, 'http.errors': 18, 'ping.attempts': 1000 };
   const calls = bodyOf(reportHtml({ ...whole, uplink: 'calls', counters: requests, measured_seconds: 60 }));
   const tile = (label: string): string | undefined =>

@@ -27,32 +27,32 @@ const differing = (before: FleetResult, after: FleetResult): string[] =>
 const PART = '{class=arm,phase=2-hold}';
 
 describe('two runs of a fleet', () => {
-  it('of the same platform differ in nothing, few samples or many', () => {
+  it('of the same platform show no difference, for few or many samples', () => {
     for (const count of [1, 5, 40, 400, 4000])
       for (let n = 0; n < 20; n += 1)
         expect(differing(run(`${count}/${n}`, { count }), run(`${count}/${n}/2`, { count }))).toEqual([]);
   });
 
-  it('show what became slower and quicker, in the whole and in the phase', () => {
+  it('show slower and quicker figures, for the whole and for the phase', () => {
     const slower = [`ping.ms${PART}.p50`, `ping.ms${PART}.p99`, 'ping.ms.p50', 'ping.ms.p99'];
     const [usual, slow] = [run('a', { count: 4000 }), run('b', { count: 4000, factor: 2 })];
     expect(differing(usual, slow).toSorted()).toEqual(slower.map((name) => `${name} worse`).toSorted());
     expect(differing(slow, usual).toSorted()).toEqual(slower.map((name) => `${name} better`).toSorted());
   });
 
-  it('do not differ by what an unchanged platform does between two runs', () => {
+  it('do not differ within the usual variation of a platform', () => {
     expect(differing(run('a', { count: 4000 }), run('b', { count: 4000, factor: 1.3 }))).toEqual([]);
     const [quick, slow] = [0.01, 0.02].map((factor) => run(`${factor}`, { count: 4000, factor }));
     expect(quick && slow && differing(quick, slow)).toEqual(['ping.ms.p99 worse', `ping.ms${PART}.p99 worse`]);
   });
 
-  it('show more errors, and none in figures of the load generator', () => {
+  it('show more errors, and ignore figures of the load generator', () => {
     const changes = differing(run('a'), run('b', { failing: 0.1 }));
     expect(changes).toEqual(expect.arrayContaining(['ping.errors.rate worse', `ping.errors${PART}.rate worse`]));
     expect(changes.join()).not.toContain('schedule');
   });
 
-  it('name a threshold that is missed now, settings that differ, and reasons against a comparison', () => {
+  it('list newly missed thresholds, differing settings and reasons against a comparison', () => {
     const threshold = { expr: 'ping.ms.p99<1s', value: 900, ok: true };
     const before = resultWith({ thresholds: [threshold], metrics: run('a').metrics });
     const after = resultWith({

@@ -17,7 +17,7 @@ const shard = (index: number, count: number, samples: number[], more: Parameters
 };
 
 describe('merging shards', () => {
-  it('equals the whole run, however it is split', () => {
+  it('equals the whole run, for any split', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.double({ min: 0, max: 100_000, noNaN: true }), fc.nat(3)), {
@@ -40,7 +40,7 @@ describe('merging shards', () => {
     );
   });
 
-  it('adds what the processes of all shards took, and takes the mean of what one robot costs', () => {
+  it('adds the costs of all processes, and averages the costs of a robot', () => {
     const part = (bytes: number, robot_marginal_bytes: number | null) =>
       costPartWith({ peak_bytes: bytes, end_bytes: bytes / 2, robot_whole_bytes: bytes / 10, robot_marginal_bytes });
     const of = (bytes: number, robots: number, marginal: number | null) => ({
@@ -60,7 +60,7 @@ describe('merging shards', () => {
     expect(mergeResults([one, shard(2, 2, [1])])).not.toHaveProperty('costs');
   });
 
-  it('evaluates thresholds over all shards, and adds new ones', () => {
+  it('evaluates thresholds over all shards, including new ones', () => {
     const good = { thresholds: [{ expr: 'rollout.ms.p99<1s', value: 10, ok: true }] };
     const slow = Array.from({ length: 20 }, () => 5000);
     const merged = mergeResults([shard(1, 2, [10], good), shard(2, 2, slow, good)], {
@@ -73,7 +73,7 @@ describe('merging shards', () => {
     expect(exitCode(merged)).toBe(99);
   });
 
-  it('adds what was judged, rule by rule, with the first of each; a wrong answer of one shard fails all', () => {
+  it('adds judged answers by rule, and a wrong answer of one shard fails all', () => {
     const judged = (count: number, phase: string) => ({ ...judgedWith([{ count, phase }]), cpu_share: 0.01 * count });
     const right = { ...judgedWith([]), dropped: 3 };
     const merged = mergeResults([
@@ -105,13 +105,13 @@ describe('merging shards', () => {
     expect(() => mergeResults([shard(1, 2, [1]), shard(2, 2, [1], change)])).toThrow(message);
   });
 
-  it('refuses a shard that is there twice, and a wrong number of shards', () => {
+  it('refuses a repeated shard and a wrong number of shards', () => {
     expect(() => mergeResults([shard(1, 2, [1]), shard(1, 2, [1])])).toThrow(/both shard 1\/2/);
     expect(() => mergeResults([shard(1, 2, [1])], { expect: 3 })).toThrow(/3 shards were expected/);
     expect(() => mergeResults([])).toThrow(/no result/);
   });
 
-  it('joins the seconds of the shards', () => {
+  it('combines the seconds of the shards', () => {
     const tick = (rate: number, p99: number) => {
       const [rates, load] = [{ http: rate }, { cpu: 0.5, rss_bytes: 100, loop_max_ms: p99 }];
       return tickWith({ robots: { online: 5 }, rates, p99: { 'http.ms': p99 }, ...load });
@@ -127,7 +127,7 @@ describe('merging shards', () => {
   });
 });
 
-it('puts the seconds of shards side by side from the moment at which they began together', () => {
+it('the seconds of shards are aligned at their common start', () => {
   const tick = (second: number, online: number) => tickWith({ at_ms: 1000 * second, robots: { online } });
   const early = [tick(1, 0), tick(2, 0), tick(3, 0), tick(4, 5), tick(5, 5)];
   const late = [tick(1, 0), tick(2, 5), tick(3, 5), tick(4, 5)];
@@ -143,7 +143,7 @@ it('puts the seconds of shards side by side from the moment at which they began 
 describe('shards of one run', () => {
   const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
 
-  it('are no whole fleet when they began apart', () => {
+  it('are incomplete when they began apart', () => {
     const together = [shard(2, 2, [], { phases_at: at(9) }), shard(1, 2, [], { phases_at: at(0) })];
     expect(mergeResults(together).incomplete_reasons).toEqual([]);
     const late = [shard(2, 2, [], { phases_at: at(61) }), shard(1, 2, [], { phases_at: at(0) })];
@@ -152,7 +152,7 @@ describe('shards of one run', () => {
     expect(mergeResults(late)).toMatchObject(incomplete);
   });
 
-  it('have the id of one run', () => {
+  it('need the same run id', () => {
     const monday = shard(1, 2, [], { run_id: 'monday' });
     const different = 'belong to different runs: run_id is monday and';
     expect(() => mergeResults([monday, shard(2, 2, [], { run_id: 'tuesday' })])).toThrow(`${different} tuesday`);

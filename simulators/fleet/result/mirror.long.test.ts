@@ -33,7 +33,7 @@ function mirror(port: number, index: number, token = TOKEN) {
   return { made, own, root, said };
 }
 
-it('a result is delivered once the merge is there again, and only once', { timeout: 60_000 }, async () => {
+it('a result is delivered only once, when the merge is reachable', { timeout: 60_000 }, async () => {
   const first = await serve();
   const { port } = first;
   await first[Symbol.asyncDispose]();
@@ -60,7 +60,7 @@ it('a result is delivered once the merge is there again, and only once', { timeo
   expect(readFileSync(kept, 'utf8')).toContain('"job_id": "job"');
 });
 
-it('the merge takes nothing without the token, of another run, or that is no result', { timeout: 60_000 }, async () => {
+it('the merge refuses a wrong token, another run and an invalid result', { timeout: 60_000 }, async () => {
   const { port } = await serve();
   const put = (path: string, body: string, token = TOKEN) =>
     fetch(`http://127.0.0.1:${port}${path}`, { method: 'PUT', body, headers: { authorization: `Bearer ${token}` } });
@@ -90,7 +90,7 @@ it('the merge takes nothing without the token, of another run, or that is no res
   expect(findShards([folder('merge/run')])).toEqual({ parts: [], alive: [], failed: [] });
 });
 
-it('a shard writes nowhere else, whatever the other side calls the run', { timeout: 60_000 }, async () => {
+it('a shard refuses a run id that leaves its folder', { timeout: 60_000 }, async () => {
   const run = { run_id: '../elsewhere', shards: [{ folder: 'shard-1-of-2', ended: false, alive: alive(1, 1) }] };
   const server = createServer((_, response) => void response.end(JSON.stringify(run)));
   await using at = await listening(server, 0, '127.0.0.1');
@@ -99,7 +99,7 @@ it('a shard writes nowhere else, whatever the other side calls the run', { timeo
   expect([existsSync(folder('elsewhere')), existsSync(root)]).toEqual([false, false]);
 });
 
-it('a token has some length', () => {
+it('a token needs 16 characters or more', () => {
   expect(tokenOfResults({ MUSTER_RESULTS_TOKEN: TOKEN })).toBe(TOKEN);
   for (const env of [{}, { MUSTER_RESULTS_TOKEN: 'short' }])
     expect(() => tokenOfResults(env)).toThrow(/MUSTER_RESULTS_TOKEN must hold 16 characters or more/);

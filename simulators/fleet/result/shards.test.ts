@@ -10,14 +10,14 @@ const part = (index: number, count = 2) => resultWith({ shard: { index, count } 
 const sign = (index: number, beat: number) => ({ shard: { index, count: 2 }, beat, phase: 'hold' });
 
 describe('results on disk', () => {
-  it('are found in a folder and the folders in it, except merged ones', () => {
+  it('are found in a folder and its subfolders, except merged ones', () => {
     writeResult(folder('b'), part(2));
     writeResult(folder('a'), part(1));
     writeResult(folder(), resultWith({ merged_from: ['a', 'b'] }));
     expect(findShards([folder(), folder('none')]).parts.map(({ name }) => name)).toEqual([folder('a'), folder('b')]);
   });
 
-  it('end the sign of life, and leave no partial file', () => {
+  it('replace the sign of life, and leave no partial file', () => {
     writeAlive(folder('a'), sign(1, 1));
     expect(findShards([folder()]).alive).toMatchObject([{ sign: { beat: 1 } }]);
     writeResult(folder('a'), part(1));
@@ -25,7 +25,7 @@ describe('results on disk', () => {
   });
 });
 
-it('counts a shard as dead when its sign of life stays the same, and not before', async () => {
+it('a shard counts as dead only once its sign of life stays the same', async () => {
   writeResult(folder('a'), part(1));
   let beat = 0;
   const { parts, dead } = await watchShards({

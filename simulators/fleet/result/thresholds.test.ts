@@ -95,7 +95,7 @@ describe('a threshold of a part', () => {
     expect((evaluate(parseThreshold(expr), parts).value ?? 0) / value).toBeCloseTo(1, 1);
   });
 
-  it('says when nothing was measured in it', () => {
+  it('has a reason when its part was not measured', () => {
     const { reason } = evaluate(parseThreshold('ping.ms{class=arm,phase=5}.p99<1s'), parts);
     expect(reason).toBe("'ping.ms' was not measured in that part of the run");
   });
@@ -110,7 +110,7 @@ describe('a threshold of a part', () => {
   });
 });
 
-describe('a threshold that a person wrote', () => {
+describe('a written threshold', () => {
   it.each([
     ['rolout.ms.p99<5s', /there is no metric 'rolout\.ms'; did you mean rollout\.ms\?\n.*ping\.ms.*\n.*ping\.errors/],
     ['http.errors.p99<5s', /'http\.errors' is a counter: only count and rate/],
@@ -120,7 +120,7 @@ describe('a threshold that a person wrote', () => {
     expect(() => checkThreshold(expr)).toThrow(why);
   });
 
-  it('is missed by a run that measured nothing, with a short message', () => {
+  it('is missed by a run without measurements, with a short message', () => {
     const nothing = { metrics: {}, counters: {}, times: () => undefined, measuredSeconds: 0, phases: [] };
     expect(evaluate(checkThreshold('ping.ms.p99<1s'), nothing).reason).toBe('nothing was measured');
   });

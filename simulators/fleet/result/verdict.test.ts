@@ -42,7 +42,7 @@ describe('the saturation verdict', () => {
     expect(suspect.reasons).toHaveLength(2);
   });
 
-  it('says when others took the processor', () => {
+  it('reports when other processes took the processor', () => {
     const { verdict, reasons } = graded([{ ...calm, cpu_wait: 0.4 }], 100);
     expect(verdict).toBe('suspect');
     expect(reasons).toContainEqual(expect.stringMatching(/waited for a processor \(worker 1 up to 40 % of a second\)/));
@@ -59,7 +59,7 @@ describe('the saturation verdict', () => {
     expect(reasons.filter((reason) => /^use |^raise |carries/.test(reason))).toEqual([expect.stringContaining(advice)]);
   });
 
-  it('advises the rate that the machine carried, where that is the load, and robots where they are', () => {
+  it('advises a rate for a load of requests, and a number of robots otherwise', () => {
     const samples = new Map([['worker 1', Array<LoadSample>(10).fill({ ...calm, cpu: 1 })]]);
     const advice = (counters: Record<string, number>, fields: string[], started = 0, part = 1) => {
       const metrics = { 'schedule.lateness.ms': lateness(1000), 'start.ms': { ...lateness(1), count: started } };
@@ -74,7 +74,7 @@ describe('the saturation verdict', () => {
     expect(advice({ 'http.attempts': 9000, 'rollout.attempts': 8000 }, ['reads'])).toContain('use --robots 14, or');
   });
 
-  it('blames others where they took the machine from a small fleet', () => {
+  it('blames other processes for a busy machine with a small fleet', () => {
     const { reasons } = graded([{ ...calm, cpu: 0.05, cpu_wait: 0.5 }], 1000, 0, { robots: 20, cores: 2 });
     expect(reasons.at(-1)).toBe(
       'this machine was busy with other things: the workers got 0.05 of 2 processors, and waited for 0.50 more; let ' +
@@ -82,13 +82,13 @@ describe('the saturation verdict', () => {
     );
   });
 
-  it('gives no advice about a process that somebody stopped', () => {
+  it('gives no advice about a stopped process', () => {
     const { reasons, atBest } = graded([{ ...calm, loop_max_ms: 5000 }, ...Array(99).fill(calm)], 1, 0, { robots: 9 });
     expect(reasons).toEqual([expect.stringContaining('it stood still for 5.0 s')]);
     expect(atBest).toBe('suspect');
   });
 
-  it('knows what no later second makes better', () => {
+  it('knows the best verdict that the run can still reach', () => {
     expect(graded([calm], 1000)).toMatchObject({ verdict: 'invalid', atBest: 'valid' });
     expect(graded([calm], 1, 3)).toMatchObject({ atBest: 'invalid' });
     expect(gradeDisturbances({ 'uplink.lost': 1 }, new Map())).toMatchObject({ atBest: 'suspect' });
@@ -101,7 +101,7 @@ describe('the saturation verdict', () => {
     });
   });
 
-  it('is invalid when requests waited for a connection, and names the option with its number', () => {
+  it('is invalid when requests waited for a connection, and names the option', () => {
     const evidence = { metrics: {}, samples: new Map([['worker 1', [calm]]]), connections: 256 };
     expect(gradeRun({ ...evidence, counters: { 'http.crowded': 0 } }).verdict).toBe('valid');
     expect(gradeRun({ ...evidence, counters: { 'http.crowded': 7 } })).toMatchObject({
@@ -110,7 +110,7 @@ describe('the saturation verdict', () => {
     });
   });
 
-  it('says when it was the platform that opened connections slowly', () => {
+  it('reports a platform that opened connections slowly', () => {
     const metrics = { 'schedule.lateness.ms': lateness(100), 'http.connect.ms': lateness(80) };
     const { reasons } = gradeRun({ metrics, counters: {}, samples: new Map() });
     expect(reasons[0]).toContain('the platform took up to 80 ms (p99) to accept a connection');

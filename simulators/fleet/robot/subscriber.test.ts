@@ -19,7 +19,7 @@ describe('the reader of an event stream', () => {
     expect(read(`HTTP/1.1 200 OK\r\n\r\n${frame(1)}`)).toHaveLength(1);
   });
 
-  it('refuses what is not HTTP', () => {
+  it('refuses a stream other than HTTP', () => {
     expect(() => read('SSH-2.0-x\r\n\r\n')).toThrow(/HTTP\/1\.1/);
     expect(() => read(`${HEAD}zz\r\n`)).toThrow(/size/);
   });
@@ -58,7 +58,7 @@ describe('a subscriber', () => {
     return { seen, requests };
   };
 
-  it('reconnects with its cursor, and finds events that were lost in between', async () => {
+  it('reconnects with its cursor, and finds events lost in between', async () => {
     const serve = (socket: Socket, request: string): void => {
       if (request.includes('after=4 ')) socket.end(HEAD + chunk(frame(5) + frame(6)));
       else socket.write(HEAD + chunk(frame(8)));
@@ -97,7 +97,7 @@ describe('a checked stream', () => {
     ['cut by a reconnect', 0, ['|', 1, '|', 4], ['loss: ids 2 to 3 lost across a reconnect: after id 1 came id 4']],
     ['cut before it began', 7, ['|', 9], ['loss: id 8 lost across a reconnect: after id 7 came id 9']],
     ['out of order', 0, ['|', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 2], ['reorder: id 2 came after id 11']],
-  ])('that is %s has its faults named', (_what, cursor, stream, faults) => {
+  ])('that is %s reports its faults', (_what, cursor, stream, faults) => {
     expect(feed(new StreamCheck(cursor), stream)).toEqual(faults);
   });
 

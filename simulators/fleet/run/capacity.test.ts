@@ -33,7 +33,7 @@ const limits: Limits = {
 };
 
 describe('preflight', () => {
-  it('says what the machine holds', () => {
+  it('reports the number of robots that each resource holds', () => {
     expect(preflight(1000, processes(1), cost, limits)).toEqual({
       capacity: { descriptors: 4150, memory: 336_267, ports: 23_800, disk: 1_416_666 },
       contained: false,
@@ -41,7 +41,7 @@ describe('preflight', () => {
     });
   });
 
-  it('names each resource that is too small, and what to change', () => {
+  it('names each resource that is too small, with its remedy', () => {
     const { problems } = preflight(30_000, processes(2), cost, { ...limits, memoryBytes: 1e9, diskBytes: 1e8 });
     expect(problems).toEqual([
       '30,000 robots do not fit: descriptors of this machine hold 8,300; ' +
@@ -57,7 +57,7 @@ describe('preflight', () => {
     expect(problems).toEqual([expect.stringMatching(/memory of this machine holds 0; .*fewer --workers \(now 400\)/)]);
   });
 
-  it('does not check limits that the system does not report', () => {
+  it('ignores limits that the system does not report', () => {
     const unknown = { ...limits, descriptors: 0, ports: 0 };
     expect(preflight(100_000, processes(1), cost, unknown).capacity).toMatchObject({
       descriptors: Number.POSITIVE_INFINITY,
@@ -70,7 +70,7 @@ describe('preflight', () => {
     expect(workers).toEqual([1, 2, 5]);
   });
 
-  it('names the container whose limit is below what the machine has', () => {
+  it('names a container with a limit below the memory of the machine', () => {
     const MIB = 2 ** 20;
     const container = { limitBytes: 512 * MIB, freeBytes: 400 * MIB, kills: 0 };
     const here = machineLimits(tmpdir(), container);
@@ -89,7 +89,7 @@ describe('preflight', () => {
     expect(machineLimits(tmpdir(), { ...container, freeBytes: 0 }).memoryBytes).toBe(1);
   });
 
-  it('says what all processes will hold, by what they are for, and what a robot costs', () => {
+  it('lists the expected memory by role of process, and the cost of a robot', () => {
     const embedded = { workers: 2, platform: true, filesInMemory: true };
     expect(memoryLine(5000, robotCost({}), embedded)).toBe(
       'preflight: about 920 MiB of memory (parent 92, workers 439, platform 252, files in memory 137): ' +
@@ -110,7 +110,7 @@ describe('preflight', () => {
     ['5,000 connected, two workers', 5000, {}, 2, 776],
     ['2,500 idle', 2500, { uplink: 'none', subscribers: 0 }, 1, 170],
     ['10,000 idle', 10_000, { uplink: 'none', subscribers: 0 }, 1, 251],
-  ] as const)('expects what was measured of %s', (_name, robots, scenario, workers, mebibytes) => {
+  ] as const)('expects the measured memory of %s', (_name, robots, scenario, workers, mebibytes) => {
     const { whole } = memoryOf(robots, robotCost(scenario), { workers, platform: true, filesInMemory: false });
     expect(whole / 2 ** 20 / mebibytes).toBeGreaterThan(0.85);
     expect(whole / 2 ** 20 / mebibytes).toBeLessThan(1.25);

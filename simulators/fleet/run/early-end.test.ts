@@ -47,7 +47,7 @@ test.each([0, 100, 3600])('a run ends soon when a condition holds after %i good 
   expect(found?.why).toMatch(/^ended early: http\.errors\.rate>50% held in the last 30 s: it was [\d.]+ %$/);
 });
 
-test('neither a burst ends a run, nor the first samples after a pause, nor what was measured long before', () => {
+test('a run continues after a burst, a first sample or errors long before', () => {
   const end = () => ending({ abort_on: ['http.errors.rate>50%'], abort_after: '4s' });
   const burst = [...times(8, {}), { errors: 900, attempts: 1000 }, ...times(8, {})];
   expect(ended(end(), burst)).toBeUndefined();
@@ -56,7 +56,7 @@ test('neither a burst ends a run, nor the first samples after a pause, nor what 
   expect(ended(end(), [...times(3, { errors: 100 }), ...times(90, {})])).toBeUndefined();
 });
 
-test('a number is that of the last seconds, and percentiles and rates a second are theirs', () => {
+test('a condition uses counts, percentiles and rates of the last seconds', () => {
   const count = ending({ abort_after: '4s' }, ['http.errors.count>=5']);
   expect(ended(count, [...times(20, { errors: 1 }), { errors: 2 }])).toEqual({
     after: 21,
@@ -71,13 +71,13 @@ test('a number is that of the last seconds, and percentiles and rates a second a
   expect(ended(rate, [...times(90, {}), ...times(9, { errors: 10 })])?.why).toMatch(/ it was 10\/s$/);
 });
 
-test('what was not measured holds nowhere, and 30 s is long enough where nothing is said', () => {
+test('an unmeasured condition never holds, and the default window is 30 s', () => {
   const conditions = ['rollout.ms.p99>1s', 'http.errors.count>=1'];
   expect(ended(ending({}, conditions), times(40, { errors: 1 }))?.after).toBe(30);
   expect(ended(ending({}), times(90, { errors: 100 }))).toBeUndefined();
 });
 
-test('a window of hours keeps little, and sees what a coarse step shows', () => {
+test('a window of hours stays small, and still ends a run', () => {
   const end = ending({ abort_on: ['http.errors.rate>50%'], abort_after: '1h' });
   const found = ended(end, [...times(9000, {}), ...times(4000, { errors: 100 })]);
   expect((found?.after ?? 0) - 9000).toBeGreaterThan(2000);
@@ -89,7 +89,7 @@ test.each([
   [{ phases: [{}], abort_on: ['a.count>1'] }, [], / judges abort_on by/],
   [{ phases: [{ gate: ['a.count>1'] }] }, ['a.count>1'], / judges gates and abort_on by/],
   [{ phases: [{ gate: [] }] }, [], /^undefined$/],
-])('a shard says that it judges alone: %j and %j', (scenario, abortOn, said) => {
+])('a shard announces that it judges alone: %j and %j', (scenario, abortOn, said) => {
   const options = { scenario, abortOn, shard: { index: 1, count: 2 } } as unknown as RunOptions;
   expect(String(judgedAlone(options))).toMatch(said);
   expect(judgedAlone({ ...options, shard: undefined } as unknown as RunOptions)).toBeUndefined();

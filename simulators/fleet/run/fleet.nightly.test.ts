@@ -36,7 +36,7 @@ describe('worker processes and shards', () => {
     );
   };
 
-  it('do the same as this process with 1 worker, with 3 and in 3 shards, but not with another seed', async () => {
+  it('act the same with workers or shards as without, but differ by seed', async () => {
     const shards = [1, 2, 3].map((index) => trace({ shard: { index, count: 3 } }));
     const [here, one, three, other, ...parts] = await Promise.all([
       trace({}),
@@ -68,7 +68,7 @@ const sockets = (): number =>
 it.each([
   ['one of two is', 2, '{ do: hold, for: 2s }\n  - { do: hold, for: 2s }', ['ramp', 'hold', 'hold']],
   ['the only one is', 1, '{ do: hold, for: 2s }\n  - { do: hold, for: 1h }', expect.any(Array)],
-])('ends incomplete, and names the worker, when %s stopped for good', async (_which, count, phases, ended) => {
+])('a run ends incomplete, and names the worker, when %s stopped for good', async (_which, count, phases, ended) => {
   const scenario = `uplink: none\nphases:\n  - { do: ramp, over: 0s }\n  - ${phases}\n`;
   const running = runFleet(runOptionsIn(folder(), scenario, { robots: 4, workers: count, silentMs: 4000 }));
   await eventually(() => expect(sockets()).toBe(4));

@@ -5,7 +5,7 @@ import { listOf, runAll, useFleets } from './testing/fleets.ts';
 const fleets = useFleets();
 
 describe('a scenario', () => {
-  it('tells its figures by class and phase, and agents report the version of their class', async () => {
+  it('counts by class and phase, and agents report the version of their class', async () => {
     const classes = 'classes: { arm: { share: 75%, subscribers: 2, agent_version: v7.7.7 }, cart: { share: 25% } }';
     await using fleet = fleets.create(`
   - { do: rollout, class: arm, over: 100ms }
@@ -45,7 +45,7 @@ ${classes}`);
     expect(metrics['rollout.report.ms']?.count).toBe(6);
   });
 
-  it('has robots that come back with a full log, whose clients have lost their place', async () => {
+  it('has robots that return with a full log, to clients with expired cursors', async () => {
     await using fleet = fleets.create(`
   - { do: rollout, over: 0s }
   - { do: kill, over: 0s, down: 100ms, events: 500 }

@@ -38,7 +38,7 @@ const resultFrom = (record: FleetRecord, interrupted: boolean, counters: Record<
   return resultOf(options, fleet, { ...record.measured(), counters }, run);
 };
 
-it('begins with the outcome, whatever the verdict on the generator', () => {
+it('a result begins with its outcome, apart from the verdict on the generator', () => {
   const record = recordWith({ trouble: false });
   const passed = resultFrom(record, false);
   expect(Object.keys(passed)[0]).toBe('outcome');
@@ -46,7 +46,7 @@ it('begins with the outcome, whatever the verdict on the generator', () => {
   expect(resultFrom(record, true)).toMatchObject({ outcome: 'INCOMPLETE', verdict: 'valid', complete: false });
 });
 
-it('says why a robot stayed away, and notes other failures', () => {
+it('a result says why a robot stayed away, and notes other failures', () => {
   const record = recordWith({ trouble: true });
   record.notStarted = 499;
   record.failures.push(
@@ -59,14 +59,14 @@ it('says why a robot stayed away, and notes other failures', () => {
   });
 });
 
-it('notes that robots waited for each other', () => {
+it('a result notes robots that waited for each other', () => {
   const record = recordWith({ trouble: false });
   expect(resultFrom(record, false).notes).toEqual([]);
   const { notes } = resultFrom(record, false, { 'uplink.crowded': 3 });
   expect(notes).toEqual([expect.stringContaining('uplink.crowded')]);
 });
 
-it('says what kept robots away until an interrupt', () => {
+it('an interrupted result gives the reason for missing robots', () => {
   expect(resultFrom(recordWith({ trouble: true }), true).incomplete_reasons).toEqual([
     'the run was interrupted',
     `499 of 500 robots were not online: ${REFUSED}`,

@@ -9,7 +9,7 @@ const tickOf = (pings: number, own = load) => ({
   judged: true,
 });
 
-it('tells a run of days in so many steps of the same width, with its mean rates and its worst moments', () => {
+it('a run of days has equal steps, with mean rates and worst moments', () => {
   const progress = new Progress();
   progress.limit();
   const seconds = 40_000;
@@ -29,13 +29,13 @@ it('tells a run of days in so many steps of the same width, with its mean rates 
   expect(judgedSeconds).toBe(seconds);
 });
 
-it('keeps each second of a run without a limit', () => {
+it('a run without a limit keeps each second', () => {
   const progress = new Progress();
   for (let second = 1; second <= 8000; second += 1) progress.second(1000 * second, 'hold', 1);
   expect(progress.series).toHaveLength(8000);
 });
 
-it('counts a request that failed once, whatever it was for', () => {
+it('a failed request counts once, for any purpose', () => {
   const progress = new Progress();
   const counters = { 'http.attempts': 9, 'http.errors': 5, 'read.errors': 3, 'rollout.errors': 2, 'ping.errors': 1 };
   progress.add('worker', { ...tickOf(0), interval: { histograms: {}, counters } });

@@ -21,7 +21,7 @@ describe('a second fleet', () => {
     ...change,
   });
 
-  it.each(['out', 'state'])('is refused in the same --%s, by the number of the process that uses it', (option) => {
+  it.each(['out', 'state'])('is refused in the same --%s, with the id of the first process', (option) => {
     const other = { stateDir: made('state-2'), out: made('out-2') };
     const second = option === 'out' ? { stateDir: other.stateDir } : { out: other.out };
     {
@@ -36,7 +36,7 @@ describe('a second fleet', () => {
     expect(readdirSync(folder(option === 'out' ? 'state' : 'out'))).toEqual([]);
   });
 
-  it('may be another shard of the same fleet, or have other robots', () => {
+  it('is accepted as another shard of the same fleet, or with other robots', () => {
     const shard = (index: number, count: number, more: Partial<Folders> = {}) =>
       local({ out: made(`out-${index}-${count}`), shard: { index, count }, ...more });
     using _ = lockFolders(shard(1, 2));

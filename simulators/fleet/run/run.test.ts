@@ -14,7 +14,7 @@ const folder = useFolder();
 const optionsWith = (change: Partial<RunOptions>): RunOptions =>
   runOptionsIn(folder(), 'uplink: none\nphases: [{ do: ramp, over: 0s }]\n', change);
 
-it('ends early, with a result that says why, once a condition has held', async () => {
+it('a run ends early, with the reason, once a condition has held', async () => {
   const scenario = 'uplink: none\nabort_after: 1s\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 10m }]\n';
   const result = await runFleet({ ...runOptionsIn(folder(), scenario), abortOn: ['start.ms.count>=1'] });
   expect(result).toMatchObject({
@@ -26,7 +26,7 @@ it('ends early, with a result that says why, once a condition has held', async (
   expect(readdirSync(folder('robots'))).toEqual([]);
 });
 
-it('goes on after a gate that is open, and ends at one that is closed, with what was measured', async () => {
+it('a run passes an open gate, and ends at a closed one', async () => {
   const gates =
     "{ do: ramp, over: 0s, gate: ['start.ms.count==2'] }, { do: hold, for: 0s, gate: ['start.ms.count==3'] }";
   const scenario = `uplink: none\nphases: [${gates}, { do: hold, for: 10m }]\n`;
@@ -38,7 +38,7 @@ it('goes on after a gate that is open, and ends at one that is closed, with what
   expect(result.phases.map(({ do: name }) => name)).toEqual(['ramp', 'hold']);
 });
 
-it('is incomplete, not failed, by what was not measured: a threshold, or a gate', async () => {
+it('a run is incomplete, not failed, when a threshold or gate is unmeasured', async () => {
   const unmeasured = await runFleet(optionsWith({ thresholds: ['start.ms.count==2', 'ping.ms.p99<1s'] }));
   expect(unmeasured).toMatchObject({ outcome: 'INCOMPLETE', complete: true });
   const both = await runFleet(optionsWith({ thresholds: ['start.ms.count==3', 'ping.ms.p99<1s'] }));
@@ -48,7 +48,7 @@ it('is incomplete, not failed, by what was not measured: a threshold, or a gate'
   expect(await runFleet(runOptionsIn(folder(), gated))).toMatchObject({ outcome: 'INCOMPLETE', complete: false });
 });
 
-it('rejects when it is interrupted while it reaches the platform', async () => {
+it('a run rejects when interrupted while it reaches the platform', async () => {
   const stop = new AbortController();
   const server = createServer((_request, response) => {
     stop.abort(new Error('interrupted'));
@@ -60,7 +60,7 @@ it('rejects when it is interrupted while it reaches the platform', async () => {
   expect(readdirSync(folder('robots'))).toEqual([]);
 });
 
-it('leaves no clock of a fleet that is stopped while it is prepared', async () => {
+it('a fleet stopped during its preparation leaves no timer', async () => {
   const [set, clear] = [vi.spyOn(globalThis, 'setInterval'), vi.spyOn(globalThis, 'clearInterval')];
   onTestFinished(() => void vi.restoreAllMocks());
   // Stops the fleet at a different moment of `prepare` in each pass.
@@ -75,7 +75,7 @@ it('leaves no clock of a fleet that is stopped while it is prepared', async () =
   expect(set.mock.results.filter(({ value }) => !cleared.includes(value))).toEqual([]);
 });
 
-it('rejects, and creates no folder, when the machine is too small', async () => {
+it('a run rejects, and creates no folder, when the machine is too small', async () => {
   const text = 'name: test\nuplink: none\nsubscribers: 100\nphases: [{ do: ramp, over: 0s }]\n';
   const scenario = parseScenario(text, 'test.yaml');
   await expect(runFleet(optionsWith({ scenario, robots: 1_000_000 }))).rejects.toThrow(PreflightError);

@@ -30,7 +30,7 @@ describe('a scenario', () => {
     expect(metrics['reconnect.ms']?.count).toBe(12 + 6 + 3);
   });
 
-  it('pings and lists at its rate, and does not count a warm-up', async () => {
+  it('pings and lists at its rate, and leaves out a warm-up', async () => {
     await using fleet = fleets.create(`
   - { do: hold, for: 200ms, ping: 100/s, lists: 50/s, arrivals: constant, measure: false }
   - { do: hold, for: 400ms, ping: 100/s, lists: 50/s, arrivals: constant }`);
@@ -46,7 +46,7 @@ describe('a scenario', () => {
     expect(fleet.record.progress.series.at(-1)).toMatchObject({ phase: 'finishing' });
   });
 
-  it('does not count as late what it asks for all at once', async () => {
+  it('does not count simultaneous actions as late', async () => {
     await using fleet = fleets.create('  - { do: rollout, over: 0s }\n');
     await runAll(fleet);
     const { metrics } = await fleet.measured();
@@ -56,7 +56,7 @@ describe('a scenario', () => {
     expect(metrics['http.target.ms']?.count).toBe(12);
   });
 
-  it('tells of requests that had to wait for a connection', async () => {
+  it('reports requests that waited for a connection', async () => {
     const phases = '  - { do: hold, for: 200ms, lists: 500/s, arrivals: jitter }\n';
     await using fleet = fleets.create(phases, { connections: 1 });
     await runAll(fleet);
@@ -66,7 +66,7 @@ describe('a scenario', () => {
     expect(reasons.join('\n')).toMatch(/waited because all 1 connections [\s\S]*--connections/);
   });
 
-  it.each(['agent', 'polling'])('is the same devices in another run with its keys and names (%s)', async (uplink) => {
+  it.each(['agent', 'polling'])('reuses its devices in another run with its keys and names (%s)', async (uplink) => {
     const before = await devicesOf(fleets.platform);
     for (const [index, count] of [
       [1, 1],
@@ -93,7 +93,7 @@ describe('a scenario', () => {
 describe('the canary of a fleet', () => {
   const create = (options: Partial<FleetOptions> = {}) => fleets.create('', { robots: 4, ...options });
 
-  it('is a robot of the fleet, which starts again with the others, and is not measured', async () => {
+  it('is a robot of the fleet, restarts with the others, and is not measured', async () => {
     const before = await devicesOf(fleets.platform);
     await using fleet = create({ defects: { 0: 'seam-gap' } });
     expect(await fleet.runCanary([])).toBeUndefined();
@@ -118,7 +118,7 @@ describe('the canary of a fleet', () => {
     expect(second.record.notStarted).toBe(1);
   });
 
-  it('is followed by a progress that says why a robot stays away', async () => {
+  it('is followed by progress with the reason for a missing robot', async () => {
     await using fleet = create({ platform: { ...fleets.platform, mqttUrl: 'mqtt://127.0.0.1:1' } });
     await fleet.prepare();
     const ramp = fleet.run({ do: 'ramp', over: '0s' });

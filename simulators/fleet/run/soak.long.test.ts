@@ -11,7 +11,7 @@ const SCENARIO =
   'uplink: none\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 500ms }, { do: kill, over: 500ms }]\n';
 const options = () => ({ ...runOptionsIn(folder(), SCENARIO), soak: { forMs: 4000, everyMs: 300 } });
 
-it('repeats its scenario, and reports until now', async () => {
+it('a soak repeats its scenario, and writes interim reports', async () => {
   const written: string[] = [];
   const running = runFleet({ ...options(), screen: { write: (text) => written.push(text) } });
   await eventually(() => expect(written.join('')).toMatch(/interim: 1 round, /));
@@ -26,7 +26,7 @@ it('repeats its scenario, and reports until now', async () => {
   expect(existsSync(folder('out', 'interim.html'))).toBe(false);
 });
 
-it('refuses a scenario that has nothing to repeat', async () => {
+it('a soak refuses a scenario without anything to repeat', async () => {
   const nothing = 'uplink: none\nphases: [{ do: ramp, over: 5s }, { do: hold, for: 0s }]\n';
   const run = runFleet({ ...options(), scenario: runOptionsIn(folder(), nothing).scenario });
   await expect(run).rejects.toThrow(PreflightError);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { standingText } from './soak.ts';
 
-it('tells where thresholds stand in their units, and calls none missed before it was measured', () => {
+it('the standing of thresholds has units, and separates missed from unmeasured ones', () => {
   const slow = { expr: 'ping.ms.p99<1s', value: 1234.567, ok: false };
   const failing = { expr: 'http.errors.rate<1%', value: 0.0512, ok: false };
   const open = { expr: 'rollout.ms.p99<5s', value: null, ok: false };

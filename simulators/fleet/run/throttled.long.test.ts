@@ -36,7 +36,7 @@ describe('a platform that throttles', () => {
     return { url: `${own}${new URL(url).pathname}`, agentUrl, mqttUrl, apiKey };
   }
 
-  it('delays the set-up of a run, and costs nothing', async () => {
+  it('delays the set-up of a run, without a failure', async () => {
     const asked = new Map<string, number>();
     const setUp = /provisioning_tokens|config_types|config_schemas|releases|config_instances/;
     const platform = await inFrontOf((path) => {
@@ -52,7 +52,7 @@ describe('a platform that throttles', () => {
     for (const [name, times] of asked) expect(times, name).toBeGreaterThanOrEqual(3);
   });
 
-  it('for good ends in an incomplete result that says so', async () => {
+  it('forever ends in an incomplete result with the reason', async () => {
     const platform = await inFrontOf((path) => (path.includes('config_types') ? 429 : undefined));
     const result = await runFleet(optionsWith('  - { do: rollout, over: 50ms }\n', { platform, setUpMs: 400 }));
     expect(exitCode(result)).toBe(2);
@@ -69,7 +69,7 @@ describe('a platform that throttles', () => {
     ['what a roll-out needs', '/config_types'],
   ];
 
-  it.each(WAITS)('for %s holds up no interrupt', async (_what, wanted) => {
+  it.each(WAITS)('for %s does not delay an interrupt', async (_what, wanted) => {
     const refused = Promise.withResolvers<void>();
     const waitS = 50;
     let asked = 0;

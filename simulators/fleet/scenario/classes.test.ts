@@ -13,7 +13,7 @@ it.each([100, 1000, 20_000])('each class has its share of %i robots', (robots) =
   expect(Math.abs(count.rare - 0.01 * robots)).toBeLessThan(4);
 });
 
-it('a class decides before the scenario does', () => {
+it('a class overrides the settings of the scenario', () => {
   const robot = (name: string) =>
     Array.from({ length: 300 }, (_, at) => at).find((at) => classOf(scenario, at) === name);
   expect(settingsOf(scenario, robot('arm') ?? 0).subscribers).toBe(3);
@@ -24,7 +24,7 @@ it('a class decides before the scenario does', () => {
   expect(settingsOf({ name: 'x', phases: [] }, 5)).toEqual({ subscribers: 1 });
 });
 
-it('the smallest fleet with a robot of a class is known', () => {
+it('the smallest fleet with a robot of a class is computed', () => {
   const least = leastRobotsOf(scenario, 'rare') ?? 0;
   expect([least, least - 1].map((robots) => robotsOf(scenario, robots, 'rare').length)).toEqual([1, 0]);
   expect(leastRobotsOf({ classes: { ...classes, none: { share: '0%' } } }, 'none')).toBeUndefined();

@@ -30,7 +30,7 @@ describe('published schema', () => {
     expect(parseScenario(text, name).name).toBe(name.replace('.yaml', ''));
   });
 
-  it('refuses what the loader refuses', () => {
+  it('refuses an unknown field and a wrong duration', () => {
     const validate = new Ajv2020({ strict: false }).compile(scenarioJsonSchema());
     expect(validate({ name: 'x', phases: [{ do: 'ramp', over: '1s', oevr: '1s' }] })).toBe(false);
     expect(validate({ name: 'x', phases: [{ do: 'hold', for: 'long' }] })).toBe(false);
@@ -149,7 +149,7 @@ describe('a bad scenario file', () => {
     expect(problemsOf(text).join()).toMatch(message);
   });
 
-  it.each(['', '[]', 'text', '42'])('says what a scenario is: %j', (text) => {
+  it.each(['', '[]', 'text', '42'])('describes a scenario in the error for %j', (text) => {
     expect(problemsOf(text).join()).toMatch(/a scenario is a map of fields: name, /);
   });
 });
@@ -163,11 +163,11 @@ describe('units', () => {
     expect(['0%', '12.5%', '100%'].map(shareOf)).toEqual([0, 0.125, 1]);
   });
 
-  it.each(['50', '50/d', '-1/s'])('refuses the rate %j and says what is accepted', (text) => {
+  it.each(['50', '50/d', '-1/s'])('refuses the rate %j, with the accepted form', (text) => {
     expect(() => ratePerSecond(text)).toThrow(/a number per time unit/);
   });
 
-  it.each(['101%', '50', '-1%'])('refuses the share %j and says what is accepted', (text) => {
+  it.each(['101%', '50', '-1%'])('refuses the share %j, with the accepted form', (text) => {
     expect(() => shareOf(text)).toThrow(/0% to 100%/);
   });
 });

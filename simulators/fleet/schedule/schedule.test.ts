@@ -46,7 +46,7 @@ const actions = (options: PlanOptions, parts: number): string[] =>
     .sort();
 
 describe('the plan of a fleet', () => {
-  it('is the same however the fleet is split', () => {
+  it('is the same for any split of the fleet', () => {
     fc.assert(
       fc.property(
         fc.integer(),
@@ -61,7 +61,7 @@ describe('the plan of a fleet', () => {
     );
   });
 
-  it.each(BUILT_IN)('has somebody to act in every phase of %s, however small the fleet', (name, text) => {
+  it.each(BUILT_IN)('has an acting robot in every phase of %s, for any fleet size', (name, text) => {
     const { phases, classes } = parseScenario(text, name);
     for (const robots of [1, 2, 3, 10, 4999]) {
       for (const [index, phase] of phases.entries()) {
@@ -71,7 +71,7 @@ describe('the plan of a fleet', () => {
     }
   });
 
-  it('gives a share of some at least one robot, and a share of a large fleet to the nearest', () => {
+  it('rounds a share to the nearest number of robots, at least one', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 1000 }), (robots, permille) => {
         const kill = { do: 'kill', share: `${permille / 10}%`, over: '1s' } as const;
@@ -83,7 +83,7 @@ describe('the plan of a fleet', () => {
     );
   });
 
-  it('rolls a release out in stages: to each robot once, and to as many as the share says', () => {
+  it('rolls a release out in stages, to each robot once and by share', () => {
     const stage = (share: string, own = {}) => ({ do: 'rollout' as const, release: 'v2', share, over: '1s', ...own });
     const classes = { arm: { share: '50%' }, cart: { share: '50%' } };
     const phases = [stage('100%', { class: 'arm' }), stage('10%'), stage('10%'), stage('40%'), stage('100%')];
@@ -96,14 +96,14 @@ describe('the plan of a fleet', () => {
     }
   });
 
-  it('counts no stage before another release, which takes its robots back', () => {
+  it('restarts the stages of a release after another release', () => {
     const stage = (release: string, share = '100%') => ({ do: 'rollout' as const, release, share, over: '1s' });
     const plan = { seed: 4, robots: 100, phases: [stage('next', '10%'), stage('stable'), stage('next')] };
     const turns = plan.phases.map((phase, index) => streamsOf(plan, index, phase, membersOf(100)));
     expect(turns.map(({ length }) => length)).toEqual([10, 100, 100]);
   });
 
-  it('differs from seed to seed, and chooses other robots in another phase', () => {
+  it('differs by seed, and chooses other robots in another phase', () => {
     expect(actions({ seed: 1, robots: 20 }, 1)).not.toEqual(actions({ seed: 2, robots: 20 }, 1));
     const robotsIn = (kind: string) =>
       actions({ seed: 3, robots: 200 }, 1)
@@ -149,14 +149,14 @@ describe('a rate over the whole fleet', () => {
   });
 });
 
-it.each(ARRIVALS)('lets a share of the robots carry out an action once, within the time (%s)', (arrivals) => {
+it.each(ARRIVALS)('a share of the robots performs an action once, within the time (%s)', (arrivals) => {
   const phase = { do: 'storm', share: '25%', over: '1s', arrivals } as const;
   const at = streamsOf({ seed: 1, robots: 100 }, 0, phase, membersOf(100)).map(({ moments }) => all(moments));
   expect(at).toHaveLength(25);
   expect(at.every(([moment = -1, ...more]) => moment >= 0 && moment < 1000 && more.length === 0)).toBe(true);
 });
 
-it('a list asks for pages of its robot and phase alone, whatever other robots are with it', () => {
+it('the pages of a list depend only on its robot and phase', () => {
   const phase = { do: 'hold', for: '10s', lists: '10/s' } as const;
   const pagesOf = (robot: number, members: number[], index = 0): number[] => {
     const streams = streamsOf({ seed: 1, robots: 100 }, index, phase, members);
@@ -174,7 +174,7 @@ it('a list asks for pages of its robot and phase alone, whatever other robots ar
 const moments = (at: number[]): Moments => ({ next: () => at.shift() });
 
 describe('open-loop schedule', () => {
-  it('starts actions in the order of their times, and of streams at equal times', async () => {
+  it('starts actions by time, and by stream at equal times', async () => {
     const seen: string[] = [];
     await runSchedule({
       epoch: 1000,
@@ -185,7 +185,7 @@ describe('open-loop schedule', () => {
     expect(seen).toEqual(['2 1001', '0 1005', '2 1005', '0 1009', '2 1012']);
   });
 
-  it('tells when each action was due, however late it starts', async () => {
+  it('passes the due time of each action, even when it starts late', async () => {
     let clock = 0;
     const late: number[] = [];
     await runSchedule({
@@ -241,7 +241,7 @@ const never = new Promise<void>(() => {});
 const farOff = (): number => monotonicMs() + 3_600_000;
 
 describe('waits of a run', () => {
-  it('all end with the run, also those that begin after it', async () => {
+  it('all end with the run, including later ones', async () => {
     const deadlines = new Deadlines();
     const waiting = [deadlines.until(farOff()), deadlines.at(farOff()).promise, deadlines.reached(farOff(), never)];
     deadlines.end();
@@ -257,7 +257,7 @@ describe('waits of a run', () => {
   });
 });
 
-it('a phase for a class asks robots of it alone, for its share and the whole rate', () => {
+it('a phase for a class uses only its robots, by share and whole rate', () => {
   const classes = { arm: { share: '75%' }, cart: { share: '25%' } };
   const whole = { seed: 1, robots: 400, classes };
   const phase = { do: 'rollout', class: 'cart', share: '50%', over: '10s', ping: '20/s', arrivals: 'jitter' } as const;

@@ -5,7 +5,7 @@ import { Timeline } from './timeline.ts';
 
 const textOf = (timeline: Timeline): string => timeline.text.replaceAll(/\d+\.\d+ s {2}/g, '');
 
-test('shows acts of server and client in words and on the axis, without secrets, until the run is over', () => {
+test('a timeline shows acts of server and client, without secrets, until it closes', () => {
   const recorder = new Recorder();
   const timeline = new Timeline(recorder.axis);
   timeline.hide('t0ken');
@@ -44,7 +44,7 @@ test('shows acts of server and client in words and on the axis, without secrets,
   ]);
 });
 
-test('shows the first and the last of many printed lines, to leave room for requests', () => {
+test('a timeline shows the first and the last of many printed lines', () => {
   const timeline = new Timeline(new Recorder().axis);
   const page = (from: number): void => {
     timeline.request(`GET ${from}`).answers('200');
@@ -67,13 +67,13 @@ test.each([
   expect(printedLineIn(text)).toMatchObject({ saw: 'event', id });
 });
 
-test('keeps the numbers of a payload', () => {
+test('a printed line keeps the numbers of its payload', () => {
   expect(printedLineIn('{"saw":"event","id":7,"type":"a.b","data":{"id":3,"saw":true}}')).toMatchObject({
     data: { id: 3, saw: true },
   });
 });
 
-test('keeps an integer beyond 2^53 as text, wherever it stands', () => {
+test('a printed line keeps integers beyond 2^53 as text', () => {
   const item = '{"saw":"item","item":{"id":"a","serial":9007199254740993,"of":[18446744073709551616,1e300,0.10]}}';
   const kept = { serial: '9007199254740993', of: ['18446744073709551616', 1e300, 0.1] };
   expect(printedLineIn(item)).toMatchObject({ item: kept });

@@ -21,7 +21,7 @@ const times = (count: number, given: (index: number) => Given): Given[] =>
 const page = { answered: 'whole', status: 200, sent: '{"data":[]}' } as const;
 const refusal = { answered: 'whole', status: 403, sent: '{}' } as const;
 
-test('finds one that goes round and round', () => {
+test('detection finds a client that requests the same pages in a circle', () => {
   expect(
     saidOf(
       times(40, (index) => ({ ...page, search: `offset=${index % 2}` })),
@@ -38,11 +38,11 @@ test.each<[string, Given[], number]>([
   ['asks as often as it may for what is refused', times(MOST_REFUSED, () => refusal), 1],
   ['asks several times before an answer comes', times(60, () => ({})), 1],
   ['reads one stream after another', times(60, () => ({ status: 200 })), 1],
-])('does not find one that %s', (_, requests, eachMs) => {
+])('detection ignores a client that %s', (_, requests, eachMs) => {
   expect(saidOf(requests, eachMs)).toBeUndefined();
 });
 
-test('does not find one that goes on after all', () => {
+test('detection ignores a client that moves on in the end', () => {
   const asked = [...times(25, () => page), { ...page, search: 'offset=50' }];
   expect(saidOf(asked, 10)).toBeUndefined();
 });

@@ -14,7 +14,7 @@ const unshared = (command: string) =>
     encoding: 'utf8',
   });
 
-test('keeps the port of a server that has left while its client may ask there', (context) => {
+test('a server that has left keeps its port while its client may ask', (context) => {
   if (unshared(FEW_PORTS).status !== 0) context.skip('no network of its own on this machine');
   const { stdout, stderr } = unshared(`${FEW_PORTS} && exec "$0" "$1"`);
   expect(stderr).toBe('');
@@ -23,7 +23,7 @@ test('keeps the port of a server that has left while its client may ask there', 
   expect(given).toBeGreaterThan(32);
 });
 
-test('cuts the connections of a server that leaves, and lets another take its place', async () => {
+test('a leaving server cuts its connections, and frees its port for another', async () => {
   const listener = { track: () => undefined, request: () => {}, changed: () => {} };
   await using first = await ScriptedServer.open({}, listener);
   const { port = 0 } = first.place;

@@ -38,7 +38,7 @@ test.each([
   expect(await paceAfter(pauses, BUSY)).toBe(pace);
 });
 
-test('on a busy machine, watches for longer, and gives the reason for an unclear pace', async () => {
+test('on a busy machine, the watch lasts longer, and explains an unclear pace', async () => {
   let now = 0;
   const storm = new Storm(
     () => now,
@@ -52,7 +52,7 @@ test('on a busy machine, watches for longer, and gives the reason for an unclear
   );
 });
 
-test('takes a client for one that pauses where there is no pause to judge', () => {
+test('a client without a pause to judge counts as pausing', () => {
   expect([paceOf([], 1), paceOf([], 900)]).toEqual(['pauses', 'pauses']);
 });
 

@@ -82,7 +82,7 @@ class Watch {
 
 const EVENTS = '/v0.2/events';
 
-describe('a client that comes back to the stream', () => {
+describe('a client that returns to the stream', () => {
   function comesBack(cursor: (last: number) => string, { client = 'c', ended = 'server', pause = 500 } = {}): string[] {
     const watch = new Watch('device');
     let last = 0;
@@ -105,17 +105,17 @@ describe('a client that comes back to the stream', () => {
     ['with the same one all the time', () => '?after=1', ['client.delivery.cursor.watched']],
   ])('%s', (_, cursor, found) => expect(comesBack(cursor)).toEqual(found));
 
-  test('is not held to a cursor where it has ended the stream itself, as one used by hand', () => {
+  test('needs no cursor after it has ended the stream itself', () => {
     expect(comesBack(() => '', { ended: 'client' })).toEqual([]);
   });
 
-  test.each([3_600_000, 15_000])('is not held to a cursor %d ms later, as a new one or a slow reader', (pause) => {
+  test.each([3_600_000, 15_000])('needs no cursor after %d ms, like a new client or a slow reader', (pause) => {
     expect(comesBack(() => '', { pause })).toEqual([]);
     expect(comesBack(() => '?after=1', { pause })).toEqual([]);
   });
 });
 
-test('several clients that look alike are not taken for one', () => {
+test('several similar clients are kept apart', () => {
   const watch = new Watch('device');
   let [one, other] = [watch.ask(EVENTS), watch.ask(EVENTS, 1)];
   for (let round = 0; round < 40; round += 1) {
@@ -127,7 +127,7 @@ test('several clients that look alike are not taken for one', () => {
   expect(watch.found).toEqual([]);
 });
 
-describe('a client that is refused', () => {
+describe('a refused client', () => {
   function refused(api: 'device' | 'platform', target: string, status: number | undefined, pause: number): string[] {
     const watch = new Watch(api);
     for (let round = 0; round < 60; round += 1)
@@ -141,12 +141,12 @@ describe('a client that is refused', () => {
     ['device', EVENTS, 410, 'client.expired.no-loop.watched'],
     ['platform', '/beta/devices', 429, 'client.busy.hammering.watched'],
     ['platform', '/beta/devices', 404, 'client.errors.endless.watched'],
-  ])('of a %s %s with %s waits, or is found', (api, target, status, id) => {
+  ])('of a %s %s with %s is found unless it waits', (api, target, status, id) => {
     expect(refused(api, target, status, 10)).toEqual([id]);
     expect(refused(api, target, status, 250)).toEqual([]);
   });
 
-  test('looks for one thing after the other as fast as it likes', () => {
+  test('may ask for different objects without a pause', () => {
     const watch = new Watch('platform');
     for (let round = 0; round < 60; round += 1) watch.over(watch.ask(`/beta/devices/${round}`, 1), 404);
     expect(watch.found).toEqual([]);
@@ -170,7 +170,7 @@ describe('a client that is refused', () => {
     ['2', 2100, []],
     ['Thu, 26 Nov 2026 10:00:05 GMT', 1000, ['client.busy.retry-after.watched']],
     ['Thu, 26 Nov 2026 10:00:05 GMT', 4500, []],
-  ])('with Retry-After: %s, and comes after %d ms', (after, pause, found) => {
+  ])('with Retry-After: %s returns after %d ms', (after, pause, found) => {
     const watch = new Watch('platform');
     watch.connection = { open: true };
     const isLong = after === '1500';
@@ -181,7 +181,7 @@ describe('a client that is refused', () => {
 });
 
 describe('credentials', () => {
-  test('a missing token is found where the client asks again and again, not where it looks at a port', () => {
+  test('a missing token is found in a client that keeps asking, not a probe', () => {
     const watch = new Watch('device', 'loopback');
     for (const found of [[], [], ['client.loopback.token.watched']]) {
       watch.over(watch.ask(EVENTS, 1000), 401);
@@ -189,7 +189,7 @@ describe('credentials', () => {
     }
   });
 
-  test('a request without a key is not judged unless it shows that it knows the API', () => {
+  test('a missing key is judged only in a refused request that knows the API', () => {
     const watch = new Watch('platform');
     watch.over(watch.ask('/beta/devices', 0, {}, 'stranger'), 401);
     watch.over(
@@ -207,7 +207,7 @@ test('a request is shown without the token in its address', () => {
   expect(shownRequest(request)).toContain('GET /beta/devices?access_token=***&limit=1');
 });
 
-test('a finding keeps its expectation, which holds no secret', () => {
+test('a finding keeps its expectation, without a secret', () => {
   const watch = new Watch('device', 'loopback');
   for (let round = 0; round < 3; round += 1) watch.over(watch.ask(EVENTS, 1000), 401);
   const expected = watch.expected('client.loopback.token.watched');
@@ -215,7 +215,7 @@ test('a finding keeps its expectation, which holds no secret', () => {
   expect(new TrafficRedactor().text(expected)).toBe(expected);
 });
 
-describe('clients that take turns on the stream, each with a cursor of its own', () => {
+describe('clients with own cursors that take turns on the stream', () => {
   interface Turn {
     cursor: string | undefined;
     ids?: readonly number[];
@@ -235,7 +235,7 @@ describe('clients that take turns on the stream, each with a cursor of its own',
     return watch.found;
   }
 
-  test('one gets only what its filter lets through', () => {
+  test('cause no finding when one has a filter', () => {
     const turns = [10, 11, 12, 13, 14, 15].flatMap((last): Turn[] => [
       { cursor: `${last}`, ids: [last + 1] },
       { cursor: '5', types: 'deployment.removed' },
@@ -243,23 +243,23 @@ describe('clients that take turns on the stream, each with a cursor of its own',
     expect(taken(...turns)).toEqual([]);
   });
 
-  test('each is ahead of the one before, by events that came here', () => {
+  test('cause no finding when each is ahead of the one before', () => {
     const turns = [1, 4, 8, 12, 16].map((last): Turn => ({ cursor: `${last}`, ids: [last + 1] }));
     expect(taken({ cursor: '1', ids: [2, 20] }, ...turns)).toEqual([]);
   });
 
-  test('one had a cursor, and others begin', () => {
+  test('cause no finding when one had a cursor and others begin', () => {
     const begin = [5, 6, 7, 8, 9, 10].map((id): Turn => ({ cursor: undefined, ids: [id] }));
     expect(taken({ cursor: '3', ids: [4] }, ...begin)).toEqual([]);
   });
 
-  test('one has got whole what was torn for the other', () => {
+  test('cause no finding when one received whole an event torn for another', () => {
     const torn: Turn = { cursor: '6', ids: [7], torn: 'id: 8\n' };
     expect(taken({ cursor: '6', ids: [7, 8] }, torn, { cursor: '8' })).toEqual([]);
   });
 });
 
-test('clients that take turns while they are refused are not one that hammers', () => {
+test('refused clients that take turns are not found hammering', () => {
   const watch = new Watch('device');
   for (let round = 0; round < 90; round += 1) watch.over(watch.ask(EVENTS, 70), 401);
   expect(watch.found).toEqual([]);
@@ -268,7 +268,7 @@ test('clients that take turns while they are refused are not one that hammers', 
 test.each([
   ['half a page apart', [0, 5, 10, 15, 20, 25]],
   ['of which one is behind', [20, 0, 29, 9, 38, 47, 56]],
-])('clients that take turns in one list, %s, do not go on in the pages of each other', (_, offsets) => {
+])('clients that take turns in one list, %s, cause no finding', (_, offsets) => {
   const watch = new Watch('platform');
   for (const offset of offsets) watch.page('/beta/devices', 10, offset);
   expect(watch.found).toEqual([]);

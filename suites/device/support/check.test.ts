@@ -28,7 +28,7 @@ function pacedDevice(leftMs: number) {
 }
 
 describe('a paced control', () => {
-  it('measures each event of a batch, and refuses a batch that would take too long', async () => {
+  it('measures each event of a batch, and refuses a batch that takes too long', async () => {
     const { control, session, batches } = pacedDevice(1000);
     await control.publish(100);
     expect(session.typicalMs('publish')).toBeLessThan(1000);
@@ -38,7 +38,7 @@ describe('a paced control', () => {
     expect(batches).toEqual([100]);
   });
 
-  it('tries a small batch before it refuses a large one for two events that a busy machine held up', async () => {
+  it('tries a small batch before it refuses a large one after slow events', async () => {
     const { control, session, batches } = pacedDevice(560_000);
     for (const ms of [2, 600, 2, 2, 600, 2]) session.took('publish', ms);
     expect(await control.publish(2001)).toEqual({ first_id: 1, last_id: 2001 });

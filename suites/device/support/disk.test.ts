@@ -27,7 +27,7 @@ function written(name: string, ...texts: string[]): Device {
 test.each([
   ['of one file', 'one', [TEXT]],
   ['in segments', 'many', [TEXT, TEXT]],
-] as const)('a log %s that is longer than both ends is read at them, in whole lines', async (_, name, texts) => {
+] as const)('a long log %s is read at both ends, in whole lines', async (_, name, texts) => {
   const t = written(name, ...texts);
   for (let bytes = 500; bytes < 600; bytes += 1) {
     const { lines, isCut, ...log } = await readLog(t, bytes);
@@ -40,7 +40,7 @@ test.each([
   }
 });
 
-test('the last whole line of a log is found, whatever follows', async () => {
+test('the last whole line of a log is found, even before a torn one', async () => {
   expect((await lastLine(written('torn', `${TEXT}{"id":10`))).toString()).toBe(`${LINES.at(-1)}\n`);
   expect((await lastLine(written('empty', ''))).toString()).toBe('');
 });

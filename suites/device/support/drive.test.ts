@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { publish, readUpTo } from './drive.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
-it('finds an event lost once a later one has come', async () => {
+it('a missing event counts as lost once a later one arrives', async () => {
   const open = new Set<ServerResponse>();
   let newest = 0;
   const target = await openTarget(

@@ -41,7 +41,7 @@ const seen = (id: number, content: object = {}): SeenEvent => ({
 });
 
 describe('integers in an envelope', () => {
-  it('are read as written, beyond 2^53 and whatever is nested beside them', () => {
+  it('are read exactly, beyond 2^53 and beside nested members', () => {
     expect(integerIn('{"id":9223372036854775807,"data":{"id":1}}', 'id')).toBe(9223372036854775807n);
     expect(integerIn('{"data":{"id":1},"id":7}', 'id')).toBe(7n);
     expect(integerIn('{"data":{"id":1}}', 'id')).toBeUndefined();
@@ -80,7 +80,7 @@ describe('event types', () => {
 
 describe('sequences of events', () => {
   const same = (actual: SeenEvent[], expected: SeenEvent[]) => () => expectSameEvents(t, actual, expected, 'x');
-  it('are the same with repetitions, and differ by order, missing events, other events and content', () => {
+  it('are the same with repetitions, and differ by order, missing, extra or changed events', () => {
     const [one, two, three] = [seen(1), seen(2), seen(3)] as const;
     expect(distinct([one, two, one]).map(({ id }) => id)).toEqual([1n, 2n]);
     expect(same([one, two, one, two], [one, two])).not.toThrow();
@@ -96,7 +96,7 @@ describe('sequences of events', () => {
     expect(same(at('123'), at('124'))).toThrow('as it was sent before');
   });
 
-  it('are shown as ranges, with what is missing', () => {
+  it('are shown as ranges, with missing ids', () => {
     const all = Array.from({ length: 3250 }, (_, index) => seen(index + 7));
     const some = all.filter(({ id }) => id !== 1733n);
     expect(same(some, all)).toThrow('[7–3256] (3250) for x; actual: [7–1732, 1734–3256] (3249), missing [1733]');
@@ -104,7 +104,7 @@ describe('sequences of events', () => {
     expect(showIds(even)).toMatch(/^\[8, 10, .*, 30, … 3246, .*, 3256\] \(1625\)$/);
   });
 
-  it('are compared whatever the order of members', () => {
+  it('are compared regardless of the order of members', () => {
     expect(sameJson({ a: [1, { b: 2 }], c: null }, { c: null, a: [1, { b: 2 }] })).toBe(true);
     expect(sameJson({ a: undefined }, { b: undefined })).toBe(false);
     expect(sameJson([1], { 0: 1 })).toBe(false);
@@ -113,7 +113,7 @@ describe('sequences of events', () => {
 
 describe('lines of a log', () => {
   const line = (text: string): LogLine => ({ text, value: JSON.parse(text), json: true });
-  it('store an event wherever they hold its id', () => {
+  it('store an event when any of their values is its id', () => {
     expect(storesEvent(line('{"id":12}'), 12n)).toBe(true);
     expect(storesEvent(line('{"seq":"12","event":{}}'), 12n)).toBe(true);
     expect(storesEvent(line('[[12]]'), 12n)).toBe(true);

@@ -33,14 +33,14 @@ async function cutThen(status: 200 | 410): Promise<CheckResult> {
   });
 }
 
-it('decides nothing by a replay that was cut where its events are compacted away', async () => {
+it('a cut replay decides nothing where its events are compacted away', async () => {
   expect(await cutThen(410)).toMatchObject({
     outcome: 'undecided',
     reason: expect.stringMatching(/compacted away: the log keeps at most 2/),
   });
 });
 
-it('watches no longer where little of the run is left', async () => {
+it('the watch for heartbeats ends early where little of the run is left', async () => {
   const session = new Session();
   session.others = new Promise(() => {});
   const target = await openTarget(({ url }, response) => {
@@ -84,7 +84,7 @@ it.for([
   expect(session.forRetry().silentAfterMs > 0).toBe(isDeaf);
 });
 
-it('finds a replay that is cut instead of a heartbeat where its events are still there', async () => {
+it('a replay cut instead of a heartbeat is found while its events remain', async () => {
   expect(await cutThen(200)).toMatchObject({
     outcome: 'fail',
     expected: expect.stringMatching(/a comment line within 45 s/),

@@ -5,7 +5,7 @@ import { recordTimeout } from './check.ts';
 import { CONTENT_TYPE_ODD } from './deviations.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
-it('does not time a replay by a later event that came in its place', async () => {
+it('a replay is not timed by a later event in its place', async () => {
   const open: ServerResponse[] = [];
   const target = await openTarget((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
@@ -24,7 +24,7 @@ it('does not time a replay by a later event that came in its place', async () =>
   expect(result).toMatchObject({ outcome: 'pass' });
 });
 
-it('ends waits that are under way once another check has timed out', async () => {
+it('running waits end once another check has timed out', async () => {
   const target = await openTarget((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
   });
@@ -40,7 +40,7 @@ it('ends waits that are under way once another check has timed out', async () =>
   expect(result).toMatchObject({ outcome: 'pass' });
 });
 
-it('finds out once that answers of an odd content type are streams', async () => {
+it('an odd content type is accepted once an open stream has used it', async () => {
   const type = { 'content-type': 'application/json' };
   const target = await openTarget((request, response) => {
     response.writeHead(200, type).flushHeaders();

@@ -6,7 +6,7 @@ import { record } from './replays.ts';
 import { requireRetained } from './sample.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
-it('shares a recording on a slow target until something may have removed it', async () => {
+it('a recording on a slow target is shared until its events may be gone', async () => {
   let newest = 0;
   const target = await openTarget(
     (request, response) => {
@@ -45,7 +45,7 @@ it('shares a recording on a slow target until something may have removed it', as
   expect(result).toMatchObject({ outcome: 'pass' });
 });
 
-it('looks for the earliest cursor again when compaction overtakes it', async () => {
+it('the earliest cursor is searched anew when compaction overtakes it', async () => {
   // Compacts ten more events between the search for a cursor and the first replay.
   let earliest = 20;
   let served = 0;

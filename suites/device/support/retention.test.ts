@@ -31,7 +31,7 @@ async function replayOf({ keeps, says }: Record<'keeps' | 'says', number>): Prom
   return { ...result, runs };
 }
 
-it('decides nothing where the events after the cursor may be gone', async () => {
+it('a check decides nothing where the events after its cursor may be gone', async () => {
   expect(await replayOf({ keeps: 1, says: 1 })).toMatchObject({
     outcome: 'undecided',
     reason: 'needs the events from 3 on, and they were compacted away: the log keeps at most 1',
@@ -39,7 +39,7 @@ it('decides nothing where the events after the cursor may be gone', async () => 
   });
 });
 
-it('finds a log that keeps fewer than control names', async () => {
+it('a log that keeps fewer events than control declares is found', async () => {
   expect(await replayOf({ keeps: 6, says: 200 })).toMatchObject({
     outcome: 'fail',
     expected: '200 with an event stream for GET /events with after=1',
@@ -47,7 +47,7 @@ it('finds a log that keeps fewer than control names', async () => {
   });
 });
 
-it('names what a check needs', async () => {
+it('a check names the retained events that it needs', async () => {
   const target = await openTarget((_request, response) => void response.end(), undefined, 2);
   expect(await runOn(target, async (t) => requireRoomFor(t, 2))).toMatchObject({
     outcome: 'undecided',

@@ -29,7 +29,7 @@ function run(target: OpenDeviceTarget, body: Parameters<typeof runOn>[1]) {
   return runOn(target, body, session);
 }
 
-describe('a check that is throttled', () => {
+describe('a throttled check', () => {
   it('does not wait for a stream of another target', async () => {
     const serving = await startDevice(1);
     const throttling = await startDevice(0);
@@ -43,7 +43,7 @@ describe('a check that is throttled', () => {
     expect(throttling.requests()).toBe(1);
   });
 
-  it('shares the count of open streams with all checks of its target alone', async () => {
+  it('shares the count of open streams only with checks of its target', async () => {
     const [one, other] = [await startDevice(1), await startDevice(1)];
     const counts: number[] = [];
     await run(one.target, async (_t, streams) => {

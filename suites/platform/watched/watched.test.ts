@@ -108,7 +108,7 @@ describe('limit and offset', () => {
     expect(foundIn(answers)).toEqual(found.map((name) => `platform.list.${name}.watched`)),
   );
 
-  test('a refusal decides nothing until it is repeated', () => {
+  test('are not decided by a refusal until it is repeated', () => {
     expect(judged([inRange, refused]).decided).not.toContain('platform.list.clamp.high.watched');
     expect(judged(twice(inRange, refused)).decided).toContain('platform.list.clamp.high.watched');
   });
@@ -160,7 +160,7 @@ describe('versions', () => {
     expect(foundIn(answers)).toEqual(found.map((name) => `platform.version.${name}.watched`)),
   );
 
-  test('a header that the platform ignores does not make its clients older', () => {
+  test('an ignored version header leaves the version of its clients unknown', () => {
     const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
     const headers = { 'service-version': 'none', 'miru-version': '2026-03-09.tetons' };
     expect(foundIn([{ target: '/beta/deployments/dpl_1', json: deployment, headers }])).toEqual([]);
@@ -177,7 +177,7 @@ describe('versions', () => {
     expect(decided).toEqual(decides ? ['platform.version.end-of-life.watched'] : []);
   });
 
-  test('a new status is for clients of versions that have it', () => {
+  test('a new status is wrong for clients of older versions', () => {
     const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
     const page = { object: 'list', limit: 10, offset: 0, has_more: false, data: [deployment] };
     const to = (version: string): string[] =>

@@ -20,14 +20,14 @@ function systemThat(online: () => Promise<void>) {
 const refusing = () => Promise.reject(new Blocked('control refused'));
 
 describe('after a check of an offline device', () => {
-  it('the device is connected again, whether the check failed or not', async () => {
+  it('the device is reconnected, even if the check failed', async () => {
     const { t, calls } = systemThat(async () => {});
     await whileOffline(t, async () => void calls.push('check'));
     await expect(whileOffline(t, () => Promise.reject(violation))).rejects.toBe(violation);
     expect(calls).toEqual(['offline', 'check', 'online', 'offline', 'online']);
   });
 
-  it('a control that refuses hides no violation, and blocks a check that found none', async () => {
+  it('a refusing control keeps a violation, and blocks a check without one', async () => {
     const { t } = systemThat(refusing);
     await expect(whileOffline(t, () => Promise.reject(violation))).rejects.toBe(violation);
     await expect(whileOffline(t, async () => {})).rejects.toThrow('control refused');

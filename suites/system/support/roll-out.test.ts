@@ -22,7 +22,7 @@ async function deployed(answer: RequestListener) {
   return { t, state, end: () => over.abort(new Blocked('over')), asked };
 }
 
-it('archives deployments once, even when the check is over', async () => {
+it('the clean-up archives deployments once, even after the check is over', async () => {
   const { t, state, end, asked } = await deployed((_, response) => {
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ object: 'deployment', id: 'dpl_1' }));
@@ -33,7 +33,7 @@ it('archives deployments once, even when the check is over', async () => {
   expect(asked).toEqual(['POST /deployments', 'POST /deployments/dpl_1/archive']);
 });
 
-it('does not wait for a platform that does not answer', async () => {
+it('the clean-up does not wait for a silent platform', async () => {
   let isSilent = false;
   const { t, state, end } = await deployed((_, response) => {
     if (!isSilent) response.end('{"id":"dpl_1"}');
