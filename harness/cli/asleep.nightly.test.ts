@@ -51,7 +51,7 @@ const SLEEPERS: readonly [name: string, (all: readonly number[]) => readonly num
 ];
 
 test.skipIf(process.platform !== 'linux').each(SLEEPERS)(
-  '%s sleeps for 20 s',
+  'a check reports no failure after 20 s of sleep: %s',
   async (name, pick) => {
     const folder = name.replaceAll(/\W/g, '-');
     const { run, begun } = checkOfDevice(folder);
@@ -68,7 +68,7 @@ test.skipIf(process.platform !== 'linux').each(SLEEPERS)(
 );
 
 test.skipIf(noFaketime !== '')(
-  `clocks jump all the time, by an hour and by a year${noFaketime}`,
+  `a check reports no failure while the clock jumps by hours and years${noFaketime}`,
   async () => {
     const { turn, env } = turnableClock(at('clock'));
     const { run, begun } = checkOfDevice('jumps', env);

@@ -50,14 +50,14 @@ async function checkedBehind(keptMs: number) {
   return { code, counts, outcomes: Object.fromEntries(ran.map(({ id, outcome }) => [id, outcome])), checks };
 }
 
-test('one second behind, nothing is found', async () => {
+test('checks pass behind a cache that keeps answers for one second', async () => {
   const { code, counts, outcomes } = await checkedBehind(1000);
   expect(counts.replayed).toBeGreaterThan(0);
   expect(outcomes).toEqual(Object.fromEntries(Object.keys(outcomes).map((id) => [id, 'pass'])));
   expect(code).toBe(0);
 });
 
-test('an hour behind, what was written and is never shown is named', async () => {
+test('a check names the new group that a cache hides for an hour', async () => {
   const { code, counts, outcomes, checks } = await checkedBehind(3_600_000);
   expect(counts.replayed).toBeGreaterThan(0);
   expect(outcomes).toMatchObject({

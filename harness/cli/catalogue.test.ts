@@ -52,7 +52,7 @@ test('requirements stand in the order of the specification, each with its checks
   ]);
 });
 
-test('an older requirement set holds what was due at its date', () => {
+test('an older requirement set contains only requirements due at its date', () => {
   const older = { ...quiet, id: 'device.list.older', since: '2026-01-01' };
   const sets = ['2026-01-01', '2026-11-21'];
   const dated = [
@@ -64,7 +64,7 @@ test('an older requirement set holds what was due at its date', () => {
   expect(ids()).toEqual(['device.list.older', 'device.list.walk']);
 });
 
-test('an explanation says what is asked, how it is decided, and what it needs', () => {
+test('the explanation of a check shows its requirement, method, needs and profiles', () => {
   const text = explainText(all, 'device.list.walk.driven', plain, 100);
   expect(text).toContain('device.list.walk  MUST · device · section 6.2 Rules of the event stream');
   expect(text).toContain('Walking gives every item once.');
@@ -81,7 +81,7 @@ test('an explanation says what is asked, how it is decided, and what it needs', 
   expect(text).toContain('muster check device … --only device.list.walk');
 });
 
-test('a capability is explained with what gives it and what needs it', () => {
+test('the explanation of a capability names the option that adds it and its checks', () => {
   const text = explainText(all, 'drive', plain, 100);
   expect(text).toContain('control can create deployments and publish events');
   expect(text).toMatch(/add {7}--control ADDRESS\n {2}checks {4}1 that needs it: device.list.walk.driven\n/);
@@ -91,11 +91,11 @@ test.each([
   ['device.list.wlak', /did you mean device.list.walk\?/],
   ['quiet', /there are device.list.quiet/],
   ['zzz', /muster list/],
-])('%s is not known, and what is near is named', (id, words) => {
+])('the explanation of the unknown id %s is refused with a hint', (id, words) => {
   expect(() => explainText(all, id, plain, 100)).toThrow(words);
 });
 
-test('each sentence of the specification is decided, or says why not, and each clause quotes one', async () => {
+test('each specification sentence is decided or marked open, and each clause quotes a sentence', async () => {
   const { requirements } = catalogue(await loadSuites());
   const cited = new Set<string>();
   for (const sentence of SENTENCES) {
@@ -108,7 +108,7 @@ test('each sentence of the specification is decided, or says why not, and each c
   expect(uncited.filter(({ clause }) => clause?.endsWith('not shown.') === false)).toEqual([]);
 });
 
-test('coverage names who decides a sentence, how many defects prove it, and what nobody decides', async () => {
+test('coverage shows requirements and defect count of each sentence, and names undecided ones', async () => {
   const whole = catalogue(await loadSuites());
   const text = coverageText(
     whole,
@@ -126,7 +126,7 @@ test('coverage names who decides a sentence, how many defects prove it, and what
   expect(text).toMatch(/\n119 of 120 sentences are decided, \d+ by a MUST · requirements of \S+\n$/);
 });
 
-test('every suite of the project can be listed, and everything in it explained', async () => {
+test('list and explain cover every requirement, check and watch rule of the project', async () => {
   const rules = await loadWatched();
   const whole = catalogue(await loadSuites(), undefined, rules);
   expect(whole.requirements.length).toBeGreaterThan(60);

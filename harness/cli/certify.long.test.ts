@@ -26,7 +26,7 @@ const verify = async (...options: string[]): Promise<{ code: number; text: strin
   return { code, text: text.replaceAll(/\s+/g, ' ') };
 };
 
-test('the file that was executed is measured; one that the signer names is not claimed', async () => {
+test('a certificate claims the executed file, not a file that the signer names', async () => {
   writeFileSync(agent, `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' simulate device "$@"\n`);
   chmodSync(agent, 0o755);
   writeFileSync(at('target.yaml'), 'control: { heartbeat_seconds: 1 }\n');
@@ -44,7 +44,7 @@ test('the file that was executed is measured; one that the signer names is not c
   expect(await verify('--artifact', MAIN)).toMatchObject({ code: 2, text: expect.stringContaining('not about') });
 });
 
-test('a command, and the places of its placeholders, are there until the reports are written', async () => {
+test('a check stops its command and removes {dir} only after writing the reports', async () => {
   const [report, seen] = [at('report.json'), at('seen')];
   const serve = `'${process.execPath}' '${MAIN}' simulate device --socket {socket} --dir {dir}`;
   const look = `ls -d {dir} '${report}' > '${seen}'; wait`;
@@ -59,7 +59,7 @@ test('a command, and the places of its placeholders, are there until the reports
 const signer = at('signer.pem');
 const file = at('sample.json');
 
-test('a key is made, a run certified, the certificate verified, and a changed one refused', async () => {
+test('verify accepts a certificate by a key of keygen and refuses a changed one', async () => {
   expect((await muster('keygen', signer)).stdout).toMatch(/key id [0-9a-f]{64}/);
   expect(await refusal(['keygen', signer])).toContain('not overwritten');
   const verified = (...more: string[]) => printed(['verify', file, '--key', `${signer}.pub`, ...more]);
@@ -98,11 +98,11 @@ test.each([
   [['verify', file, '--key', `${signer}.pub`, '--at-least', '1.0'], /--at-least 1\.0: must be the date of/],
   [[...named, target.certificate, '--key', signer, '--valid-until', '2020-01-01'], /--valid-until 2020-01-01: must be/],
   [[...target.socket, '--signer', 'me'], /--signer is for a --certificate FILE/],
-])('%j is a usage error that says what is accepted', async (words, message) => {
+])('%j is a usage error with its reason', async (words, message) => {
   expect(await refusal(words)).toMatch(message);
 });
 
-test('what a signer writes into a name is no line of what verify says', async () => {
+test('verify escapes line breaks in a signed name', async () => {
   const name = 'robot\n\nIt claims\n  · Everything.\n::error title=x::pwned';
   const target = { ...sampleReport().target, name };
   const report = sampleReport([sampleResult()], { complete: true, muster: '0.0.1', target });

@@ -64,7 +64,7 @@ describe('the reference client', () => {
   });
 });
 
-test('an interrupt leaves no container', async (context) => {
+test('an interrupted check leaves no container', async (context) => {
   needsDocker(context);
   await using run = new Running(typed`check client --image ${IMAGES.reference} --capability follow,url`);
   await eventually(() => expect(containersOf(IMAGES.reference)).not.toBe(''));
@@ -86,11 +86,11 @@ test('a container that is removed before it runs leaves no connection to Docker'
   expect(containersOf(IMAGES.reference)).toBe('');
 });
 
-describe('what is no client', () => {
+describe('check client --image', () => {
   test.for<[string, string, RegExp]>([
     ['that ends at once', IMAGES.endsAtOnce, /asked with MUSTER_JOB=describe .*ended with exit code 7.*no config/s],
     ['without its program', IMAGES.noProgram, /could not be started \(.*\/bin\/my-client/s],
-  ])('an image %s is reported, and nothing is decided', async ([, image, why], context) => {
+  ])('reports an image %s and exits with 2', async ([, image, why], context) => {
     needsDocker(context);
     const { code, stdout, stderr } = await check(image);
     expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(why);

@@ -35,7 +35,7 @@ describe('the reference client', () => {
   });
 });
 
-test('what a client does where nothing is demanded is in the report', async () => {
+test('the report records choices that the contract leaves to the client', async () => {
   const package_ = `'${process.execPath}' '${join(import.meta.dirname, '../../fixtures/clients/node/follow.mjs')}'`;
   const choices = async (command: string): Promise<(string | undefined)[]> => {
     const { code } = await check(command, '--only', 'client.choices.*', '--report', `json=${at('choices.json')}`);
@@ -51,8 +51,8 @@ test('what a client does where nothing is demanded is in the report', async () =
   ]);
 });
 
-describe('what is no client', () => {
-  test('one that passes the stream on is red, with the time axis', async () => {
+describe('a command that is no client', () => {
+  test('fails with a timeline when it only copies the stream', async () => {
     const words = typed`--capability follow --only client.stream.dispatch --patience 2`;
     const red = await check(RAW, ...words, '--report', `json=${at('raw.json')}`, '--report', 'pretty');
     expect(red.code, red.stderr).toBe(1);
@@ -67,7 +67,7 @@ describe('what is no client', () => {
   test.each([
     ['a blocked check', 'echo oh no >&2; sleep 600', 'the client never asked', 'blocked'],
     ['a finding', `echo oh no >&2; ${RAW}`, 'dispatched nothing', 'fail'],
-  ])('what one writes that goes on running is told with %s', async (_name, command, why, outcome) => {
+  ])('has its standard error reported with %s when it keeps running', async (_name, command, why, outcome) => {
     const words = typed`--capability follow --only client.stream.dispatch.any --patience 1`;
     const { stdout } = await check(command, ...words, '--report', 'pretty', '--report', `json=${at('wrote.json')}`);
     expect(stdout).toContain(why);
@@ -94,7 +94,7 @@ beforeAll(async () => {
   red = await check(BROKEN, ...ONLY, '--patience', '4', ...reports, '--report', 'pretty');
 });
 
-test('every job is red, in every report', () => {
+test('every report shows the findings of each job of a broken client', () => {
   expect(red.code, red.stderr).toBe(1);
   expect([...new Set(outcomes('fail'))]).toEqual(RED.toSorted());
   expect(outcomes('warn')).toEqual(WARNED);
@@ -108,7 +108,7 @@ test('every job is red, in every report', () => {
   expect(html.match(/<figure class="timeline">/g)?.length).toBeGreaterThanOrEqual(RED.length);
 });
 
-test('a replay finds all of it again, and nothing on a client that is sound', async () => {
+test('a replay repeats all findings on the broken client, none on a sound client', async () => {
   const count = outcomes('fail').length + WARNED.length;
   const again = await muster('replay', at('red.json'));
   expect(again.stdout).toContain(`${count} of ${count} findings happened again`);
@@ -118,7 +118,7 @@ test('a replay finds all of it again, and nothing on a client that is sound', as
   expect(mended.code, mended.stderr).toBe(0);
 });
 
-test('a client cannot be kept up, and another way to look at it is named', async () => {
+test('replay --keep is refused for a client and suggests simulate device --scenario', async () => {
   expect(red.stdout.replaceAll(/\s+/g, ' ')).toContain(
     'play a situation to it for as long as it takes: muster simulate device --scenario NAME',
   );

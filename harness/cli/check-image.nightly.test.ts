@@ -34,7 +34,7 @@ const keepingFilesIn = (dir: string): string[] =>
 const READ = ['device.events.written-first', 'device.log.jsonl', 'device.log.torn-tail', 'device.log.bounded'];
 const EVERYTHING = ['unix', 'drive', 'compact', 'restart', 'log', 'files'];
 
-test('an agent conforms with everything on, its files in a folder of the container’s own', async (context) => {
+test('an agent conforms with every capability when its files stay inside the container', async (context) => {
   needsDocker(context);
   const image = { ...asHost, control: at.control, args: keepingFilesIn('/tmp/robot') };
   const report = await check(deviceSuite, () => openDevice({ image, startMs: 120_000 }), { fast: true });
@@ -51,7 +51,7 @@ function expectNothingRed({ checks, target, exit_code: code }: Report): void {
   expect(decided).toEqual(expect.arrayContaining(READ));
 }
 
-test('an image that ends is reported with its last lines, and nothing of it is left', async (context) => {
+test('an image that ends is reported with its last lines and leaves no container', async (context) => {
   needsDocker(context);
   const image = { name: IMAGE, args: typed`simulate device --socket /run/x.sock` };
   await using target = await openDeviceTarget({ ...options(), image });
@@ -63,7 +63,7 @@ test('an image that ends is reported with its last lines, and nothing of it is l
   expect(left).toBe('');
 });
 
-test('it conforms with everything on, its files in the mounted folder, and is certified', async (context) => {
+test('an agent with files in the mounted folder conforms fully and is certified', async (context) => {
   needsDocker(context);
   const [key, certificate] = [place('key.pem'), place('certificate.json')];
   const [target, file] = [place('target.yaml'), place('report.json')];
@@ -85,7 +85,7 @@ test('it conforms with everything on, its files in the mounted folder, and is ce
   expect(verified.code).toBe(0);
 });
 
-test('it is killed and started again: both sockets come back, and its files can be read meanwhile', async (context) => {
+test('a restarted image serves both sockets, and its files stay readable meanwhile', async (context) => {
   needsDocker(context);
   const notified: string[] = [];
   const start = {
@@ -122,7 +122,7 @@ test('it is killed and started again: both sockets come back, and its files can 
   }
 });
 
-test('a control socket outside the folder of the agent’s is a usage error', async (context) => {
+test('a control socket outside the folder of the agent’s socket is a usage error', async (context) => {
   needsDocker(context);
   const refused = await refusal(typed`check device --image ${IMAGE} --control /run/other/c.sock`);
   expect(refused).toContain('--control /run/other/c.sock: must be in the folder of the image');

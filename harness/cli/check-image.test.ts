@@ -18,7 +18,7 @@ test('an image that does not exist is reported', async (context) => {
 test.for<[string, string]>([
   ['device', '--command LINE or --socket PATH'],
   ['client', 'run the client without a container: --command LINE'],
-])('without Docker nothing is decided of a %s, and the report says what to do instead', ([api, instead], context) => {
+])('check %s --image without Docker decides nothing and suggests an alternative', ([api, instead], context) => {
   const under = withoutDocker(context);
   const [program = '', ...words] = [...under, process.execPath, MAIN, 'check', api, '--image', 'muster-test:none'];
   const { status, stdout } = spawnSync(program, words, { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });

@@ -42,7 +42,7 @@ test.each<[Partial<EvidenceArguments>, RegExp]>([
   expect(() => prepare(args)).toThrow(UsageError);
 });
 
-test('an update excuses what fails, for thirty days; after them it is red again', () => {
+test('a baseline update excuses a failure for thirty days and no longer', () => {
   const baseline = at('known.yaml');
   const said: string[] = [];
   const updating = prepare({ baseline, 'update-baseline': true });
@@ -60,7 +60,7 @@ test('an update excuses what fails, for thirty days; after them it is red again'
   expect(prepare({ baseline }).settle([sampleResult({ id: 'device.a' })])[0]?.outcome).toBe('fixed');
 });
 
-test('an entry without a finding is named before the run; --bail counts what the baseline does not excuse', () => {
+test('a baseline entry excuses any finding, with a warning, until an update records one', () => {
   const baseline = at('old.yaml');
   writeBaseline(baseline, { known: [{ check: 'device.a', reason: 'r', expires: '2026-12-31' }] });
   const said: string[] = [];
@@ -79,7 +79,7 @@ test('an entry without a finding is named before the run; --bail counts what the
   expect([...failing, worse].map(excuses)).toEqual([true, false]);
 });
 
-test('a certificate is written and a badge beside it; what cannot be certified is refused before the run', () => {
+test('a run writes certificate and badge, but refuses a target without name and version', () => {
   const [certificate, badge] = [at('c.json'), at('badge.svg')];
   const evidence = prepare({ certificate, key, badge });
   const said: string[] = [];
@@ -96,7 +96,7 @@ test('a certificate is written and a badge beside it; what cannot be certified i
   expect(readFileSync(badge, 'utf8')).toContain('conformant: full, 2026-11-21');
 });
 
-test('a run that was not complete gets no certificate, and is not green for it', () => {
+test('an incomplete or blocked run gets no certificate and exits with 2', () => {
   const certificate = at('none.json');
   const said: string[] = [];
   const stuck = [sampleResult({ id: 'device.a' }), sampleResult({ id: 'device.b', outcome: 'blocked', reason: 'x' })];

@@ -32,7 +32,7 @@ afterAll(() => Promise.all(closers.map((close) => close())));
 
 const shape = ['--only', 'device.deployment.shape'];
 
-test('0: what ran holds; the report says what was left out, and JSON on standard output is as agreed', async () => {
+test('exit code 0: a narrowed check passes, and its reports name the narrowing', async () => {
   const words = typed`check device --socket ${good} ${shape} --report json --seed 7 --verbose`;
   const { code, stdout } = await muster(...words, '--report', `pretty=${at('good.txt')}`);
   const out = readFileSync(at('good.txt'), 'utf8');
@@ -51,7 +51,7 @@ test('0: what ran holds; the report says what was left out, and JSON on standard
   expect(code).toBe(0);
 });
 
-test('1: a MUST fails, and every report says so', async () => {
+test('exit code 1: a MUST fails, and every report shows it', async () => {
   const files = ['json', 'junit', 'ctrf', 'html'].map((format) => `${format}=${at(`bad.${format}`)}`);
   const reports = ['pretty', ...files].flatMap((spec) => ['--report', spec]);
   const { code, stdout: out } = await muster('check', 'device', '--socket', bad, ...shape, ...reports);
@@ -68,7 +68,7 @@ test('1: a MUST fails, and every report says so', async () => {
   expect(validate(JSON.parse(text('ctrf')))).toMatchObject({ valid: true });
 });
 
-test('1: a SHOULD fails that the target file names, unless the command line names others', async () => {
+test('exit code 1: a SHOULD fails by fail_on of the target file, unless --fail-on differs', async () => {
   const failOn = 'fail_on: [device.events.content-type, system.deploy]';
   writeFileSync(at('target.yaml'), `device: { socket: ${cached} }\n${failOn}\n`);
   const words = typed`check device --target ${at('target.yaml')} --only device.events.content-type`;
@@ -78,7 +78,7 @@ test('1: a SHOULD fails that the target file names, unless the command line name
   expect((await muster(...words, '--fail-on', 'should=5')).code).toBe(0);
 });
 
-test('a baseline excuses it; when it holds again, the entry is red', async () => {
+test('a baseline excuses findings, and a stale entry exits with code 2', async () => {
   const baseline = ['--baseline', at('known.yaml')];
   const first = await muster('check', 'device', '--socket', bad, ...shape, ...baseline, '--update-baseline');
   expect(first.stdout).toMatch(/Known 2\n {2}found on \d{4}-/);
@@ -91,7 +91,7 @@ test('a baseline excuses it; when it holds again, the entry is red', async () =>
   expect(fixed.stdout).toMatch(/Stale in the baseline 2\n {2}holds now: remove lines \d+-\d+ of \S*known\.yaml/);
 });
 
-test('130: an interrupt still writes the report, and names what is undecided', async () => {
+test('exit code 130: an interrupted check still writes its reports', async () => {
   const words = typed`check device --socket ${good} --only device.events.heartbeat`;
   const running = new Running([...words, '--report', 'pretty', '--report', `json=${at('interrupted.json')}`]);
   await running.line((line) => line.startsWith('check device'));
@@ -111,7 +111,7 @@ function expectNoSecret(texts: Record<string, string>): void {
   }
 }
 
-test('an agent that prints its token as it dies', async () => {
+test('reports and output mask the token that an agent prints as it dies', async () => {
   writeFileSync(
     at('agent.sh'),
     `echo "padding $1" >&2
@@ -132,7 +132,7 @@ exit 7
   expectNoSecret({ stdout, stderr, ...texts });
 });
 
-test('3: a failure of Muster itself is not blamed on the target', async () => {
+test('exit code 3: a report that cannot be written is a failure of Muster', async () => {
   const words = typed`check platform --url http://127.0.0.1:1/beta --only platform.list.envelope --name ${SECRET}`;
   const broken = ['--report', 'json=/dev/full'];
   const trouble = await new Running([...words, ...broken], { env: { MUSTER_API_KEY: SECRET } }).ended;
@@ -156,7 +156,7 @@ createServer((_, response) => {
 const NODE = process.execPath;
 const ONE = ['--fast', '--only', 'device.deployment.shape'];
 
-test('the command ends although what the agent left behind holds its output', async () => {
+test('a check ends while an orphan of the agent holds its output open', async () => {
   const child = at('child');
   const line = `setsid sh -c 'echo $$ > ${child}; exec sleep 600' & exec ${NODE} ${AGENT} {socket}`;
   const began = performance.now();
@@ -172,7 +172,7 @@ test('the command ends although what the agent left behind holds its output', as
   }
 }, 900_000);
 
-test('what an agent writes stands with the finding that it belongs to', async () => {
+test('a finding holds the standard error that the agent wrote during its check', async () => {
   const line = `echo starting >&2; exec ${NODE} ${AGENT} {socket}`;
   const report = at('wrote.json');
   await muster('check', 'device', '--command', line, ...ONE, '--report', `json=${report}`);
@@ -180,13 +180,13 @@ test('what an agent writes stands with the finding that it belongs to', async ()
   expect(found?.stderr).toMatch(/^a trace(\na trace)*$/);
 });
 
-test('what an agent writes cannot command the terminal', async () => {
+test('a check escapes control characters in the output of an agent', async () => {
   const line = `printf '\u001b[2J\u009b31mwritten' >&2; exit 3`;
   const { stdout } = await muster('check', 'device', '--command', line, ...ONE);
   expect(stdout).toContain('\\u001b[2J\\u009b31mwritten');
 });
 
-test('3: an exception that nobody catches blocks what was under way', async () => {
+test('exit code 3: an uncaught exception in Muster blocks the running checks', async () => {
   // Throws an error in Muster when the test sends the signal.
   const planted = at('planted.mjs');
   const fault = "setImmediate(() => { throw new Error('planted fault'); });";

@@ -12,7 +12,7 @@ import { muster, printed, refusal, typed } from './testing/muster.ts';
 const fleets = useFleets();
 const created = shape('resource', Type.Object({ id: Type.String() }));
 
-it('archives what an interrupted run left on its devices, and nothing of others', async () => {
+it('clean platform archives deployments that runs left on their own devices, and no others', async () => {
   const { url, apiKey } = fleets.platform;
   const client = new PlatformClient(fleets.platform);
   const named = async (name: string): Promise<string> =>
@@ -51,7 +51,7 @@ it('archives what an interrupted run left on its devices, and nothing of others'
   expect(await printed(words)).toMatchObject({ code: 0, text: expect.stringMatching(/^0 of 1 .*\n.*: 2 devices/) });
 });
 
-it('refuses an address that is none, and says what a platform answered without the key', async () => {
+it('clean platform refuses a wrong URL, and masks the key in an answer', async () => {
   expect(await refusal(typed`clean platform --api-key k`)).toBe('--url: missing');
   expect(await refusal(typed`clean platform --api-key k --url x`)).toContain("--url: 'x' is no address");
   const server = createServerOfHttp(({ headers }, answer) => {
@@ -65,7 +65,7 @@ it('refuses an address that is none, and says what a platform answered without t
   expect(stderr).not.toContain('7f3a9c1e');
 });
 
-it('knows the names of its runs', () => {
+it('isOwnName accepts record names of runs and rejects similar names', () => {
   for (const name of [
     recordName('device'),
     `é ${recordName('config-type')}`,

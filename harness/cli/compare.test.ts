@@ -25,7 +25,7 @@ describe('muster compare', () => {
   const good = kept('good.json', [sampleResult(), sampleResult({ id })]);
   const bad = kept('bad.json', [sampleResult(), sampleFailure({ id })], '2026-11-21T00:00:00.000Z');
 
-  it('gates a release by the one before it', async () => {
+  it('fails on a regression from the earlier report only with --gate regressions', async () => {
     expect(await compared(good, bad)).toEqual([0, expect.stringContaining('COMPARED')]);
     expect(await compared(good, bad, '--gate', 'regressions')).toEqual([1, expect.stringContaining('REGRESSED')]);
     expect(await compared(bad, good, '--gate', 'regressions')).toEqual([0, expect.stringContaining('NO REGRESSION')]);
@@ -45,13 +45,13 @@ describe('muster compare', () => {
     });
   });
 
-  it('writes JSON that commands no terminal', async () => {
+  it('escapes control characters in its JSON', async () => {
     const raw = kept('raw.json', [sampleResult(), sampleFailure({ id, actual: 'event \u009b2J' })]);
     const [, text] = await compared(good, raw, '--report', 'json');
     expect(text).toContain('event \\u009b2J');
   });
 
-  it('takes a folder as a history, in the order of time', async () => {
+  it('compares the reports of a folder in order of time', async () => {
     mkdirSync(place('history'));
     kept('history/b.json', [sampleResult()], '2026-11-01T00:00:00.000Z');
     kept('history/a.json', [sampleFailure({ id: 'device.events.frame' })], '2026-11-02T00:00:00.000Z');
@@ -90,7 +90,7 @@ describe('muster compare with results of a fleet', () => {
   const failing = result('failing.json', { counters: { 'http.attempts': 1000, 'http.errors': 200 } });
   const saturated = result('saturated.json', { verdict: 'invalid' });
 
-  it('gates a platform by the run before', async () => {
+  it('exits with 1 for worse and 2 for invalid results with --gate regressions', async () => {
     expect(await compared(usual, failing)).toEqual([
       0,
       expect.stringMatching(/http\.errors\.rate +0\.2 % +20 % +✗ worse/),
@@ -103,7 +103,7 @@ describe('muster compare with results of a fleet', () => {
       expect(await compared(before, now, '--gate', 'regressions')).toEqual([code, expect.stringContaining(said)]);
   });
 
-  it('writes JSON, and says what else it takes', async () => {
+  it('writes JSON, and names the accepted files and formats', async () => {
     const [, text] = await compared(usual, failing, '--report', 'json');
     expect(JSON.parse(text)).toMatchObject({ files: [usual, failing], exit_code: 0, reasons: [] });
     expect(await refusal(['compare', usual])).toContain('one result of a fleet; accepted: two');

@@ -49,7 +49,7 @@ const CASES: [typed: string[], completions: string[]][] = [
   [['list', 'device', 'x'], []],
 ];
 
-it.for(Object.entries(SHELLS))('%s completes what is typed, and shows no error', async ([shell, how], context) => {
+it.for(Object.entries(SHELLS))('%s completes typed words without an error', async ([shell, how], context) => {
   const { program, driver } = how;
   if (spawnSync(program, ['-c', 'exit']).error !== undefined) context.skip(`no ${program} on this machine`);
   const script = at(`muster.${shell}`);
@@ -67,7 +67,7 @@ it.for(Object.entries(SHELLS))('%s completes what is typed, and shows no error',
   expect(completed(['check', ''], 'broken')).toEqual([]);
 });
 
-it('completes the names of shells, and names them when none is given', async () => {
+it('completion completes the names of shells, and lists them when SHELL is missing', async () => {
   const text = await shownText(['--get-yargs-completions', 'muster', 'completion', '']);
   expect(text.split('\n')).toEqual(['bash', 'zsh', 'fish']);
   expect(await refusal(['completion'])).toBe('completion: SHELL is missing; accepted: bash, zsh, fish');

@@ -26,14 +26,14 @@ const parsed = async (words: readonly string[], folder = root): Promise<ParsedCo
 const mistake = (words: readonly string[], folder = root): Promise<string> =>
   parsed(words, folder).then(String, (error: Error) => error.message);
 
-test('options come from the file, and what is typed wins', async () => {
+test('options come from muster.yaml, and typed options override them', async () => {
   file('check:\n  device:\n    command: ./agent\n    fast: true\n    runs: 2\n    only: [a, b]\n    report: pretty\n');
   const { given, config } = await parsed(typed`check device --runs 3 --no-fast --report json=x.json`);
   expect(given).toEqual({ command: './agent', fast: false, runs: 3, only: ['a', 'b'], report: ['json=x.json'] });
   expect(config).toMatchObject({ file: 'muster.yaml', folder: root, names: ['command', 'only'] });
 });
 
-test('an option that the typed one excludes is left out, and one that is needed may come from the file', async () => {
+test('a typed option drops a conflicting option of muster.yaml and keeps a required one', async () => {
   file('verify: {key: k.pem, digest: "sha256:1"}');
   const { given } = await parsed(typed`verify c.json --artifact a`);
   expect(given).toEqual({ file: 'c.json', key: 'k.pem', artifact: 'a' });
@@ -43,13 +43,13 @@ test.each([
   ['--socket /run/a.sock', { socket: '/run/a.sock' }],
   ['--target a.yaml', { target: 'a.yaml' }],
   ['--command ./new', { command: './new', socket: '/run/own.sock' }],
-])('a target that is typed (%s) stands for the one in the file', async (words, place) => {
+])('a typed target (%s) replaces the target in muster.yaml', async (words, place) => {
   file('check: {device: {command: ./agent, socket: /run/own.sock, fast: true}}');
   const { given } = await parsed(typed`check device ${words.split(' ')}`);
   expect(given).toEqual({ ...place, fast: true });
 });
 
-test('it is found above in the repository, and typed paths stay relative to the user’s folder', async () => {
+test('muster.yaml is found in a parent folder, and typed paths keep the user’s folder', async () => {
   file('check: {device: {command: ./agent}}');
   const folder = join(root, 'sub/deep');
   const words = typed`check device --baseline b.yaml --report pretty --report junit=j.xml --control 8080 --only x`;
@@ -63,7 +63,7 @@ test('it is found above in the repository, and typed paths stay relative to the 
   });
 });
 
-test('the nearest file counts, none above a repository, and none where it is not wanted', async () => {
+test('the nearest muster.yaml inside the repository counts, unless --no-config is typed', async () => {
   file('list: {section: ["5"]}');
   file('list: {section: ["6"]}', 'sub');
   expect((await parsed(['list'], join(root, 'sub/deep'))).given).toEqual({ section: ['6'] });
@@ -94,7 +94,7 @@ test.each([
   expect(await mistake(typed`check device --socket s`)).toContain(message);
 });
 
-test('none is taken from a folder above that others can write to, nor from another user', async () => {
+test('muster.yaml is ignored in a folder writable by others, or of another user', async () => {
   file('list: {section: ["5"]}');
   const sections = async () => (await parsed(['list'], join(root, 'sub/deep'))).given['section'];
   expect(await sections()).toEqual(['5']);
@@ -106,7 +106,7 @@ test('none is taken from a folder above that others can write to, nor from anoth
   expect(await sections()).toBeUndefined();
 });
 
-test('no secret is read from a file, and nothing that is typed by its place', async () => {
+test('secrets and positional arguments in muster.yaml are refused', async () => {
   file('check: {platform: {api-key: k}}\nreport: {file: r.json}');
   expect(await mistake(typed`check platform --url http://x`)).toBe(
     'muster.yaml: check: platform: api-key: a file holds no secrets; set MUSTER_API_KEY in the environment',

@@ -11,7 +11,7 @@ const ROBOTS = 8;
 const at = useFolder();
 
 describeConsole('the pages of the demo', (open) => {
-  it('hold the demo, drive its fleet and its platform, and stay up until Ctrl+C', async () => {
+  it('pause the demo, drive its fleet and its platform, and stay up until Ctrl+C', async () => {
     await using run = new Running(typed`demo --robots ${ROBOTS} --seed 3 --out ${at('report')} --ui`);
     const [url = '', other = ''] = [
       await run.line((line) => line.includes('ui: ')),
@@ -57,7 +57,7 @@ describeConsole('the pages of the demo', (open) => {
     expect(notes.join('\n')).toContain('the scenario was paused until');
   });
 
-  it('are refused on a port that is taken, and nothing is left running', async () => {
+  it('are refused on a port in use, and the demo ends', async () => {
     await using server = await listenAt(createServer(), { port: 0 });
     const port = server.port ?? 0;
     const { code, stderr } = await muster(...typed`demo --robots 2 --out ${at('none')} --ui-port ${port}`);

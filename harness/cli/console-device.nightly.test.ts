@@ -37,7 +37,7 @@ async function listen(socketPath: string, path: string) {
 }
 
 describeConsole('the console of a device', (open, browser) => {
-  it('deploys, removes, publishes, compacts and cuts', async () => {
+  it('deploys, removes, publishes, compacts the log and cuts streams', async () => {
     await using robot = await device('--retain', '30');
     await using page = await open(robot.url);
     await page.getByRole('textbox', { name: 'Content', exact: true }).fill('{"max_speed":7}');
@@ -70,7 +70,7 @@ describeConsole('the console of a device', (open, browser) => {
     await card(page, 'Current deployment').getByText('None').waitFor();
   });
 
-  it('is drawn in a browser without frames, and again in one that has lost one of its scripts', async () => {
+  it('renders without animation frames, and after failed loads of one of its scripts', async () => {
     await using robot = await device();
     await using still = await browser().newPage();
     await still.addInitScript('globalThis.requestAnimationFrame = () => 0');
@@ -110,7 +110,7 @@ describeConsole('the console of a device', (open, browser) => {
     expect((await robot.api('.2/health'))?.status).toBe(200);
   });
 
-  it('loses nothing when the page is opened again, and says when the device has ended', async () => {
+  it('keeps its event log on reload, and shows the end of the device', async () => {
     await using robot = await device();
     await using page = await open(robot.url, { except: /ERR_/ });
     await page.getByRole('spinbutton', { name: 'Events' }).fill('20');
@@ -127,7 +127,7 @@ describeConsole('the console of a device', (open, browser) => {
     await page.locator('.connection.ended').waitFor();
   });
 
-  it('can be read by everybody, light and dark, also on a phone', async () => {
+  it('is accessible in light and dark, also on a phone', async () => {
     await using robot = await device('--heartbeat', '200ms');
     const stream = await robot.listen('/events?types=deployment.deployed');
     for (const look of LOOKS) {

@@ -57,7 +57,7 @@ async function requestsShown(page: Page): Promise<boolean> {
 }
 
 describeConsole('the console of a fleet', (open) => {
-  it('rolls out, partitions, kills, adds robots, pauses, and writes all of it into the result', async () => {
+  it('rolls out, partitions, kills, adds robots and pauses, and the result lists each action', async () => {
     await using running = await fleet();
     await using page = await open(running.url);
     const inRobots = (path: string, fits: (answer: Awaited<ReturnType<typeof running.robot>>) => boolean) =>
@@ -127,7 +127,7 @@ describeConsole('the console of a fleet', (open) => {
     await page.locator('.connection.ended').waitFor();
   });
 
-  it('says what it cannot do, and ends the run', async () => {
+  it('explains invalid input, and ends the run by hand', async () => {
     await using running = await fleet();
     await using page = await open(running.url, { except: /status of 4\d\d/ });
     await press(page, 'pause');
@@ -157,7 +157,7 @@ describeConsole('the console of a fleet', (open) => {
     });
   });
 
-  it('can be read by everybody, light and dark, also on a phone', async () => {
+  it('is accessible in light and dark, also on a phone', async () => {
     await using running = await fleet();
     {
       await using first = await open(running.url);

@@ -40,7 +40,7 @@ const request = (page: Page, text: string) =>
   card(page, 'Requests').locator('[data-request]').filter({ hasText: text });
 
 describeConsole('the console of a platform', (open) => {
-  it('drives devices, and goes back to a snapshot and to the start', async () => {
+  it('drives devices, and restores a snapshot and the initial state', async () => {
     await using served = await platform();
     await using page = await open(served.ui);
     const { id } = await served.device('picker-2');
@@ -79,7 +79,7 @@ describeConsole('the console of a platform', (open) => {
     expect((await served.call('GET', `/devices/${made.body.id}`)).status).toBe(404);
   });
 
-  it('finds a device that is not among those that changed last', async () => {
+  it('finds and drives a device outside the list of recent changes', async () => {
     await using served = await platform('--devices', '260', '--seed', '7');
     await using page = await open(served.ui);
     const all = await Promise.all(
@@ -140,7 +140,7 @@ describeConsole('the console of a platform', (open) => {
     await page.locator('.said.wrong').getByText('does not begin with /').waitFor();
   });
 
-  it('shows requests with their answers, and no key; a reload loses nothing', async () => {
+  it('shows requests and answers without secrets, and keeps them on reload', async () => {
     await using served = await platform();
     const bodies: string[] = [];
     await using page = await open(served.ui);
@@ -196,7 +196,7 @@ describeConsole('the console of a platform', (open) => {
     await card(page, 'Requests').getByText('No request yet.').waitFor();
   });
 
-  it('can be read by everybody, light and dark, also on a phone', async () => {
+  it('is accessible in light and dark, also on a phone', async () => {
     await using served = await platform();
     const { id } = await served.device('picker-1');
     for (const look of LOOKS) {

@@ -39,8 +39,8 @@ function follow(socketPath: string, path: string, agent: string): http.ClientReq
   return request;
 }
 
-describeConsole('the page of traffic that is watched', (open) => {
-  it('counts exchanges and events as they come, and shows a server that is gone and comes back', async () => {
+describeConsole('the page of a watch', (open) => {
+  it('counts live events, and shows when the server is unreachable and back', async () => {
     await using watch = await watched();
     await using page = await open(watch.url);
     await card(page, 'Findings').getByText('Nothing was found so far.').waitFor();
@@ -59,7 +59,7 @@ describeConsole('the page of traffic that is watched', (open) => {
     await page.locator('.connection.ended').waitFor();
   });
 
-  it('tells a finding as it comes, and shows hostile traffic as text', async () => {
+  it('shows a finding without a reload, and hostile traffic as text', async () => {
     await using watch = await watched('--only', 'device.deployment.shape.everywhere');
     const hostile = JSON.stringify({ object: 'deployment', id: HOSTILE });
     await watch.answer(200, hostile, { 'content-type': 'application/json' });
@@ -74,7 +74,7 @@ describeConsole('the page of traffic that is watched', (open) => {
     expect(await page.evaluate('window.pwned')).toBeUndefined();
   });
 
-  it('does not say that all is well once nothing is judged any more', async () => {
+  it('replaces its good verdict by a warning when judging ends', async () => {
     const rules = { decided: 0, all: 1 };
     await using watch = new WatchPage({ api: 'device', server: 'a.sock', began: Date.now(), rules });
     await using page = await open(await watch.serve(0));
@@ -84,7 +84,7 @@ describeConsole('the page of traffic that is watched', (open) => {
     await card(page, 'Not judged').getByText('from here on: planted').waitFor();
   });
 
-  it('can be read by everybody, in the dark and on a phone', async () => {
+  it('is accessible in the dark and on a phone', async () => {
     await using watch = await watched();
     await ask(watch.near, CURRENT).catch(() => {});
     await watch.answer(200, '{"id":"x"}', { 'content-type': 'application/json' });

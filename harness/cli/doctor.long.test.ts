@@ -26,7 +26,7 @@ const preloaded = (source: string): NodeJS.ProcessEnv => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}`,
 });
 
-it('says what works, by what it is for, and leaves nothing behind', async () => {
+it('doctor lists each feature under its use, and leaves no files', async () => {
   mkdirSync(at('tmp'));
   const { code, stderr, lines } = await said({ env: { TMPDIR: at('tmp') } });
   expect(lines).toEqual([
@@ -57,7 +57,7 @@ it('says what works, by what it is for, and leaves nothing behind', async () => 
   expect(readdirSync(at('tmp'))).toEqual([]);
 });
 
-it('no check can run where the path of the temporary folder is too long for a socket', async () => {
+it('doctor exits with 3 when the temporary path is too long for a socket', async () => {
   const long = at('x'.repeat(120));
   mkdirSync(long);
   const { code, lines } = await said({ env: { TMPDIR: long } });
@@ -70,7 +70,7 @@ it('no check can run where the path of the temporary folder is too long for a so
   expect(readdirSync(long)).toEqual([]);
 });
 
-it('says the same as JSON, here without a temporary folder', async () => {
+it('doctor --json reports each feature, and a missing temporary folder with a remedy', async () => {
   const { code, stdout } = await said({ env: { TMPDIR: at('none') } }, '--json');
   const { checks, ...more } = JSON.parse(stdout) as { checks: Record<string, unknown>[] };
   expect(more).toEqual({});

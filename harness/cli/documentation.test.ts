@@ -67,12 +67,12 @@ async function expectAccepted(line: string): Promise<void> {
 }
 
 describe('the documents', () => {
-  it('show commands, scripts, imports and links', () => {
+  it('include the README and more than 15 commands', () => {
     expect(DOCUMENTS).toContain('README.md');
     expect(inDocuments(commandLines).length).toBeGreaterThan(15);
   });
 
-  it.each(inDocuments(commandLines))('%s: %s', async (_file, line) => {
+  it.each(inDocuments(commandLines))('%s: %s is a valid command', async (_file, line) => {
     await expectAccepted(line);
   });
 
@@ -105,7 +105,7 @@ describe('the documents', () => {
   );
 });
 
-it.each([...DOCUMENTS, ...EXAMPLES])('%s imports what the package exports', (file) => {
+it.each([...DOCUMENTS, ...EXAMPLES])('%s imports only exports of the package', (file) => {
   const specifiers = [...read(file).matchAll(/(?:from|import) '(muster[^']*)'/g)].map(
     ([, specifier = '']) => specifier,
   );
@@ -113,7 +113,7 @@ it.each([...DOCUMENTS, ...EXAMPLES])('%s imports what the package exports', (fil
   for (const specifier of specifiers) expect(exported).toContain(specifier);
 });
 
-it.each(NAMED_COMMANDS)('the examples in the help of %s work', async (name, entry) => {
+it.each(NAMED_COMMANDS)('the examples in the help of %s are valid commands', async (name, entry) => {
   const { examples = [] } = await entry.load();
   expect(examples.length).toBeGreaterThan(0);
   for (const [line] of examples) {
@@ -122,7 +122,7 @@ it.each(NAMED_COMMANDS)('the examples in the help of %s work', async (name, entr
   }
 });
 
-it('no line of TypeScript is wider than the formatter makes it, strings and comments included', () => {
+it('every line of TypeScript fits the formatter’s width, strings and comments included', () => {
   const { formatter } = JSON.parse(read('.biome.json')) as { formatter: { lineWidth: number } };
   const tracked = execFileSync('git', ['ls-files', '*.ts'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
   const files = tracked.filter((file) => existsSync(join(ROOT, file)));

@@ -177,12 +177,12 @@ async function underWay({ line, said }: Pick<Running, 'line' | 'said'>, [name]: 
 }
 
 describe.each(EXIT_TABLES)('muster %s', { timeout: 240_000 }, (table) => {
-  test('has a row for each of its codes', () => {
+  test('has a test row for each of its exit codes', () => {
     expect([...new Set(ROWS[table].map(({ code }) => code))]).toEqual(exitCodesOf(table));
   });
 
   it.each(ROWS[table].map((row) => [row.code, row.sent ?? 'its own end', row] as const))(
-    '%i, by %s',
+    'exits with %i after %s',
     async (_, __, row) => {
       const words = row.words();
       await using running = fleets.start(words, row.env);

@@ -26,14 +26,14 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(readdirSync(fleets.path('tmp'))).toEqual([]);
   });
 
-  it('says what this machine holds, and refuses more', async () => {
+  it('prints the machine’s limit of robots, and refuses more', async () => {
     const { code, stderr } = await fleets.run(fleets.words('', { robots: '1000000' }));
     expect(stderr).toMatch(/preflight: 1 worker holds at most [\d,]+ \(descriptors\)/);
     expect(stderr).toMatch(/1,000,000 robots do not fit: .*--workers \d+/);
     expect(code).toBe(64);
   });
 
-  it('names the option whose port or folder cannot be used, before anything starts', async () => {
+  it('names the option of an unusable port or folder before it starts', async () => {
     await using taken = await listenAt(createServer(), { port: 0 });
     expect(await refusal(fleets.words('', { 'metrics-port': String(taken.port) }))).toBe(
       `--metrics-port: cannot listen on 127.0.0.1:${taken.port} (EADDRINUSE); 0 takes any free port`,
@@ -65,7 +65,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     ],
     [{ defect: 'nonsense@1' }, /--defect nonsense: unknown name\nmuster simulate device --defect list prints/],
     [{ 'metrics-port': '70000' }, /--metrics-port: must be a whole number from 0 to 65535/],
-  ])('refuses %j and leaves nothing', async (change, message) => {
+  ])('refuses %j and writes nothing', async (change, message) => {
     expect(await refusal(fleets.words('', change))).toMatch(message);
     expect(existsSync(fleets.path('out'))).toBe(false);
   });

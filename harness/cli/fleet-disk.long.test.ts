@@ -35,7 +35,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     rmSync(small, { recursive: true });
   });
 
-  it('costs a fleet its files, and not its result', async () => {
+  it('keeps a fleet from writing files, but not from printing its result', async () => {
     const phases = '  - { do: rollout, over: 200ms }\n';
     const { code, stdout, stderr } = await fleets.run(fleets.words(phases, { out: small }));
     expect(stdout).toMatch(/rollout\.ms +8 /);
@@ -52,7 +52,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     if (left.includes('result.json')) JSON.parse(readFileSync(join(small, 'result.json'), 'utf8'));
   });
 
-  it('that is to keep the keys of robots is named in a result', async () => {
+  it('under --state makes a fleet INCOMPLETE, with the disk as the reason', async () => {
     writeFileSync(join(small, 'fill-2'), 'x'.repeat(4000));
     const { code, stdout, stderr } = await fleets.run(fleets.words('', { state: small }));
     expect(code).toBe(2);
@@ -64,7 +64,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     expect(fleets.result().outcome).toBe('INCOMPLETE');
   });
 
-  it('costs a check that report alone', async () => {
+  it('keeps a check from writing reports there, but not elsewhere', async () => {
     mkdirSync(join(small, 'in'));
     const formats = ['pretty', 'json', 'junit', 'html', 'ctrf', 'github'];
     const reports = formats.flatMap((format) => ['--report', `${format}=${join(small, 'in', format)}`]);

@@ -59,7 +59,7 @@ it.each(['agent', 'polling', 'calls'])('robots of the uplink %s pass a gateway w
   expect(stdout + stderr + JSON.stringify(result)).not.toContain(TENANT);
 });
 
-it('errors that repeat the value of --header are shown without it', async () => {
+it('the output masks the value of --header in errors that repeat it', async () => {
   await using platform = await simulatePlatform({ devices: 8 });
   using front = await gateway(platform.url, /\/devices\/[^/?]+$/);
   const words = fleets.words('  - { do: hold, for: 1s, reads: 20/s }\n', {
@@ -72,7 +72,7 @@ it('errors that repeat the value of --header are shown without it', async () => 
   expect(shown).not.toContain(TENANT);
 });
 
-it('--rate shares its requests out as the scenario does', () => {
+it('--rate splits its requests in the proportions of the scenario', () => {
   const traffic = scenarioFrom({ scenario: 'calls', rate: 184 }).phases.at(-1);
   expect(traffic).toMatchObject({ lists: '20.0000/s', reads: '80.0000/s', expands: '4.0000/s', ping: '80.0000/s' });
   expect(() => scenarioFrom({ scenario: 'rollout', rate: 5 })).toThrow(

@@ -49,12 +49,12 @@ async function judgedOf(made: Promise<SimulatedPlatform>): Promise<FleetResult> 
 
 const idsOf = ({ answers }: FleetResult): string[] => (answers?.findings ?? []).map(({ id }) => id);
 
-describe('of a platform under load', { timeout: 120_000 }, () => {
+describe('a judge of a platform under load', { timeout: 120_000 }, () => {
   it.each([
     ['timestamps-in-seconds', 'platform.timestamps.everywhere'],
     ['page-too-long', 'platform.list.page-size.everywhere'],
     ['status-error-always', 'platform.deployment.merge.everywhere'],
-  ])('%s is found', async (name, id) => {
+  ])('finds %s', async (name, id) => {
     const result = await judgedOf(wrong(name));
     const finding = result.answers?.findings.find((each) => each.id === id);
     expect(finding).toMatchObject({ level: 'MUST', phase: expect.stringMatching(/^\d-|^ramp$|^preparing$/) });
@@ -68,7 +68,7 @@ describe('of a platform under load', { timeout: 120_000 }, () => {
     ['keeps up', undefined],
     ['is busy', '5xx=503@0.15,429@0.1'],
     ['breaks off', 'reset@0.1,latency=200@0.2,slow-body=20@0.2'],
-  ])('that %s nothing is found', async (_, faults) => {
+  ])('finds nothing when the platform %s', async (_, faults) => {
     const result = await judgedOf(platformWith(faults === undefined ? {} : { faults: parseFaults(faults) }));
     expect(idsOf(result)).toEqual([]);
     expect(result.answers?.judged).toBeGreaterThan(20);
@@ -76,9 +76,7 @@ describe('of a platform under load', { timeout: 120_000 }, () => {
   });
 });
 
-it('the command exits with 1, tells rule and first answer, and leaves both in its report', {
-  timeout: 60_000,
-}, async () => {
+it('fleet --judge exits with 1 and names the broken rule in output and report', { timeout: 60_000 }, async () => {
   await using platform = await wrong('total-count-unasked');
   const words = '  - { do: hold, for: 1s, lists: 30/s }\n';
   const run = fleets.words(words, { platform: platform.url, uplink: 'calls', 'api-key': KEY });
@@ -92,7 +90,7 @@ it('the command exits with 1, tells rule and first answer, and leaves both in it
 
 const PLAIN = fileURLToPath(new URL('../../simulators/plain/platform.ts', import.meta.url));
 
-it('nothing is found of the plain platform, which is asked for more than it can', { timeout: 120_000 }, async () => {
+it('a judge finds nothing on the plain platform under too much load', { timeout: 120_000 }, async () => {
   const scopes = 'devices:read,devices:write,deployments:read,deployments:write';
   const child = spawn(process.execPath, [PLAIN, '--key', `${KEY}=${scopes}`, '--devices', '120'], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -124,7 +122,7 @@ const untilJudged = async (judge: FleetJudge, holds: (judged: Judged) => boolean
   while (!holds(judge.judged)) await new Promise((resolve) => void setTimeout(resolve, 5));
 };
 
-it('counts every answer that breaks a rule, and keeps the first', { timeout: 60_000 }, async () => {
+it('a judge counts every answer that breaks a rule and keeps the first', { timeout: 60_000 }, async () => {
   await using judge = judgeOf();
   for (const [at, object] of ['list', 'page', 'list', 'page'].entries())
     judge.take({ answers: 2, exchange: page(object, `${at}-hold`) });
@@ -135,7 +133,7 @@ it('counts every answer that breaks a rule, and keeps the first', { timeout: 60_
   });
 });
 
-it('takes a twentieth of a processor, and drops what would take more', { timeout: 60_000 }, async () => {
+it('a judge takes less than a tenth of a processor and drops further answers', { timeout: 60_000 }, async () => {
   await using judge = judgeOf();
   judge.take({ answers: 1, exchange: page('list', '') });
   await untilJudged(judge, ({ judged }) => judged === 1);

@@ -26,7 +26,7 @@ const summaryOf = (change: Partial<FleetResult>, interrupted = false): string =>
 };
 
 describe('the summary of a fleet', () => {
-  it('shows what was measured: a roll-out, its legs in their order, and how late the generator was', () => {
+  it('shows a roll-out, its legs in order, and the generator’s lateness', () => {
     const legs = ['report', 'write', 'command', 'sync', 'event'].map((leg) => [`rollout.${leg}.ms`, figures(1)]);
     const metrics = { ...Object.fromEntries(legs), 'schedule.lateness.ms': figures(0.1), 'rollout.ms': figures(10) };
     const lines = summaryOf({ metrics, scenario: 'rollout', robots: 1200, seed: 7 }).split('\n');
@@ -46,7 +46,7 @@ describe('the summary of a fleet', () => {
     ]);
   });
 
-  it('tells a class its own figures, and none where none of its robots has any', () => {
+  it('shows figures of a class only for metrics that its robots have', () => {
     const of = (times: number): string => {
       const all = histogram();
       for (let time = 0; time < times; time += 1) recordMs(all, 10);
@@ -69,7 +69,7 @@ describe('the summary of a fleet', () => {
     ]);
   });
 
-  it('says in one line what the processes took, and what a robot costs', () => {
+  it('shows memory and CPU of processes, and memory of a robot, in one line', () => {
     const part = {
       processes: 1,
       peak_bytes: 2 ** 28,
@@ -86,7 +86,7 @@ describe('the summary of a fleet', () => {
     expect(line(-5)).toBe('256 MiB PSS (parent 256, workers 256) · a robot 64.0 KiB · 17.7 CPU s');
   });
 
-  it('says that all is well, and nothing else', () => {
+  it('shows a passed outcome with met thresholds and a valid generator alone', () => {
     const text = summaryOf({ thresholds: [{ expr: 'ping.ms.p99<1s', value: 12, ok: true }] });
     expect(text).toMatch(/✓ met {5}ping\.ms\.p99<1s +12 ms\n/);
     expect(text).toMatch(/✓ outcome: PASSED\n {2}✓ load generator: valid \(/);
@@ -136,16 +136,16 @@ describe('the summary of a fleet', () => {
       /✗ 1 of 4 roll-outs missed \(0 arrived late, 1 never\): robot-3/,
       /report: /,
     ],
-  ])('says what is wrong with %j, and how it ends', (change, reason, end) => {
+  ])('shows the problem and the ending of %j', (change, reason, end) => {
     expect(summaryOf(change)).toMatch(reason);
     expect(summaryOf(change)).toMatch(end);
   });
 
-  it('ends with the code that an interrupted command exits with', () => {
+  it('ends with exit code 130 after an interrupt', () => {
     expect(summaryOf({ complete: false }, true)).toContain('exit 130: interrupted');
   });
 
-  it('evaluates no threshold and no generator after a run that is not complete or measured nothing', () => {
+  it('marks no threshold as met after an incomplete, saturated or empty run', () => {
     const thresholds = [{ expr: 'rollout.missed.count==0', value: 0, ok: true }];
     const cut = summaryOf({ complete: false, thresholds });
     expect(cut).toMatch(/· not evaluated {2}rollout\.missed\.count==0 +0\n/);
@@ -159,7 +159,7 @@ describe('the summary of a fleet', () => {
     expect(empty).not.toContain('valid');
   });
 
-  it('lets no platform and no robot command the terminal', () => {
+  it('escapes control characters in texts of platform and robots', () => {
     const nasty = fc.constantFrom('\u001b[2J', '\u009b31m', '\u202e', '\r', '\u007f', '\u0000', '\u2029');
     fc.assert(
       fc.property(nasty, (text) => {
@@ -185,7 +185,7 @@ describe('the summary of a fleet', () => {
     );
   });
 
-  it('says where the result went that could not be written', () => {
+  it('says that an unwritten result is on the screen alone', () => {
     const lines = endingText({ unwritten: '/out/result.json cannot be written (ENOSPC)', code: 2 }, plain);
     expect(lines).toMatch(/✗ measured, and not written: \/out\/result\.json cannot be written/);
     expect(lines).toMatch(/exit 2: the result is on the screen alone\n$/);
@@ -198,7 +198,7 @@ describe('the summary of a fleet', () => {
     ).toMatch(/ping\.errors +3 of 1,200\n/);
   });
 
-  it('names a few of many, and stays within a hundred and a few columns', () => {
+  it('names only a few of many robots, and stays within 108 columns', () => {
     const many = Array.from({ length: 100 }, (_, robot) => `robot-${robot}`);
     const violations = many.map((name, robot) => ({ robot, name, kind: 'loss' as const, message: 'id 2 lost' }));
     const text = summaryOf({

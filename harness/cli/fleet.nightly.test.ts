@@ -12,7 +12,7 @@ describe('muster fleet', () => {
   it.each([
     ['the command alone gets', 1],
     ['every process of it gets, as in a terminal,', -1],
-  ])('ends at once on an interrupt that %s keeps what it measured, and leaves nothing', async (_, who) => {
+  ])('on an interrupt that %s writes its result and leaves no process or file', async (_, who) => {
     const running = fleets.start(fleets.words('  - { do: hold, for: 1h, ping: 10/s }\n', { workers: '2' }));
     await running.said(/phase 2\/2 hold · robots online 8/);
     const workers = childrenOf(running.child.pid ?? 0);
@@ -37,7 +37,7 @@ describe('muster fleet', () => {
     expect(readdirSync(fleets.path('tmp'))).toEqual([]);
   });
 
-  it('exits 1 and names robot and ids when one robot of many delivers its events in the wrong order', async () => {
+  it('exits with 1 and names robot and ids of events out of order', async () => {
     const { code, stdout } = await fleets.run(
       fleets.words('  - { do: rollout, over: 200ms }\n  - { do: rollout, over: 200ms }\n', {
         robots: '40',
@@ -57,7 +57,7 @@ describe('muster fleet', () => {
     expect(new Set(violations.map(({ robot }) => robot))).toEqual(new Set([17]));
   });
 
-  it('says before it starts what the key or the platform lacks, and what would do', async () => {
+  it('names a missing scope of the key and an alternative before it starts', async () => {
     const key = 'key-without-the-scope';
     const keys = [{ key, scopes: ['devices:read', 'devices:write'] }];
     await using platform = await simulatePlatform({ mqtt: false, keys });
@@ -69,7 +69,7 @@ describe('muster fleet', () => {
     expect(readdirSync(fleets.path('tmp'))).toEqual([]);
   });
 
-  it('says at once that a platform cannot be reached, or does not take the key', async () => {
+  it('ends at once when the platform is unreachable or rejects the key', async () => {
     const unreachable = fleets.words('', { platform: 'http://127.0.0.1:1/beta' });
     const first = await fleets.run(unreachable, { MUSTER_API_KEY: 'k' });
     expect(first.stderr).toMatch(
@@ -84,14 +84,14 @@ describe('muster fleet', () => {
     expect(readdirSync(fleets.path('tmp'))).toEqual([]);
   });
 
-  it('leaves nothing when interrupted while it makes keys', async () => {
+  it('leaves no files when interrupted while it makes keys', async () => {
     const { child, ended } = fleets.start(fleets.words('', { robots: '500', 'key-bits': '4096' }));
     child.stderr?.once('data', () => child.kill('SIGINT'));
     expect((await ended).code).toBe(130);
     expect(readdirSync(fleets.path('tmp'))).toEqual([]);
   });
 
-  it('keeps the API key out of what it writes, and out of arguments and environments of its processes', async () => {
+  it('keeps the API key out of files, output and the workers’ arguments and environment', async () => {
     const secret = 'key-that-nobody-may-see';
     await using platform = await simulatePlatform({ minKeyBits: 1024, keys: [{ key: secret, scopes: 'all' }] });
     const args = fleets.words('  - { do: rollout, over: 1ms }\n  - { do: hold, for: 1h }\n', {
@@ -108,7 +108,7 @@ describe('muster fleet', () => {
     expect([...seen, ...written, stdout, stderr].filter((text) => text.includes(secret))).toEqual([]);
   });
 
-  it('ends within seconds, and names the option, when every robot would be refused', async () => {
+  it('ends before the ramp and names the option when every robot would be refused', async () => {
     await using strict = await simulatePlatform();
     const args = fleets.words('', { platform: strict.url, robots: '200', 'metrics-port': '0' });
     const { code, stdout, stderr } = await fleets.run(args, { MUSTER_API_KEY: strict.apiKey });
@@ -122,7 +122,7 @@ describe('muster fleet', () => {
 });
 
 describe('muster merge', { timeout: 60_000 }, () => {
-  it('joins shards, and never writes over one', async () => {
+  it('joins shards, and refuses the folder of a shard as its output', async () => {
     fleets.leave(1, 2);
     fleets.leave(2, 2);
     const places = [1, 2].map((index) => fleets.path('results', `shard-${index}`));
@@ -144,7 +144,7 @@ describe('muster merge', { timeout: 60_000 }, () => {
     expect(readdirSync(places[0] ?? '')).toEqual(['result.json']);
   });
 
-  it('leaves the result among its parts, and may do so again', async () => {
+  it('writes its result into the folder of the shards, also a second time', async () => {
     fleets.leave(1, 1);
     const into = ['--out', fleets.path('results')];
     for (const words of [[], into])

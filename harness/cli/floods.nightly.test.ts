@@ -20,7 +20,7 @@ const subjects = (['device', 'platform'] as const).flatMap((api) =>
 const LONGEST_MS = 600_000;
 
 test.skipIf(process.platform !== 'linux').each(subjects)(
-  'check %s, where the target %s',
+  'check %s needs at most 512 MiB of memory on the target %s',
   async (api, name) => {
     await using server = await nullServer(name, { port: 0 });
     const file = at(`${api}-${name}`);

@@ -48,12 +48,12 @@ function checked(cwd: string, given: Record<string, string>) {
   return { status, out: stdout + stderr, output, summary };
 }
 
-test('the workflow is shown in at most ten lines, with inputs that the action has', () => {
+test('the README shows a workflow of ten lines at most with known inputs', () => {
   expect(workflow.trim().split('\n').length).toBeLessThanOrEqual(10);
   expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(shown)));
 });
 
-test('a conforming agent passes the gate, and leaves its reports', () => {
+test('the gate passes a conforming agent and writes its reports', () => {
   const cwd = repository('good');
   const { status, out, output, summary } = checked(cwd, { options: `${shown['options']} --fast --section 2.1 9` });
   expect(status, out).toBe(0);
@@ -66,7 +66,7 @@ test('a conforming agent passes the gate, and leaves its reports', () => {
   expect(JSON.parse(reports('report.json'))).toMatchObject({ exit_code: 0 });
 });
 
-test('one that does not conform is stopped, annotated, and its reports are kept', () => {
+test('the gate stops and annotates a failing agent and keeps its reports', () => {
   const program = `
     const json = { "content-type": "application/json" };
     const server = require("node:http").createServer((q, s) => s.writeHead(200, json).end("{}"));
@@ -81,7 +81,7 @@ test('one that does not conform is stopped, annotated, and its reports are kept'
   expect(readFileSync(join(cwd, 'muster-report/report.html'), 'utf8')).toContain('NOT CONFORMANT');
 });
 
-test('options stand in muster.yaml as well, and npx runs another package', () => {
+test('the gate reads options from muster.yaml and runs another package with npx', () => {
   const cwd = repository('configured');
   const only = 'device.version.prefix';
   writeFileSync(join(cwd, 'muster.yaml'), `check: {device: {command: './agent --socket {socket}', only: ${only}}}\n`);

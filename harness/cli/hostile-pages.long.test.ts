@@ -71,17 +71,20 @@ describe.skipIf(CHROMIUM === undefined)(`documents of a hostile target${SKIPPED}
   });
   afterAll(() => browser.close());
 
-  it.each(['report-0', 'report-1', 'report-2', 'report-3', 'comparison', 'fleet'])('%s', async (name) => {
-    const file = at(`${name}.html`);
-    writeFileSync(file, documents()[name] ?? '');
-    await using page = await openIn(browser, DESK, file);
-    await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
-    await expectHarmless(page, 3);
-  });
+  it.each(['report-0', 'report-1', 'report-2', 'report-3', 'comparison', 'fleet'])(
+    'escape hostile texts: %s',
+    async (name) => {
+      const file = at(`${name}.html`);
+      writeFileSync(file, documents()[name] ?? '');
+      await using page = await openIn(browser, DESK, file);
+      await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
+      await expectHarmless(page, 3);
+    },
+  );
 });
 
 describeConsole('pages of a hostile target', (open) => {
-  it('the console of a device, drawn as all others, shows deployments, requests and listeners as text', async () => {
+  it('show hostile deployments, requests and listeners of a device as text', async () => {
     using home = scratch();
     const [socket, control] = [join(home.path, 'a.sock'), join(home.path, 'c.sock')];
     const words = typed`simulate device --socket ${socket} --dir ${home.path}/robot --control ${control} --ui`;

@@ -11,7 +11,7 @@ const AGENT = `${process.execPath} ${MAIN} simulate device --socket {socket} --d
 const init = (...words: string[]) => home.start(['init', ...words]).ended;
 const read = (name: string): string => readFileSync(join(home.path, name), 'utf8');
 
-test('options write the file and a job, and the job’s line runs the check', async () => {
+test('init writes a job from its options, and the job’s line runs the check', async () => {
   expect(await init(...typed`--api device --command ${AGENT} --ci gitlab`)).toMatchObject({ code: 0, stderr: '' });
   const [build, line = ''] = parse(read('.gitlab-ci.yml')).conformance.script as string[];
   expect(build).toBe('true # build here what is checked');
@@ -22,7 +22,7 @@ test('options write the file and a job, and the job’s line runs the check', as
   expect(existsSync(join(home.path, 'muster-report/device.html'))).toBe(true);
 });
 
-test('it overwrites nothing: a job is printed, and a muster.yaml refused', async () => {
+test('init prints a job instead of overwriting one, and refuses an existing muster.yaml', async () => {
   mkdirSync(join(home.path, '.github/workflows'), { recursive: true });
   writeFileSync(join(home.path, '.github/workflows/muster.yaml'), 'mine');
   const words = typed`--api platform --url http://127.0.0.1:1 --ci github --baseline`;
@@ -40,7 +40,7 @@ test('it overwrites nothing: a job is printed, and a muster.yaml refused', async
   rmSync(join(home.path, 'muster.yaml'));
 });
 
-test('on a terminal it asks, and without one it names what is missing', async () => {
+test('init asks on a terminal, and names missing options without one', async () => {
   const none = await init(...typed`--api client --url x`);
   expect([none.code, none.stderr]).toEqual([64, expect.stringContaining('--ci: missing')]);
   const wrong = await init(...typed`--api client --url x --ci none`);

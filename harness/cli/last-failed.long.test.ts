@@ -6,7 +6,7 @@ import { MAIN, muster, typed, useFolder } from './testing/muster.ts';
 const at = useFolder();
 const SHAPE = 'device.deployment.shape';
 
-test('--last-failed runs what the last run against this target left open', async () => {
+test('--last-failed runs only the failed checks of the last run on this target', async () => {
   const file = at('agent');
   const build = (options: string): void => {
     const words = `simulate device --socket "$1" --control "$2" --dir "$3" --heartbeat 1s ${options}`;

@@ -19,7 +19,7 @@ const ran = (outcomes: Record<string, Outcome>, change: Partial<CheckResult> = {
 };
 const open = (target: Record<string, string> = TARGET): readonly string[] => remembered('device', target, env).open;
 
-test('what failed, was blocked or stayed undecided is open until a run decides it otherwise', () => {
+test('failed, blocked and undecided checks stay open until a later run clears them', () => {
   ran({ a: 'pass', b: 'fail', c: 'blocked', d: 'undecided', e: 'warn', f: 'not_applicable' });
   expect(open()).toEqual(['b', 'c', 'd']);
   ran({ b: 'pass', c: 'fail' });
@@ -30,7 +30,7 @@ test('what failed, was blocked or stayed undecided is open until a run decides i
   expect(() => open()).toThrow(/left nothing failed or undecided/);
 });
 
-test('it is asked for by target, and says where nothing is known', () => {
+test('a lookup fails for a target without a remembered run or with damaged files', () => {
   ran({ b: 'fail' });
   expect(() => open({ command: './other' })).toThrow(/no run against this target is remembered \(.*device-\w+\.json\)/);
   expect(() => remembered('platform', TARGET, env)).toThrow(/no run against this target/);
@@ -39,7 +39,7 @@ test('it is asked for by target, and says where nothing is known', () => {
   expect(() => open()).toThrow(/no run against this target/);
 });
 
-test('the oldest of many targets are forgotten, and a place that cannot be written is told', () => {
+test('the oldest of more than 500 targets are forgotten, and an unwritable folder is reported', () => {
   mkdirSync(folder, { recursive: true });
   for (let index = 0; index < 520; index += 1) writeFileSync(join(folder, `device-${index}.json`), '{}');
   expect(ran({ b: 'fail' })).toBeUndefined();
@@ -51,7 +51,7 @@ test('the oldest of many targets are forgotten, and a place that cannot be writt
   rmSync(at('state'));
 });
 
-test('how a target was reached is remembered by a digest alone, whether or not it was', () => {
+test('an unreachable target is remembered too, and its options only as a digest', () => {
   const options = { command: './agent --token s3cret', 'read-only': true };
   expect(isRemembered('device', options, env)).toBe(false);
   remember('device', options, { checks: [], unreachable: 'nobody listens' }, env);

@@ -37,7 +37,7 @@ test('the package’s command is the launcher', () => {
   expect(needed).toMatch(/^>=\d+\.\d+$/);
 });
 
-test.each(['12.22.12', `${major - 1}.99.0`, `${major}.${minor - 1}.9`])('Node %s is told what is needed', (version) => {
+test.each(['12.22.12', `${major - 1}.99.0`, `${major}.${minor - 1}.9`])('Node %s is refused as too old', (version) => {
   const { code, stdout, stderr } = launchedOn(version);
   expect(stderr).toBe(
     `muster: needs Node ${major}.${minor} or later, and this is Node ${version} (${process.execPath}): ` +
@@ -54,7 +54,7 @@ test.each([`${major}.${minor}.0`, `${major + 1}.0.0`, '100.0.0'])('Node %s runs 
   expect(code).toBe(0);
 });
 
-describe('as it is installed', () => {
+describe('the installed launcher', () => {
   const compiled = join(folder, 'dist/harness/cli');
   beforeAll(() => {
     mkdirSync(compiled, { recursive: true });
@@ -63,20 +63,20 @@ describe('as it is installed', () => {
   });
   const launcher = join(compiled, 'launch.cjs');
 
-  it('starts what was compiled', () => {
+  it('starts the compiled command', () => {
     writeFileSync(join(compiled, 'main.js'), 'process.stdout.write(process.argv[2]); process.exitCode = 64;');
     expect(launchedOn(process.versions.node, launcher)).toEqual({ code: 64, stdout: '--version', stderr: '' });
     expect(launchedOn('20.20.2', launcher).stderr).toMatch(/^muster: needs Node \d+\.\d+ or later/);
   });
 
-  it('is a failure of Muster, and of no MUST, when a file cannot be loaded', () => {
+  it('exits with 3 when a file cannot be loaded', () => {
     writeFileSync(join(compiled, 'main.js'), "import './gone.js';");
     const { code, stderr } = launchedOn(process.versions.node, launcher);
     expect(stderr).toMatch(/^muster: .*gone\.js/);
     expect(code).toBe(EXIT.harness);
   });
 
-  it('is no success when it never comes to its end', () => {
+  it('exits with 3 when the command never finishes', () => {
     writeFileSync(join(compiled, 'main.js'), 'await new Promise(() => {}); process.exitCode = 0;');
     expect(launchedOn(process.versions.node, launcher).code).toBe(EXIT.harness);
   });
@@ -89,7 +89,7 @@ const SOURCES = [
   ['chaining', 'exports.length = process.env.NAME?.length;', false],
 ] as const;
 
-describe('its grammar', () => {
+describe('compilation to ES2019', () => {
   beforeAll(() => {
     const files = SOURCES.map(([name]) => join(folder, `${name}.cjs`));
     for (const [at, [, source]] of SOURCES.entries()) writeFileSync(files[at] ?? '', source);
@@ -101,7 +101,7 @@ describe('its grammar', () => {
     }
   });
 
-  it.each(SOURCES)('of the %s', (name, _, isOld) => {
+  it.each(SOURCES)('changes the %s only if Node 12 cannot parse it', (name, _, isOld) => {
     const written = (target: string): string => readFileSync(join(folder, target, `${name}.cjs`), 'utf8');
     expect(written('es2019') === written('esnext')).toBe(isOld);
   });

@@ -14,7 +14,7 @@ interface Answer {
 const VERSION = '2026-08-17.everglades';
 const CLIENT = `'${process.execPath}' '${join(import.meta.dirname, '../../simulators/client/main.ts')}'`;
 
-test('options that name no target are refused with a stable code', async () => {
+test('openClient refuses options without a target with a stable code', async () => {
   await expect(openClient({})).rejects.toMatchObject({ code: 'MUSTER_USAGE' });
 });
 

@@ -16,7 +16,7 @@ test.each<[string, Record<string, string>, string, string]>([
   ['its own folder below another script', { ...npm, npm_lifecycle_event: 'test' }, elsewhere, elsewhere],
   ['its own folder when it was started from a script', npm, elsewhere, elsewhere],
   ['its own folder below npm of another', { ...npm, npm_package_json: '/x/package.json' }, elsewhere, elsewhere],
-])('paths are those of %s', async (what, env, cwd, expected) => {
+])('a relative path is resolved in %s', async (what, env, cwd, expected) => {
   const file = `${what.replaceAll(' ', '-')}.pem`;
   const { code, stderr } = await new Running(['keygen', file], { env, cwd }).ended;
   expect(stderr).toBe('');

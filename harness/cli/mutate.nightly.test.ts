@@ -39,7 +39,7 @@ const platform = (command: string, names: readonly string[], ...more: string[]):
   ...['--api', 'platform', '--command', command, '--only', ...names, ...more],
 ];
 
-describe('a client of a Device API', { timeout: 180_000 }, () => {
+describe('mutate client --api device', { timeout: 180_000 }, () => {
   const names = [
     ...['deployment-wrapped', 'replay-inclusive', 'heartbeat-none', 'ids-restart-at-one', 'malformed-is-none'],
     ...['frame-without-id', 'replay-never-ends-live', 'retains-1', 'ids-start-high'],
@@ -51,7 +51,7 @@ describe('a client of a Device API', { timeout: 180_000 }, () => {
     ['heartbeat,malformed', ['heartbeat-none', 'malformed-is-none'], []],
     ['restart,shape', ['ids-restart-at-one'], ['deployment-wrapped']],
     ['cursor,live,heartbeat', [], ['frame-without-id', 'heartbeat-none', 'replay-inclusive', 'replay-never-ends-live']],
-  ])('without the tests %j gets exactly those survivors', async (holes, survived, neverAsked) => {
+  ])('reports exactly the defects of the left-out tests %j', async (holes, survived, neverAsked) => {
     const { code, report, ...run } = await mutate(device(DEVICE, names), { LEAVE_OUT: holes });
     expect(run.in('survived')).toEqual(survived);
     expect(run.in('never_asked')).toEqual(neverAsked);
@@ -61,7 +61,7 @@ describe('a client of a Device API', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a client of a Platform API', { timeout: 180_000 }, () => {
+describe('mutate client --api platform', { timeout: 180_000 }, () => {
   const names = [
     ...['has-more-never', 'offset-ignored', 'total-count-absent', 'ping-never-succeeds', 'key-unchecked'],
     ...['limit-high-refused', 'version-omitted-fails', 'group-rename-lost', 'unauthorized-403', 'created-201'],
@@ -74,7 +74,7 @@ describe('a client of a Platform API', { timeout: 180_000 }, () => {
     ['total', ['total-count-absent'], []],
     ['pages', ['has-more-never', 'offset-ignored'], []],
     ['ping,created', [], ['created-201', 'ping-never-succeeds']],
-  ])('without the tests %j gets exactly those survivors', async (holes, survived, neverAsked) => {
+  ])('reports exactly the defects of the left-out tests %j', async (holes, survived, neverAsked) => {
     const { code, ...run } = await mutate(platform(PLATFORM, names), { LEAVE_OUT: holes });
     expect(run.in('survived')).toEqual([...survived, ...always].sort());
     expect(run.in('never_asked')).toEqual(neverAsked);
@@ -88,8 +88,8 @@ const SHAPE = 'curl -sS --max-time 5 "$MUSTER_URL/deployments/current" | grep -q
 const commandOf = (pid: string): string =>
   existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '';
 
-describe('tests that are no good', { timeout: 60_000 }, () => {
-  test('hang: they are ended with all that they started, and count as failed', async () => {
+describe('tests that hang', { timeout: 60_000 }, () => {
+  test('are ended with their child processes and count as timed out', async () => {
     using folder = scratch();
     const pid = join(folder.path, 'pid');
     const line = `sleep 600 & echo $! > '${pid}'; ${SHAPE} || sleep 600`;
@@ -100,7 +100,7 @@ describe('tests that are no good', { timeout: 60_000 }, () => {
 });
 
 describe('a run', { timeout: 120_000 }, () => {
-  test('prepares each server by --setup, through the control API, with the environment of the tests', async () => {
+  test('prepares each server with --setup through the control API, and masks the control token', async () => {
     const setup = 'curl -fsS --unix-socket "$MUSTER_CONTROL_SOCKET" http://x/events -d \'{"count":30}\' > /dev/null';
     const caught = '{ echo "caught by $MUSTER_CONTROL_TOKEN"; false; }';
     const line = `curl -s -m 2 "$MUSTER_URL/events?after=0" | grep -q "^id: 36" || ${caught}`;
@@ -110,7 +110,7 @@ describe('a run', { timeout: 120_000 }, () => {
     expect(run.report.subjects[0]?.wrote).toBe('caught by ***');
   });
 
-  test('that fails leaves the baseline as it was, and tells no secret of the environment or of its own', async () => {
+  test('that fails leaves the baseline unchanged and masks every secret', async () => {
     using folder = scratch();
     const [baseline, file] = [join(folder.path, 'baseline.yaml'), join(folder.path, 'r.json')];
     const line = 'env | grep -e _TOKEN= -e ^MUSTER; exit 1';
@@ -129,14 +129,14 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await delay(50);
 }
 
-describe('a system', { timeout: 180_000 }, () => {
+describe('mutate system', { timeout: 180_000 }, () => {
   const SYSTEM = program('system-tests.mjs');
   const system = (words: readonly string[], env: Record<string, string>) => mutate(words, env, 'system');
 
   test.each([
     ['', [], ['deaf-after-reconnect']],
     ['ping,failed', ['pings-slowly', 'pings-unanswered'], ['deaf-after-reconnect', 'failure-as-success']],
-  ])('robots with defects in a platform under test: without %j', async (holes, neverAsked, survived) => {
+  ])('judges tests of a platform by robots with defects, without the tests %j', async (holes, neverAsked, survived) => {
     await using platform = await simulatePlatform({ devices: 2 });
     const at = ['--url', platform.url, '--agent-url', platform.agentUrl, '--mqtt', platform.mqttUrl ?? ''];
     const env = { MUSTER_API_KEY: platform.apiKey, LEAVE_OUT: holes };
@@ -148,7 +148,7 @@ describe('a system', { timeout: 180_000 }, () => {
     expect(JSON.stringify(report)).not.toContain(platform.apiKey);
   });
 
-  test('a platform with defects around an agent under test, which the tests start', async () => {
+  test('judges tests that start an agent by a platform with defects', async () => {
     const agent = `'${process.execPath}' '${MAIN}' simulate device --socket "$D/s" --dir "$D/r" --uplink agent`;
     const line = [
       `D=$(mktemp -d); trap 'kill $!; rm -rf "$D"' EXIT`,
@@ -166,7 +166,7 @@ describe('a system', { timeout: 180_000 }, () => {
     expect(run.in('brittle')).toEqual([]);
   });
 
-  test('a robot that cannot enrol keeps nobody waiting: an interrupt ends it, and leaves nothing', async () => {
+  test('ends on an interrupt while a robot cannot enrol, and leaves no files', async () => {
     await using platform = await simulatePlatform({ devices: 1 });
     using folder = scratch();
     await using running = new Running(
@@ -182,7 +182,7 @@ describe('a system', { timeout: 180_000 }, () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  test('a platform that is not there leaves the run undecided', async () => {
+  test('exits with 2 when the platform is unreachable', async () => {
     const words = ['mutate', 'system', '--api', 'agent', '--url', 'http://127.0.0.1:1/beta', '--command', 'true'];
     const { code, stderr } = await new Running(words, { env: { MUSTER_API_KEY: 'k' } }).ended;
     expect({ code, stderr }).toEqual({

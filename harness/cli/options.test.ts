@@ -24,7 +24,7 @@ describe('options', () => {
     expect(storable(table, options)).toEqual({ only: ["it's", 'b'], fast: true });
   });
 
-  test('stand in a report as words, secrets masked however short they are', () => {
+  test('appear in a report as words, with even short secrets masked', () => {
     expect(commandWords(['check'], table, options)).toEqual([
       'check',
       '--token',
@@ -36,7 +36,7 @@ describe('options', () => {
     ]);
   });
 
-  test('make a line to paste that names the variables of secrets', () => {
+  test('form a command line with variables in place of secrets', () => {
     expect(commandLine(['check'], table, options)).toBe(
       `muster check --token "$MUSTER_TOKEN" --only 'it'\\''s' b --fast`,
     );

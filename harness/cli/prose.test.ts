@@ -50,7 +50,7 @@ const mistakesIn = (text: string): string[] =>
     return words > MOST_WORDS ? [...wrong, `${words} words in a sentence: ${sentence}`] : wrong;
   });
 
-it('finds what is to be said otherwise', () => {
+it('the prose rules find wordy phrases, repeated words and long sentences', () => {
   const text = 'In order to check the the agent, please use a target.';
   expect(mistakesIn(text).map((mistake) => mistake.split(':')[0])).toEqual([
     '"In order to" (say to)',

@@ -8,7 +8,7 @@ import { beginsWithCi, expectOutputsIn, runReadme } from './testing/readme.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-it('shows blocks that work, from top to bottom', { timeout: 1_200_000 }, async () => {
+it('the commands of the README work from top to bottom', { timeout: 1_200_000 }, async () => {
   expect(beginsWithCi).toBe(true);
   const home = mkdtempSync(join(tmpdir(), 'muster-readme-'));
   try {

@@ -16,7 +16,7 @@ async function publish(control: string, count: number): Promise<void> {
 
 const BOTH = ['replay-inclusive', 'malformed-crashes'];
 
-test('runs exactly what failed, with its counterexample', async () => {
+test('replay repeats only the failed checks, which pass on a mended device', async () => {
   const [socket, control, dir] = [at('inclusive.sock'), at('inclusive-control.sock'), at('inclusive')];
   const place = ['--socket', socket, '--control', control];
   await using device = new Running(typed`simulate device ${place} --dir ${dir} --defect ${BOTH}`);
@@ -58,7 +58,7 @@ async function brokenDevice(dir: string): Promise<Running> {
   return device;
 }
 
-test('the script of a driven finding shows it on a device that has never seen the events of the run', async () => {
+test('the script of a driven finding reproduces it on a fresh device', async () => {
   const file = at('driven.json');
   {
     await using _ = await brokenDevice('first');
@@ -76,7 +76,7 @@ test('the script of a driven finding shows it on a device that has never seen th
   expect((await muster('replay', file, '--keep')).stderr).toContain('did not start this target');
 });
 
-test('a target that Muster started comes back by a replay, and stays up until it is ended', async () => {
+test('replay --keep starts the target anew and keeps it up until an interrupt', async () => {
   const file = at('started.json');
   const line =
     `exec ${process.execPath} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir} ` +
@@ -100,7 +100,7 @@ test('a target that Muster started comes back by a replay, and stays up until it
   expect(() => execFileSync('curl', ['-s', '--unix-socket', socketPath, 'http://localhost/v0.2/events'])).toThrow();
 });
 
-test('the line that runs a check again can be run, whatever words its keys are', async () => {
+test('the line that repeats a check runs in a shell, with keys from variables', async () => {
   const keys = ['--api-key', 'dev', 'limited=deployments:read'];
   await using platform = new Running(typed`simulate platform --port 0 ${keys} --devices 2 --defect key-optional`);
   const { url } = await platform.ready();

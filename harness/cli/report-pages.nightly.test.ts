@@ -40,7 +40,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
   });
   afterAll(() => browser.close());
 
-  it.each(FORMS)('shows each finding with its clause and what happened, in $name', async (form) => {
+  it.each(FORMS)('show each finding with its clause and timeline, in $name', async (form) => {
     await using page = await openIn(browser, form, place('report.html'));
     for (const { id, clause = '' } of report.checks.filter(({ outcome }) => outcome === 'fail')) {
       const card = page.locator(`.finding[data-id="${id}"]`);
@@ -62,7 +62,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
     expect(await page.locator('main').textContent()).toContain('Not decided, and how to decide it');
   });
 
-  it.each([true, false])('opens what a link leads to (with a script: %s)', async (script) => {
+  it.each([true, false])('open the section that a link points to (with a script: %s)', async (script) => {
     const file = pathToFileURL(place('report.html')).href;
     await using page = await browser.newPage({ javaScriptEnabled: script });
     for (const id of ['device.deployment.shape', RESTART, 'section-2.1']) {
@@ -73,14 +73,14 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
     }
   });
 
-  it('prints everything', async () => {
+  it('print every check and timeline without a script', async () => {
     await using page = await openIn(browser, { ...PAPER, script: false }, place('report.html'));
     for (const text of await page.locator('.check .what p:first-of-type').all())
       expect(await text.isVisible()).toBe(true);
     expect(await page.locator('.marks').first().isVisible()).toBe(true);
   });
 
-  it('finds any text of a finding or a check', async () => {
+  it('show only findings that match a search', async () => {
     await using page = await openIn(browser, DESK, place('report.html'));
     const search = page.getByRole('searchbox');
     await search.fill('exclusive of the cursor');
@@ -93,7 +93,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
     expect(await page.locator(`.finding[data-id="${RESTART}"]`).isVisible()).toBe(true);
   });
 
-  it('opens every failure at once, and the one that a check leads to', async () => {
+  it('open all failures at once, or one by the link of its check', async () => {
     const failing = Array.from({ length: 100 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
     writeFileSync(place('many.html'), htmlFormat.document(sampleReport(failing)));
     await using page = await openIn(browser, DESK, place('many.html'));
@@ -115,7 +115,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
     { file: 'compare.html', form: dark },
     { file: 'compare.html', form: paper },
   ].map(({ file, form = DESK }) => ({ file, form, as: form.name }));
-  it.each(pages)('has nothing that axe finds serious: $file in $as', async ({ file, form }) => {
+  it.each(pages)('have no serious barriers by axe: $file in $as', async ({ file, form }) => {
     await using page = await openIn(browser, form, place(file));
     await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
     expect(await barriers(page)).toEqual([]);

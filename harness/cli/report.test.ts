@@ -21,20 +21,20 @@ async function again(...words: string[]): Promise<string> {
 describe('muster report', () => {
   const run = sampleReport([sampleResult(), sampleFailure()]);
 
-  it('writes every format from the JSON of a run, as the run would have', async () => {
+  it('writes the same HTML and JSON from a JSON report as the run', async () => {
     const file = left('run.json', run);
     await again(file, '--report', `html=${place('run.html')}`, `json=${place('again.json')}`);
     expect(readFileSync(place('run.html'), 'utf8')).toBe(htmlFormat.document(run));
     expect(JSON.parse(readFileSync(place('again.json'), 'utf8'))).toEqual(run);
   });
 
-  it('says what was checked and what came of it, with exit code 0 for a failure', async () => {
+  it('prints target and verdict of a failed run, and exits with 0', async () => {
     const text = await again(left('run.json', run));
     expect(text).toMatch(/^check device {2}unix:/);
     expect(text).toMatch(/NOT CONFORMANT[\s\S]*exit 1: a MUST does not hold/);
   });
 
-  it('writes the page of a fleet again', async () => {
+  it('writes the page of a fleet from its result', async () => {
     const result = resultWith();
     const file = left('result.json', result);
     await again(file, '--report', `html=${place('fleet.html')}`);

@@ -35,7 +35,7 @@ const resultOf = (index: number, run = 'monday'): FleetResult =>
   fleets.result(fleets.path('results', run, `shard-${index}-of-2`));
 
 describe('the shards of a run', slow, () => {
-  it('begin together, however late one comes up, and merge judges thresholds that only all of them meet', async () => {
+  it('begin together after the last is ready, and merge judges thresholds on their sum', async () => {
     const threshold = { threshold: 'rollout.ms.count>=8' };
     const collecting = merge('monday');
     const first = shard(1, { change: threshold });
@@ -51,7 +51,7 @@ describe('the shards of a run', slow, () => {
     expect(fleets.result(fleets.path('results', 'monday'))).toMatchObject({ run_id: 'monday', robots: 8, shard: null });
   });
 
-  it('are never taken for those of another run on the same disk', async () => {
+  it('are kept apart from other runs on the same disk', async () => {
     const earlier = [shard(1), shard(2)];
     for (const { ended } of earlier) expect(ENDS).toContain((await ended).code);
     expect(ENDS).toContain((await merge('monday').ended).code);
@@ -67,7 +67,7 @@ describe('the shards of a run', slow, () => {
     expect(merged.code).toBe(64);
   });
 
-  it('end the wait of merge when they cannot start, with the reason', async () => {
+  it('end the wait of merge with the reason when one cannot start', async () => {
     const collecting = merge('monday');
     const wrong = shard(2, { change: { platform: 'http://127.0.0.1:9/beta' } });
     expect((await wrong.ended).code).toBe(64);
@@ -86,14 +86,14 @@ describe('the shards of a run', slow, () => {
     expect(code).toBe(2);
   });
 
-  it('wait for the others no longer than they were told', async () => {
+  it('wait for the others no longer than --start-within', async () => {
     const { code, stdout } = await shard(1, { change: { 'start-within': '1s' } }).ended;
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('shard 2/2 did not come up within 1 s');
     expect(code).toBe(2);
     expect(resultOf(1)).toMatchObject({ complete: false, counters: {} });
   });
 
-  it('take the id that merge announces, and end when nobody does', async () => {
+  it('take the run id from merge, and end when no merge announces one', async () => {
     const phases = '  - { do: hold, for: 200ms }\n';
     const collecting = fleets.start(['merge', fleets.path('results'), '--expect', '2', '--watch', '--run-id', 'auto']);
     for (const { ended } of [shard(1, { run: 'auto', phases }), shard(2, { run: 'auto', phases })])
@@ -107,7 +107,7 @@ describe('the shards of a run', slow, () => {
     expect(alone.code).toBe(2);
   });
 
-  it('may be started again by the same job, which is told, and not by another', async () => {
+  it('can be restarted by the same job, with a note, but not by another', async () => {
     const env = { MUSTER_JOB_UID: 'job-1' };
     const first = shard(1, { env, phases: '  - { do: hold, for: 1h }\n' });
     const second = shard(2, { env });
@@ -132,7 +132,7 @@ describe('merge', slow, () => {
     ['failed.json', 'half of it', () => '{"shard":{"ind'],
     ['failed.json', 'null', () => 'null'],
   ];
-  it.each(torn)('names a %s that has %s, and writes nothing', async (file, _, text) => {
+  it.each(torn)('refuses a damaged %s (%s) and writes nothing', async (file, _, text) => {
     for (const index of [1, 2]) fleets.leave(index, 2);
     const folder = fleets.path('results', 'shard-2');
     if (file !== 'result.json') rmSync(join(folder, 'result.json'));
@@ -144,7 +144,7 @@ describe('merge', slow, () => {
     expect(readdirSync(fleets.path('results')).toSorted()).toEqual(['shard-1', 'shard-2']);
   });
 
-  it.each(['{"shard":', 'null', '{}'])('takes a sign of life that is %s for none', async (text) => {
+  it.each(['{"shard":', 'null', '{}'])('reports a shard with the sign of life %s as missing', async (text) => {
     fleets.leave(1, 2);
     mkdirSync(fleets.path('results', 'shard-2'), { recursive: true });
     writeFileSync(fleets.path('results', 'shard-2', 'alive.json'), text);
@@ -155,7 +155,7 @@ describe('merge', slow, () => {
     expect(fleets.result(fleets.path('results'))).toMatchObject({ complete: false, robots: 5 });
   });
 
-  it('that is told to end leaves what it has, and goes on when it is started again', async () => {
+  it('writes a partial result when stopped, and completes it when restarted', async () => {
     const left = (index: number): void =>
       writeResult(
         fleets.path('results', 'monday', `shard-${index}-of-2`),
@@ -172,7 +172,7 @@ describe('merge', slow, () => {
     expect(fleets.result(fleets.path('results', 'monday'))).toMatchObject({ robots: 10, complete: true });
   });
 
-  it('that is killed at any moment leaves a whole result or none, and may be run again', async () => {
+  it('leaves a whole result or none when killed, and completes on a second run', async () => {
     for (const index of [1, 2]) fleets.leave(index, 2);
     // Ignores hidden temporary files, which a killed merge may leave.
     const written = () => readdirSync(fleets.path('results')).filter((name) => !/^(shard-|\.muster-)/.test(name));
@@ -207,7 +207,7 @@ describe('shards without a shared disk', slow, () => {
   };
   const urlOf = async (collecting: Running) => (await collecting.said(/^results: (\S+)$/m))[1] ?? '';
 
-  it('are told at once of a wrong token or address, and what it is', async () => {
+  it('end on a wrong token, and report an unreachable address while they wait', async () => {
     const url = await urlOf(collect());
     const stranger = await apart(1, url, { change: { MUSTER_RESULTS_TOKEN: 'another token of it.' } }).ended;
     const said = /--results: GET \S+:\d+\/run: 401, the token is not that of the merge.*; accepted: the MUSTER_RESULTS/;
@@ -226,7 +226,7 @@ describe('shards without a shared disk', slow, () => {
   it.each([
     ['all of them', undefined],
     ['and one that was killed while it delivered and started again', 2],
-  ])('deliver once to a merge that was killed and came back, %s', async (_, killed) => {
+  ])('deliver each result once to a merge that was killed and restarted, %s', async (_, killed) => {
     const first = collect();
     const url = await urlOf(first);
     const phases = `  - { do: hold, for: 5s }\n${ROLLOUT}`;
@@ -254,7 +254,7 @@ describe('shards without a shared disk', slow, () => {
     expect(/Shard 2\/2 was started again/.test(result.notes.join())).toBe(killed !== undefined);
   });
 
-  it('that cannot start say why to the merge', async () => {
+  it('report the reason to merge when they cannot start', async () => {
     const collecting = collect();
     const url = await urlOf(collecting);
     const well = apart(1, url);

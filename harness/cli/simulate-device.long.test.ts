@@ -13,7 +13,7 @@ const home = useHome();
 const simulate = (...options: string[]): Running => home.start(['simulate', 'device', ...options]);
 
 describe('muster simulate device', () => {
-  test.for(['SIGTERM', 'SIGINT'] as const)('serves until %s, and leaves nothing but the robot', async (signal) => {
+  test.for(['SIGTERM', 'SIGINT'] as const)('serves until %s, and leaves only the robot’s folder', async (signal) => {
     const run = simulate(...typed`--socket a.sock --loopback --discovery a.json --dir robot --seed 1`);
     const where = await run.ready();
     expect(where).toEqual({
@@ -34,7 +34,7 @@ describe('muster simulate device', () => {
     expect(run.stderr).not.toContain(token);
   });
 
-  test('with --control kills and starts a real process, and ends with both', async () => {
+  test('kills and starts its agent process through --control, and finally removes both sockets', async () => {
     const run = simulate(...typed`--socket a.sock --dir robot --control c.sock --heartbeat 2s --retain 50`);
     expect(await run.ready()).toMatchObject({ socket: join(home.path, 'a.sock'), control: join(home.path, 'c.sock') });
     const control = (path: string, body?: string) =>
@@ -50,7 +50,7 @@ describe('muster simulate device', () => {
     expect(existsSync(join(home.path, 'c.sock'))).toBe(false);
   });
 
-  test('the ready line names the device as its platform does, and as itself while the platform is away', async () => {
+  test('prints the device id of its platform, or --device-id while the platform is unreachable', async () => {
     await using platform = await startPlatform({ mqtt: {} });
     const { token } = await platform.create('/provisioning_tokens', {});
     const way = ['--mqtt', platform.mqttUrl ?? '', '--token', String(token)];
@@ -62,7 +62,7 @@ describe('muster simulate device', () => {
     expect(away['device_id']).toBe('dvc_own');
   });
 
-  test('the agent goes when its supervisor is killed', async () => {
+  test('ends its agent process when the supervisor is killed', async () => {
     const run = simulate('--socket', 'a.sock', '--dir', 'robot', '--control', '0');
     expect((await run.ready())['control']).toBeGreaterThan(0);
     await run.stop('SIGKILL');
@@ -72,7 +72,7 @@ describe('muster simulate device', () => {
     });
   });
 
-  test('is wrong in known ways with --defect, and fails by name with --fault', async () => {
+  test('misbehaves as --defect names, also with --variant and --fault', async () => {
     const wrong = typed`--defect version-prefix-optional --defect bad-method-fails --variant slow-answers`;
     const run = simulate(...typed`--socket a.sock --dir robot --fault latency=1ms`, ...wrong);
     await run.ready();
@@ -81,7 +81,7 @@ describe('muster simulate device', () => {
     expect((await ask(at, '/v0.2/health', 'DELETE')).status).toBe(500);
   });
 
-  test('lists defects and variants by section, and needs nothing else for that', async () => {
+  test('lists defects and variants by section without other options', async () => {
     const { code, text } = await printed(typed`simulate device --defect list --variant list`);
     expect(code).toBe(0);
     expect(text).toMatch(/^2\.1 deployment\n {2}\S+ +[A-Z]/);
@@ -89,7 +89,7 @@ describe('muster simulate device', () => {
     expect(text).toMatch(/\n\nslowness\n(?: {2}.*\n)* {2}byte-by-byte +Writes/);
   });
 
-  test('a place that another process has is reported in one line, at any log level', async () => {
+  test('reports a socket or folder in use in one line, even with --log-level silent', async () => {
     await simulate('--socket', 'a.sock', '--dir', 'robot').ready();
     for (const [options, message] of [
       [['--socket', 'a.sock', '--dir', 'other'], /^muster: --socket: .*a\.sock is in use: another agent answers/],
@@ -105,7 +105,7 @@ describe('muster simulate device', () => {
     }
   });
 
-  test('a place that cannot be used is reported in one line', async () => {
+  test('reports an unusable socket, folder or port in one line', async () => {
     writeFileSync(join(home.path, 'file'), '');
     const run = simulate(...typed`--socket a --dir file`);
     expect((await run.ended).code).toBe(64);
@@ -126,7 +126,7 @@ describe('muster simulate device', () => {
 
 const DRIVEN = '*.deployment.current';
 
-test('serves control on a port to whoever has the token; a check has it from a file or the environment', async () => {
+test('a check needs the device’s control token, from a file or from the environment', async () => {
   const port = ['--control', '0'];
   const shown = await simulate('--socket', 'shown.sock', '--dir', 'shown', ...port).ready();
   const file = join(home.path, 'control.token');
@@ -160,7 +160,7 @@ const NO_SECOND_PASSES = `data:text/javascript,${encodeURIComponent(
     'globalThis.setTimeout = (act, ms, ...more) => usual(act, ms < 1000 ? ms : 2 ** 30, ...more);',
 )}`;
 
-test.each(BOTH)('%s: ends by SIGTERM while a platform that never answers is waited for', async (_, more) => {
+test.each(BOTH)('simulate device (%s) ends on SIGTERM while its platform never answers', async (_, more) => {
   const server = createServer();
   await using silent = await listenAt(server, { port: 0 });
   const platform = ['--uplink', 'polling', '--platform', silent.address, '--token', 'key'];

@@ -8,7 +8,7 @@ const read = (args: Partial<SimulatePlatformArguments>) =>
   platformOptions({ port: 0, host: '127.0.0.1', dialect: 'spec', ui: false, 'log-level': 'silent', ...args }, log);
 
 describe('the options of simulate platform', () => {
-  it('are those of the simulator', async () => {
+  it('become options of the simulator', async () => {
     const keys = ['admin', 'viewer=devices:read,releases:read', 'a=b=devices:manage', 'c=b', 'aGVsbG8=='];
     expect(
       await read({
@@ -40,7 +40,7 @@ describe('the options of simulate platform', () => {
     expect(await read({ host: '0.0.0.0', defect: ['default-limit-20'] })).toMatchObject({ host: '0.0.0.0' });
   });
 
-  it('choose another behaviour by name', async () => {
+  it('choose defects and variants by name', async () => {
     const { behaviour } = await read({ defect: ['default-limit-20'], variant: ['created-201'] });
     expect(behaviour?.clampLimit([])).toBe(20);
     expect(behaviour?.createdStatus).toBe(201);
@@ -60,7 +60,7 @@ describe('the options of simulate platform', () => {
     [{ host: '0.0.0.0', defect: ['key-unchecked'] }, '--host: 0.0.0.0 needs keys, and --defect makes'],
     [{ defect: ['none-such'] }, '--defect none-such: unknown name'],
     [{ fault: ['explode'] }, '--fault: "explode" is no fault; accepted are latency='],
-  ] as const)('%j is refused', async ([args, message]) => {
+  ] as const)('are refused: %j', async ([args, message]) => {
     const refusal = read(args as Partial<SimulatePlatformArguments>);
     await expect(refusal).rejects.toThrow(UsageError);
     await expect(refusal).rejects.toThrow(message);

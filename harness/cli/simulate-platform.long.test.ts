@@ -27,7 +27,7 @@ const get = (url: string, key: string, path: string) =>
   fetch(`${url}${path}`, { headers: { 'x-api-key': key, 'service-version': NEWEST_VERSION } });
 
 describe('muster simulate platform', () => {
-  it('says where it is, with the key that nobody else knows, and ends cleanly', async () => {
+  it('prints its addresses and API key, and keeps the key out of its log', async () => {
     const started = run('--devices', '12', '--seed', '7', '--min-key-bits', '1024');
     const { ready: isReady, url, mqtt, api_key: key = '' } = await ready(started);
     expect(isReady).toBe(true);
@@ -56,7 +56,7 @@ describe('muster simulate platform', () => {
     expect(started.stderr).not.toMatch(/secret|viewer/);
   });
 
-  it('tells the token of its control API, unless the user has it in a file', async () => {
+  it('prints the token of its control API, or writes it to the --control-token file', async () => {
     const told = await ready(run('--control', '0', '--mqtt', 'none'));
     const authorized = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
     expect((await fetch(told.control ?? '', authorized(told.control_token ?? ''))).status).toBe(200);
@@ -68,7 +68,7 @@ describe('muster simulate platform', () => {
   });
 
   const outside = toldHost('0.0.0.0');
-  it.skipIf(isLoopback(outside))('serves others who have a key, and keeps control and page to itself', async () => {
+  it.skipIf(isLoopback(outside))('serves outside clients with a key, and control and page only locally', async () => {
     const started = run('--host', '0.0.0.0', '--control', '0', '--ui');
     const { url, agent_url, mqtt = '', api_key: key = '', control = '', ui = '' } = await ready(started);
     expect([url, agent_url, mqtt].map((told) => new URL(told).hostname)).toEqual([outside, outside, outside]);
@@ -83,12 +83,12 @@ describe('muster simulate platform', () => {
     expect((await started.stop()).code).toBe(0);
   });
 
-  it('says when an address is not of this machine', async () => {
+  it('refuses an address of another machine', async () => {
     const message = await refusal(['simulate', 'platform', '--host', '198.51.100.7']);
     expect(message).toBe('--host: 198.51.100.7 is no address of this machine');
   });
 
-  it('says when a port, its database, broker or certificate is not to be had', async () => {
+  it('names an unusable port, database, broker or certificate', async () => {
     await using server = await listenAt(createServer(), { port: 0 });
     const { port } = server;
     const taken = run('--port', String(port));

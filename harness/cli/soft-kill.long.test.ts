@@ -10,7 +10,7 @@ const SAID = 'the stream ended in order, with its last chunk, which a killed pro
 test.concurrent.each([
   ['a kill', false],
   ['an end in order', true],
-])('%s on SIGKILL', async (name, soft) => {
+])('the crash check notes an orderly end on SIGKILL, but not a kill: %s', async (name, soft) => {
   const place = (file: string): string => at(`${name.replaceAll(' ', '-')}.${file}`);
   await using device = await simulateDevice({ dir: place('robot'), socket: place('sock') });
   const stop = device.stop.bind(device);

@@ -69,7 +69,7 @@ async function checked(url: string) {
 }
 
 test.each(CASES)(
-  '%s',
+  'check platform names the TLS problem and decides nothing: %s',
   async (_, make, words, host = '127.0.0.1') => {
     await using server = await listenAt(make(), { port: 0, host });
     const { code, said, judged, ms } = await checked(`https://${host}:${server.port}/beta`);

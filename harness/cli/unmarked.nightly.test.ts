@@ -50,7 +50,7 @@ const usersAgents = (text: string): string[] => [
   ...new Set([...text.matchAll(/^user-agent: (.*)\r$/gim)].map(([, name = '']) => name)),
 ];
 
-test.each(['device', 'platform'] as const)('nothing in what a %s is asked names Muster, or a test', async (api) => {
+test.each(['device', 'platform'] as const)('requests to a %s name neither Muster nor a test', async (api) => {
   const heard = await heardBy(api, ['--seed', '8']);
   expect(heard.length).toBeGreaterThan(20_000);
   const marks = [...heard.matchAll(/muster[\w-]*|conformance|\btests?\b/gi)]
@@ -61,7 +61,7 @@ test.each(['device', 'platform'] as const)('nothing in what a %s is asked names 
   expect(usersAgents(heard)).toEqual(['curl/8.14.1']);
 });
 
-test.each(['device', 'platform'] as const)('--identify names it to a %s', async (api) => {
+test.each(['device', 'platform'] as const)('--identify names Muster to a %s', async (api) => {
   const only = api === 'device' ? 'device.deployment*' : 'platform.list*';
   const heard = await heardBy(api, ['--identify', '--only', only]);
   expect(usersAgents(heard)).toEqual([expect.stringMatching(/^muster-conformance\/\d/)]);

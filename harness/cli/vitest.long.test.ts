@@ -70,7 +70,7 @@ beforeAll(async () => {
 const resultsIn = (name: keyof typeof FILES) =>
   results.filter((file) => file.name.endsWith(`${name}.test.ts`)).flatMap(({ assertionResults }) => assertionResults);
 
-test('checks become tests with the outcomes that they have', () => {
+test('describeSuite runs each check as a test with its outcome', () => {
   const made = resultsIn('made-up');
   expect(Object.fromEntries(made.map(({ title, status }) => [title, status]))).toEqual({
     '6.2 device.good': 'passed',

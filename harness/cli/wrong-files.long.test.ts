@@ -53,7 +53,7 @@ const rows = Object.keys(READERS).flatMap((reader) =>
   Object.keys(FORMS).flatMap((form) => (FINE[reader]?.includes(form) === true ? [] : [[reader, form] as const])),
 );
 
-test.each(rows)('%s of the form %s', async (reader, form) => {
+test.each(rows)('a file for %s of the form %s is a usage error', async (reader, form) => {
   const words = READERS[reader]?.(at(form)) ?? [];
   const said = await refusal(words);
   expect(said.length).toBeGreaterThan(10);

@@ -114,7 +114,7 @@ it.each<[string | string[], string]>([
   expect(existsSync(ROBOT)).toBe(false);
 });
 
-it('a report without options cannot be replayed, and says so', async () => {
+it('a replay of a report without options is refused', async () => {
   writeFileSync(at('old.json'), JSON.stringify({ api: 'device', arguments: ['check', 'device'], checks: [] }));
   expect(await refusal(['replay', at('old.json')])).toContain('contains no options to run its checks with');
 });
@@ -148,7 +148,7 @@ it.each<[string, string[], RegExp]>([
   expect(await shownText(words)).toMatch(shown);
 });
 
-it('a reader that closes early is no error', async () => {
+it('a closed pipe ends the command without an error', async () => {
   const line = `set -o pipefail; "$0" "$1" list --json | head -c 1`;
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', line, process.execPath, MAIN]);
   expect(stdout).toBe('{');
@@ -172,7 +172,7 @@ function foreignReport(options: NonNullable<Report['options']>): string {
   return at('foreign.json');
 }
 
-it('a report of somebody else runs nothing and asks nobody, and what to add is said', async () => {
+it('a replay of a foreign report runs nothing and names the options to add', async () => {
   const ran = at('ran');
   const foreign = { command: `touch ${ran}; exit 1`, control: 'http://192.0.2.1/' };
   const said = await refusal(['replay', foreignReport({ ...foreign, patience: 3 })]);
@@ -184,7 +184,7 @@ it('a report of somebody else runs nothing and asks nobody, and what to add is s
   expect(await refusal(['replay', odd, '--', '--socket', at('none.sock')])).toContain('--patience: must be');
 });
 
-it('a report of somebody else is replayed on the target that is named here, and on no other', async () => {
+it('a replay of a foreign report uses only the target that is typed', async () => {
   const ran = at('ran-beside');
   const theirs = foreignReport({ command: `touch ${ran}; exit 1`, control: `touch ${ran}`, name: 'theirs' });
   const file = at('again.json');
@@ -198,14 +198,14 @@ it('a report of somebody else is replayed on the target that is named here, and 
 it.each([
   [{ TMPDIR: '/none' }, /^muster: \/none: no folder can be made here \(ENOENT.*\); TMPDIR names a writable folder$/m],
   [{ TMPDIR: at('a b') }, /TMPDIR .*a b: placeholders of a command need a path without blanks or quotes/],
-])('a folder for temporary files that cannot be used is named: %j', async (env, message) => {
+])('an unusable folder for temporary files is named: %j', async (env, message) => {
   mkdirSync(at('a b'), { recursive: true });
   const { code, stderr } = await new Running(['check', 'device', '--command', 'x {socket}'], { env }).ended;
   expect(code).toBe(64);
   expect(stderr).toMatch(message);
 });
 
-it('an output on a full disk costs neither the run nor its report', () => {
+it('a check survives a full standard error, but list fails on a full output', () => {
   const full = (words: string, redirect: string) =>
     spawnSync('/bin/sh', ['-c', `exec '${process.execPath}' '${MAIN}' ${words} ${redirect}`], { encoding: 'utf8' });
   const report = at('kept.json');

@@ -30,11 +30,11 @@ async function watchedPlatform(limit: unknown, words: string[], start = home.sta
   return { run, near: (await run.ready<{ url: string }>()).url };
 }
 
-describe('between an agent and its clients', () => {
+describe('muster watch device', () => {
   const words = ['watch', 'device', '--socket', 'a.sock', '--listen', 'w.sock', '--report', 'json=r.json'];
   const modeOf = (socket: string): number => statSync(at(socket)).mode & 0o777;
 
-  test('it has the permissions of the agent, ends once by two signals, reports, and leaves nothing', async () => {
+  test('copies the agent’s socket mode, and ends once on two signals with a report', async () => {
     await using _ = await simulateDevice({ dir: at('robot'), socket: at('a.sock') });
     const run = home.start(words);
     expect(await run.ready()).toEqual({ ready: true, socket: at('w.sock') });
@@ -47,7 +47,7 @@ describe('between an agent and its clients', () => {
     expect(reportIn(at('r.json')).watched).toMatchObject({ connections: 1, exchanges: 1, gaps: [] });
   });
 
-  test('it follows an agent that comes later, goes and comes back, and judges all of it as one', async () => {
+  test('follows an agent through a late start and a restart in one report', async () => {
     const run = home.start(words);
     await run.ready();
     expect(modeOf('w.sock')).toBe(0o600);
@@ -64,7 +64,7 @@ describe('between an agent and its clients', () => {
     expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 2 });
   });
 
-  test('clients on loopback read its discovery file in place of that of the agent', async () => {
+  test('serves loopback clients by a discovery file of its own with the agent’s token', async () => {
     const discovery = { path: at('agent.json') };
     await using device = await simulateDevice({ dir: at('robot'), loopback: { discovery: discovery.path } });
     const run = home.start(['watch', 'device', '--discovery', 'agent.json', '--listen', 'w.json']);
@@ -81,8 +81,8 @@ describe('between an agent and its clients', () => {
   });
 });
 
-describe('between a platform and its clients', () => {
-  test('a finding ends it with --bail, and its recording shows it again', async () => {
+describe('muster watch platform', () => {
+  test('ends at a finding with --bail, and a replay of its recording fails too', async () => {
     const { run, near } = await watchedPlatform('1', ['--bail', '1', '--record', 'day.jsonl']);
     expect((await fetch(`${near}/devices?limit=1`, { headers: HEADERS })).status).toBe(200);
     const { code, stderr } = await run.ended;
@@ -97,7 +97,7 @@ describe('between a platform and its clients', () => {
     expect((await printed(['watch', 'platform', '--replay', at('day.jsonl')])).code).toBe(1);
   });
 
-  test('a finding that goes by a secret names no recording, which does not hold it', async () => {
+  test('offers no replay command for a finding about a secret', async () => {
     const { run, near } = await watchedPlatform(1, ['--record', 'day.jsonl']);
     expect((await fetch(`${near}/devices?limit=1&name=${KEY}`, { headers: HEADERS })).status).toBe(200);
     expect((await run.stop()).code).toBe(1);
@@ -106,7 +106,7 @@ describe('between a platform and its clients', () => {
     expect(finding).not.toHaveProperty('replay_command');
   });
 
-  test('both sides speak TLS', async () => {
+  test('speaks TLS to clients and to the platform', async () => {
     const [cert, key] = [at('cert.pem'), at('key.pem')];
     writeFileSync(cert, localhostTls.cert);
     writeFileSync(key, localhostTls.key);
@@ -125,7 +125,7 @@ describe('between a platform and its clients', () => {
 
 const FULL = '/dev/full';
 
-test.skipIf(!existsSync(FULL))('standard error that cannot be written costs no traffic', async () => {
+test.skipIf(!existsSync(FULL))('a watch relays all traffic when standard error cannot be written', async () => {
   const under = ['sh', '-c', `exec "$0" "$@" 2> ${FULL}`];
   const { run, near } = await watchedPlatform('1', [], (words) => home.start(words, { under }));
   // Sends more than enough requests: the first finding takes fewer than ten.
@@ -134,7 +134,7 @@ test.skipIf(!existsSync(FULL))('standard error that cannot be written costs no t
   expect((await run.stop()).code).toBe(1);
 });
 
-test('HAR of another tool is judged, and what it lacks is told', async () => {
+test('a watch judges a HAR of another tool and names the details it lacks', async () => {
   const request = { method: 'GET', url: `http://robot${CURRENT}`, headers: [] };
   const response = { status: 200, headers: [], content: { text: JSON.stringify({ ...DEPLOYMENT, id: 'x' }) } };
   const entries = [{ startedDateTime: '2026-11-26T10:00:00Z', time: 3, request, response }];

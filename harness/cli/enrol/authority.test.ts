@@ -10,7 +10,7 @@ import { makeAuthority } from './authority.ts';
 const at = useFolder();
 const made = makeAuthority();
 
-test('the server certificate is of the authority, for loopback, and the authority of itself', () => {
+test('the authority is self-signed and issues the server certificate for loopback', () => {
   const [ca, cert] = [new X509Certificate(made.ca), new X509Certificate(made.cert)];
   expect(ca.ca).toBe(true);
   expect(cert.ca).toBe(false);
@@ -25,14 +25,14 @@ test('the server certificate is of the authority, for loopback, and the authorit
   expect(makeAuthority().ca).not.toBe(made.ca);
 });
 
-test('OpenSSL, strict, accepts the chain', (context) => {
+test('OpenSSL accepts the certificate chain in strict mode', (context) => {
   if (spawnSync('openssl', ['version']).error !== undefined) context.skip('no openssl on this machine');
   for (const name of ['ca', 'cert'] as const) writeFileSync(at(`${name}.pem`), made[name]);
   const words = ['verify', '-x509_strict', '-purpose', 'sslserver', '-verify_ip', '127.0.0.1', '-CAfile', 'ca.pem'];
   expect(execFileSync('openssl', [...words, 'cert.pem'], { cwd: at(), encoding: 'utf8' })).toContain('OK');
 });
 
-test('a client that trusts the authority, and no other, speaks to the server', async () => {
+test('only a client that trusts the authority connects to the server', async () => {
   await using server = createServer({ cert: made.cert, key: made.key }, (_, response) => response.end());
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

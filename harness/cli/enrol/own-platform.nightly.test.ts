@@ -40,7 +40,7 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   expect(verified.code).toBe(0);
 }, 900_000);
 
-test('an agent that is started by hand is awaited, and the terminal shows what it needs', async () => {
+test('a check awaits an agent started by hand, and prints the variables it needs', async () => {
   const [socket, dir] = [at('hand.sock'), at('hand')];
   const only = ['--only', 'device.deployment.shape.driven'];
   const checking = new Running(typed`check device --socket ${socket} --control platform ${only}`);
@@ -59,7 +59,7 @@ test('an agent that is started by hand is awaited, and the terminal shows what i
 const agent = (words: string): string => `exec node ${MAIN} simulate device --log-level warn ${words}`;
 const UPLINK = '--uplink agent --platform $MUSTER_PLATFORM_URL --mqtt $MUSTER_MQTT_URL';
 
-test('an interrupt while an agent is awaited ends it as well', async () => {
+test('an interrupt while awaiting enrolment ends the check and its agent', async () => {
   const [socket, pidFile] = [at('waits.sock'), at('waits.pid')];
   const command = `echo $$ > ${pidFile}; ${agent(`--socket ${socket} --dir ${at('waits')}`)}`;
   const checking = new Running(typed`check device --command ${command} --socket ${socket} --control platform`);
@@ -71,7 +71,7 @@ test('an interrupt while an agent is awaited ends it as well', async () => {
   expect(() => process.kill(Number(readFileSync(pidFile, 'utf8')), 0)).toThrow('ESRCH');
 });
 
-test('an agent that never enrols is reported, with what it needs', async () => {
+test('an agent that never enrols is reported with the variables it needs', async () => {
   const redactor = new Redactor();
   const socket = at('alone.sock');
   const command = agent(`--socket ${socket} --dir ${at('alone')}`);
@@ -83,7 +83,7 @@ test('an agent that never enrols is reported, with what it needs', async () => {
 const agentLine = (dialect: string): string =>
   `NODE_EXTRA_CA_CERTS={ca} ${agent(`--socket {socket} --dir {dir} --heartbeat 1s ${UPLINK} --dialect ${dialect}`)}`;
 
-test('an agent enrols over TLS in another dialect, and what a platform lacks comes from the target file', async () => {
+test('an agent enrols over TLS in another dialect, with compaction from the target file', async () => {
   const target = at('tls.yaml');
   const control = {
     compact: `echo called >> ${at('compact')}; echo '{"earliest_id":1,"latest_id":1}'`,
@@ -103,7 +103,7 @@ test('an agent enrols over TLS in another dialect, and what a platform lacks com
   expect((await opened.control.deploy()).status).toBe('deployed');
 });
 
-test('a port that is taken is a usage error, and so is a platform that cannot be Muster’s own', async () => {
+test('a port in use and options that exclude Muster’s own platform are usage errors', async () => {
   await using other = await listenAt(createServer(), { port: 0 });
   const port = other.port ?? 0;
   const line = ['--command', agentLine('spec')];
@@ -120,7 +120,7 @@ test('a port that is taken is a usage error, and so is a platform that cannot be
   expect(await refusal(container)).toContain('docker run --rm --network host');
 });
 
-test('an agent that compacts by itself is made to by filling its log, and a kill leaves no call waiting', async () => {
+test('the fill command makes an agent compact its log, and the log checks pass', async () => {
   const [target, socket, dir] = [at('fills.yaml'), at('fills.sock'), at('fills')];
   const command = agent(`--socket ${socket} --dir ${dir} --retain 60 ${UPLINK}`);
   const newest = `JSON.parse(log.trimEnd().split('\\n').at(-1))`;

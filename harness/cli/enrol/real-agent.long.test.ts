@@ -126,7 +126,7 @@ describe.skipIf(reason !== undefined)(
     );
 
     test.concurrent(
-      'and its clients and its platform are watched, and nothing is found',
+      'gets no finding from a watch of its clients and its platform',
       async () => {
         const { code, stdout, stderr } = await alone([join(import.meta.dirname, 'testing/watched-agent.ts')]);
         expect(code, stderr).toBe(0);

@@ -25,7 +25,7 @@ class SmallGroup implements Disposable {
   }
 }
 
-it('a worker that the kernel ends at the memory limit of the container is told with the limit', async (context) => {
+it('a fleet names the container’s memory limit when it kills a worker', async (context) => {
   if (process.getuid?.() !== 0 || !existsSync(join(MEMORY, 'cgroup.procs'))) context.skip('needs root and cgroup v1');
   using group = new SmallGroup();
   const words = fleets.words('  - { do: hold, for: 5s }\n', { platform: undefined, robots: '1000', uplink: 'none' });

@@ -13,7 +13,7 @@ import { Cable, FaultyProxy, noNamespaces, withHosts } from './testing/faults.ts
 const BOUND_MS = 100_000;
 
 it.skipIf(noNamespaces !== '')(
-  `both ends find that a cable is unplugged, and come back${noNamespaces}`,
+  `fleet and platform notice an unplugged cable and reconnect${noNamespaces}`,
   async () => {
     await using scene = new Scene();
     using cable = new Cable();
@@ -44,7 +44,7 @@ it.skipIf(noNamespaces !== '')(
 );
 
 it.skipIf(noNamespaces !== '')(
-  `a name of the broker that ceases to resolve and resolves again${noNamespaces}`,
+  `a fleet rolls out although the broker’s name stops resolving for a while${noNamespaces}`,
   async () => {
     await using scene = new Scene();
     const platform = await scene.platform();
@@ -66,7 +66,7 @@ it.skipIf(noNamespaces !== '')(
   },
 );
 
-it.skipIf(noNamespaces !== '')(`a name that never resolves ends the run at once${noNamespaces}`, async () => {
+it.skipIf(noNamespaces !== '')(`a fleet ends at once when a host name never resolves${noNamespaces}`, async () => {
   await using scene = new Scene();
   const platform = await scene.platform();
   const under = withHosts(scene.path('hosts'), scene.path('nsswitch.conf'), '127.0.0.1 localhost\n');
@@ -99,14 +99,14 @@ async function outage(
   expect(said).toContain(`no connection to the MQTT broker at ${platform.mqtt}: `);
 }
 
-it('rolls out in spite of an outage of the broker alone, and names it', async () => {
+it('a fleet rolls out despite an outage of the broker, and names the outage', async () => {
   await using scene = new Scene();
   const platform = await scene.platform();
   await using broker = await FaultyProxy.before(platform.mqtt);
   await outage(scene, { ...platform, mqtt: broker.instead(platform.mqtt) }, broker);
 });
 
-it.skipIf(mosquittoPath === undefined)('rolls out in spite of a Mosquitto that dies, and names it', async () => {
+it.skipIf(mosquittoPath === undefined)('a fleet rolls out despite a Mosquitto outage and names it', async () => {
   await using scene = new Scene();
   await using mosquitto = await runMosquitto(mosquittoPath ?? '');
   const platform = await scene.platform({ mqtt: mosquitto.url });
@@ -123,7 +123,7 @@ function authorityIn(scene: Scene) {
   return { issue, trusted: { MUSTER_API_KEY: 'dev', NODE_EXTRA_CA_CERTS: file } };
 }
 
-it('rolls out although certificates of platform and broker expire on the way, and names it', async () => {
+it('a fleet rolls out although certificates expire midway, and names the expiry', async () => {
   await using scene = new Scene();
   const authority = authorityIn(scene);
   const [valid, expired] = [authority.issue(), authority.issue(LAST_WEEK)];
@@ -150,7 +150,7 @@ it.each([
   ['an expired certificate', LAST_WEEK, true, /certificate has expired/],
   ['a certificate of an unknown authority', new Date(), false, /unable to verify the first certificate/],
 ] as const)(
-  'judges nothing, and says so at once, when broker or platform has %s',
+  'a fleet exits with 2 and the cause when broker or platform has %s',
   async (_what, from, trusted, why) => {
     await using scene = new Scene();
     const authority = authorityIn(scene);
@@ -173,7 +173,7 @@ it.each([
   240_000,
 );
 
-it('check fails nothing when the certificate of the platform expires on the way', async () => {
+it('a check is blocked without findings when the platform’s certificate expires midway', async () => {
   await using scene = new Scene();
   const authority = authorityIn(scene);
   const platform = await scene.platform();

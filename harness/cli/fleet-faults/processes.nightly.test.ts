@@ -8,7 +8,7 @@ import { FaultyProxy, noFaketime, turnableClock } from './testing/faults.ts';
 
 const phases = rollouts('1s', '1s');
 
-it('rolls out through a platform that is slow and resets every third answer to robots, and names it', async () => {
+it('a fleet rolls out despite slow and reset answers to robots, and names them', async () => {
   await using scene = new Scene();
   const platform = await scene.platform();
   await using proxy = await FaultyProxy.before(platform.agent_url);
@@ -25,7 +25,7 @@ it('rolls out through a platform that is slow and resets every third answer to r
   expect(result.verdict).not.toBe('valid');
 });
 
-it('counts the answers to the fleet itself that were reset, whose deployments arrive all the same', async () => {
+it('a fleet counts its requests with reset answers, and their deployments still arrive', async () => {
   await using scene = new Scene();
   const platform = await scene.platform();
   await using proxy = await FaultyProxy.before(platform.url);
@@ -43,7 +43,7 @@ it('counts the answers to the fleet itself that were reset, whose deployments ar
   await scene.agree(platform.url, 2, 1);
 });
 
-it('ends incomplete when the platform resets what a roll-out needs first', async () => {
+it('a fleet ends incomplete when the platform resets the first requests of a roll-out', async () => {
   await using scene = new Scene();
   const platform = await scene.platform();
   await using proxy = await FaultyProxy.before(platform.url);
@@ -57,7 +57,7 @@ it('ends incomplete when the platform resets what a roll-out needs first', async
   expect(code).toBe(2);
 });
 
-it('names the pause of a worker that was stopped and continued in a roll-out', async () => {
+it('a fleet names the pause of a worker suspended during a roll-out', async () => {
   await using scene = new Scene();
   const platform = await scene.platform();
   const fleet = scene.fleet({ phases: rollouts('2s', '500ms'), platform });
@@ -71,7 +71,7 @@ it('names the pause of a worker that was stopped and continued in a roll-out', a
   expect(said).toMatch(/worker 1: it stood still for \d+\.\d s \(limit 2 s\)/);
 });
 
-it.skipIf(noFaketime !== '')(`rolls out while the clock of the machine jumps both ways${noFaketime}`, async () => {
+it.skipIf(noFaketime !== '')(`a fleet rolls out while the clock jumps forward and back${noFaketime}`, async () => {
   await using scene = new Scene();
   const { turn, env } = turnableClock(scene.path('clock'));
   const platform = await scene.platform({}, { env });
@@ -87,7 +87,7 @@ it.skipIf(noFaketime !== '')(`rolls out while the clock of the machine jumps bot
   expect(new Set(years)).toEqual(new Set([year, year + 1, year - 1]));
 });
 
-it.skipIf(noFaketime !== '')(`names the clock of a platform that is an hour fast${noFaketime}`, async () => {
+it.skipIf(noFaketime !== '')(`a fleet names failed syncs when a platform is an hour fast${noFaketime}`, async () => {
   await using scene = new Scene();
   const { turn, env } = turnableClock(scene.path('clock'));
   const platform = await scene.platform({}, { env });

@@ -15,17 +15,17 @@ import {
   watchedPlatform,
 } from '../testing/watched.ts';
 
-describe('of a client that follows', { timeout: 120_000 }, () => {
+describe('a watch of a following client', { timeout: 120_000 }, () => {
   it.each([
     ['no-cursor', 'client.delivery.cursor.watched'],
     ['cursor-misnamed', 'client.delivery.cursor.watched'],
     ['cursor-at-id-line', 'client.delivery.torn.watched'],
-  ])('%s is found', async (clientDefect, id) => {
+  ])('finds %s', async (clientDefect, id) => {
     const watched = await watchedDevice({ clientDefect, faults: BROKEN_LINK, day: untilFound(id) });
     expect(watched.found.filter((each) => !each.startsWith('client.delivery.'))).toEqual([]);
   });
 
-  it('dead-cursor is found where its cursor has expired', async () => {
+  it('finds dead-cursor when its cursor has expired', async () => {
     const id = 'client.expired.goes-on.watched';
     const watched = await watchedDevice({
       ...{ clientDefect: 'dead-cursor', faults: BROKEN_LINK, retain: 2 },
@@ -37,7 +37,7 @@ describe('of a client that follows', { timeout: 120_000 }, () => {
   it.each([
     ['hammers', ['client.back-off.hammering.watched']],
     [undefined, []],
-  ])('%s is found where every request is cut off', async (clientDefect, found) => {
+  ])('finds only the defect %s where every request is cut off', async (clientDefect, found) => {
     const watched = await watchedDevice({
       ...(clientDefect === undefined ? {} : { clientDefect }),
       async day(device, seen) {
@@ -53,7 +53,7 @@ describe('of a client that follows', { timeout: 120_000 }, () => {
   });
 });
 
-describe('nothing is found of a legal choice', { timeout: 120_000 }, () => {
+describe('a watch finds nothing in a legal choice', { timeout: 120_000 }, () => {
   /** Leaves out variants that are only slow, because their answers are those of the reference. */
   const namesOf = (variants: readonly { name: string; file: string }[]): string[] =>
     variants.filter(({ file }) => !file.includes('slowness')).map(({ name }) => name);

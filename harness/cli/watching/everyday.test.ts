@@ -16,8 +16,8 @@ import {
 const LISTS = [{ job: 'list', collection: 'devices' }] as const;
 const CALLS = [...LISTS, { job: 'list', collection: 'deployments' }, { job: 'ping', pingNanos: '1000000000' }] as const;
 
-describe('between a correct device and a correct client', () => {
-  it('nothing is found, and most is decided', async () => {
+describe('a watch of a correct device and a correct client', () => {
+  it('finds nothing and decides rules of both sides', async () => {
     const watched = await watchedDevice({ faults: BROKEN_LINK, day: dayUntil((seen) => streams(seen) > 5) });
     expect(watched.found).toEqual([]);
     expect(watched.judge.seen.lost).toEqual({});
@@ -30,7 +30,7 @@ describe('between a correct device and a correct client', () => {
     );
   });
 
-  it('nothing is found where the cursor of the client expires', async () => {
+  it('finds nothing when the client’s cursor expires', async () => {
     const isGone = (each: Traffic): boolean => each.kind === 'response' && each.status === 410;
     const watched = await watchedDevice({
       ...{ faults: BROKEN_LINK, retain: 2 },
@@ -40,7 +40,7 @@ describe('between a correct device and a correct client', () => {
   });
 });
 
-describe('of a device', () => {
+describe('a watch of a device', () => {
   it.each([
     ['deployment-ids-bare', 'device.deployment.shape.everywhere'],
     ['frame-without-event', 'device.events.frame.everywhere'],
@@ -50,18 +50,18 @@ describe('of a device', () => {
     ['ids-shared-by-two', 'device.events.replay.complete.everywhere'],
     ['events-as-json', 'device.events.content-type.watched'],
     ['replay-inclusive', 'device.events.replay.exclusive.watched'],
-  ])('%s is found', async (defect, id) => {
+  ])('finds %s', async (defect, id) => {
     const watched = await watchedDevice({ defect, faults: BROKEN_LINK, day: untilFound(id) });
     expect(watched.found.filter((each) => each.startsWith('client.'))).toEqual([]);
   });
 });
 
-describe('of a client that follows', () => {
+describe('a watch of a following client', () => {
   it.each([
     ['cursor-off-by-one', 'client.delivery.cursor.watched'],
     ['accepts-json', 'client.request.accept.watched'],
     ['token-on-socket', 'client.loopback.socket.watched'],
-  ])('%s is found', async (clientDefect, id) => {
+  ])('finds %s', async (clientDefect, id) => {
     const watched = await watchedDevice({ clientDefect, faults: BROKEN_LINK, day: untilFound(id) });
     expect(watched.found.filter((each) => !each.startsWith('client.delivery.'))).toEqual(
       id.startsWith('client.delivery.') ? [] : [id],
@@ -69,8 +69,8 @@ describe('of a client that follows', () => {
   });
 });
 
-describe('between a correct platform and a correct client', () => {
-  it('nothing is found, and most is decided', async () => {
+describe('a watch of a correct platform and a correct client', () => {
+  it('finds nothing and decides rules of both sides', async () => {
     const watched = await watchedPlatform({ jobs: [...CALLS, ...CALLS] });
     expect(watched.found).toEqual([]);
     expect(watched.judge.seen.lost).toEqual({});
@@ -83,7 +83,7 @@ describe('between a correct platform and a correct client', () => {
   });
 });
 
-describe('of a platform', () => {
+describe('a watch of a platform', () => {
   it.each([
     ['envelope-limit-text', 'platform.list.envelope.everywhere'],
     ['items-without-object', 'platform.list.envelope.everywhere'],
@@ -91,7 +91,7 @@ describe('of a platform', () => {
     ['page-too-long', 'platform.list.page-size.everywhere'],
     ['limit-off-by-one', 'platform.list.in-range.everywhere'],
     ['total-count-unasked', 'platform.list.total-count.everywhere'],
-  ])('%s is found', async (defect, id) => {
+  ])('finds %s', async (defect, id) => {
     const watched = await watchedPlatform({ defect, jobs: [...CALLS, { ...LISTS[0], limit: '40' }] });
     expect(watched.found).toContain(id);
     expect(watched.found.filter((each) => each.startsWith('client.'))).toEqual([]);
@@ -102,14 +102,14 @@ it.each([
   ['ping-round-trip-missing', ['platform.ping.success.watched']],
   ['ping-round-trip-too-long', ['platform.ping.success.watched']],
   [undefined, []],
-])('of a platform whose robots answer pings, %s is found', async (defect, found) => {
+])('a watch of a platform with answered pings finds only %s', async (defect, found) => {
   const day = { jobs: CALLS.slice(-1), online: true };
   const watched = await watchedPlatform(defect === undefined ? day : { ...day, defect });
   expect(watched.found).toEqual(found);
   expect(watched.decided).toContain('platform.ping.success.watched');
 });
 
-describe('of a platform that is asked by hand', () => {
+describe('a watch of a platform with requests typed by hand', () => {
   it.each([
     ['default-limit-20', 'platform.list.defaults.watched'],
     ['default-offset-1', 'platform.list.defaults.watched'],
@@ -121,7 +121,7 @@ describe('of a platform that is asked by hand', () => {
     ['limit-low-to-default', 'platform.list.clamp.nearest.watched'],
     ['offset-negative-mirrored', 'platform.list.clamp.offset.watched'],
     ['offset-negative-refused', 'platform.list.clamp.offset.watched'],
-  ])('%s is found', async (defect, id) => {
+  ])('finds %s', async (defect, id) => {
     const { found } = await watchedPlatform({ defect, asks: BY_HAND });
     expect(found).toContain(id);
   });
@@ -132,14 +132,14 @@ describe('of a platform that is asked by hand', () => {
     ['version-unknown-served', '2026-05-06.nowhere', 'platform.version.unknown.watched'],
     ['removing-in-tetons', '2026-03-09.tetons', 'platform.deployment.removing.watched'],
     ['archived-in-rainier', '2026-05-06.rainier', 'platform.device.archived.watched'],
-  ])('%s is found where clients are of version %s', async (defect, version, id) => {
+  ])('finds %s where clients use version %s', async (defect, version, id) => {
     const asks = [...BY_HAND, ...DEPLOYMENTS];
     const server = ({ found }: { found: string[] }): string[] => found.filter((each) => each.startsWith('platform.'));
     expect(server(await watchedPlatform({ defect, version, asks }))).toEqual([id]);
     expect(server(await watchedPlatform({ version, asks }))).toEqual([]);
   });
 
-  it('nothing is found of a correct one, whatever the version', async () => {
+  it('finds nothing without a defect in any version', async () => {
     for (const version of [...PLATFORM_VERSIONS, '2031-01-02.yosemite']) {
       const asks = [
         ...BY_HAND,
@@ -154,7 +154,7 @@ describe('of a platform that is asked by hand', () => {
   });
 });
 
-describe('of a client that calls', () => {
+describe('a watch of a calling client', () => {
   it.each([
     ['ping-as-form', 'client.ping.body.watched'],
     ['ping-20s', 'client.ping.timeout.watched'],
@@ -165,13 +165,13 @@ describe('of a client that calls', () => {
     ['pages-by-number', 'client.pages.next.watched'],
     ['one-item-less', 'client.pages.next.watched'],
     ['always-counts', 'client.pages.total-count.watched'],
-  ])('%s is found', async (clientDefect, id) => {
+  ])('finds %s', async (clientDefect, id) => {
     const watched = await watchedPlatform({ clientDefect, jobs: CALLS });
     expect(watched.found).toContain(id);
     expect(watched.found.filter((each) => !each.startsWith('client.'))).toEqual([]);
   });
 
-  it('an offset that leaves out what a smaller page did not hold is found', async () => {
+  it('finds an offset that skips items after a smaller page', async () => {
     const jobs = [{ job: 'list', collection: 'devices', limit: '150' }] as const;
     const watched = await watchedPlatform({ clientDefect: 'own-limit', jobs });
     expect(watched.found).toEqual(['client.pages.clamped.watched']);

@@ -21,7 +21,7 @@ const ping = (request: object, response: object): object => ({
 const fieldsOf = (pairs: Pairs): object[] => pairs.map(([name, value]) => ({ name, value }));
 const JSON_TYPE = fieldsOf([['Content-Type', 'application/json']]);
 
-test('bodies that a HAR does not hold are named once', async () => {
+test('missing bodies of a HAR are counted in one note', async () => {
   const request = { method: 'GET', url: 'http://x/beta/devices', headers: [] };
   const entry = { request, response: { status: 200, headers: [] } };
   const { judge, lacks } = await judged('platform', [entry, entry]);
@@ -46,7 +46,7 @@ function harOf(
   return { log: { version: '1.2', entries: [0, 3000, 6000, 9000].map(entry) } };
 }
 
-test('a page that is loaded again is no client that loses events, and other servers are not judged', async () => {
+test('a reloaded page in a HAR causes no finding, and other servers are skipped', async () => {
   const { judge, found } = await judgeOf('device');
   trafficOfHar(harOf('http://robot', { _error: 'net::ERR_ABORTED' }), (each) => judge.take(each), 'http://robot');
   expect({ found, events: judge.seen.events }).toEqual({ found: [], events: 4 });
@@ -63,14 +63,14 @@ test.each([
   ['right', {}, 4, []],
   ['right, where the HAR leaves headers out', { headers: [], mimeType: 'text/event-stream' }, 4, []],
   ['wrong', { headers: [], mimeType: 'application/json' }, 0, ['device.events.content-type.watched']],
-])('the content type of events in a HAR may be %s', async (_, answer, events, expected) => {
+])('a watch judges the content type of events in a HAR: %s', async (_, answer, events, expected) => {
   const { judge, found } = await judgeOf('device');
   const har = harOf('http://robot', { _error: 'net::ERR_ABORTED' }, answer);
   trafficOfHar(har, (each) => judge.take(each), 'http://robot');
   expect({ found, events: judge.seen.events }).toEqual({ found: expected, events });
 });
 
-test.each([undefined, 0, -1])('a HAR that does not say how long a ping took (%s) is not held to it', async (time) => {
+test.each([undefined, 0, -1])('a HAR without the duration of a ping (%s) causes no finding about it', async (time) => {
   const content = { text: '{"code":"success","round_trip_nanos":90000000}' };
   const entry = ping({ headers: fieldsOf(KEY), postData: { text: '{}' } }, { content });
   const { judge, found, lacks } = await judged('platform', [{ ...entry, time }]);
@@ -92,7 +92,7 @@ test.each<[string, object, object, string[]]>([
   ['no headers of the request', { headers: [], bodySize: 0 }, {}, []],
   ['no headers of the answer', { postData: { text: '{}' } }, { headers: [] }, []],
   ['no body of the answer', { postData: { text: '{}' } }, { content: { size: 0 } }, []],
-])('a HAR with a ping of %s is held to what it has', async (_, asked, answered, expected) => {
+])('a HAR with a ping of %s is judged only by its contents', async (_, asked, answered, expected) => {
   const entry = ping({ headers: SENT, ...asked }, { content: PINGED, ...answered });
   expect((await judged('platform', [entry])).found).toEqual(expected);
 });
@@ -102,7 +102,7 @@ test.each<[string, string, object[], string[]]>([
   ['a browser that leaves credentials out', 'WebInspector', [], []],
   ['a browser that keeps them', 'WebInspector', [{ name: 'Cookie', value: 'a=b' }], ['client.key.sent.watched']],
   ['a proxy', 'mitmproxy', [], ['client.key.sent.watched']],
-])('a key that is missed in the HAR of %s', async (_, name, others, expected) => {
+])('a missing key in a HAR counts only where credentials are kept: %s', async (_, name, others, expected) => {
   const entry = (path: string, headers: object[]): object => ({
     request: { method: 'GET', url: `http://x${path}`, headers },
     response: { status: 401, headers: JSON_TYPE, content: { size: 2, text: '{}' } },

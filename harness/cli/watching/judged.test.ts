@@ -54,7 +54,7 @@ const busy = (at: number, connection: number, closes = false): Step => ({
   answered: [['Retry-After', '5']],
 });
 
-test.each([false, true])('clients that wait in turn are not taken for one that does not (%s)', async (closes) => {
+test.each([false, true])('clients that each wait after a 429 cause no finding (closing: %s)', async (closes) => {
   const moments = [0, 1000, 2000, 5100, 6200, 7300, 10_300, 11_400, 12_500];
   expect(
     await foundIn(
@@ -68,7 +68,7 @@ test.each<[string, (index: number) => string]>([
   ['Via', () => '1.1 proxy'],
   ['Forwarded', () => 'for=10.0.0.1'],
   ['X-Forwarded-For', (index) => `10.0.0.${index % 3}`],
-])('clients behind a proxy that adds %s are not taken for one', async (name, value) => {
+])('clients behind a proxy that adds %s are not judged as one client', async (name, value) => {
   const steps = Array.from({ length: 9 }, (_, index): Step => {
     const headers: Pairs = [...KEY, [name, value(index)]];
     return { ...busy(index * 100 + Math.floor(index / 3) * 5000, 0), headers };
@@ -85,7 +85,7 @@ test.each([
   [120, 7, false],
   [120, 7, true],
   [10_000, 20, true],
-])('clients with one cursor that has expired are not one that repeats it (every %i ms)', async (pause, all, closes) => {
+])('several clients with the same expired cursor cause no finding (every %i ms)', async (pause, all, closes) => {
   const expired = Array.from({ length: all }, (_, index): Step => {
     return { at: index * pause, connection: index, target: '/v0.2/events?after=5', status: 410, closes };
   });
@@ -96,13 +96,13 @@ test.each<[Ended, string[]]>([
   ['server', ['client.delivery.torn.watched']],
   ['unseen', []],
   ['client', []],
-])('a part of an event counts where the %s ended the stream', async (ended, found) => {
+])('a torn event is a finding only if the server ended the stream: %s', async (ended, found) => {
   const first = events(0, 1, { ids: [4, 5], ended, torn: 'id: 6\nevent: deploy' });
   expect(await foundIn('device', [first, events(5000, 2, {}, 6)])).toEqual(found);
 });
 
 test.each(['client', 'unseen'] as const)(
-  'a stream of which the end is not known (%s) leaves nothing',
+  'streams after one with an unknown end (%s) cause no finding',
   async (ended) => {
     const later = [5000, 8000, 11_000, 14_000].map((at, index) => events(at, index + 3, {}, 9));
     const steps = [events(0, 1, { ids: [4, 5] }), events(2000, 2, { ids: [6, 7, 8, 9], ended }, 5), ...later];
@@ -110,13 +110,13 @@ test.each(['client', 'unseen'] as const)(
   },
 );
 
-test('a client whose stream is left to itself may get there what is torn for another one', async () => {
+test('an event torn on one stream causes no finding while another may be open', async () => {
   const lost = events(0, 1, { ids: [4], ended: 'unseen' });
   const torn = events(1000, 2, { ids: [5, 6, 7], torn: 'id: 8\nevent: deploy' }, 4);
   expect(await foundIn('device', [lost, torn, events(3000, 3, {}, 8)])).toEqual([]);
 });
 
-test('a connection that is lost while nothing is under way is not known to be closed', async () => {
+test('an idle connection that the judge lost counts as possibly open', async () => {
   const { judge, found } = await judgeOf('device');
   const health: Step = { at: 0, connection: 1, target: '/v0.2/events?after=4', status: 200 };
   const steps = [events(1000, 2, { ids: [5, 6, 7], torn: 'id: 8\nevent: deploy' }, 4), events(3000, 3, {}, 8)];
@@ -127,7 +127,7 @@ test('a connection that is lost while nothing is under way is not known to be cl
   expect(found).toEqual([]);
 });
 
-test('an agent that was installed anew counts from 1 again; one that changes its events is found', async () => {
+test('a reinstalled agent may count from 1, but an agent may not change events', async () => {
   const first = events(0, 1, { ids: [1, 2], ended: 'client' });
   const anew = events(86_400_000, 2, { ids: [1], ended: 'client', when: '2026-02-02T00:00:00Z' });
   expect(await foundIn('device', [first, anew])).toEqual([]);
@@ -140,7 +140,7 @@ test('an agent that was installed anew counts from 1 again; one that changes its
   expect(found).toContain('device.events.replay.complete.everywhere');
 });
 
-test('what follows from a finding is known where no checks run', async () => {
+test('a watch rule has other watch rules as premises', async () => {
   const { checks } = await watchSuite('device', 'unix');
   const { premises } = checks.find(({ id }) => id === 'device.events.envelope.everywhere') ?? {};
   expect(premises).toContain('device.events.frame.everywhere');
@@ -172,12 +172,12 @@ test.each<[string, readonly Step[]]>([
     'each of which counts twice',
     [0, 100, 0, 100, 0, 100].map((offset, index) => listPage(index * 1000, 100, offset, '&expand=total_count')),
   ],
-])('readers of one list behind one connection, %s, are not one that pages wrongly', async (_, pages) => {
+])('several readers of a list on one connection, %s, cause no paging finding', async (_, pages) => {
   const goesOn = listPage(6000, 100, 200);
   expect(await pagesFound([...pages, goesOn])).toEqual([]);
 });
 
-test('a user of a console has a cookie instead of a key', async () => {
+test('a request needs a cookie or an API key', async () => {
   const asks = (headers: Pairs): Step => ({
     ...{ at: 0, connection: 1, target: '/beta/devices', status: 200, headers, body: LIST },
     answered: [['Content-Type', 'application/json']],
@@ -186,7 +186,7 @@ test('a user of a console has a cookie instead of a key', async () => {
   expect(await foundIn('platform', [asks([['User-Agent', 'x']])])).toContain(KEYLESS);
 });
 
-test('a proxy sends requests of several clients over one connection', async () => {
+test('a missing key on a shared connection counts only for the same client', async () => {
   const asks = (at: number, headers: Pairs): Step => ({
     ...{ at, connection: 1, target: '/beta/devices', headers, status: 401 },
   });
@@ -199,7 +199,7 @@ test.each([
   ['a word', 'deployments', 401, []],
   ['a part of addresses, refused', 'rel_7a9c2f1b', 401, []],
   ['a key that was let in', 'rel_7a9c2f1b', 200, ['client.key.address.watched']],
-])('a request is held to no key of a stranger: %s', async (_, key, status, found) => {
+])('a key in an address counts only if the platform accepted it before: %s', async (_, key, status, found) => {
   const asks = (at: number, agent: string, own: string, target: string, answer: number): Step => ({
     ...{ at, connection: at, target, status: answer },
     headers: [
@@ -218,7 +218,7 @@ test.each([
   if (key === 'deployments') expect(judge.redactor.text('3 deployments')).toBe('3 deployments');
 });
 
-test('what could not be read, and who could not be reached, is counted', async () => {
+test('the judge counts unread streams and failed connections', async () => {
   const { judge } = await judgeOf('device');
   const packed: Pairs = [
     ['Content-Type', 'text/event-stream'],
@@ -234,7 +234,7 @@ test('what could not be read, and who could not be reached, is counted', async (
   expect(times).toBe(1);
 });
 
-test('a finding about a request is told before its answer', async () => {
+test('a finding about a request is reported before its answer', async () => {
   const { judge, outcomes } = await judgeOf('platform');
   const headers: Pairs = [['Service-Version', '2026-08-17.everglades']];
   const step = { at: 0, connection: 1, target: '/beta/devices', headers, status: 401 };
@@ -246,7 +246,7 @@ test('a finding about a request is told before its answer', async () => {
   expect(after).not.toHaveProperty('error');
 });
 
-test('what strangers send is forgotten', async () => {
+test('the judge frees the memory of refused requests', async () => {
   const { judge } = await judgeOf('platform');
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import { gapsIn, outageReporter, writeToStderr } from './reporting.ts';
 
-test('what a terminal or a runner would obey is spelled out, on one line', () => {
+test('a message on standard error has control characters and line breaks escaped', () => {
   const written: string[] = [];
   writeToStderr('a\u001b[31m\n::error ::b', { write: (text: unknown) => written.push(String(text)) > 0 });
   expect(written).toEqual(['muster: a\\u001b[31m␊::error ::b\n']);
 });
 
-test('what was not judged is counted in words', () => {
+test('unjudged bodies are counted in words', () => {
   const gaps = (count: number): string[] => gapsIn({ lost: {}, unread: { 'too large': count } });
   expect([...gaps(1), ...gaps(2)]).toEqual(['1 body: too large', '2 bodies: too large']);
 });
 
-test('an outage is told once with its end, and one that comes and goes all night does not fill the log', () => {
+test('an outage is reported once with its end, and repeats only to a limit', () => {
   const said: string[] = [];
   const changes: (string | null)[] = [];
   const outages = outageReporter({
@@ -35,7 +35,7 @@ test('an outage is told once with its end, and one that comes and goes all night
   expect(changes).toHaveLength(1000);
 });
 
-test('that nobody can read it ends nothing', () => {
+test('a failed write to standard error throws no error', () => {
   const write = (): never => {
     throw new Error('no space');
   };
