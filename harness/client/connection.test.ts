@@ -36,7 +36,7 @@ async function crowd(http: HttpClient): Promise<(number | string)[]> {
   return [...new Set(await Promise.all([...requests, ...sockets]))];
 }
 
-it('requests and sockets wait for a listener that is full', async () => {
+it('requests and sockets wait for a full listener', async () => {
   const path = temporarySocket();
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -52,7 +52,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
   return chunk.toString().trim();
 }
 
-it('a socket is given up in time when the listener stays full', async () => {
+it('a socket gives up in time when the listener stays full', async () => {
   const path = temporarySocket();
   // The process stops itself after `listen`, so the listener never accepts.
   const source = `

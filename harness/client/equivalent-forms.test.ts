@@ -40,14 +40,14 @@ function meaning({ request: { method, url = '', headers }, body }: Came) {
   return { method, pathname, parameters: searchParams.toString(), key, type, body };
 }
 
-test.each(EQUIVALENT_FORMS)('$name', async (form) => {
+test.each(EQUIVALENT_FORMS)('a request $name differs in bytes and keeps its meaning', async (form) => {
   const usual = await sent();
   const other = await sent(form);
   expect(meaning(other)).toEqual(meaning(usual));
   expect(wire(other)).not.toBe(wire(usual));
 });
 
-test('a query that is text, or in the path, stays as it is', async () => {
+test('a form leaves a query unchanged when it is text or in the path', async () => {
   const recorder = (form: Form): Recorder => new Recorder(undefined, undefined, form);
   for (const form of EQUIVALENT_FORMS) {
     const http = new HttpClient({ endpoint: { origin: 'http://127.0.0.1:9' }, recorder: recorder(form) });

@@ -9,7 +9,7 @@ const withCode = (code: string, more: object = {}): Error => Object.assign(new E
 
 describe('an error of a connection', () => {
   test.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'ENOSPC'])(
-    '%s is a limit of this machine',
+    'of code %s is a limit of this machine',
     (code) => {
       const error = classify(withCode(code, { syscall: 'connect' }), 'GET /health');
       expect(error).toBeInstanceOf(LimitReached);
@@ -24,12 +24,12 @@ describe('an error of a connection', () => {
     [withCode('ERR_TLS_CERT_ALTNAME_INVALID')],
     [withCode('DEPTH_ZERO_SELF_SIGNED_CERT')],
     [new TypeError('fetch failed', { cause: withCode('UNABLE_TO_VERIFY_LEAF_SIGNATURE') })],
-  ])('%s says that there is no connection', (error) => {
+  ])('like %s means that there is no connection', (error) => {
     expect(classify(error, 'GET /health')).toBeInstanceOf(Unreachable);
   });
 
   test.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET', 'HPE_INVALID_CONSTANT', 'UND_ERR_HEADERS_OVERFLOW'])(
-    '%s is what the target did',
+    'of code %s is held against the target',
     (code) => {
       expect(classify(withCode(code), 'GET /health')).toBeInstanceOf(NoAnswer);
     },
@@ -39,13 +39,13 @@ describe('an error of a connection', () => {
     [withCode('UND_ERR_INVALID_ARG')],
     [withCode('ERR_INVALID_CHAR')],
     [new TypeError('x is not a function')],
-  ])('%s is a fault in Muster and stays as it is', (error) => {
+  ])('like %s is a fault in Muster and stays unchanged', (error) => {
     expect(classify(error, 'GET /health')).toBe(error);
   });
 });
 
 describe('a request', () => {
-  it('that Muster should not have made is held against nobody', async () => {
+  it('that Muster makes wrongly is not held against the target', async () => {
     const http = await talking(() => {});
     const asked = http.get('/', { headers: { 'x-a': 'line\nbreak' } });
     const error = await asked.catch((thrown: unknown) => thrown);
@@ -63,7 +63,7 @@ describe('a request', () => {
     await http.close();
   });
 
-  it('whose answer is no HTTP is held against the target', async () => {
+  it('with an answer that is no HTTP is held against the target', async () => {
     const http = await talking((socket) => socket.end('what?\r\n\r\n'));
     await expect(http.get('/')).rejects.toBeInstanceOf(NoAnswer);
   });

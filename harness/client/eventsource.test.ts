@@ -35,7 +35,7 @@ async function cutAndBack(): Promise<void> {
   free.close();
 }
 
-it('gets typed events, and comes back with the last id after a cut', async () => {
+it('an EventSource client reads typed events, and reconnects with the last id', async () => {
   answer = (response) => {
     const id = streams.length;
     response
@@ -58,7 +58,7 @@ it('gets typed events, and comes back with the last id after a cut', async () =>
   expect(client.cursors).toEqual([undefined, '1']);
 });
 
-it('gives up on what is no event stream, and says so', async () => {
+it('an EventSource client gives up on an answer that is no event stream', async () => {
   answer = (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   const client = connect();
   const error = await client.until(() => true, { within, for: 'an event' }).catch((thrown: unknown) => thrown);
@@ -67,7 +67,7 @@ it('gives up on what is no event stream, and says so', async () => {
   expect(client.closed).toBe(true);
 });
 
-it('ends with the signal of its HTTP client, and does not come back', async () => {
+it('an EventSource client ends with the signal of its HTTP client, and never reconnects', async () => {
   const over = new AbortController();
   const client = connect({ reconnectMs: 1 }, http.with({ signal: over.signal }));
   await poll('the client to connect', () => streams.length || undefined, { timeoutMs: within });

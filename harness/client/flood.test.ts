@@ -35,8 +35,8 @@ function pouring(piece: (index: number) => string): Promise<HttpClient> {
 const event = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
 const events = (index: number): string => Array.from({ length: 100 }, (_, at) => event(100 * index + at)).join('');
 
-describe('of a stream', () => {
-  it('few comments are held, and all are counted', async () => {
+describe('a stream of a flooding target', () => {
+  it('holds few comments, and counts all', async () => {
     const stream = await poured(() => ': heartbeat\n\n'.repeat(1000));
     await poll('many comments', () => stream.comments.length > 50_000 || undefined, { timeoutMs: within });
     expect([...stream.comments].length).toBeLessThan(1000);
@@ -44,13 +44,13 @@ describe('of a stream', () => {
     expect(stream.comments.at(-1)?.text).toBe('heartbeat');
   });
 
-  it('a comment is held by its beginning', async () => {
+  it('holds only the beginning of a long comment', async () => {
     const stream = await poured(() => `: ${'x'.repeat(MIB)}\n`);
     await stream.activity({ frames: 0, comments: 0 }, { within, for: 'a comment' });
     expect(stream.comments.at(0)?.text).toHaveLength(1000);
   });
 
-  it('no more frames are read than are held for the check', async () => {
+  it('stops reading when enough frames wait for the check', async () => {
     const stream = await poured(events);
     await poll('reading to stop', () => stream.frames.unreadCost >= 2 * MIB || undefined, { timeoutMs: within });
     const { bytes } = stream;
@@ -58,7 +58,7 @@ describe('of a stream', () => {
     expect(stream.bytes).toBeLessThanOrEqual(bytes + CHUNK);
   });
 
-  it('every frame is given out in turn, and few are held that were', async () => {
+  it('yields every frame in order, and holds few yielded ones', async () => {
     const stream = await poured(events);
     for (let id = 0; id < 20_000; id += 1)
       expect((await stream.next({ within, for: `event ${id}` })).id).toBe(String(id));
@@ -66,7 +66,7 @@ describe('of a stream', () => {
     expect(stream.frames.at(0)).toBeUndefined();
   });
 
-  it('every frame can be looked at once, and few are held that were', async () => {
+  it('shows every frame once, and holds few shown ones', async () => {
     const stream = await poured(events);
     let looked = 0;
     while (looked < 20_000) {
@@ -84,7 +84,7 @@ describe('of a stream', () => {
     ['a block of odd fields', (index: number) => `field-${index}\n`],
     ['a line', () => 'x'.repeat(8000)],
     ['a comment', () => `: ${'x'.repeat(8000)}`],
-  ])('%s without end is the end of the stream', async (_, piece) => {
+  ])('ends at %s without end', async (_, piece) => {
     const stream = await poured(piece);
     await expect(stream.next({ within, for: 'an event' })).rejects.toBeInstanceOf(Unfinished);
     expect(stream.ended?.reason).toMatch(/^a (line|block) larger than 2097152 bytes$/);
@@ -92,7 +92,7 @@ describe('of a stream', () => {
   });
 });
 
-it('an EventSource client gives up', async () => {
+it('an EventSource client gives up on a flooding target', async () => {
   const client = new EventSourceClient(await pouring(events), { path: '/events', types: ['a.b'] });
   const never = client.until(() => false, { within, for: 'an event that does not come' });
   await expect(never).rejects.toThrow(/the client gave up .*more than \d+ bytes came/);

@@ -32,7 +32,7 @@ async function silent(): Promise<{ origin: string; ended: Promise<unknown> }> {
 it.each([
   ['größe', 3],
   ['plain text', 5],
-])('sends %j in two pieces, the first of %i bytes', async (text, first) => {
+])('an HTTP client sends %j in two pieces, the first of %i bytes', async (text, first) => {
   const pieces: Buffer[] = [];
   const server = createServer((request, response) => {
     request.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => response.end());
@@ -44,7 +44,7 @@ it.each([
 });
 
 describe('an answer', () => {
-  it('that comes piece by piece is whole, however long that takes', async () => {
+  it('that comes piece by piece is read whole, even beyond the time limit', async () => {
     const http = await answering(async (response) => {
       for (const piece of 'a body that comes letter by letter') {
         response.write(piece);
@@ -55,7 +55,7 @@ describe('an answer', () => {
     expect((await http.get('/')).text).toBe('a body that comes letter by letter');
   });
 
-  it('whose head does not come is held against the target', async () => {
+  it('without a head in time is held against the target', async () => {
     const http = await answering(() => {});
     await expect(http.get('/')).rejects.toThrow(`no answer within ${SHORT} ms`);
     await expect(http.open({ path: '/' })).rejects.toBeInstanceOf(NoAnswer);
@@ -69,7 +69,7 @@ describe('an answer', () => {
     expect(http.recorder.exchanges.at(-1)).toMatchObject({ status: 200, error: expect.stringContaining('stopped') });
   });
 
-  it('that never ends, however much of it came in time, decides nothing', async () => {
+  it('that never ends is unfinished, and decides nothing', async () => {
     const http = await answering((response) => {
       const timer = setInterval(() => response.write('x'), 1);
       response.once('close', () => clearInterval(timer));
@@ -77,7 +77,7 @@ describe('an answer', () => {
     await expect(http.get('/')).rejects.toBeInstanceOf(Unfinished);
   });
 
-  it('that comes while this process is held up comes in time', async () => {
+  it('that comes while this process is blocked counts as in time', async () => {
     const limitMs = 10 * SHORT;
     const http = await answering((response) => setTimeout(() => response.end('here'), 1), limitMs);
     const asked = http.get('/');
@@ -100,12 +100,12 @@ describe('a packed answer', () => {
     ['zstd', zstdCompressSync(list)],
     ['deflate, gzip', gzipSync(deflateSync(list))],
     ['identity', list],
-  ])('is read without its coding: %s', async (coding, body) => {
+  ])('in %s is read decoded', async (coding, body) => {
     const http = await packed(coding, body);
     expect((await http.get('/')).json).toEqual({ object: 'list' });
   });
 
-  it('in a coding that nobody knows is as it came', async () => {
+  it('in an unknown coding is left unchanged', async () => {
     const http = await packed('rot13', list);
     expect((await http.get('/')).bytes).toEqual(list);
   });
@@ -116,14 +116,14 @@ describe('a packed answer', () => {
     ['gzip', 'a body larger than 16 MiB, once it is unpacked', gzipSync(Buffer.alloc(2 ** 24 + 1))],
     ['br', 'a body larger than 16 MiB, once it is unpacked', brotliCompressSync(Buffer.alloc(2 ** 26))],
     ['gzip, gzip', 'a body larger than 16 MiB, once', gzipSync(gzipSync(Buffer.alloc(2 ** 26)))],
-  ])('%s is held against the target: %s', async (coding, why, body) => {
+  ])('in %s is held against the target: %s', async (coding, why, body) => {
     const error = await (await packed(coding, body)).get('/').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(NoAnswer);
     expect(String(error)).toContain(why);
   });
 });
 
-it('an answer that nobody has asked for is given to no request, on a connection that is kept', async () => {
+it('an unrequested answer on a kept connection is given to no request', async () => {
   const answer = (text: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
   let asked = 0;
   const server = createTlsServer(localhostTls, (socket) =>
@@ -140,7 +140,7 @@ it('an answer that nobody has asked for is given to no request, on a connection 
   for (let round = 1; round <= 5; round += 1) expect((await http.get('/')).text).toBe(`answer ${round}`);
 });
 
-it('what went wrong is said of an address of any length', async () => {
+it('an error message stays short for an address of any length', async () => {
   const http = await answering((response) => response.destroy(), 10_000);
   const error = await http.get(`/${'9'.repeat(10_000)}`).catch((thrown: unknown) => String(thrown));
   expect(error).toMatch(/^NoAnswer: GET http.*…: the connection was closed before a whole answer came$/);
@@ -148,7 +148,7 @@ it('what went wrong is said of an address of any length', async () => {
 });
 
 describe('without a connection', () => {
-  it('silence is not the target’s doing: of a request, and of a bare socket', async () => {
+  it('a silent request or bare socket counts as unreachable', async () => {
     const { origin } = await silent();
     // An unanswered TLS handshake looks like a host that drops packets.
     const http = await clientOf(origin.replace('http:', 'https:'), { timeoutMs: SHORT });
@@ -157,7 +157,7 @@ describe('without a connection', () => {
     await expect(http.connect({ timeoutMs: 1 })).rejects.toThrow('nothing came for 1 ms');
   });
 
-  it('nothing waits longer than its signal', async () => {
+  it('every wait ends with its signal', async () => {
     const { origin } = await silent();
     const over = new AbortController();
     const reason = new Error('the check is over');
@@ -179,7 +179,7 @@ it('a bare socket ends with the signal of its client', async () => {
   expect(socket.destroyed).toBe(true);
 });
 
-it('an address of IPv6 is taken with its brackets', async () => {
+it('an IPv6 address is accepted in brackets', async () => {
   const http = await clientOf('http://[::1]:1');
   await expect(http.connect()).rejects.toThrow(/connection refused|EADDRNOTAVAIL|cannot connect/);
   await expect(http.connect()).rejects.not.toThrow('ENOTFOUND');
@@ -188,7 +188,7 @@ it('an address of IPv6 is taken with its brackets', async () => {
 describe('a large answer', () => {
   const MIB = 1024 * 1024;
 
-  it('is read up to its limit, and beyond that held against the target', async () => {
+  it('is held against the target beyond 16 MiB', async () => {
     const http = await answering((response) => {
       const pour = (): void => {
         while (!response.destroyed && response.write('x'.repeat(64 * 1024)));
@@ -199,7 +199,7 @@ describe('a large answer', () => {
     await expect(http.get('/')).rejects.toThrow('a body larger than 16 MiB');
   });
 
-  it('waits while another one is read, and that time does not count', async () => {
+  it('waits for another to be read, and the wait does not count', async () => {
     let first = true;
     let held = 0;
     const http = await answering((response) => {
@@ -225,14 +225,14 @@ describe('JSON', () => {
   const parsed = async (text: string): Promise<unknown> =>
     (await answering((r) => r.end(text), 10_000)).get('/').then(({ json }) => json);
 
-  it('is read when it is JSON', async () => {
+  it('is parsed when it is valid, and undefined otherwise', async () => {
     expect(await parsed('{"a":[1,"]]][[[\\"[{,",{}]}')).toEqual({ a: [1, ']]][[["[{,', {}] });
     expect(await parsed('{"a":')).toBeUndefined();
     expect(await parsed('"unfinished \\')).toBeUndefined();
     expect(await parsed('')).toBeUndefined();
   });
 
-  it('of too many levels or values is none, and so cannot bring down what reads it', async () => {
+  it('with too many levels or values is not parsed', async () => {
     const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
     expect(await parsed(nested(500))).toBeDefined();
     expect(await parsed(nested(1_000_000))).toBeUndefined();
@@ -256,13 +256,13 @@ describe('a connection that was used before', () => {
     return { http: (await clientOf(server)).with({ keepsAlive: true }), methods };
   };
 
-  it('may be closed just then: a GET is sent once more', async () => {
+  it('repeats a GET when the server closes it', async () => {
     const { http, methods } = await impatient();
     for (let n = 0; n < 3; n += 1) expect((await http.get('/')).text).toBe('served');
     expect(methods).toEqual(['GET', 'GET', 'GET']);
   });
 
-  it('may be closed just then: nothing else is sent twice', async () => {
+  it('does not repeat a POST when the server closes it', async () => {
     const { http } = await impatient();
     await http.get('/');
     await expect(http.post('/', {})).rejects.toBeInstanceOf(NoAnswer);

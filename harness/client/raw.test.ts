@@ -12,7 +12,7 @@ const SHORT = 40;
 
 const inWords = ({ status, body }: RawResponse): string => `${status} ${body.toString()}`;
 
-it('reads pipelined answers in order, whatever their framing', async () => {
+it('a raw exchange reads pipelined answers in order, in any framing', async () => {
   const http = await talking((socket) =>
     socket.write(
       'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab' +
@@ -28,7 +28,7 @@ it('reads pipelined answers in order, whatever their framing', async () => {
   expect(responses.map(inWords)).toEqual(['200 ab', '404 xyz', '204 ', '200 ']);
 });
 
-it('reads an answer without length when the connection closes', async () => {
+it('a raw exchange reads an answer without length until the connection closes', async () => {
   const http = await talking((socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nall of it'));
   const { responses } = await exchange(http, ['x'], { within });
   expect(responses[0]?.body.toString()).toBe('all of it');
@@ -39,13 +39,13 @@ it.each([
   ['HTTP/1.0', 'Connection: Keep-Alive\r\n', false],
   ['HTTP/1.1', '', false],
   ['HTTP/1.1', 'Connection: close\r\n', true],
-])('knows of an answer in %s with "%s" whether it announces the end', async (version, header, closes) => {
+])('an answer in %s with "%s" tells whether the connection closes', async (version, header, closes) => {
   const http = await talking((socket) => socket.end(`${version} 200 OK\r\n${header}Content-Length: 1\r\n\r\na`));
   const { responses } = await exchange(http, ['x'], { within });
   expect(responses[0]?.closes).toBe(closes);
 });
 
-it('does not wait for the end of an answer whose status is refused', async () => {
+it('a raw exchange stops reading an answer once its status is refused', async () => {
   const http = await talking((socket) => {
     socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
     const drip = setInterval(() => socket.write('1\r\n:\r\n'), 1);
@@ -57,7 +57,7 @@ it('does not wait for the end of an answer whose status is refused', async () =>
   expect(responses).toMatchObject([{ status: 200, headers: { 'transfer-encoding': 'chunked' } }]);
 });
 
-it('tells hanging up from silence, and keeps what came of an answer', async () => {
+it('a raw exchange tells hanging up from silence, and keeps a partial answer', async () => {
   const hangsUp = await talking((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab'));
   const closed = await exchange(hangsUp, ['x'], { within });
   expect(closed).toMatchObject({ end: 'closed', responses: [] });
@@ -66,7 +66,7 @@ it('tells hanging up from silence, and keeps what came of an answer', async () =
   expect(await exchange(silent, ['x'], { within: SHORT })).toMatchObject({ end: 'timeout', responses: [] });
 });
 
-it('sends a request in pieces to a real server, and leaves a line that sends it again', async () => {
+it('a raw exchange sends a request in pieces, and records a repeating line', async () => {
   const http = await clientOf(
     createServer((request, response) => response.end(`${request.method} ${request.headers.authorization}`)),
     { headers: { authorization: 'Bearer sesame-open' } },
@@ -90,7 +90,7 @@ describe('the record of an exchange', () => {
   it.each([
     ['was answered', ANSWER, within, { status: 200 }],
     ['got nothing in time', '', SHORT, { error: 'no answer in time' }],
-  ])('says that it %s, also after its connection was closed', async (_, said, patience, record) => {
+  ])('says that it %s, also after its connection closes', async (_, said, patience, record) => {
     let socket: Socket | undefined;
     const http = await talking((one) => {
       socket = one;
@@ -113,7 +113,7 @@ describe('the record of an exchange', () => {
     expect(http.recorder.exchanges.at(-1)?.error).toBe('the run is over');
   });
 
-  it('holds a comment in place of a line that was too long', async () => {
+  it('holds a comment in place of a command line that is too long', async () => {
     const http = await talking((socket) => socket.write(ANSWER));
     await exchange(http, ['x'.repeat(10_000)], { within });
     const { curl = '', request_body = '' } = http.recorder.exchanges.at(-1) ?? {};
@@ -122,14 +122,14 @@ describe('the record of an exchange', () => {
   });
 });
 
-describe('chunks', () => {
+describe('the framing', () => {
   const chunked = (body: string): string => `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
   const ended = async (body: string): Promise<RawExchange> => {
     const http = await talking((socket) => socket.write(chunked(body)));
     return exchange(http, ['x'], { within: SHORT, answers: 2, methods: ['GET', 'GET'] });
   };
 
-  it('end after their trailers, where the next answer begins', async () => {
+  it('by chunks ends after their trailers, where the next answer begins', async () => {
     const first = '3;name=value\r\nabc\r\n0\r\nX-Check: 1\r\nX-More: 2\r\n\r\n';
     const { end, responses } = await ended(first + chunked('0\r\n\r\n'));
     expect(end).toBe('answered');
@@ -144,16 +144,16 @@ describe('chunks', () => {
     ['a size that no number holds', `${'f'.repeat(20)}\r\nabc`],
     ['more than its size', '3\r\nabcd\r\n0\r\n\r\n'],
     ['a size without end', '1'.repeat(5000)],
-  ])('with %s are no answer', async (_, body) => {
+  ])('by chunks with %s is malformed', async (_, body) => {
     expect(await ended(body)).toMatchObject({ end: 'malformed', responses: [] });
   });
 
-  it('that are not all there are waited for', async () => {
+  it('by incomplete chunks is awaited until the timeout', async () => {
     for (const body of ['5\r\nab', '5\r\nabcde', '5\r\nabcde\r\n0\r\nX: 1\r\n', '5'])
       expect(await ended(body)).toMatchObject({ end: 'timeout', responses: [] });
   });
 
-  it.each(['-1', '1e3', '0x10', '5, 5', ''])('a length of %j is no length', async (length) => {
+  it.each(['-1', '1e3', '0x10', '5, 5', ''])('by a length of %j is malformed', async (length) => {
     const http = await talking((socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\nabcde`));
     expect(await exchange(http, ['x'], { within: SHORT })).toMatchObject({ end: 'malformed' });
   });
@@ -176,13 +176,13 @@ describe('an answer without end', () => {
     ['body', 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(8000)],
     ['line of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1'.repeat(8000)],
     ['trailer', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n', `X-Pad: ${'x'.repeat(8000)}\r\n`],
-  ])('in its %s fills no memory', async (_, begin, piece) => {
+  ])('in its %s is cut off at a memory bound', async (_, begin, piece) => {
     const { end, rest } = await exchange(await pouring(begin, piece), ['x'], { within });
     expect(end).toBe('malformed');
     expect(rest.length).toBeLessThanOrEqual(4 * 1024 * 1024);
   });
 
-  it('whose bytes come one by one decides nothing', async () => {
+  it('that comes byte by byte is unfinished, and decides nothing', async () => {
     const http = await talking((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       const timer = setInterval(() => socket.write('x'), 1);
@@ -192,14 +192,14 @@ describe('an answer without end', () => {
   });
 });
 
-it('a line for https speaks TLS to the right port', () => {
+it('a socat address uses TLS for https, with the right port', () => {
   expect(socatAddress({ origin: 'https://robot' })).toBe('OPENSSL:robot:443');
   expect(socatAddress({ origin: 'https://robot:8443', caFile: 'ca.pem' })).toBe('OPENSSL:robot:8443,cafile=ca.pem');
   expect(socatAddress({ origin: 'http://[::1]' })).toBe('TCP:[::1]:80');
   expect(socatAddress({ origin: 'http://localhost', socketPath: '/a.sock' })).toBe('UNIX-CONNECT:/a.sock');
 });
 
-it('keeps an exchange of bytes as what it asked for, with its answer', async () => {
+it('a raw exchange is recorded with its method, URL and answer', async () => {
   const http = await talking((socket) =>
     socket.end('HTTP/1.1 404 No\r\nContent-Type: a/b\r\nContent-Length: 2\r\n\r\nab'),
   );

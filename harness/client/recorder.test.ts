@@ -17,7 +17,7 @@ const exchangeWith = (change: Partial<Recorded>): Recorded => ({
 const said = (recorder: Recorder): string[] | undefined =>
   recorder.steps?.map((step) => ('drive' in step ? step.drive.what : step.exchange.url));
 
-test('what drove the target stands between the exchanges, without secrets', () => {
+test('a recorder keeps drives between the exchanges, without secrets', () => {
   const redactor = new Redactor();
   redactor.add('s3cret-token');
   const recorder = new Recorder(redactor);
@@ -30,7 +30,7 @@ test('what drove the target stands between the exchanges, without secrets', () =
   expect(recorder.steps?.at(-1)).toEqual({ drive: { what: 'x', line: 'curl http://localhost/' } });
 });
 
-test('each run of a property begins with what drove the target before it', () => {
+test('a property run starts from the drives before it', () => {
   const recorder = new Recorder();
   recorder.drove({ what: 'before' });
   recorder.add(sampleExchange());
@@ -49,7 +49,7 @@ test('each run of a property begins with what drove the target before it', () =>
   expect(recorder.exchanges).toHaveLength(1);
 });
 
-test('what is counted stays over the runs of a property, and not over a new beginning', () => {
+test('a recorder keeps its counts across property runs until it forgets all', () => {
   const recorder = new Recorder();
   recorder.add(sampleExchange());
   recorder.restore(recorder.keepDrives());
@@ -59,14 +59,14 @@ test('what is counted stays over the runs of a property, and not over a new begi
   expect(recorder.counts).toEqual({});
 });
 
-test('too many steps are none, and a check without end fills no memory', () => {
+test('a recorder drops all steps when there are too many', () => {
   const recorder = new Recorder();
   for (let index = 0; index < 5000; index += 1) recorder.drove({ what: String(index) });
   expect(recorder.steps).toBeUndefined();
   expect(recorder.snapshot().steps.length).toBeLessThan(200);
 });
 
-test('a value of 10,000 characters is cut wherever it stands, and says how long it was', () => {
+test('a recorder cuts long values everywhere, and states their length', () => {
   const recorder = new Recorder();
   const long = 'x'.repeat(10_000);
   const { url, request_headers, request_body, response_headers, response_body, error } = recorder.add({
@@ -90,7 +90,7 @@ test('a value of 10,000 characters is cut wherever it stands, and says how long 
   expect(recorder.headers(many)).not.toHaveProperty('x-200');
 });
 
-test('a curl line ends by itself, and is a comment when it is too long to be pasted', () => {
+test('a curl line has a time limit, and becomes a comment when too long', () => {
   const line = (path: string, more: object = {}): string =>
     curlLine({
       method: 'GET',
@@ -113,7 +113,7 @@ test('a curl line ends by itself, and is a comment when it is too long to be pas
 
 const kinds = (recorder: Recorder): string[] => recorder.timeline.map(({ kind }) => kind);
 
-test('a check leaves what it drove, asked and saw on one axis', async () => {
+test('a recorder puts drives, requests and events of a check on one timeline', async () => {
   const server = createServer((request, response) => {
     if (!request.url?.startsWith('/events')) return void response.end('ok');
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -145,7 +145,7 @@ test('a check leaves what it drove, asked and saw on one axis', async () => {
   expect(times).toEqual(times.toSorted((a, b) => a - b));
 });
 
-test('a run of a property forgets the marks of the run before it, and what still comes of them', () => {
+test('a property run drops all marks of the run before it, late ones included', () => {
   const recorder = new Recorder();
   recorder.drove({ what: 'before' });
   const kept = recorder.keepDrives();
@@ -156,7 +156,7 @@ test('a run of a property forgets the marks of the run before it, and what still
   expect(recorder.timeline.map(({ what }) => what)).toEqual(['before']);
 });
 
-test('a check that is the server adds what it sends and what the client prints, in bursts, redacted', () => {
+test('a serving check records sent and printed lines in bursts, without secrets', () => {
   // Uses fake time, because a pause of a busy machine ends a burst.
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -181,7 +181,7 @@ test('a check that is the server adds what it sends and what the client prints, 
   expect(printed).not.toHaveProperty('stream');
 });
 
-test('a long check fills no memory, and a stream stays as long as something on it does', () => {
+test('a recorder bounds its timeline, and keeps each stream with marks on it', () => {
   const recorder = new Recorder();
   const stream = recorder.stream(recorder.add(exchangeWith({ url: 'http://x/events' })));
   for (let index = 0; index < 500; index += 1) {
@@ -193,7 +193,7 @@ test('a long check fills no memory, and a stream stays as long as something on i
   expect(JSON.stringify(recorder.timeline).length).toBeLessThan(50_000);
 });
 
-test('evidence has the part of a body that a finding is about, masked', () => {
+test('evidence shows the part of a body that the finding names, masked', () => {
   const redactor = new Redactor();
   redactor.add('s3cret-token');
   const recorder = new Recorder(redactor);
@@ -229,7 +229,7 @@ test('evidence shows both ends of a long stream', async () => {
     expect(recorder.evidence(telling({ actual: `event ${id} again` }), 8)[0]?.response_body).toContain(`\nid: ${id}\n`);
 });
 
-test('the whole bodies of a long check fill no memory, and those of a snapshot stay with it', () => {
+test('a recorder bounds its whole bodies, and keeps those of a snapshot', () => {
   const recorder = new Recorder();
   const large = (wrong: string): Buffer => Buffer.from(`${'word '.repeat(100_000)}${wrong}`);
   const add = (wrong: string): void =>
@@ -245,7 +245,7 @@ test('the whole bodies of a long check fill no memory, and those of a snapshot s
   expect(lastOf('first')).toMatch(/ first$/);
 });
 
-test('a poll that gets the same answer again is one exchange of the evidence', () => {
+test('evidence counts repeated polls with the same answer as one exchange', () => {
   const recorder = new Recorder();
   const poll = (response_body: string): void =>
     void recorder.add(exchangeWith({ url: 'http://x/deployments/dpl_1', status: 200, response_body }));

@@ -11,7 +11,7 @@ function parse(bytes: Uint8Array) {
 const text = (source: string) => parse(Buffer.from(source));
 
 describe('SSE parser', () => {
-  it('keeps what a client drops, and says so', () => {
+  it('keeps and counts input that a client drops', () => {
     const { frames, comments, parser } = text(
       '\uFEFF: hello\nid: 4\0\nid: 5\nevent: a.b\nfoo: bar\ndata: {\ndata: }\nretry: 5x\n\n:\n\nid: 9\n\nid: 10',
     );
@@ -25,12 +25,12 @@ describe('SSE parser', () => {
     expect(parser.lastEventId).toBe('9');
   });
 
-  it('tells line endings apart', () => {
+  it('counts each kind of line ending', () => {
     const { parser } = text('data: a\r\n\r\ndata: b\r\rdata: c\n\n');
     expect(parser.framing).toMatchObject({ crlf: 2, cr: 2, lf: 2 });
   });
 
-  it('reports bytes that are no UTF-8', () => {
+  it('counts bytes that are no UTF-8', () => {
     const { frames, parser } = parse(Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0xff, 0x0a, 0x0a]));
     expect(frames[0]?.data).toBe('\uFFFD');
     expect(parser.framing.invalidUtf8).toBe(1);

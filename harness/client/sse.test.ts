@@ -46,7 +46,7 @@ const event = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}
 const wait = (what: string, within = PATIENCE) => ({ within, for: what });
 
 describe('requests', () => {
-  it('carry cursors and types as they are given, commas unescaped', async () => {
+  it('carry cursors and types unchanged, with commas unescaped', async () => {
     await open({ after: '1e3 ', types: ['a.b', 'c d'], lastEventId: 9n });
     await open({ query: 'after=1&after=2' });
     await open();
@@ -59,7 +59,7 @@ describe('requests', () => {
 });
 
 describe('waits', () => {
-  it('give frames in order, as they come, and never wait for the end', async () => {
+  it('return frames in order as they come, without waiting for the end', async () => {
     const { stream, response } = await live();
     response.write(event(1) + event(2));
     expect((await stream.next(wait('event 1'))).id).toBe('1');
@@ -74,7 +74,7 @@ describe('waits', () => {
   it.each([
     ['gzip', createGzip],
     ['br', createBrotliCompress],
-  ] as const)('give the frames of a stream in %s as they come', async (coding, packing) => {
+  ] as const)('return the frames of a stream in %s as they come', async (coding, packing) => {
     const packed = packing();
     answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': coding }).flushHeaders();
@@ -88,7 +88,7 @@ describe('waits', () => {
     }
   });
 
-  it('end with a timeout that names what was waited for', async () => {
+  it('time out with the name of the expected event', async () => {
     const { stream, response } = await live();
     response.write(': hello\n\n');
     await stream.activity({ frames: 0, comments: 0 }, wait('a comment'));
@@ -110,7 +110,7 @@ describe('waits', () => {
     expect(broken.stream.ended?.by).toBe('error');
   });
 
-  it('notice activity of either kind, and quiet', async () => {
+  it('notice frames, comments and quiet', async () => {
     const { stream, response } = await live();
     response.write(event(1));
     await stream.activity({ frames: 0, comments: 0 }, wait('anything'));
@@ -121,7 +121,7 @@ describe('waits', () => {
     expect(stream.comments).toHaveLength(1);
   });
 
-  it('ask after each frame how long the silence has to be', async () => {
+  it('recompute the required silence after each frame', async () => {
     const { stream, response } = await live();
     setTimeout(() => response.write(event(1)), SHORT);
     const started = performance.now();
@@ -142,7 +142,7 @@ describe('a wait goes on', () => {
     }
   }
 
-  it('while the bytes of a frame come one by one, for as long as that takes', async () => {
+  it('while a frame arrives byte by byte, even beyond its limit', async () => {
     const { stream, response } = await live();
     const source = event(1);
     expect(source.length * PAUSE).toBeGreaterThan(within);
@@ -151,7 +151,7 @@ describe('a wait goes on', () => {
     await written;
   });
 
-  it('no longer than its bound on the whole', async () => {
+  it('only up to its bound on the whole wait', async () => {
     const { stream, response } = await live();
     const timer = setInterval(() => response.write('data: another line of a block that does not end\n'), 1);
     const sample = { within, atMost: SHORT, for: 'an event' };
@@ -160,7 +160,7 @@ describe('a wait goes on', () => {
   });
 
   it.each([': heartbeat\n\n', ': half a comment ', '\n', '\r\n'])(
-    'for a frame not because of %j, which brings none nearer',
+    'for a frame only up to its limit while only %j comes',
     async (idle) => {
       const { stream, response } = await live();
       const timer = setInterval(() => response.write(idle), 1);
@@ -170,7 +170,7 @@ describe('a wait goes on', () => {
     },
   );
 
-  it('for any sign while a comment grows, and not because of empty lines', async () => {
+  it('for activity while a comment grows, but not for empty lines', async () => {
     const { stream, response } = await live();
     const written = trickle(response, ': a heartbeat, letter by letter\n');
     await stream.activity({ frames: 0, comments: 0 }, wait('anything', within));
@@ -181,7 +181,7 @@ describe('a wait goes on', () => {
     clearInterval(timer);
   });
 
-  it('while this process is held up', async () => {
+  it('while this process is blocked', async () => {
     const { stream, response } = await live();
     const waiting = stream.next(wait('event 1', SHORT));
     await delay(1);
@@ -192,7 +192,7 @@ describe('a wait goes on', () => {
 });
 
 describe('the connection', () => {
-  it('is cut at any byte, and what came before it is read', async () => {
+  it('is cut at any byte, and every frame before it is read', async () => {
     const source = Buffer.from(`: c\n\n${event(1)}id: 2\nevent: é.ü\ndata: {"x":"😀"}\n\n${event(3)}`);
     answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(source);
     await fc.assert(
@@ -217,7 +217,7 @@ describe('the connection', () => {
     expect((await stream.next(wait('event 1'))).id).toBe('1');
   });
 
-  it('is closed once and for all', async () => {
+  it('closes for good, even when closed twice', async () => {
     const { stream, response } = await live();
     const closed = new Promise((resolve) => response.once('close', resolve));
     await stream.close();

@@ -61,11 +61,11 @@ function edit(path: string, place: RegExp, by: string): void {
 }
 afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
-it('needs no other file to compile', async () => {
+it('a new API version compiles without changes to other files', async () => {
   await expect(run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', copy])).resolves.toMatchObject({ stdout: '' });
 });
 
-it('is served, spoken and checked like the others', async () => {
+it('a new API version is served and checked like the others', async () => {
   const { stdout } = await run(process.execPath, ['check.ts'], { cwd: copy });
   const { pass, fail, blocked, sites, target } = JSON.parse(stdout) as Outcome;
   expect({ fail, blocked }).toEqual({ fail: [], blocked: [] });

@@ -49,7 +49,7 @@ describe('a shape', () => {
   const robot = objectShape('Robot', { state: oneOf(['idle', 'busy']), since: Timestamp, wheels: Type.Integer() });
   const right = { state: 'idle', since: '2026-05-06T10:00:00Z', wheels: 4 };
 
-  it('accepts what conforms, with members that it does not know', () => {
+  it('accepts a conforming value, also with unknown members', () => {
     expect(robot.is(right)).toBe(true);
     expect(robot.problems({ ...right, colour: 'red' })).toEqual([]);
   });

@@ -55,20 +55,20 @@ describe('section 2.2', () => {
 });
 
 describe('section 2.1 prefixes', () => {
-  it.each(['id', 'device_id', 'release_id'])('%s has its own', (field) => {
+  it.each(['id', 'device_id', 'release_id'])('are required of %s', (field) => {
     expect(deployment.is({ ...shown, ...statuses, created_at: moment, [field]: 'xyz_1' })).toBe(false);
   });
 });
 
 describe('section 6.1', () => {
   it.each(['deployment', 'deployment_deployed', '.deployed', 'deployment.', 'a.b.c', 'deployment deployed.x'])(
-    '%j is no event type',
+    'refuses %j as an event type',
     (type) => expect(eventEnvelope.is({ ...happened, type })).toBe(false),
   );
 });
 
 describe('section 2.5', () => {
-  it('a ping answers with a code and a whole number of nanoseconds', () => {
+  it('requires a code and a whole number of nanoseconds in a ping answer', () => {
     expect(pingResponse.is({ code: 'success', round_trip_nanos: 0 })).toBe(true);
     expect(pingResponse.is({ code: 'success', round_trip_nanos: 1.5 })).toBe(false);
     expect(pingResponse.is({ code: 'success', round_trip_nanos: -1 })).toBe(false);
@@ -77,7 +77,7 @@ describe('section 2.5', () => {
 });
 
 describe('section 8', () => {
-  it('states the limits', () => {
+  it('states the limits of lists and pings', () => {
     expect(LIST_LIMITS).toMatchObject({ limitDefault: 10, limitMaximum: 100, offsetDefault: 0, offsetMinimum: 0 });
     expect(PING_TIMEOUT_MAXIMUM_NANOS).toBe(10 * 1e9);
   });

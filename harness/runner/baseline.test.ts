@@ -33,19 +33,19 @@ const entry = (check: string, expires = '2026-12-31', change: Partial<BaselineEn
 const flaky = (check: string, expires?: string): BaselineEntry => entry(check, expires, { kind: 'flaky' });
 const code = (results: readonly CheckResult[]) => exitCode(results);
 
-test('a failure that is excused is known, and no failure of the run', () => {
+test('an excused failure becomes known, and fails no run', () => {
   const results = applyBaseline([sampleFailure({ id: 'device.a' })], { known: [entry('device.a')] }, TODAY, suite);
   expect(results).toMatchObject([{ outcome: 'known', reason: 'until 1.4 (bug, excused until 2026-12-31)' }]);
   expect(code(results)).toBe(0);
 });
 
-test('its kind and its owner are told', () => {
+test('an excused failure names the kind and owner of its entry', () => {
   const known = [entry('device.a', '2026-12-31', { kind: 'waiver', owner: 'ada' })];
   const [result] = applyBaseline([sampleFailure({ id: 'device.a' })], { known }, TODAY, suite);
   expect(result?.reason).toBe('until 1.4 (waiver, owner ada, excused until 2026-12-31)');
 });
 
-test('another finding of the same check is a failure, and says so', () => {
+test('a finding that differs from the excused one fails, and quotes the excused one', () => {
   const worse = [sampleFailure({ id: 'device.a', actual: 'no event came' })];
   const results = applyBaseline(worse, { known: [entry('device.a')] }, TODAY, suite);
   const other = /^the baseline excuses another finding of this check: expected a first event .*; actual: the first/;
@@ -55,7 +55,7 @@ test('another finding of the same check is a failure, and says so', () => {
   expect(applyBaseline(worse, { known: both }, TODAY, suite)[0]?.outcome).toBe('known');
 });
 
-test('an agent that loses all after a torn line is not excused by an entry for one that loses a line', () => {
+test('an entry for one lost event does not excuse the loss of all', () => {
   const where = 'for the log after a torn line and two restarts';
   const torn = { expected: `the events [49, 50, 51, 52, 53] ${where}`, actual: '[49, 50, 51, 53], missing [52]' };
   const known = [entry('device.a', '2026-12-31', { finding: torn })];
@@ -65,7 +65,7 @@ test('an agent that loses all after a torn line is not excused by an entry for o
   expect(outcome({ expected: torn.expected, actual: '[49, 50, 51], missing [52, 53]' })).toBe('fail');
 });
 
-test('what a known failure blocks stays blocked and undecided', () => {
+test('a check blocked by a known failure stays blocked and undecided', () => {
   const failed = sampleFailure({ id: 'device.a' });
   const blocked = sampleResult({ id: 'device.b', outcome: 'blocked', reason: 'by another', blocked_by: 'device.a' });
   const results = applyBaseline([failed, blocked], { known: [entry('device.a')] }, TODAY, suite);
@@ -75,7 +75,7 @@ test('what a known failure blocks stays blocked and undecided', () => {
   expect(coverageOf(planOf(results), results, []).decided).toBe(1);
 });
 
-test('a flaky check may pass or show its finding, and is counted apart; another finding is a failure', () => {
+test('a flaky check stays flaky on a pass or its finding, and fails otherwise', () => {
   const settle = (result: CheckResult, today = TODAY) =>
     applyBaseline([result], { known: [flaky('device.a')] }, today, suite);
   const failing = sampleFailure({ id: 'device.a' });
@@ -92,7 +92,7 @@ test('a flaky check may pass or show its finding, and is counted apart; another 
   expect(settle(sampleResult({ id: 'device.a' }), '2027-01-01')[0]?.outcome).toBe('fixed');
 });
 
-test('an old entry, without a finding, excuses whatever its check finds, and is named', () => {
+test('an entry without a finding excuses any finding, and is listed as old', () => {
   const { finding: _, ...old } = entry('device.a');
   const failing = [sampleFailure({ id: 'device.a', actual: 'something else' })];
   expect(applyBaseline(failing, { known: [old] }, TODAY, suite)[0]?.outcome).toBe('known');
@@ -103,7 +103,7 @@ test('an old entry, without a finding, excuses whatever its check finds, and is 
   expect(oldEntries(updated)).toEqual([]);
 });
 
-test('it is excused on its last day, and no longer on the next', () => {
+test('an entry excuses its finding through its last day, and not after', () => {
   const failing = [sampleFailure({ id: 'device.a' })];
   const at = (today: string) => applyBaseline(failing, { known: [entry('device.a', TODAY)] }, today, suite);
   expect(at(TODAY)[0]?.outcome).toBe('known');
@@ -111,7 +111,7 @@ test('it is excused on its last day, and no longer on the next', () => {
   expect(code(at('2026-11-22'))).toBe(1);
 });
 
-test('a stale entry says where it is, and what removes it', () => {
+test('a stale entry names its lines and the flag that removes it', () => {
   const path = join(folder, 'stale.yaml');
   writeBaseline(path, { known: [entry('device.a'), entry('device.b')] });
   const passing = [sampleResult({ id: 'device.b' })];
@@ -123,21 +123,21 @@ test('a stale entry says where it is, and what removes it', () => {
   expect(readBaseline(path).known).toEqual([entry('device.a')]);
 });
 
-test('an entry that names no check is an error, one of another API is not', () => {
+test('an entry for an unknown check is an error, unless it names another API', () => {
   const known = [entry('device.typo'), entry('platform.list.walk')];
   const results = applyBaseline([sampleResult({ id: 'device.a' })], { known }, TODAY, suite);
   expect(results.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual(['device.a pass', 'baseline:device.typo fixed']);
   expect(code(results)).toBe(2);
 });
 
-test('an expired entry of a warning is an error too', () => {
+test('an expired entry of a warning is an error', () => {
   const warned = [sampleFailure({ id: 'device.a', outcome: 'warn', level: 'SHOULD' })];
   const results = applyBaseline(warned, { known: [entry('device.a', '2026-01-01')] }, TODAY, suite);
   expect(results.map(({ outcome }) => outcome)).toEqual(['warn', 'fixed']);
   expect(code(results)).toBe(2);
 });
 
-test('an entry about which nothing was decided changes nothing', () => {
+test('an entry changes no result of an undecided check', () => {
   const results = [
     sampleResult({ id: 'device.a', outcome: 'blocked' }),
     sampleResult({ id: 'device.b', outcome: 'not_applicable' }),
@@ -146,7 +146,7 @@ test('an entry about which nothing was decided changes nothing', () => {
   expect(applyBaseline(results, { known }, TODAY, suite)).toEqual(results);
 });
 
-test('an update says what it adds, keeps and removes', () => {
+test('an update lists the entries it adds, keeps and removes', () => {
   const other = sampleFailure({ id: 'device.c', actual: 'no event came' });
   const results = [sampleFailure({ id: 'device.a' }), sampleResult({ id: 'device.b' }), other];
   const known = [entry('device.b'), flaky('device.c'), entry('device.gone'), entry('platform.x')];
@@ -168,7 +168,7 @@ test('an update says what it adds, keeps and removes', () => {
   });
 });
 
-test('an update takes what comes now and then as flaky, and says how often it came', () => {
+test('an update marks an intermittent finding as flaky, with its failure rate', () => {
   const rated = (id: string, failed: number): CheckResult =>
     sampleFailure({ id, rate: { times: 3, failed, alone: { times: 3, failed } } });
   const { known } = updatedBaseline([rated('device.a', 3), rated('device.b', 2)], { known: [] }, TODAY, suite);
@@ -176,7 +176,7 @@ test('an update takes what comes now and then as flaky, and says how often it ca
   expect(known[1]?.reason).toBe(`found on ${TODAY}, 2 of 3 times: expected ${expected}; actual: ${actual}`);
 });
 
-test('after an update the baseline has no errors, and no undecided entry is lost', () => {
+test('an updated baseline yields no errors and keeps every undecided entry', () => {
   const outcome = fc.constantFrom(...OUTCOMES.filter((name) => !['known', 'fixed', 'flaky'].includes(name)));
   const day = fc.constantFrom('2026-01-01', TODAY, '2027-01-01');
   fc.assert(
@@ -217,7 +217,7 @@ test.each([
   ['known:\n  - {check: a, reason: b, expires: soon}\n', /\/known\/0\/expires/],
   ['known:\n  - &e {check: a, reason: b, expires: 2027-01-01}\n  - *e\n', /a is listed twice with one finding/],
   ['known:\n  - {check: a, kind: wontfix, reason: b, expires: 2027-01-01}\n', /kind must be one of "bug", "waiver"/],
-])('%j is refused, with the place', (text, words) => {
+])('%j is refused, with the place of the error', (text, words) => {
   const path = join(folder, 'baseline-bad.yaml');
   writeFileSync(path, text);
   expect(() => readBaseline(path)).toThrow(words);
@@ -233,7 +233,7 @@ test('a missing file is an error unless it is about to be written', () => {
 test.each([
   ['example.yaml', ['2027-01-31', '2027-06-30']],
   ['miru-agent.yaml', ['2027-11-30', '2027-11-30']],
-])('%s is a baseline, each finding in comparable words', (name, days) => {
+])('%s is a valid baseline, with each finding in comparable words', (name, days) => {
   const { known } = readBaseline(join(import.meta.dirname, '../../fixtures/baselines', name));
   expect(known.map(({ expires }) => expires)).toEqual(days);
   expect(known.map(({ finding: has }) => comparableText(has ?? {}))).toEqual(known.map(({ finding: has }) => has));

@@ -35,29 +35,29 @@ const asked = (path: string): Pick<CheckResult, 'exchanges'> => ({
 });
 
 describe('findings of one cause', () => {
-  it('are those of a check and of all that rest on it, whichever ran first', () => {
+  it('include those of all checks that rest on a failed one, in any order', () => {
     const found = groups({ id: 'c', premises: ['b'] }, { id: 'b', premises: ['a'], outcome: 'pass' }, { id: 'a' });
     expect(found).toEqual(['c <- a', 'b', 'a']);
   });
 
-  it('are those of one requirement, and the MUST leads', () => {
+  it('include those of one requirement, led by the MUST', () => {
     const found = groups({ id: 'w', requirement_id: 'x', ...WARNS }, { id: 'x' }, { id: 'y', premises: ['x'] });
     expect(found).toEqual(['w <- x', 'x', 'y <- x']);
   });
 
-  it('are those of a requirement that another check rests on, when the check called like it has failed', () => {
+  it('include those resting on a requirement, when the check named like it fails', () => {
     const blackBox = { id: 'x.black-box', requirement_id: 'x', outcome: 'pass' } as const;
     const rests = { id: 'y', premises: ['x.black-box'] };
     expect(groups({ id: 'x' }, blackBox, rests)).toEqual(['x', 'x.black-box', 'y <- x']);
     expect(groups({ id: 'x.whole', requirement_id: 'x' }, blackBox, rests)).toEqual(['x.whole', 'x.black-box', 'y']);
   });
 
-  it('are led by the check that is called like its requirement, though another rests on fewer', () => {
+  it('are led by the check named like its requirement, even with more premises', () => {
     const found = groups({ id: 'x', premises: ['p'] }, { id: 'w', requirement_id: 'x' }, { id: 'p', outcome: 'pass' });
     expect(found).toEqual(['x', 'w <- x', 'p']);
   });
 
-  it('got the same wrong answer to the same request, but for numbers', () => {
+  it('share one wrong answer to one request, apart from numbers', () => {
     const expected = (id: number): string => `the events [${id}, ${id + 1}] for GET /events with after=${id}`;
     const found = groups(
       { id: 'a', expected: expected(7), actual: '[8]', ...asked('/events?after=7') },
@@ -67,7 +67,7 @@ describe('findings of one cause', () => {
     expect(found).toEqual(['a', 'b <- a', 'c']);
   });
 
-  it('are never those of two bugs', () => {
+  it('exclude different findings, even for the same request', () => {
     const found = groups(
       { id: 'a', ...asked('/events') },
       { id: 'b', premises: ['d'], ...asked('/events') },
@@ -77,11 +77,11 @@ describe('findings of one cause', () => {
     expect(found).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('do not follow from a premise that only warned, since it holds', () => {
+  it('do not follow from a premise that only warned', () => {
     expect(groups({ id: 'a', ...WARNS }, { id: 'b', premises: ['a'] })).toEqual(['a', 'b']);
   });
 
-  it('leave results alone that found nothing', () => {
+  it('exclude passed, blocked, inapplicable and known results', () => {
     const outcomes = ['pass', 'blocked', 'not_applicable', 'known'] as const;
     const given = outcomes.map((outcome) => result({ id: outcome, outcome, requirement_id: 'same' }));
     expect(groupByCause([...given, result({ id: 'a', requirement_id: 'same' })], [])).not.toContainEqual(
@@ -93,7 +93,7 @@ describe('findings of one cause', () => {
 describe('the most telling finding', () => {
   const first = (...given: Given[]): string[] => leadsFirst(given.map(result)).map(({ id }) => id);
 
-  it('is a MUST before a SHOULD, and the one that most others follow from', () => {
+  it('is a MUST, and among these the finding with the most consequences', () => {
     const found = first(
       { id: 'should', outcome: 'warn', level: 'SHOULD' },
       { id: 'alone' },
@@ -105,7 +105,7 @@ describe('the most telling finding', () => {
     expect(found).toEqual(['root', 'alone', 'should']);
   });
 
-  it('is the first of the report when nothing else tells them apart', () => {
+  it('is the first in the report among equals', () => {
     expect(first({ id: 'b' }, { id: 'a' })).toEqual(['b', 'a']);
   });
 });

@@ -13,7 +13,7 @@ const all = [
   declared('test.loopback', { needs: ['loopback'] }),
 ];
 
-test('the numbers of what was decided and of what was not add up, with what to add', async () => {
+test('coverage counts decided and undecided checks, and names the missing option', async () => {
   const plan = makePlan(suite<object>('device', [all]), { capabilities: new Set(), fast: true });
   const { coverage } = await run(all, { plan });
   expect(coverage).toEqual({
@@ -27,13 +27,13 @@ test('the numbers of what was decided and of what was not add up, with what to a
   });
 });
 
-test('what was never chosen counts as undecided', async () => {
+test('a check left out by --only counts as undecided', async () => {
   const plan = makePlan(suite<object>('device', [all]), { capabilities: new Set(), only: ['test.plain'] });
   const { coverage } = await run(all, { plan });
   expect(coverage).toEqual({ checks: 5, decided: 1, undecided: [{ checks: 4, why: 'left out by --only' }] });
 });
 
-test('a complaint about the baseline is no check', async () => {
+test('an error of the baseline does not count as a decided check', async () => {
   const { coverage } = await run([one(async () => {})], {
     settle: (results) => results.map((result) => ({ ...result, id: `baseline:${result.id}`, outcome: 'fixed' })),
   });
@@ -50,13 +50,13 @@ test.each([
   [{ minDecided: { count: 28 } }, [], undefined],
   [{ minDecided: { percent: 35 } }, [], undefined],
   [{ minDecided: { percent: 35.1 } }, [], /^--min-decided 35.1%: /],
-] as const)('%j of a target with %j', (demands, capabilities, unmet) => {
+] as const)('demand %j is checked against a target with the capabilities %j', (demands, capabilities, unmet) => {
   const found = unmetDemands(demands, coverage, capabilities);
   if (unmet === undefined) expect(found).toEqual([]);
   else expect(found).toEqual([expect.stringMatching(unmet)]);
 });
 
-test('a run that falls short of what was asked for is incomplete; a failed MUST weighs more', async () => {
+test('a run with an unmet demand is incomplete, unless a MUST fails', async () => {
   const demands = { require: drive };
   const passed = await run([one(async () => {})], { demands });
   expect(passed).toMatchObject({ exit_code: 2, complete: false, unmet: [expect.stringContaining('--require drive')] });
@@ -65,7 +65,7 @@ test('a run that falls short of what was asked for is incomplete; a failed MUST 
   expect((await run([one(async () => {})])).unmet).toBeUndefined();
 });
 
-test('checks that rest on a failed one are told from those that are blocked otherwise', () => {
+test('coverage counts checks blocked by a failed check apart from other blocked checks', () => {
   const base = { level: 'MUST', section: '1', requirement: 'x', requirement_id: 'x', duration_ms: 0 } as const;
   const results = [
     { ...base, id: 'a', outcome: 'fail' },
@@ -86,7 +86,7 @@ test.each([
   [{ plain: 'pass', driven: 'warn', compacted: 'undecided' }, 'driven'],
   [{ plain: 'fail', driven: 'undecided', compacted: 'pass' }, 'observed'],
   [{ plain: 'undecided', driven: 'pass', compacted: 'undecided' }, undefined],
-] as const)('of a run that decided %j, the largest profile below its own is %s', async (outcomes, name) => {
+] as const)('a run that decided %j covers %s as the largest smaller profile', async (outcomes, name) => {
   const [plain, driven, compacted] = all as [Check<object>, Check<object>, Check<object>];
   const checks = [plain, driven, compacted];
   const report = await run(checks);

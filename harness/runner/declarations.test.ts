@@ -12,7 +12,7 @@ import type { CheckContext, Report } from './types.ts';
 const retention = (kept: number): Declaration => retentionSeen(2000, kept);
 
 test.each([0, 1, 1990, 2000, 2001, 4000, 6000])(
-  'declared 2,000 events, %i left after compaction: no difference',
+  'a log with 2,000 events declared and %i left is no difference',
   (kept) => expect(retention(kept)).toMatchObject({ name: 'retention', holds: true }),
 );
 
@@ -32,7 +32,7 @@ test.each([
   [5, 0, 5600],
   [5, 4, 5600],
   [30, 3, 45_000],
-])('declared every %d s, %i seen in %i ms: no difference', (declared, count, elapsed) =>
+])('heartbeats declared every %d s, %i seen in %i ms, are no difference', (declared, count, elapsed) =>
   expect(heartbeatsSeen(declared, count, elapsed).holds).toBe(true),
 );
 
@@ -41,7 +41,7 @@ test('heartbeats that come far more often than declared are a difference', () =>
   expect(heartbeatsSeen(30, 40, 45_000).holds).toBe(false);
 });
 
-test('a capability that worked once holds, whatever is refused beside it', () => {
+test('a capability holds once it works, despite refused calls', () => {
   const declarations = new Declarations();
   declarations.refused('drive', 'control POST /events answered 404');
   expect(declarations.all).toMatchObject([{ name: 'capability drive', holds: false }]);
@@ -51,7 +51,7 @@ test('a capability that worked once holds, whatever is refused beside it', () =>
   expect(declarations.all.map(({ holds }) => holds)).toEqual([false, true]);
 });
 
-test('a difference stays, whatever holds later', () => {
+test('a difference stays recorded after later observations that match', () => {
   const declarations = new Declarations();
   for (const kept of [10, 9000, 10]) declarations.saw(retention(kept));
   expect(declarations.all).toEqual([retention(9000)]);
@@ -74,7 +74,7 @@ describe('a run', () => {
     annotations(report).join('').replaceAll('%3A', ':'),
   ];
 
-  it('is conformant where what was declared is what was seen', async () => {
+  it('is conformant when observations match the declarations', async () => {
     const report = await seeing(1990);
     expect(report).toMatchObject({ exit_code: 0, declarations: [{ name: 'retention', holds: true }] });
     expect(headlineOf(report).word).toBe('CONFORMANT: observed, 2026-11-25');
@@ -84,7 +84,7 @@ describe('a run', () => {
   it.each([
     ['is incomplete', true, 2, 'INCOMPLETE'],
     ['with a failed MUST is not conformant', false, 1, 'NOT CONFORMANT'],
-  ])('%s where it was not, and says so in every report', async (_, holds, code, word) => {
+  ])('%s when an observation differs from its declaration, and every report says so', async (_, holds, code, word) => {
     const report = await seeing(9000, holds);
     expect(report).toMatchObject({ exit_code: code, declarations: [{ holds: false }] });
     expect(headlineOf(report).word).toBe(word);

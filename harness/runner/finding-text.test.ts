@@ -8,7 +8,7 @@ const [one, other] = [
   body('dpl_abcdefghijkl', '2026-12-01T00:00:00Z').slice(0, 40),
 ];
 
-describe('the finding of one defect in two runs is the same', () => {
+describe('comparable text of one defect is equal', () => {
   it.each([
     ['a body', `it lacks "status" in ${one}`, `it lacks "status" in ${other}… (1792 characters)`],
     ['a quoted body', `200 a/b ${JSON.stringify(one)}`, `200 a/b ${JSON.stringify(other).slice(0, -1)}…`],
@@ -21,11 +21,11 @@ describe('the finding of one defect in two runs is the same', () => {
     ['a day', 'Wed, 25 Nov 2026 06:53:50 GMT', 'Tue, 1 Dec 2026 16:03:05 GMT'],
     ['a fraction of a second', '2026-11-25T06:53:50.5Z', '2026-11-25T06:53:50Z'],
     ['how many files', '/etc/7.json is not there; /etc/7.json is not there', '/etc/7.json is not there'],
-  ])('but for %s', (_, left, right) => {
+  ])('apart from %s', (_, left, right) => {
     expect(comparableText({ expected: 'x', actual: left })).toEqual(comparableText({ expected: 'x', actual: right }));
   });
 
-  it('but for the numbers of its events', () => {
+  it('apart from the numbers of its events', () => {
     expect(
       comparableText({ expected: 'the events [33, 34, 35] for after=32', actual: '[33, 35], missing [34]' }),
     ).toEqual(
@@ -40,7 +40,7 @@ describe('the finding of one defect in two runs is the same', () => {
   });
 });
 
-test('an event that is sent again is not one that is lost', () => {
+test('comparable text tells a repeated event from a lost event', () => {
   const [again, lost] = ['event 143', 'event 145'].map((actual) =>
     comparableText({ expected: 'event 144, the first retained after 143', actual }),
   );
@@ -48,7 +48,7 @@ test('an event that is sent again is not one that is lost', () => {
   expect(lost).toEqual({ expected: 'event #, the first retained after #', actual: 'event #' });
 });
 
-describe('another finding is not', () => {
+describe('comparable text of two defects differs', () => {
   const expected = 'the events [49, 50, 51, 52, 53] for the log after a torn line and two restarts';
   it.each([
     ['a status', '410 application/json "{\\"error\\":1}"', '500 application/json "{\\"error\\":1}"'],
@@ -56,12 +56,12 @@ describe('another finding is not', () => {
     ['what is lost', '[49, 50, 51, 53], missing [52]', '[49, 50, 51], missing [52, 53]'],
     ['all that is lost', '[53], missing [49, 50, 51, 52]', '[], missing [49, 50, 51, 52, 53]'],
     ['the field', 'it lacks "status" in {"id":1}', 'it lacks "device_id" in {"id":1}'],
-  ])('but for %s', (_, left, right) => {
+  ])('by %s', (_, left, right) => {
     expect(comparableText({ expected, actual: left })).not.toEqual(comparableText({ expected, actual: right }));
   });
 });
 
-test('what is comparable stays as it is, and is short', () => {
+test('comparable text is short, and does not change when normalized twice', () => {
   const pasted = { expected: 'the events [33, 34] for after=32', actual: `[33], missing [34]; 410 a/b ${one}` };
   const once = comparableText(pasted);
   expect(once.actual).toBe('[first …], missing [… last]; 410 a/b {…}');

@@ -30,7 +30,7 @@ async function inForms(forms = new FormVariation(SEED)): Promise<[string, Form][
   return found;
 }
 
-test('about every second check is asked in another form, and each form has its turn', async () => {
+test('form variation asks about half the checks in another form, and uses each', async () => {
   const found = await inForms();
   expect(found.length).toBeGreaterThan(60);
   expect(found.length).toBeLessThan(140);
@@ -46,7 +46,7 @@ test.each<[string, Outcome[], Outcome, number]>([
   ['fails every other time', ['fail', 'pass', 'fail'], 'fail', 3],
   ['fails every third time', ['fail', 'pass', 'pass', 'fail', 'pass'], 'fail', 5],
   ['fails every fourth time', ['fail', 'pass', 'pass', 'pass'], 'fail', 4],
-])('a check that %s', async (_, outcomes, outcome, times) => {
+])('a check asked in another form %s', async (_, outcomes, outcome, times) => {
   const forms = new FormVariation(SEED);
   const [[id, form] = ['', undefined]] = await inForms();
   const { asked, once } = scripted((_form, time) => outcomes[time - 1] ?? 'blocked');
@@ -58,7 +58,7 @@ test.each<[string, Outcome[], Outcome, number]>([
   expect(asked).toEqual([other, usual, usual, other, other, usual].slice(0, times));
 });
 
-test.each(EQUIVALENT_FORMS)('a check that fails each time $name, and never in the usual form', async (form) => {
+test.each(EQUIVALENT_FORMS)('a check that fails only when asked $name fails if a promise covers it', async (form) => {
   const forms = new FormVariation(SEED);
   const [id = ''] = (await inForms()).find(([, drawn]) => drawn === form) ?? [];
   const { once } = scripted((asked) => (asked === undefined ? 'pass' : 'fail'));
@@ -68,7 +68,7 @@ test.each(EQUIVALENT_FORMS)('a check that fails each time $name, and never in th
   else expect(result).toMatchObject({ outcome: 'fail', expected: expect.stringContaining(form.promise) });
 });
 
-test('a form that made a difference is not asked in again', async () => {
+test('a form that makes a difference is not used for later checks', async () => {
   const forms = new FormVariation(SEED);
   const [[id, form] = ['', undefined]] = await inForms();
   await forms.run(id, scripted((asked) => (asked === undefined ? 'pass' : 'fail')).once);
@@ -77,14 +77,14 @@ test('a form that made a difference is not asked in again', async () => {
   expect(new Set(others).size).toBe(EQUIVALENT_FORMS.length - 1);
 });
 
-test('a target that is wrong in every form is soon asked in the usual one alone', async () => {
+test('form variation stops after two checks that fail in every form', async () => {
   const forms = new FormVariation(SEED);
   const found = await inForms();
   for (const [id] of found.slice(0, 2)) await forms.run(id, scripted(() => 'fail').once);
   expect(await inForms(forms)).toEqual([]);
 });
 
-test('what sees too little is asked again in the usual form, unless it took long', async () => {
+test('an undecided check is retried in the usual form, unless it took long', async () => {
   const forms = new FormVariation(SEED);
   const [[id] = ['']] = await inForms();
   const { asked, once } = scripted(() => 'undecided');
@@ -97,7 +97,7 @@ test('what sees too little is asked again in the usual form, unless it took long
 test.each([
   ['counts each check once, whatever it was asked in', 1, 12 + 2],
   ['asks in the usual form alone when it repeats them', 3, 3 * 12],
-])('a run %s', async (_, repeat, times) => {
+])('a run in varied forms %s', async (_, repeat, times) => {
   let runs = 0;
   const list = Array.from({ length: 12 }, (_one, at) =>
     declared(`test.${at}`, { sharing: 'exclusive' }, async (t: CheckContext) => {

@@ -12,20 +12,20 @@ describe('plan', () => {
   const all = suite<object>('device', [[frame, declared('device.events.heartbeat', { slow: true })]]);
   const none = new Set<Capability>();
 
-  it('refuses an id that nothing has, and says which is near', () => {
+  it('refuses an unknown id or section, and suggests known ones', () => {
     const misspelt = () => makePlan(all, { capabilities: none, only: ['device.events.fram'] });
     expect(misspelt).toThrow(UsageError);
     expect(misspelt).toThrow('did you mean device.events.frame');
     expect(() => makePlan(all, { capabilities: none, sections: ['42'] })).toThrow('6.1, 6.2');
   });
 
-  it('lists what it leaves out, with the reason', () => {
+  it('lists the checks it leaves out, each with the reason', () => {
     const plan = makePlan(all, { capabilities: none, fast: true });
     expect(plan.checks.map(({ skip }) => skip).join('\n')).toMatch(/drive.*\n.*--fast/);
     expect(plan.narrowedBy).toEqual(['--fast']);
   });
 
-  it('blames --read-only, not the target, for what may not write', () => {
+  it('names --read-only as the reason for leaving out checks that write', () => {
     const writing = declared('platform.group.tree', { needs: ['write'], writes: true });
     const platform = makePlan(suite<object>('platform', [[writing]]), { capabilities: none, readOnly: true });
     expect(platform.checks.map(({ skip }) => skip)).toEqual([expect.stringContaining('--read-only')]);
@@ -34,7 +34,7 @@ describe('plan', () => {
     expect(system.narrowedBy).toEqual(['--read-only']);
   });
 
-  it('takes patterns and sections', () => {
+  it('selects checks by patterns and sections', () => {
     const ids = (options: object): string[] =>
       makePlan(all, { capabilities: none, ...options }).checks.map(({ check }) => check.id);
     expect(ids({ only: ['*heartbeat'] })).toEqual(['device.events.heartbeat']);
@@ -47,7 +47,7 @@ describe('plan', () => {
 const broken = async (context: CheckContext): Promise<void> => context.must(false, { expected: 'one', actual: 'two' });
 
 describe('premises', () => {
-  it('block what rests on a failed essential check, directly or not, and name the check that failed', async () => {
+  it('block direct and indirect dependents of a failed essential check, which they name', async () => {
     const started: string[] = [];
     const rests = (id: string, premise: string): Check<object> =>
       declared(id, { premises: [premise] }, async () => void started.push(id));
@@ -69,7 +69,7 @@ describe('premises', () => {
     expect(report.exit_code).toBe(1);
   });
 
-  it('that failed and are not essential block nothing: what rests on them may follow from them', async () => {
+  it('that fail without being essential mark consequences instead of blocking', async () => {
     const report = await run([
       declared('test.second', { premises: ['test.first'] }, broken),
       declared('test.third', { premises: ['test.second'] }),
@@ -83,7 +83,7 @@ describe('premises', () => {
     expect(report.coverage).toMatchObject({ checks: 3, decided: 3 });
   });
 
-  it('that failed make what rests on them follow, directly or not, unless readers allow for them', async () => {
+  it('that fail mark all dependents as following, unless readers allow for a deviation', async () => {
     const following: string[] = [];
     const noted = (id: string, premise: string) =>
       declared(id, { premises: [premise] }, async (t) => void (t.follows && following.push(id)));
@@ -100,7 +100,7 @@ describe('premises', () => {
     expect(following).toEqual(['test.direct', 'test.indirect']);
   });
 
-  it('tell later readers what to allow for, but not other checks of their own requirement', async () => {
+  it('pass their deviation to later readers, except checks of their own requirement', async () => {
     const deviation = { name: 'cursor-repeated', allowance: 'the event of the cursor is left out' };
     const first = declared('test.first', { deviation }, broken);
     const seen: Record<string, boolean> = {};
@@ -124,7 +124,7 @@ describe('premises', () => {
     expect(report.checks.at(-1)).not.toHaveProperty('allowed_for');
   });
 
-  it('let a check run whose premise only warned, could not be decided, or is not part of the run', async () => {
+  it('let dependents run when they warn, are blocked, or are left out', async () => {
     const report = await run([
       declared('test.a', { premises: ['test.warns'] }),
       declared('test.b', { premises: ['test.blocked'] }),
@@ -136,7 +136,7 @@ describe('premises', () => {
     expect(report.checks.slice(0, 3).map(({ outcome }) => outcome)).toEqual(['pass', 'pass', 'pass']);
   });
 
-  it('come first, in every lane, however few checks run at once', async () => {
+  it('run before their dependents in every lane, even one check at a time', async () => {
     const order: string[] = [];
     const noted = (id: string, options: Partial<Check<object>> = {}): Check<object> =>
       declared(id, options, async () => void order.push(id));
@@ -155,7 +155,7 @@ describe('premises', () => {
     expect(order).toHaveLength(5);
   });
 
-  it('are problems of the suite when they are unknown, run later, or form a circle', () => {
+  it('are reported when they are unknown, run later, or form a circle', () => {
     expect(premiseProblems([declared('test.a', { premises: ['test.nobody'] })])).toEqual([
       'test.a rests on test.nobody, which no check is called',
     ]);
@@ -186,7 +186,7 @@ describe('the order of a run', () => {
     expect([...other].toSorted().join('')).toBe('abcdefgh');
   });
 
-  it.each([1, 2, 3])('begins and ends with those that say so, and with what they rest on: seed %i', async (seed) => {
+  it.each([1, 2, 3])('keeps checks with a first or last turn at its ends, with seed %i', async (seed) => {
     const order = await orderOf(seed, (name) => ({
       sharing: name === 'c' || name === 'd' ? 'shared' : 'exclusive',
       ...(name === 'h' && { turn: 'first' as const }),
@@ -209,7 +209,7 @@ describe('the end of a run', () => {
       });
     };
 
-  it('comes when its time is over: what is undecided is blocked, and what runs is aborted', async () => {
+  it('comes at --max-time: running checks are aborted, and undecided ones are blocked', async () => {
     const seen: string[] = [];
     const report = await run(
       [
@@ -227,7 +227,7 @@ describe('the end of a run', () => {
     expect(seen).toEqual(['aborted', 'aborted']);
   });
 
-  it('comes after N failed MUSTs with --bail, not counting those that the baseline excuses', async () => {
+  it('comes after N failed MUSTs with --bail, without counting excused ones', async () => {
     const checks = ['a', 'b', 'c', 'd'].map((name) =>
       declared(`test.${name}`, { sharing: 'exclusive', turn: name === 'd' ? 'last' : 'first' }, broken),
     );
@@ -237,7 +237,7 @@ describe('the end of a run', () => {
     expect(report.exit_code).toBe(1);
   });
 
-  it('is waited for: nothing of a check that is over runs beside the next one', async () => {
+  it('leaves no timed-out check running beside the next one', async () => {
     const order: string[] = [];
     const slowToStop: Check<object>['run'] = async ({ signal }: CheckContext) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -253,7 +253,7 @@ describe('the end of a run', () => {
     expect(report.checks[0]?.reason).toBe('did not end within 1 s');
   });
 
-  it('tries no further input of a property', async () => {
+  it('stops a property from trying further inputs', async () => {
     let tried = 0;
     let after = 0;
     const endless: Check<object>['run'] = (t: CheckContext) =>
@@ -272,7 +272,7 @@ describe('the end of a run', () => {
     expect(after).toBe(0);
   });
 
-  it('is the end of a fault in Muster: the report is written, and the exit code is 3', async () => {
+  it('after a fault in Muster yields a report and exit code 3', async () => {
     const faulty = new AbortController();
     const ending = run([declared('test.hangs', {}, untilAborted([]))], { signal: faulty.signal });
     faulty.abort(new RunOver('a fault in Muster: Error: planted', { fault: true }));
@@ -284,7 +284,7 @@ describe('the end of a run', () => {
 });
 
 describe('listeners', () => {
-  it('change no result when they throw, keep no other from being called, and are heard in the end', async () => {
+  it('that throw change no result, stop no other listener, and reject the run', async () => {
     const told: string[] = [];
     const boom = (): never => {
       throw new Error('planted');
@@ -305,7 +305,7 @@ describe('listeners', () => {
 it.each([
   ['one by one', false, ['one', 'one ends', 'alone', 'alone ends', 'other', 'other ends']],
   ['together', true, ['one', 'other', 'one ends', 'other ends', 'alone', 'alone ends']],
-])('checks that publish go %s, where together is %s', async (_, together, order) => {
+])('publishing checks run %s when publishing together is %s', async (_, together, order) => {
   const steps: string[] = [];
   const named = (name: string, sharing: Sharing): Check<object> =>
     declared(`test.${name}`, { sharing }, async () => {});

@@ -26,7 +26,7 @@ describe('the profile of a run', () => {
     [[], 'observed', ['test.seen']],
     [['drive', 'files'], 'driven', ['test.seen', 'test.made']],
     [ALL, 'full', ['test.seen', 'test.made', 'test.stored']],
-  ] as const)('with %j is %s, the largest within reach', async (capabilities, profile, checks) => {
+  ] as const)('with capabilities %j is %s, the largest within reach', async (capabilities, profile, checks) => {
     const report = await run(held, { capabilities: [...capabilities] });
     expect(report).toMatchObject({ profile, exit_code: 0, complete: true });
     expect(ids(report)).toEqual(checks);
@@ -36,7 +36,7 @@ describe('the profile of a run', () => {
   const named = (profile: string, capabilities: Capability[]) =>
     makePlan(suite<object>('device', [held]), { capabilities: new Set(capabilities), profile });
 
-  it('that is named has to be decided, whatever the target declares', async () => {
+  it('must be decided when it is named, even if the target declares less', async () => {
     const report = await run(held, { plan: named('full', ['drive']) });
     expect(report).toMatchObject({ exit_code: 2, complete: false, profile_coverage: { checks: 3, decided: 2 } });
     expect(words(report)).toMatch(
@@ -44,18 +44,18 @@ describe('the profile of a run', () => {
     );
   });
 
-  it('that is named leaves out what it does not ask for', async () => {
+  it('leaves out checks beyond it when it is named', async () => {
     const report = await run(held, { plan: named('observed', ALL) });
     expect(report.checks.map(({ id }) => id)).toEqual(['test.seen', 'test.polite']);
     expect(report).toMatchObject({ narrowed_by: [], exit_code: 0 });
   });
 
-  it('is never claimed by a run that was narrowed', async () => {
+  it('is not claimed by a narrowed run', async () => {
     const plan = makePlan(suite<object>('device', [held]), { capabilities: new Set(ALL), only: ['test.seen'] });
     expect(words(await run(held, { plan }))).toMatch(/^NO FAILURE FOUND: every MUST holds among what ran/);
   });
 
-  it('is decided where the target is free, and where another check of the requirement saw enough', async () => {
+  it('is decided when a requirement is not applicable or decided by another check', async () => {
     const free = declared('test.free', {}, async (t) => t.notApplicable('it need not'));
     const { requirement: same } = declared('test.both');
     const both: Check<object>[] = [
@@ -67,13 +67,13 @@ describe('the profile of a run', () => {
   });
 });
 
-describe('what a check has seen', () => {
+describe('the sightings of a check', () => {
   const looks = (times: number): Check<object> =>
     declared('test.looks', { least: { stars: 3 }, orElse: 'a darker night shows more' }, async (t) => {
       t.saw('stars', times);
     });
 
-  it('is in the report of a pass', async () => {
+  it('are in the report of a pass', async () => {
     const report = await run([looks(3)]);
     expect(report.checks[0]).toMatchObject({ outcome: 'pass', saw: { stars: 3 } });
     const plain = { paint: (_: unknown, text: string) => text, columns: 100, verbose: true };
@@ -81,7 +81,7 @@ describe('what a check has seen', () => {
     for (const text of texts) expect(text).toMatch(/3 stars/);
   });
 
-  it('decides nothing below the least', async () => {
+  it('leave the check undecided below their minimum', async () => {
     const report = await run([looks(2)]);
     expect(report.checks[0]).toMatchObject({
       outcome: 'undecided',
@@ -91,7 +91,7 @@ describe('what a check has seen', () => {
     expect(words(report)).toMatch(/^INCOMPLETE: .*1 saw too little \(2 of at least 3 stars/);
   });
 
-  it('counts nothing of an attempt that is made anew', async () => {
+  it('exclude an attempt that was cut off', async () => {
     let attempts = 0;
     const report = await run([
       declared('test.looks', { least: { stars: 3 } }, async (t) => {
@@ -109,7 +109,7 @@ describe('a SHOULD', () => {
   const impolite = declared('test.polite', {}, wrong, 'SHOULD');
   const told = (report: Report): string => annotations(report).join('') + junitFormat.document(report);
 
-  it('fails no run by itself', async () => {
+  it('that does not hold fails no run by default', async () => {
     const report = await run([one(async () => {}), impolite]);
     expect(report).toMatchObject({ exit_code: 0, summary: { warn: 1, fail: 0 } });
     expect(told(report)).not.toContain('<failure');
@@ -118,7 +118,7 @@ describe('a SHOULD', () => {
   const failOn = (checks: Check<object>[], ...patterns: string[]): Promise<Report> =>
     run(checks, { plan: makePlan(suite<object>('device', [checks]), { capabilities: new Set(), failOn: patterns }) });
 
-  it.each([['*'], ['test.polite'], ['6']])('fails the run that --fail-on names it for, by %s', async (pattern) => {
+  it.each([['*'], ['test.polite'], ['6']])('fails the run when --fail-on names it by %s', async (pattern) => {
     const report = await failOn([one(async () => {}), impolite], pattern);
     expect(report).toMatchObject({ exit_code: 1, summary: { warn: 1, fail: 0 } });
     expect(words(report)).toMatch(/^NOT CONFORMANT: a SHOULD does not hold, which fails by --fail-on should/);
@@ -126,7 +126,7 @@ describe('a SHOULD', () => {
     expect(told(report)).toContain('<failure message="--fail-on should');
   });
 
-  it('fails no run for another one', async () => {
+  it('fails no run when --fail-on names other requirements', async () => {
     const other = declared('other.polite', { section: '4.1' });
     expect((await failOn([other, impolite], '4.1', 'other.polite')).exit_code).toBe(0);
   });
@@ -134,7 +134,7 @@ describe('a SHOULD', () => {
   it.each([
     ['test.polit', '--fail-on should=test.polit: no check of the device suite has that id; did you mean test.polite?'],
     ['9', '--fail-on should=9: the device suite has the sections 6.2'],
-  ])('cannot be named by %s, which means none', async (pattern, message) => {
+  ])('cannot be named by an unknown pattern such as %s', async (pattern, message) => {
     await expect(async () => failOn([impolite], pattern)).rejects.toThrow(message);
   });
 
@@ -145,7 +145,7 @@ describe('a SHOULD', () => {
     [['*'], 'fail_on of the target file'],
     [['platform.ping', '9', '6.2', 'client.*'], 'fail_on of the target file: 6.2'],
     [['test.polite'], 'fail_on of the target file: test.polite'],
-  ])('fails the run that a target file names it for, by %j', (filedFailOn, words) => {
+  ])('fails the run when fail_on of the target file names it by %j', (filedFailOn, words) => {
     expect(planBy({ filedFailOn }).checks).toMatchObject([{ failsBy: words }]);
     expect(planBy({ filedFailOn, failOn: ['*'] }).checks).toMatchObject([{ failsBy: '--fail-on should' }]);
   });
@@ -153,12 +153,12 @@ describe('a SHOULD', () => {
   it.each([
     ['test.polit', 'fail_on of the target file: test.polit: no check of the device suite has that id; did you mean'],
     ['6.9', 'fail_on of the target file: 6.9: the device suite has the sections 6.2'],
-  ])('cannot be named in a file by %s, which means none', (pattern, message) => {
+  ])('cannot be named in a target file by an unknown pattern such as %s', (pattern, message) => {
     expect(() => planBy({ filedFailOn: [pattern] })).toThrow(message);
     expect(planBy({ filedFailOn: [pattern], failOn: ['6'] }).checks).toMatchObject([{ failsBy: '--fail-on should=6' }]);
   });
 
-  it('that protects others belongs to the profile full alone', async () => {
+  it('that is protective fails only a run of the full profile', async () => {
     const secret = requirement({ ...impolite.requirement, id: 'test.secret', protective: true });
     const checks = [one(async () => {}), { id: secret.id, requirement: secret, run: wrong }];
     expect(await run(checks, { capabilities: ['drive'] })).toMatchObject({ profile: 'driven', exit_code: 0 });

@@ -26,7 +26,7 @@ describe('properties', () => {
     context.property(fc.nat(), async (value) => context.must(value < 10, { expected: 'less than 10', actual: value })),
   );
 
-  it('report the smallest counterexample with what replays it', async () => {
+  it('report the smallest counterexample with the seed and path that replay it', async () => {
     const [result] = (await run([smallerThan10])).checks;
     expect(result).toMatchObject({ outcome: 'fail', counterexample: '10', actual: '10' });
     expect(result?.path).toBeTruthy();
@@ -40,7 +40,7 @@ describe('properties', () => {
     return {};
   };
 
-  it('show the exchanges of the counterexample, not of what was tried after it', async () => {
+  it('show the exchanges of the counterexample, not of later inputs', async () => {
     const asking = one((context: CheckContext) =>
       context.property(fc.nat(), async (value) => {
         sent(`/${value}`);
@@ -59,7 +59,7 @@ describe('properties', () => {
     expect((await run([warning], { context })).checks[0]).toMatchObject({ outcome: 'warn', curl: 'curl /first' });
   });
 
-  it('show nothing of what the check did after it had found them', async () => {
+  it('show no exchange that follows the finding', async () => {
     const tidying = one(async (tools: CheckContext) => {
       try {
         for (const url of ['/first', '/second']) sent(url);
@@ -73,7 +73,7 @@ describe('properties', () => {
     expect(found?.exchanges?.map(({ url }) => url)).toEqual(['/first', '/second']);
   });
 
-  it('replay in the property that failed, when a check has several', async () => {
+  it('replay a counterexample in the property that failed, among several of a check', async () => {
     const values: number[] = [];
     const others: number[] = [];
     let least = 10;
@@ -98,7 +98,7 @@ describe('properties', () => {
     expect(values).toEqual([10]);
   });
 
-  it('draw the same for the same seed, whatever else runs', async () => {
+  it('draw the same inputs for the same seed, whichever checks run beside them', async () => {
     const drawn: number[][] = [];
     const draws = one(async (context) => {
       const values: number[] = [];
@@ -112,7 +112,7 @@ describe('properties', () => {
     expect(drawn[0]).not.toEqual(drawn[2]);
   });
 
-  it('try every example however few the runs are, and fewer drawn inputs with --fast', async () => {
+  it('try every example at any number of runs, and fewer inputs with --fast', async () => {
     const tried: number[] = [];
     const draws = one((context) =>
       context.property(fc.nat(), async (value) => void tried.push(value), { runs: 20, examples: [[1], [2], [3]] }),
@@ -126,7 +126,7 @@ describe('properties', () => {
   it.for([
     ['a violation', (context: CheckContext) => context.must(false, { expected: 'a', actual: 'b' }), 'b'],
     ['no answer', () => Promise.reject(new NoAnswer('GET /: closed')), 'GET /: closed'],
-  ] as const)('report %s of a target that is gone once it happened', async ([, happens, actual]) => {
+  ] as const)('report %s of a target that is gone afterwards', async ([, happens, actual]) => {
     let alive = true;
     const check = one((context) =>
       context.property(fc.nat(), async (value) => {
@@ -146,13 +146,13 @@ describe('properties', () => {
     ['what the check calls it', 7, { describe: (value: unknown) => `seven (${value})` }, 'seven (7)'],
     ['what the finding calls it', 7, { counterexample: { of: 'its own' } }, '{"of":"its own"}'],
     ['text, cut', 'x'.repeat(3000), {}, `"${'x'.repeat(1999)}… (3002 characters)`],
-  ])('show %s', async (_, value, { counterexample, ...options }: { counterexample?: object }, shown) => {
+  ])('show the input as %s', async (_, value, { counterexample, ...options }: { counterexample?: object }, shown) => {
     const finding = { expected: 'a', actual: 'b', ...(counterexample === undefined ? {} : { counterexample }) };
     const fails = one((t) => t.property(fc.constant<unknown>(value), async () => t.must(false, finding), options));
     expect((await run([fails])).checks[0]?.counterexample).toBe(shown);
   });
 
-  it('name the path of the commands of a model, and describe them without it', async () => {
+  it('report the replay path of model commands apart from their description', async () => {
     const command = { check: () => true, run: () => Promise.reject(violation('b')), toString: () => 'publish(1)' };
     let described = '';
     const commands = fc.commands([fc.constant(command)], { maxCommands: 3 });
@@ -165,7 +165,7 @@ describe('properties', () => {
     expect(described).toBe('publish(1)');
   });
 
-  it('do not shrink trouble into a verdict', async () => {
+  it('report an unreachable target as blocked, not as a failure', async () => {
     const check = one((context) =>
       context.property(fc.nat(), async () => {
         throw new Unreachable('gone');
@@ -194,14 +194,14 @@ describe('a bounded property', () => {
     return { notes, property: boundedProperty(tools, whole) };
   }
 
-  it('tries one input at least, and says how many it tried when the time is over', async () => {
+  it('tries at least one input when its time is over, and notes the count', async () => {
     const tried: number[] = [];
     const { property, notes } = propertyWithin({ tryMs: () => -1 });
     await property(random, async (value) => void tried.push(value), { runs: 20 });
     expect([tried.length, notes]).toEqual([1, ['1/20']]);
   });
 
-  it('looks for smaller counterexamples for so long in all of a run', async () => {
+  it('shares one time limit for shrinking with the whole run', async () => {
     const session = new Session();
     const triesOf = async (): Promise<number> => {
       let tried = 0;
@@ -220,7 +220,7 @@ describe('a bounded property', () => {
     expect(await triesOf()).toBe(1);
   });
 
-  it('looks little for a smaller one of what may follow from another finding', async () => {
+  it('shrinks less when its finding may follow from another', async () => {
     const smallest = async (follows: boolean): Promise<unknown> => {
       const { property } = propertyWithin({}, undefined, new Session(), follows);
       const failing = property(fc.integer({ min: 500_000, max: 1_000_000 }), async (value) => {
@@ -238,7 +238,7 @@ describe('a bounded property', () => {
     expect(following).not.toBe(leading);
   });
 
-  it('tries each example once and first, however late it is, and then as many others as it is told to', async () => {
+  it('tries all examples first, even late, and then the least number of others', async () => {
     const tried: number[] = [];
     const { property, notes } = propertyWithin({ tryMs: () => -1, least: 2, examplesAtOnce: 8 });
     await property(random, async (value) => void tried.push(value), options);
@@ -246,7 +246,7 @@ describe('a bounded property', () => {
     expect([tried.length, notes]).toEqual([5, ['2/10']]);
   });
 
-  it('tries an example that failed beside others once more by itself', async () => {
+  it('retries an example by itself after it fails beside others', async () => {
     const tried: number[] = [];
     const { property } = propertyWithin({ examplesAtOnce: 8 });
     const body = async (value: number) => {
@@ -260,7 +260,7 @@ describe('a bounded property', () => {
     expect(tried.filter((value) => value === 1)).toHaveLength(1);
   });
 
-  it('reports an example that failed only beside others', async () => {
+  it('reports an example that fails only beside others', async () => {
     let times = 0;
     const { property } = propertyWithin({ examplesAtOnce: 8 });
     const body = async () => {
@@ -270,7 +270,7 @@ describe('a bounded property', () => {
     await expect(property(random, body, options)).rejects.toThrow('hung up');
   });
 
-  it('reports the first counterexample where there is no time for a smaller one', async () => {
+  it('reports the first counterexample when no time is left for shrinking', async () => {
     const tried: number[] = [];
     const { property } = propertyWithin({ shrinkMs: -1 });
     const failing = async (value: number) => {
@@ -281,7 +281,7 @@ describe('a bounded property', () => {
     expect(tried).toHaveLength(1);
   });
 
-  it('keeps a counterexample when a smaller one decides nothing', async () => {
+  it('keeps a counterexample when a smaller one is blocked', async () => {
     const { property } = propertyWithin({});
     const body = async (value: number) => {
       if (value < 50) throw new Blocked('a rate limit');
@@ -291,7 +291,7 @@ describe('a bounded property', () => {
     await expect(run).rejects.toMatchObject({ finding: { counterexample: '50' } });
   });
 
-  it('throws what decides nothing as it is, and tries nothing once the check is over', async () => {
+  it('rethrows a blocked input, and tries no input after the check ends', async () => {
     const blocked = () => Promise.reject(new Blocked('429 for a minute'));
     await expect(propertyWithin({ examplesAtOnce: 8 }).property(random, blocked, options)).rejects.toThrow(Blocked);
     const tried: number[] = [];
@@ -304,7 +304,7 @@ describe('a bounded property', () => {
 describe('each at once', () => {
   const { signal } = new AbortController();
 
-  it('ends with the one that failed, by itself', async () => {
+  it('retries a failed item by itself, and ends with its finding', async () => {
     const tried: string[] = [];
     const body = async (item: string) => {
       tried.push(item);
@@ -314,7 +314,7 @@ describe('each at once', () => {
     expect(tried).toEqual(['a', 'b', 'c', 'b']);
   });
 
-  it('runs eight at a time', async () => {
+  it('runs eight items at a time', async () => {
     let now = 0;
     let most = 0;
     const body = async () => {
@@ -327,7 +327,7 @@ describe('each at once', () => {
     expect(most).toBe(8);
   });
 
-  it('passes when one that failed does not by itself, and not when what it threw decides nothing', async () => {
+  it('throws the error of an item that fails only beside others', async () => {
     const failing = (error: Error) => {
       let times = 0;
       return async () => {
@@ -342,7 +342,7 @@ describe('each at once', () => {
   });
 });
 
-test('a code point is any but half of a pair', () => {
+test('a drawn code point is any except a lone surrogate', () => {
   const drawn = fc.sample(codePoint, { seed: 1, numRuns: 20_000 }).map((text) => text.codePointAt(0) ?? -1);
   expect(drawn.filter((point) => point >= 0xd800 && point < 0xe000)).toEqual([]);
   expect([Math.min(...drawn) < 0x80, drawn.some((point) => point >= 0xe000 && point < 0xffff)]).toEqual([true, true]);
@@ -357,6 +357,6 @@ test.each<[unknown, string]>([
   [Symbol.for('a'), 'Symbol(a)'],
   ['x'.repeat(10), 'xxxxxxxxxx'],
   ['x'.repeat(11), 'xxxxxxxxxx… (11 characters)'],
-])('%o is shown as it can be read', (value, shown) => {
+])('%o is shown as short readable text', (value, shown) => {
   expect(shortText(value, 10 + 20 * Number(typeof value !== 'string'))).toBe(shown);
 });

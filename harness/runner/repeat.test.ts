@@ -29,13 +29,13 @@ describe('a check that is run several times', () => {
     expect(report).toMatchObject({ checks: [result], exit_code: code, summary: { fail: code === 1 ? 1 : 0 } });
   });
 
-  it('fails for the finding that no baseline excuses, though others come first', async () => {
+  it('fails for its first finding that the baseline does not excuse', async () => {
     const excuses = ({ actual }: CheckResult): boolean => actual !== 'run 4';
     const report = await run([failing([1, 2, 4], (at) => `run ${at}`)], { repeat: 5, excuses, ...never });
     expect(report.checks).toMatchObject([{ outcome: 'fail', actual: 'run 4', rate: { times: 5, failed: 3 } }]);
   });
 
-  it('is what it was in the runs that saw enough, where another saw too little', async () => {
+  it('takes its outcome from the runs that saw enough', async () => {
     const little = (): Error => new TooLittleSeen('no event came');
     const passes = await run([failing([1], little)], { repeat: 3, ...never });
     expect(passes.checks).toMatchObject([{ outcome: 'pass', rate: { times: 2, failed: 0 } }]);
@@ -43,7 +43,7 @@ describe('a check that is run several times', () => {
     expect(fails.checks).toMatchObject([{ outcome: 'fail', rate: { times: 2, failed: 1 } }]);
   });
 
-  it('knows in each run what it knew in the first, so that no finding excuses another', async () => {
+  it('allows in each run for the same deviations as in the first', async () => {
     const deviation = { name: 'odd', allowance: 'readers allow for it' };
     const odd = declared('test.odd', { deviation, sharing: 'exclusive' }, async (t) =>
       t.must(false, { expected: 'even', actual: 'odd' }),
@@ -55,7 +55,7 @@ describe('a check that is run several times', () => {
     expect(report.checks[0]).toMatchObject({ outcome: 'fail', rate: { times: 3, failed: 3 } });
   });
 
-  it('says which runs had the target for themselves', async () => {
+  it('counts its runs alone with the target apart from the others', async () => {
     const alone = declared('test.alone', { sharing: 'disruptive' });
     let [met, running] = [Promise.withResolvers<void>(), 0];
     const meet = async (): Promise<void> => {
@@ -72,7 +72,7 @@ describe('a check that is run several times', () => {
 });
 
 describe('a run that ends before all of its rounds', () => {
-  it('counts what was decided, and is incomplete', async () => {
+  it('counts the decided rounds, and is incomplete', async () => {
     const stop = new AbortController();
     let count = 0;
     const check = declared('test.stopping', {}, async () => {
@@ -86,7 +86,7 @@ describe('a run that ends before all of its rounds', () => {
     expect(report.unmet).toEqual(['--repeat 10: the run ended in round 3']);
   });
 
-  it('ends after so many failed checks, however often one of them fails', async () => {
+  it('counts a repeatedly failing check once for --bail', async () => {
     const always = failing([1, 2, 3, 4]);
     expect((await run([always], { repeat: 4, bail: 2, ...never })).checks[0]?.rate?.times).toBe(4);
     const other = declared('test.other', {}, async (t) => t.must(false, { expected: 'a', actual: 'b' }));

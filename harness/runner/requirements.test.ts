@@ -17,7 +17,7 @@ const planOf = (options: Partial<PlanOptions> = {}) => makePlan(all, { capabilit
 const idsOf = (options: Partial<PlanOptions>): string[] => planOf(options).checks.map((planned) => planned.check.id);
 
 describe('a requirement set', () => {
-  it('holds every requirement that was due at its date', () => {
+  it('holds every requirement due at its date', () => {
     expect(idsOf({ requirements: '2026-11-21' })).toEqual(['device.since-2026-11-21']);
     expect(idsOf({ requirements: '2027-06-01' })).toEqual(['device.since-2026-11-21', 'device.since-2027-06-01']);
     expect(idsOf({})).toHaveLength(SETS.length);
@@ -34,16 +34,16 @@ describe('a requirement set', () => {
     expect(requirementSet(ending, '2028-01-01').digest).toBe(requirementsDigest([]));
   });
 
-  it('of an older date is complete in itself', () => {
+  it('of an older date counts as not narrowed', () => {
     expect(planOf({ requirements: '2026-11-21' }).narrowedBy).toEqual([]);
   });
 
-  it('of an unknown date is refused, with those that exist', () => {
+  it('of an unknown date is refused, with the dates that exist', () => {
     expect(() => planOf({ requirements: '2027-01-01' })).toThrow(UsageError);
     expect(() => planOf({ requirements: '2027-01-01' })).toThrow(SETS.join(', '));
   });
 
-  it('does not hold the ids of a younger one', () => {
+  it('does not hold the ids of a later set', () => {
     const only = ['device.since-2028-01-01'];
     expect(() => planOf({ requirements: '2026-11-21', only })).toThrow('no check of the device suite of 2026-11-21');
     expect(idsOf({ only })).toEqual(only);
@@ -71,7 +71,7 @@ describe('the digest of a set', () => {
   const one = since('2026-11-21', 'device.one');
   const two = since('2026-11-21', 'device.two');
 
-  it('is that of its canonical JSON', () => {
+  it('is the SHA-256 of its canonical JSON', () => {
     // sha256sum of [{"id":"device.one","level":"MUST","section":"6.1","text":"Due since 2026-11-21."}]
     expect(requirementsDigest([one])).toBe('sha256:fe42f49606edf3dbcecb0a63ba178f0bd4ef3ef438aed6ab033e8fc2d00f3d63');
   });
@@ -88,17 +88,17 @@ describe('the digest of a set', () => {
     expect(requirementsDigest([{ ...one, clause: 'Frames have ids.' }])).toBe(requirementsDigest([one]));
   });
 
-  it.each(['id', 'level', 'section', 'text'])('follows the %s of a requirement', (field) => {
+  it.each(['id', 'level', 'section', 'text'])('changes with the %s of a requirement', (field) => {
     expect(requirementsDigest([{ ...one, [field]: 'SHOULD' }])).not.toBe(requirementsDigest([one]));
   });
 
-  it('covers a set whatever its run was narrowed to', () => {
+  it('covers the whole set, even when the run is narrowed', () => {
     expect(planOf({ only: ['device.since-2026-11-21'] }).requirements).toEqual(requirementSet(all));
   });
 });
 
 describe('a suite', () => {
-  it('refuses a requirement whose dates are not those of sets', () => {
+  it('refuses a requirement with a date of no set', () => {
     const early = check(since('2027-06-01'), {}, async () => {});
     expect(() => suite('device', [[early]], ['2026-11-21'])).toThrow('there is no requirement set of 2027-06-01');
     const ended = check({ ...since('2026-11-21'), until: '2029-01-01' }, {}, async () => {});

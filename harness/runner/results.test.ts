@@ -5,16 +5,16 @@ import { choicesInWords, distinctChoices, presentableReport, replayCommand } fro
 const command = 'muster check device --socket /run/agent.sock';
 const failure = sampleFailure({ id: 'device.a' });
 
-test('a check runs again alone, with the seed of its run, which leads to the same counterexample', () => {
+test('a replay command runs one check alone, with the seed of its run', () => {
   expect(replayCommand({ command, seed: 4711 }, failure)).toBe(`${command} --only device.a --seed 4711`);
 });
 
-test('where a JSON report is written, a failure is replayed from it', () => {
+test('a replay command reads the JSON report when one is written', () => {
   const replayed = replayCommand({ command, seed: 4711, file: 'run.json' }, failure);
   expect(replayed).toBe('muster replay run.json --only device.a');
 });
 
-test('a command stays whole, or is left out', () => {
+test('a report shows a curl line or script whole, or leaves it out', () => {
   const [fits, long] = ['y'.repeat(10_000), 'y'.repeat(100_000)];
   const [first, second] = presentableReport(
     sampleReport([sampleFailure({ curl: fits, script: fits }), sampleFailure({ id: 'b', curl: long, script: long })]),
@@ -24,7 +24,7 @@ test('a command stays whole, or is left out', () => {
   expect(second).not.toHaveProperty('script');
 });
 
-test('nothing is offered to try against a target that has ended with the run', () => {
+test('a report offers no commands against a target that ended with the run', () => {
   const report = sampleReport([sampleFailure({ script: 'echo' })]);
   const [result] = presentableReport({ ...report, target: { ...report.target, ended: true } }).checks;
   expect(result).not.toHaveProperty('curl');
@@ -40,7 +40,7 @@ const choices = [
   { name: '?limit=', value: '422' },
 ];
 
-it('keeps each choice once, and two choices of one name', () => {
+it('choices are kept once each, with every value of one name', () => {
   expect(distinctChoices(choices).map(({ name, value }) => [name, value])).toEqual([
     ['?limit=abc', 'limit 10, offset 0'],
     ['?limit=', '400'],
@@ -49,7 +49,7 @@ it('keeps each choice once, and two choices of one name', () => {
   ]);
 });
 
-it('puts the choices with one value in one line', () => {
+it('choices with the same value share one line', () => {
   expect(choicesInWords(choices)).toEqual([
     '?limit=abc, ?limit=null → limit 10, offset 0',
     '?limit= → 400',

@@ -28,14 +28,14 @@ describe('a finding', () => {
     ['each time', undefined, [], 'always: 3 of 3 times'],
     ['now and then', [1, 3], [other], '2 of 3 times (alone 1 of 2)'],
     ['once', [1], [], '1 of 3 times'],
-  ])('that comes %s is told so, and is a failure', async (_, runs, beside, words) => {
+  ])('that comes %s is reported with its rate, and is a failure', async (_, runs, beside, words) => {
     const report = await run([failing(runs).check, ...beside]);
     expect(wordsOf(report)[0]).toBe(words);
     expect(report.checks[0]).toMatchObject({ outcome: 'fail', actual: 'run 1' });
     expect(report).toMatchObject({ exit_code: 1, summary: { fail: 1, pass: beside.length } });
   });
 
-  it('that comes only while other checks are under way is told so', async () => {
+  it('that comes only beside other checks is reported as such', async () => {
     let open = 0;
     const both = Promise.withResolvers<void>();
     const meet = async (t: CheckContext): Promise<void> => {
@@ -51,7 +51,7 @@ describe('a finding', () => {
     expect(report.exit_code).toBe(1);
   });
 
-  it('of a SHOULD is tried as well, and a MUST that fails then is not lost', async () => {
+  it('of a SHOULD is retried, and a MUST that fails then is reported', async () => {
     expect(wordsOf(await run([failing([1, 2], { level: 'SHOULD' }).check]))).toEqual(['2 of 3 times']);
     let runs = 0;
     const check = declared('test.worse', {}, async (t: CheckContext) => {
@@ -63,7 +63,7 @@ describe('a finding', () => {
     expect(report.checks[0]).toMatchObject({ outcome: 'fail', actual: 'worse' });
   });
 
-  it('is tried by its counterexample alone, with its seed', async () => {
+  it('is retried with only its counterexample and its seed', async () => {
     const tried: number[][] = [];
     const check = declared('test.property', {}, async (t: CheckContext) => {
       const values: number[] = [];
@@ -79,7 +79,7 @@ describe('a finding', () => {
     expect(tried.slice(1)).toEqual([[101], [101]]);
   });
 
-  it('is tried by a reader that allows for what it allowed for the first time', async () => {
+  it('is retried by a reader with the same allowances as at first', async () => {
     const deviation = { name: 'odd', allowance: 'readers allow for it' };
     const odd = declared('test.odd', { deviation, sharing: 'exclusive' }, async (t: CheckContext) => broken(t));
     const early = declared('test.early', {}, async (t: CheckContext) => {
@@ -93,7 +93,7 @@ describe('a finding', () => {
     expect(checks[2]).toMatchObject({ allowed_for: ['odd'], consequence_of: 'test.odd' });
   });
 
-  it('says why where nothing can be decided any more', async () => {
+  it('gives the reason when its retry is undecided', async () => {
     let runs = 0;
     const check = declared('test.once', {}, async (t: CheckContext) => {
       runs += 1;
@@ -105,27 +105,27 @@ describe('a finding', () => {
     expect(report.checks[0]?.outcome).toBe('fail');
   });
 
-  it('that a baseline excuses is left alone', async () => {
+  it('that a baseline excuses is not retried', async () => {
     const { check, seen } = failing();
     const report = await run([check], { excuses: () => true });
     expect(seen.runs).toBe(1);
     expect(wordsOf(report)).toEqual([undefined]);
   });
 
-  it('that may follow from another is not tried', async () => {
+  it('that may follow from another is not retried', async () => {
     const { check: lead } = failing(undefined, { id: 'test.lead' });
     const { check, seen } = failing(undefined, { id: 'test.follows', premises: ['test.lead'] });
     expect(wordsOf(await run([lead, check]))[1]).toBe('not tried again: may follow from test.lead');
     expect(seen.runs).toBe(1);
   });
 
-  it('is tried once with --fast', async () => {
+  it('is retried once with --fast', async () => {
     const { check, seen } = failing();
     expect(wordsOf(await run([check], { fast: true }))).toEqual(['always: 2 of 2 times']);
     expect(seen.runs).toBe(2);
   });
 
-  it('of several rounds is tried too', async () => {
+  it('of several rounds is retried', async () => {
     expect(wordsOf(await run([failing([1, 2, 3]).check, other], { repeat: 3 }))).toEqual([
       'only beside other requests: 3 of 3 times, and 0 of 2 alone',
       '0 of 3 times',
@@ -133,7 +133,7 @@ describe('a finding', () => {
   });
 });
 
-describe('the time for it', () => {
+describe('the time for retries', () => {
   const MANY = 60;
   const many = (body: Check<object>['run']): Check<object>[] =>
     Array.from({ length: MANY }, (_, index) => declared(`test.number-${index}`, { sharing: 'exclusive' }, body));
@@ -141,7 +141,7 @@ describe('the time for it', () => {
   /** Text of letters that differs for each count, because findings that differ only in numbers count as equal. */
   const words = (count: number): string => String.fromCodePoint(97 + (count % 26)).repeat(1 + Math.floor(count / 26));
 
-  it('is bounded, whatever fails, and what it leaves out says so', async () => {
+  it('is bounded, and a finding left out says so', async () => {
     let runs = 0;
     const list = many(async (t: CheckContext) => {
       runs += 1;
@@ -157,7 +157,7 @@ describe('the time for it', () => {
     expect([2 * MANY - runs, 2 * MANY - runs + 1]).toContain(left.length);
   });
 
-  it('goes to each finding once before any is tried twice', async () => {
+  it('goes to each finding once before any second retry', async () => {
     const order: string[] = [];
     const named = (id: string, actual: string): Check<object> =>
       declared(id, { sharing: 'exclusive' }, async (t: CheckContext) => {
@@ -168,7 +168,7 @@ describe('the time for it', () => {
     expect(order.slice(2)).toEqual(['test.a', 'test.b', 'test.a', 'test.b']);
   });
 
-  it('cuts off a try that does not end', async () => {
+  it('cuts off a retry that does not end', async () => {
     let runs = 0;
     const check = declared('test.hangs', {}, async (t: CheckContext) => {
       runs += 1;
@@ -178,7 +178,7 @@ describe('the time for it', () => {
     expect(wordsOf(await run([check], tries(500)))[0]).toMatch(/^not tried again: no time left/);
   });
 
-  it('is none where a check takes longer than is left', async () => {
+  it('is refused to a check that takes longer than is left', async () => {
     const check = declared('test.slow', {}, async (t: CheckContext) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       setTimeout(resolve, 60);
@@ -191,7 +191,7 @@ describe('the time for it', () => {
   it.each<[string, Parameters<typeof run>[1], RegExp]>([
     ['--bail', { bail: 1 }, /^not tried again: the run was over: not run to its end: --bail 1$/],
     ['--max-time', { maxTimeMs: 40 }, /^not tried again: (no time left|the run was over: not decided within 40 ms)/],
-  ])('is none once the run is over by %s', async (_, options, why) => {
+  ])('ends when the run is over by %s', async (_, options, why) => {
     const check = declared('test.late', {}, async (t: CheckContext) => broken(t));
     const waits = declared('test.waits', { sharing: 'disruptive' }, async () => {
       await new Promise(() => {});
@@ -201,7 +201,7 @@ describe('the time for it', () => {
     expect(report.exit_code).toBe(1);
   });
 
-  it('is none on an interrupt', async () => {
+  it('ends on an interrupt', async () => {
     const stop = new AbortController();
     const check = declared('test.stops', {}, async (t: CheckContext) => {
       broken(t);

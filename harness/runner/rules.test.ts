@@ -23,14 +23,14 @@ const sameLength = (): Rule => {
 };
 const history = (rule: () => Rule) => new History([{ id: 'test.rule', rule }, { id: 'test.check' }]);
 
-test('a rule that agrees with all that was seen says how much that was', () => {
+test('a rule without a contradiction reports its number of sightings', () => {
   const run = history(sameLength);
   for (const text of ['one', 'two']) run.of('test.check')(answered(text));
   expect(run.judged('test.rule')).toEqual({ sightings: 2 });
   expect(history(sameLength).judged('test.rule')).toEqual({ sightings: 0 });
 });
 
-test('a contradiction names both exchanges and who asked, and only the first is kept', () => {
+test('a rule keeps its first contradiction, with both exchanges and the checks that asked', () => {
   const run = history(sameLength);
   run.of('test.check')(answered('one'));
   run.of('test.other')(answered('three'));
@@ -43,7 +43,7 @@ test('a contradiction names both exchanges and who asked, and only the first is 
   ]);
 });
 
-test('a rule that renews itself tells each contradiction, and counts on', () => {
+test('a renewing rule reports each contradiction, and keeps counting sightings', () => {
   const ended: unknown[] = [];
   const run = new History([{ id: 'test.rule', rule: sameLength }], (_, { broken }) => ended.push(broken?.finding), {
     renews: true,
@@ -56,7 +56,7 @@ test('a rule that renews itself tells each contradiction, and counts on', () => 
   expect(run.judged('test.rule')).toEqual({ sightings: 4 });
 });
 
-test('an error of a rule reaches no check, and is told as a fault', () => {
+test('an error of a rule reaches no check, and is reported as a fault', () => {
   const run = history(() => () => {
     throw new TypeError('of the rule');
   });

@@ -32,7 +32,7 @@ test.each<[string, Level, (t: CheckContext) => Promise<unknown>, number]>([
   ['a MUST', 'MUST', broken, 1],
   ['a SHOULD inside of a check', 'MUST', async (t) => t.should(false, { expected: 'one', actual: 2 }), 1],
   ['a property', 'MUST', (t) => t.property(fc.constant(1), () => broken(t)), 1],
-])('what the target says of %s that does not hold counts, and is asked for once', async (_, level, body, times) => {
+])('the target reconsiders %s that does not hold once, and its answer counts', async (_, level, body, times) => {
   const asked: unknown[] = [];
   const meaning = (answer: (error: unknown) => unknown) => ({
     reconsider: async (error: unknown) => {
@@ -56,7 +56,7 @@ const neverTwo: Rule = (seen: Happening, judge: Judge): void => {
   judge.must(text !== 'two', { expected: 'another text', actual: text });
 };
 
-test('a rule fails with what it is about and who asked, and is undecided when it saw nothing', async () => {
+test('a rule fails with its exchange and check, and is undecided without sightings', async () => {
   const check: Check<object> = { ...one(async () => {}, 'MUST'), least: { sightings: 1 }, rule: () => neverTwo };
   const session = new Session(undefined, undefined, undefined, new History([check]));
   expect(await ending(check.run, { check, session })).toMatchObject({ outcome: 'undecided' });
@@ -73,7 +73,7 @@ test('a rule fails with what it is about and who asked, and is undecided when it
 test.each<[string, (t: CheckContext) => unknown]>([
   ['undecided', (t) => t.undecided('too little')],
   ['not applicable', (t) => t.notApplicable('free')],
-])('a SHOULD that did not hold is told though the check ends as %s', async (_, end) => {
+])('a SHOULD that does not hold warns, even if the check ends as %s', async (_, end) => {
   const run = async (t: CheckContext): Promise<void> => {
     t.should(false, { expected: 'one', actual: 2 });
     end(t);
@@ -86,7 +86,7 @@ test.each<[string, (t: CheckContext) => Promise<unknown>]>([
   ['warned', async (t) => t.should(false, { expected: 'one', actual: 2 })],
   ['is blocked', async (t) => t.blocked('no answer')],
   ['is undecided', async (t) => t.undecided('too slow')],
-])('the last lines of standard error, without secrets, are told of a check that %s', async (_, body) => {
+])('a check that %s reports the last lines of standard error, masked', async (_, body) => {
   const recorder = new Recorder();
   recorder.redactor.add('b7f3c1d9e5a2');
   const all = Array.from({ length: 30 }, (_, index) => `line ${index}`).concat('key b7f3c1d9e5a2', '');
@@ -96,7 +96,7 @@ test.each<[string, (t: CheckContext) => Promise<unknown>]>([
   expect(stderr.split('\n')).toEqual([...all.slice(11, 30), 'key ***']);
 });
 
-test('standard error is not told twice, of what passes, or where there is none', async () => {
+test('a result omits standard error when it passes, quotes it already, or has none', async () => {
   const standardError = () => 'oh\n';
   const told = async (t: CheckContext) => t.blocked('the client ended: oh');
   expect((await ending(told, { hooks: { standardError } })).stderr).toBeUndefined();
@@ -104,7 +104,7 @@ test('standard error is not told twice, of what passes, or where there is none',
   expect((await ending(broken, { hooks: { standardError: () => '\n' } })).stderr).toBeUndefined();
 });
 
-test('what a property threw is not asked about again when the check throws it on', async () => {
+test('a finding of a property is not reconsidered twice when the check rethrows it', async () => {
   let drives = 0;
   const hooks = { reconsider: async (error: unknown) => (drives > 0 ? new Blocked('of a later drive') : error) };
   const run = async (t: CheckContext) => {
@@ -117,7 +117,7 @@ test('what a property threw is not asked about again when the check throws it on
   expect((await ending(run, { hooks })).outcome).toBe('fail');
 });
 
-test('a target that is not ready keeps its check from running', async () => {
+test('a check is blocked and does not run when its target is not ready', async () => {
   const prepared: unknown[] = [];
   let ran = false;
   const prepare = async (requirement: unknown) => {
@@ -139,7 +139,7 @@ test.each<[string, Options, object]>([
   ['is interrupted', { signal: AbortSignal.abort() }, { reason: 'interrupted' }],
   ['is over', { signal: AbortSignal.abort(new RunOver('enough')) }, { reason: 'enough' }],
   ['broke', { signal: AbortSignal.abort(new RunOver('odd', { fault: true })) }, { reason: 'odd', fault: true }],
-])('a check that hangs ends with its signal when its run %s', async (_, options, expected) => {
+])('a check that hangs is ended by its signal when its run %s', async (_, options, expected) => {
   const ended: boolean[] = [];
   const hang = (t: CheckContext) =>
     new Promise<void>((resolve) => {
@@ -152,7 +152,7 @@ test.each<[string, Options, object]>([
   expect(ended).toEqual([true]);
 });
 
-test('what a check says of itself is in its result, each remark once', async () => {
+test('a result has each remark of its check once', async () => {
   const result = await ending(async (t) => {
     for (const note of ['odd', 'odd', 'fine']) t.note(note);
     t.observe('GET /?limit=0', 10);
@@ -174,7 +174,7 @@ test('what a check says of itself is in its result, each remark once', async () 
   expect(info).toMatchObject({ outcome: 'pass', observations: [note] });
 });
 
-test('a check knows its seed, its level, and how long the run may still take', async () => {
+test('a check knows its seed, its level, and the remaining time of the run', async () => {
   const clock = vi.spyOn(performance, 'now').mockReturnValue(1000);
   onTestFinished(() => clock.mockRestore());
   const known: unknown[] = [];
@@ -187,7 +187,7 @@ test('a check knows its seed, its level, and how long the run may still take', a
   expect(known).toEqual([...[false, seed, never, 60_000, 1], ...[true, 7, 500, 500, 3], ...[false, seed, 0, 0, 1]]);
 });
 
-test('a finding shows the last eight exchanges, and a line or a script that repeats them', async () => {
+test('a finding shows the last eight exchanges, and a line or script for them', async () => {
   const recorder = new Recorder();
   for (let n = 1; n <= 9; n += 1) recorder.add(sampleExchange({ url: `http://x/${n}`, curl: `curl x/${n}` }));
   const asked = await ending(broken, { recorder });

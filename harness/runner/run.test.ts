@@ -25,7 +25,7 @@ describe('outcomes', () => {
   it.each([
     ['trouble of its own', new TypeError('no function'), true, 'a fault in Muster: TypeError', 3],
     ['a limit of this machine', new Error('cannot read', { cause: tooMany }), undefined, 'raise `ulimit -n`', 2],
-  ])('never take %s for conformance', async (_, error, fault, reason, code) => {
+  ])('are blocked by %s, with the reason', async (_, error, fault, reason, code) => {
     const report = await run([one(throwing(error))]);
     expect(report.checks).toMatchObject([{ outcome: 'blocked', reason: expect.stringContaining(reason) }]);
     expect(report.checks[0]?.fault).toBe(fault);
@@ -35,12 +35,12 @@ describe('outcomes', () => {
   it.each([
     [0, 2],
     [1, 0],
-  ])('of a watch that saw %i answers of the server end with %i', async (answers, code) => {
+  ])('of a watch with %i answers of the server give exit code %i', async (answers, code) => {
     const watched = { connections: 1, exchanges: 1, events: 0, gaps: [], began: Date.now(), answers };
     expect((await run([one(async () => {})], { watched })).exit_code).toBe(code);
   });
 
-  it('blocks a check whose control fails in the middle, and shows what came before', async () => {
+  it('are blocked when control fails midway, with the exchanges before it', async () => {
     class ControlFailed extends Blocked {}
     const context = (recorder: Recorder): object => {
       recorder.add({ method: 'GET', url: 'http://x/', request_headers: {}, duration_ms: 0, curl: 'curl x' });
@@ -60,14 +60,14 @@ describe('outcomes', () => {
   });
 });
 
-describe('the command that runs a check again', () => {
+describe('the replay command', () => {
   const fails = one(async (context) => context.must(false, { expected: 'a', actual: 'b' }));
 
-  it('shows its shape where nobody knows how the run was started', async () => {
+  it('shows a placeholder when the start of the run is unknown', async () => {
     expect((await run([fails])).checks[0]?.replay_command).toBe('muster check device … --only test.MUST --seed 1');
   });
 
-  it('belongs to what the baseline excuses, but not to its stale entries', async () => {
+  it('is given for known failures, but not for stale entries of the baseline', async () => {
     const settle = (results: CheckResult[]): CheckResult[] =>
       results.flatMap((result) => [
         { ...result, outcome: 'known' },
@@ -92,7 +92,7 @@ describe('exit codes', () => {
 });
 
 describe('sharing', () => {
-  it('gives exclusive checks the target one at a time and disruptive ones for themselves', async () => {
+  it('runs exclusive checks one at a time, and disruptive checks alone', async () => {
     let running = 0;
     const seen: Record<string, number> = {};
     const named = (name: string, options: Partial<Check<object>>): Check<object> =>

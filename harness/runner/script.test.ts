@@ -15,7 +15,7 @@ function ran(script: string | undefined, answer: string): string {
   return execFileSync('/bin/sh', ['-c', curl + script], { encoding: 'utf8' });
 }
 
-test('ids that control answered are those of the new run', () => {
+test('a script replaces ids of control with ids of the new run', () => {
   const script = scriptOf([
     call(`curl http://control/events`, { first_id: '5', last_id: '7' }),
     asked(`curl -s -i '${url}?after=6'`),
@@ -26,7 +26,7 @@ test('ids that control answered are those of the new run', () => {
   expect(said).toContain(`asked -s -i -H last-event-id: 107 ${url}?types=a&after=105\n`);
 });
 
-test('deployments are those of the new run, quoted or not', () => {
+test('a script replaces deployment ids with those of the new run, quoted or not', () => {
   const script = scriptOf([
     call('curl http://control/deployments', { id: 'dpl_old' }),
     call('curl http://control/deployments/dpl_old/remove', { id: 'dpl_old' }),
@@ -37,13 +37,13 @@ test('deployments are those of the new run, quoted or not', () => {
   expect(said).toContain(`${url}?note=dpl_new&other=dpl_older`);
 });
 
-test('a stream stays open while the target is driven, and is shown at the end', () => {
+test('a script keeps a stream open while driving, and shows it at the end', () => {
   const script = scriptOf([asked(`curl -sN -i '${url}?after=3'`), PUBLISHED]);
   expect(script).toMatch(/after=3' >"\$out\/1" &\nopened 1\n(.|\n)*control(.|\n)*\nwait\n/);
   expect(ran(script, '{}')).toMatch(/# 2\. POST .*\n\{\}\n# 1\. came on that stream:\nasked -sN -i \S+after=3\n$/);
 });
 
-test('what was driven while a stream was being opened does not wait for it', () => {
+test('a script does not delay a drive for a stream that is still opening', () => {
   const recorder = new Recorder();
   const { status: _, ...waiting } = sampleExchange({ curl: `curl -sN -i '${url}'` });
   recorder.add(waiting);
@@ -51,7 +51,7 @@ test('what was driven while a stream was being opened does not wait for it', () 
   expect(scriptOf(recorder.steps)).not.toMatch(/^opened 1$/m);
 });
 
-test('a cursor that has nothing to do with what was driven stays as it is', () => {
+test('a script keeps a cursor unchanged when it is far from driven ids', () => {
   const script = scriptOf([
     PUBLISHED,
     asked(`curl -s -i '${url}?after=1099511627776'`),
@@ -60,7 +60,7 @@ test('a cursor that has nothing to do with what was driven stays as it is', () =
   expect(ran(script, '{"first_id":1,"last_id":1}')).toMatch(/after=1099511627776\n(.|\n)*after=-1\n/);
 });
 
-test('a cursor follows the nearest id, of equally near ones that of the last drive, and before it too', () => {
+test('a script derives a cursor from the nearest id, latest drive first', () => {
   const script = scriptOf([
     call('curl http://control/events', { first_id: '1000', last_id: '2000' }),
     call('curl http://control/events', { first_id: '2000', last_id: '2000' }),
@@ -74,12 +74,12 @@ test('a cursor follows the nearest id, of equally near ones that of the last dri
   expect(script).toMatch(/\$\(\(last2 - 1\)\).*\$\(\(first1 \+ 1\)\).*\$\(\(last2 \+ 100000\)\).*after=102001'/s);
 });
 
-test('an id is told from others, within double quotes and behind an escaped one too', () => {
+test('a script replaces only whole ids, also in double quotes and after escaped quotes', () => {
   const script = scriptOf([call('curl http://c/', { id: 'd1' }), call(String.raw`curl "it's d1" \'d1 'd1"' -d1 d1-`)]);
   expect(script).toContain(String.raw`curl "it's "$deployment1"" \'"$deployment1" ''"$deployment1"'"' -d1 d1-`);
 });
 
-test('each step is told with its number, what it asks, and no more than a line of it', () => {
+test('a script prints each step with its number and request, cut to one line', () => {
   const exchange = (curl: string, address: string): Step => ({ exchange: sampleExchange({ curl, url: address }) });
   const said = ran(
     scriptOf([
@@ -106,14 +106,14 @@ test('each step is told with its number, what it asks, and no more than a line o
   ]);
 });
 
-test('text of a target runs nothing', () => {
+test('a script never runs text of a target as a command', () => {
   const drive = { what: "POST /x' `touch /hacked` $(x)\n", line: 'curl http://control/', ids: { id: '$(x)' } };
   const script = scriptOf([{ drive }, asked(`curl -s -i '${url}?a=$(x)'`)]);
   expect(ran(script, '{}')).toContain(`asked -s -i ${url}?a=$(x)`);
   expect(script).not.toMatch(/deployment1|\n`/);
 });
 
-test('there is no script where nothing was driven, where a call has no line, and where it would have no end', () => {
+test('a script is omitted without drives, without a line, or when too long', () => {
   expect(scriptOf([asked('curl x')])).toBeUndefined();
   expect(scriptOf(undefined)).toBeUndefined();
   for (const line of ['# an upload', 'curl x\ny']) expect(scriptOf([call('curl y'), asked(line)])).toBeUndefined();

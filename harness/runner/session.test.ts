@@ -14,7 +14,7 @@ function sessionAt() {
 describe('a wait for a device', () => {
   const started = () => new Waits(WAIT_POLICIES.device);
 
-  it('is as long as the patience asks, until the target has shown how quick it is', () => {
+  it('lasts as long as its policy allows until the target proves quick', () => {
     const waits = started();
     expect([waits.within('event', PATIENCE), waits.within('files', PATIENCE)]).toEqual([PATIENCE, PATIENCE / 2]);
     for (const kind of ['event', 'deployed']) for (let count = 0; count < 10; count += 1) waits.succeeded(kind, 20);
@@ -23,7 +23,7 @@ describe('a wait for a device', () => {
     expect(waits.within('answer', PATIENCE)).toBe(PATIENCE);
   });
 
-  it('is short once one of its kind was in vain, and longer where a success took longer', () => {
+  it('is short after a timeout of its kind, and longer after a slow success', () => {
     const waits = started();
     waits.timedOut('event');
     expect([waits.within('event', PATIENCE), waits.within('event', 300)]).toEqual([1000, 150]);
@@ -35,7 +35,7 @@ describe('a wait for a device', () => {
     expect([waits.slowestMs('event'), waits.slowestMs('stream')]).toEqual([4000, 0]);
   });
 
-  it('is shorter for what is alike, once it is known how quick that is', () => {
+  it('is shorter for a similar kind, once that kind proves quick', () => {
     const waits = started();
     for (let count = 0; count < 10; count += 1) waits.succeeded('event', 20);
     expect(waits.within('replay', PATIENCE)).toBe(PATIENCE / 2);
@@ -47,13 +47,13 @@ describe('a wait for a device', () => {
     expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, 4500]);
   });
 
-  it('is whole for what is alike, and one was in vain, where nothing is known yet', () => {
+  it('stays whole after a timeout of a similar kind without successes', () => {
     const waits = started();
     waits.timedOut('event');
     expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([1000, PATIENCE]);
   });
 
-  it('of a MUST is not shortened by a SHOULD', () => {
+  it('of a MUST is not shortened by a timeout of a SHOULD', () => {
     const waits = started();
     waits.timedOut('stream', true);
     expect([waits.within('stream', PATIENCE), waits.within('stream', PATIENCE, true)]).toEqual([PATIENCE, 1000]);
@@ -63,7 +63,7 @@ describe('a wait for a device', () => {
 });
 
 describe('a wait for', () => {
-  it('an answer of a platform is never below five times the slowest of any kind, and forgives', () => {
+  it('a platform answer lasts five times the slowest, and is whole after a success', () => {
     const waits = new Waits(WAIT_POLICIES.platform);
     waits.timedOut('POST /ping');
     expect([waits.within('POST /ping', PATIENCE), waits.within('GET /devices', PATIENCE)]).toEqual([1000, PATIENCE]);
@@ -73,14 +73,14 @@ describe('a wait for', () => {
     expect(waits.within('POST /ping', PATIENCE)).toBe(PATIENCE);
   });
 
-  it('an effect is twice the slowest, and one that came forgives none', () => {
+  it('an effect lasts twice the slowest, and stays short after a success', () => {
     const waits = new Waits(WAIT_POLICIES.effect);
     waits.timedOut('archived');
     waits.succeeded('archived', 2000);
     expect(waits.within('archived', PATIENCE)).toBe(4000);
   });
 
-  it('an effect is shorter once any other was in vain, or many have come soon', () => {
+  it('an effect is shorter after any other timeout, or after many quick ones', () => {
     const waits = new Waits(WAIT_POLICIES.effect);
     expect(waits.within('archived', PATIENCE)).toBe(PATIENCE);
     for (let count = 0; count < 10; count += 1) waits.succeeded('deployed', 50);
@@ -96,7 +96,7 @@ describe('a wait for', () => {
     expect(slow.within('archived', PATIENCE)).toBe(PATIENCE / 4);
   });
 
-  it('a call of control is cut off after one that was late, until one is answered', () => {
+  it('a call of control is limited between a late call and an answered one', () => {
     const waits = new Waits(WAIT_POLICIES.control);
     const endless = Number.POSITIVE_INFINITY;
     expect(waits.within('deploy', endless)).toBe(endless);
@@ -109,8 +109,8 @@ describe('a wait for', () => {
   });
 });
 
-describe('what a target takes', () => {
-  it('is nothing to mind where nothing is known, and where it is quick', () => {
+describe('the pace of a target', () => {
+  it('limits nothing while it is unknown or quick', () => {
     const { session } = sessionAt();
     expect([session.rounds(3), session.isSlow()]).toEqual([3, false]);
     session.took('event', 2);
@@ -118,7 +118,7 @@ describe('what a target takes', () => {
     expect(session.whyTooMuch('event', 2000, Number.POSITIVE_INFINITY)).toBeUndefined();
   });
 
-  it('is slow only where every one of the last few was', () => {
+  it('is slow only when each of the last few answers was slow', () => {
     const { session } = sessionAt();
     for (const ms of [3, 4000, 5]) session.took('answer', ms);
     expect(session.isSlow()).toBe(false);
@@ -126,7 +126,7 @@ describe('what a target takes', () => {
     expect([session.isSlow(), session.isSlow('event'), session.rounds(3)]).toEqual([true, false, 1]);
   });
 
-  it('publishes slowly where the middle one of the last is, and never where nothing is known', () => {
+  it('is slow to publish when the median of the last few is slow', () => {
     const { session } = sessionAt();
     expect(session.publishesSlowly).toBe(false);
     for (const ms of [5, 1000, 1000]) session.took('publish', ms);
@@ -135,7 +135,7 @@ describe('what a target takes', () => {
     expect(session.publishesSlowly).toBe(false);
   });
 
-  it('is known of an agent that publishes at once after a pause, and once a second otherwise', () => {
+  it('of publishing is slow once two recent publishes were slow', () => {
     const { session } = sessionAt();
     for (const ms of [100, 1000, 100, 100, 100, 100, 100, 100]) session.took('publish', ms);
     expect(session.isSlow('publish')).toBe(false);
@@ -145,7 +145,7 @@ describe('what a target takes', () => {
     expect(session.whyTooMuch('publish', 2001, 600_000)).toContain('and 600 s of --max-time are left');
   });
 
-  it('is what each of the last batch took, and for a few events what a single one takes', () => {
+  it('follows the last batch for many events, and single events for a few', () => {
     const { session } = sessionAt();
     session.took('publish', 400, 9);
     expect([session.knowsBatches, session.typicalMs('publish')]).toEqual([false, 400]);
@@ -159,7 +159,7 @@ describe('what a target takes', () => {
     expect(session.knowsBatches).toBe(false);
   });
 
-  it('tells the time in milliseconds where it is short, and in whole seconds where it is long', () => {
+  it('is given in milliseconds when short, and in seconds when long', () => {
     const { session } = sessionAt();
     session.took('deployment', 99.5);
     expect(session.whyTooMuch('deployment', 10, 99)).toContain('at 100 ms each take 1 s, and 99 ms of --max-time');
@@ -170,13 +170,13 @@ describe('what a target takes', () => {
     expect(session.whyTooMuch('answer', 11, 0)).toContain('11 answers at 19 ms each take 0.2 s');
   });
 
-  it('matters when the run is late', () => {
+  it('counts as slow when the run is late', () => {
     const { clock, session } = sessionAt();
     clock.ms = 90_000;
     expect([session.isSlow(), session.isSlow('event'), session.rounds(3)]).toEqual([true, false, 1]);
   });
 
-  it('says at once, with the arithmetic, what cannot be had any more', () => {
+  it('rules out work beyond the time left, with the arithmetic', () => {
     const { clock, session } = sessionAt();
     session.took('event', 1000);
     expect(session.whyTooMuch('event', 2000, 600_000)).toBe(
@@ -192,7 +192,7 @@ describe('what a target takes', () => {
   });
 });
 
-it('checks that drive wait for those that watch an idle stream', async () => {
+it('a driving check waits for a check that watches an idle stream', async () => {
   const session = new Session();
   await session.quiet();
   const watch = Promise.withResolvers<void>();
@@ -208,7 +208,7 @@ it('checks that drive wait for those that watch an idle stream', async () => {
 });
 
 describe('a gate', () => {
-  it('is shared by its name, and delays requests while it is closed, and none before or after', async () => {
+  it('is shared by name, and delays requests only while it is closed', async () => {
     const session = new Session();
     expect(session.gate('a')).toBe(session.gate('a'));
     expect([session.gate('b'), new Session().gate('a')]).not.toContain(session.gate('a'));
@@ -230,7 +230,7 @@ describe('a gate', () => {
   });
 });
 
-describe('a request that is throttled', () => {
+describe('a throttled request', () => {
   const sending = async (statuses: number[], pauseMs: (answer: number, attempt: number) => number | undefined) => {
     const discarded: number[] = [];
     const left = [...statuses];
@@ -243,7 +243,7 @@ describe('a request that is throttled', () => {
     return { answer, discarded };
   };
 
-  it('is sent until it is not, and each answer but the last is given up', async () => {
+  it('is retried until it passes, and each refused answer is discarded', async () => {
     const attempts: number[] = [];
     const pause = (_: number, attempt: number) => {
       attempts.push(attempt);
@@ -253,7 +253,7 @@ describe('a request that is throttled', () => {
     expect(attempts).toEqual([0, 1]);
   });
 
-  it('is given back after a minute, and where another attempt is of no use', async () => {
+  it('returns its refusal after a minute, or at once without a pause', async () => {
     let now = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
     onTestFinished(() => clock.mockRestore());

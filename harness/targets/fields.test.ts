@@ -26,7 +26,7 @@ const rows = {
   typed: { file: false, help: 'Only typed' },
 } as const satisfies Fields;
 
-test('a row is an option: its name, type, range, choices and secret', () => {
+test('a row defines an option with its name, type, range, choices and secret', () => {
   const group = 'Target';
   expect(optionsFor(rows)).toEqual({
     'bridge-host': { type: 'string', describe: 'Host', group, secret: 'MUSTER_BRIDGE' },
@@ -54,13 +54,13 @@ test.each([
   expect(mergedFields(rows, options, file, env)).toEqual(merged);
 });
 
-test('help and descriptions say something', () => {
+test('help and descriptions are not empty', () => {
   const tables = { ...clientTargetOptions, ...systemTargetOptions, ...platformTargetOptions };
   for (const { describe } of Object.values<OptionSpec>(tables)) expect(describe).toMatch(/^\S.+\S$/);
   for (const { field } of filedFields) expect(field.description ?? 'none').toMatch(/^\S.+\S$/);
 });
 
-test('which fields of a target file are paths, and which are secrets', () => {
+test('the table marks the fields of a target file that are paths or secrets', () => {
   const namesOf = (which: 'isPath' | 'variable') =>
     filedFields.flatMap(({ path, field }) => (field[which] === undefined ? [] : [path.join('.')]));
   expect(namesOf('variable')).toEqual(['device.token', 'platform.api_key', 'platform.limited_key']);
@@ -77,7 +77,7 @@ test('which fields of a target file are paths, and which are secrets', () => {
 const opening = { redactor: new Redactor(), signal: AbortSignal.abort(), patienceMs: 1, notify: () => {} };
 const args = { 'platform-tls': false };
 
-test('arguments of the command line become options, a secret that is not given from the environment', () => {
+test('arguments become options, and a missing secret comes from the environment', () => {
   process.env['MUSTER_TOKEN'] = 'from-env';
   try {
     const target = deviceTarget({ ...args, url: 'http://x', 'target-version': '1', capability: ['drive'] }, opening);
@@ -101,11 +101,11 @@ test.each<[object, object | undefined, object]>([
     { mqtt_port: 3, port: 4, tls: true, sync_path: '/s' },
     { port: 4, mqttPort: 2, tls: true, syncPath: '/s' },
   ],
-])("the platform of Muster's own by %j and the file %j", (given, platform, own) => {
+])('the options of the built-in platform follow %j and the file %j', (given, platform, own) => {
   expect(ownPlatform({ ...args, ...given }, { control: { platform: { ...platform } } })).toEqual(own);
 });
 
-test("an option of Muster's own platform is refused beside another, but for the dialect there", () => {
+test('an option of the built-in platform is refused beside another platform, except the dialect', () => {
   const refused = (given: object) => () => refuseOwnPlatform({ ...args, ...given }, 'leave out', ['dialect']);
   expect(refused({ dialect: 'spec' })).not.toThrow();
   for (const name of ['platform-port', 'mqtt-port', 'platform-tls'])

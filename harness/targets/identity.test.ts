@@ -21,7 +21,7 @@ test.each<[object, object, Ran | undefined, object]>([
   [{}, {}, { of: 'executable', name: 'a', digest: 'd' }, { digest: 'd', digest_of: 'executable', executable: 'a' }],
   [{}, {}, { of: 'executable', problem: 'it is a script' }, { digest_missing: 'it is a script' }],
   [{}, {}, { of: 'executable' }, {}],
-])('%j with the file %j and %j', (options, file, ran, identity) => {
+])('an identity comes from the options %j, the file %j and the run %j', (options, file, ran, identity) => {
   expect(identityOf(options, file, ran)).toEqual(identity);
 });
 
@@ -29,7 +29,7 @@ test('an artifact that cannot be read is refused', () => {
   expect(() => identityOf({ artifact: '/none' }, {}, undefined)).toThrow(/^artifact \/none: cannot be read/);
 });
 
-test('a digest goes when what ran has changed, and stays when it has not', () => {
+test('a digest is removed when the executable changes during the run', () => {
   const description = { digest: 'd', digest_of: 'executable' } as TargetDescription;
   for (const ran of [undefined, { of: 'image' } as const]) concludeIdentity(description, ran);
   concludeIdentity(description, { of: 'executable', changed: () => undefined });
@@ -60,7 +60,7 @@ test.each([
   ['./agent.bin', 'no executable file ./agent.bin was found'],
   ['./folder', 'no executable file ./folder was found'],
   ['agent-that-is-nowhere', 'no executable file agent-that-is-nowhere was found'],
-])('the file that %s executes', (line, found) => {
+])('the executable of %s is found, or the reason is given', (line, found) => {
   const expected = found === agent ? { file: agent } : { problem: found };
   expect(executableOf(line, folder, { PATH: `/nonexistent:${folder}` })).toEqual(expected);
 });
@@ -70,7 +70,7 @@ test('an empty entry of PATH is the folder itself', () => {
   expect(executableOf('"an agent"', folder, { PATH: '/nonexistent' })).toHaveProperty('problem');
 });
 
-test('what a line executes is measured, and measured again', () => {
+test('an executable is measured before a run, and compared after it', () => {
   const measured = join(folder, 'a measured agent');
   writeFileSync(measured, 'content', { mode: 0o755 });
   const ran = measureExecutable("'./a measured agent'", folder, {});

@@ -15,7 +15,7 @@ const options = () => ({ redactor: new Redactor(), env: {} });
 const silently = inJson(() => ({}));
 const echo = inJson((path, authorization) => ({ path, authorization }));
 
-test('reaches a unix socket without a credential, below the version prefix', async () => {
+test('a device target reaches a unix socket without a credential, below the version prefix', async () => {
   await serve(echo, socket);
   await using target = await openDeviceTarget({ ...options(), socket });
   expect(target.unreachable).toBeUndefined();
@@ -29,7 +29,7 @@ test('reaches a unix socket without a credential, below the version prefix', asy
   expect(target.description).toMatchObject({ kind: 'unix', address: `unix:${socket}`, control: 'none' });
 });
 
-test('takes port and token from a discovery file, and keeps the token secret', async () => {
+test('a device target reads port and secret token from a discovery file', async () => {
   const { port } = new URL(await serve(echo));
   const discovery = join(folder, 'discovery.json');
   writeFileSync(discovery, JSON.stringify({ port: Number(port), token: 'a-token-of-the-agent' }));
@@ -45,7 +45,7 @@ test.each([
   ['a socket that nobody serves', { socket: '/nonexistent/agent.sock' }, /no such socket.*curl --unix-socket/],
   ['a discovery file that is not there', { discovery: '/nonexistent/discovery.json' }, /no such discovery file/],
   ['an address that refuses', { url: 'http://127.0.0.1:1' }, /connection refused.*curl/],
-])('reports %s with what to try, and does not throw', async (_, address, words) => {
+])('a device target reports %s with a hint, and does not throw', async (_, address, words) => {
   await using target = await openDeviceTarget({ ...options(), patienceMs: 200, ...address });
   expect(target.unreachable).toMatch(words);
 });
@@ -69,7 +69,7 @@ test.each<[string, string[], string, number]>([
     30,
   ],
   ['{event_log: log, fill: "true", drive: "true"}', ['drive', 'log'], 'commands', 30],
-])('the commands %s of a target file give %j', async (control, capabilities, kind, heartbeat) => {
+])('the commands %s of a target file give the capabilities %j', async (control, capabilities, kind, heartbeat) => {
   await using target = await withControl(control);
   expect(target.unreachable).toBeUndefined();
   expect(OF_CONTROL.filter((name) => target.capabilities.has(name))).toEqual(capabilities);
@@ -82,7 +82,7 @@ test.each<[string, string[], string, number]>([
 test.each([
   ['an option', { controlToken: 'tok-1f2e3d4c5b' }],
   ['the environment', { env: { MUSTER_CONTROL_TOKEN: 'tok-1f2e3d4c5b' } }],
-])('a control API is sent the token of %s, which is a secret', async (_, given) => {
+])('a control API gets the token of %s, which is masked', async (_, given) => {
   const sent: (string | undefined)[] = [];
   const api = inJson((__, authorization) => {
     sent.push(authorization);
@@ -97,7 +97,7 @@ test.each([
   expect(redactor.text('tok-1f2e3d4c5b')).toBe('***');
 });
 
-test('a control that is attached comes before that of a target file, which has what it lacks', async () => {
+test('an attached control precedes the control of a target file, which complements it', async () => {
   const attached = new HttpControl(controlSocket);
   const info = { capabilities: ['drive'], heartbeat_seconds: 3 };
   const answers = inJson(() => info);
@@ -107,7 +107,7 @@ test('a control that is attached comes before that of a target file, which has w
   expect(target.heartbeatSeconds).toBe(3);
 });
 
-test('a device whose control does not answer still has its transport, and is told so', async () => {
+test('a device with a silent control keeps its transport, and reports the control', async () => {
   await using target = await withControl('{http: none.sock}');
   expect(target.unreachable).toMatch(/^control: .*no such socket.*The device answers, but its control does not: /);
   expect([...target.capabilities].filter((name) => name !== 'root')).toEqual(['unix']);
@@ -119,7 +119,7 @@ test('a first answer may take longer than the patience of a check', async () => 
   expect(target.unreachable).toBeUndefined();
 });
 
-test('a silent device is out of reach, and its requests are ended', async () => {
+test('a silent device is unreachable, and its requests are closed', async () => {
   const asked: string[] = [];
   const closed: Promise<unknown>[] = [];
   const url = await serve((request, response) => {
@@ -132,7 +132,7 @@ test('a silent device is out of reach, and its requests are ended', async () => 
   await Promise.all(closed);
 });
 
-test('one endpoint that hangs is left to the checks, and so is a server that hangs up', async () => {
+test('a device stays reachable when one endpoint hangs or the server hangs up', async () => {
   const hanging = await serve((request, response) => {
     if (request.method === 'HEAD') response.end();
   });

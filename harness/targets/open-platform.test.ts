@@ -27,7 +27,7 @@ const platform: RequestListener = (request, response) => {
 };
 const options = () => ({ redactor: new Redactor(), env: {}, apiKey: 'the-api-key' });
 
-test('declares what the platform turns out to have', async () => {
+test('a platform target declares the capabilities that the platform shows', async () => {
   const url = await serve(platform);
   const given = { ...options(), url, apiVersion: '2026-05-06.rainier', limitedKey: 'less' } as const;
   await using target = await openPlatformTarget(given);
@@ -44,7 +44,7 @@ test('declares what the platform turns out to have', async () => {
   expect(check).toMatchObject({ apiKey: 'the-api-key', onlineDevice: 'dvc_2', patienceMs: 10_000 });
 });
 
-test('drops the capability to write with read-only, even when it is declared; a named device wins', async () => {
+test('a read-only platform target drops a declared write, and keeps a named device', async () => {
   const url = `${await serve(platform)}/beta`;
   const named = { readOnly: true, capability: ['write'], onlineDevice: 'dvc_x' };
   await using target = await openPlatformTarget({ ...options(), ...named, url, apiVersion: '2026-03-09.tetons' });
@@ -55,7 +55,7 @@ test('drops the capability to write with read-only, even when it is declared; a 
   await expect(target.http.post('/devices/dvc_x/ping', {})).rejects.toThrow('was not sent: this run only reads');
 });
 
-test('waits for the first answer longer than for any other', async () => {
+test('a platform target waits longer for the first answer than for others', async () => {
   const patienceMs = 500;
   let first: Promise<void> | undefined;
   const url = await serve((request, response) => {
@@ -67,7 +67,7 @@ test('waits for the first answer longer than for any other', async () => {
   expect(target.capabilities).toContain('rainier');
 });
 
-test('says that a platform is silent, and asks it nothing else', async () => {
+test('a platform target reports a silent platform, and asks nothing more', async () => {
   const asked: (string | undefined)[] = [];
   const url = await serve(({ url: path }) => void asked.push(path));
   await using target = await openPlatformTarget({ ...options(), url, firstAnswerMs: 200 });
@@ -75,7 +75,7 @@ test('says that a platform is silent, and asks it nothing else', async () => {
   expect(asked.toSorted()).toEqual(['/beta/config_types?limit=1', '/beta/devices?limit=1']);
 });
 
-test('leaves it to the checks to find what alone hangs', async () => {
+test('a platform target stays reachable when only one endpoint hangs', async () => {
   const url = await serve((request, response) => {
     if (request.url?.startsWith('/beta/devices') === false) platform(request, response);
   });
@@ -83,7 +83,7 @@ test('leaves it to the checks to find what alone hangs', async () => {
   expect(target.unreachable).toBeUndefined();
 });
 
-test('declares nothing for a platform that answers nonsense', async () => {
+test('a platform target declares only versions when the platform answers malformed lists', async () => {
   const url = await serve((_, response) => response.end('[]'));
   await using target = await openPlatformTarget({ ...options(), url, readOnly: true });
   expect(target.unreachable).toBeUndefined();
@@ -91,12 +91,12 @@ test('declares nothing for a platform that answers nonsense', async () => {
   expect(target.capabilities).toEqual(new Set(SUPPORTED_CODENAMES));
 });
 
-test('reports a platform that is not there with what to try', async () => {
+test('a platform target reports an unreachable platform with a command to try', async () => {
   await using target = await openPlatformTarget({ ...options(), patienceMs: 200, url: 'http://127.0.0.1:1/beta' });
   expect(target.unreachable).toMatch(/connection refused.*Try: curl .*\$MUSTER_API_KEY.*:1\/beta\/devices/);
 });
 
-test('trusts over https the certificate that --ca names, and no other', async () => {
+test('a platform target trusts over https only the certificate of --ca', async () => {
   const url = `https://127.0.0.1:${await listening(createHttps(localhostTls, platform))}/beta`;
   const ca = join(folder, 'ca.pem');
   writeFileSync(ca, localhostTls.cert);

@@ -27,7 +27,7 @@ function system(deviceCan: string[], more: Partial<SystemParts> = {}) {
   return { target, device, platform, done, calls, given, parts, context: target.context(...given) };
 }
 
-test('is described as the device, in its platform, with what both can do', async () => {
+test('a system target describes the device in its platform, with capabilities of both', async () => {
   const { target, context, given, done } = system(['drive', 'restart']);
   const capabilities = ['drive', 'restart', 'limited-key'];
   const description = { kind: 'system', name: 'device', capabilities, api_version: 'v of platform' };
@@ -44,7 +44,7 @@ test('is described as the device, in its platform, with what both can do', async
 test.each([
   [{ device: 'no device', platform: 'no platform' }, 'no device'],
   [{ device: undefined, platform: 'no platform' }, 'no platform'],
-])('of %j it is unreachable by the first', (why, expected) => {
+])('a system target with %j is unreachable for the first reason', (why, expected) => {
   const { parts, device, platform } = system([]);
   device.unreachable = why.device;
   platform.unreachable = why.platform;
@@ -56,7 +56,7 @@ test.each([
 test.each([
   ['cut', {}, ['cut 1', 'cut 2', 'restore 1', 'restore 2', 'restore 1', 'restore 2', 'prepare r,id']],
   ['stopped where nothing can be cut', { links: undefined }, ['stop', 'start', 'prepare r,id']],
-])('the agent is %s, and comes back at the latest before the next check', async (_, more, expected) => {
+])('the agent is %s to go offline, and back before the next check', async (_, more, expected) => {
   const { context, done, calls } = system(['restart'], more);
   await context.offline();
   await context.online();
@@ -74,7 +74,7 @@ test('an agent that can neither be cut off nor stopped stays online', async () =
 test.each([
   ['the same', undefined, 'error'],
   ['what the device knows', (error: unknown) => `${error} of the device`, 'error of the device'],
-])('an error that ended a check means %s', async (_, reconsider, expected) => {
+])('a system target reconsiders an error as %s', async (_, reconsider, expected) => {
   const { context } = system([]);
   Object.assign(context.device, { reconsider });
   expect(await context.reconsider?.('error')).toBe(expected);

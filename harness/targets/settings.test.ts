@@ -45,11 +45,11 @@ test.each<[Partial<DeviceTargetOptions>, RegExp]>([
   [{ command: 'a', image: 'b' }, /^--command and --image: give one of them$/],
   [{ socket: 'a', url: 'http://b' }, /^--socket and --url: give one of them$/],
   [{ socket: 'a', ca: '/nonexistent' }, /^--ca \/nonexistent: cannot be read/],
-])('%j is refused', (options, words) => {
+])('a device target by %j is refused', (options, words) => {
   expect(() => device(options)).toThrow(words);
 });
 
-test('the places of a command are in a private folder, which goes in the end', () => {
+test('the places of a command are in a private folder, which is removed later', () => {
   const { at, command, control, removeFolder } = device({ command: 'a {socket} {control} {dir} {other} {socket}' });
   const [, socket = '', ...rest] = command?.split(' ') ?? [];
   const place = dirname(socket);
@@ -68,7 +68,7 @@ test('the places of a command are in a private folder, which goes in the end', (
   expect(device({ command: 'a', socket: '/s' })).toMatchObject({ at: { address: '/s' }, control: undefined });
 });
 
-test('a token is a secret wherever it comes from, under the name of its variable', () => {
+test('a token is masked, whether from an option or a file', () => {
   const redactor = new Redactor();
   device({ url: 'http://x', token: 'the-token-of-an-option', redactor });
   device({ redactor, target: 'device: {url: "http://x", token: the-token-of-a-file}' });
@@ -91,18 +91,18 @@ test.each<[string, Partial<PlatformTargetOptions>, object]>([
     { target: 'platform: {command: p, start_seconds: 3}' },
     { command: 'p', cwd: folder, startOptions: { timeoutMs: 3000 } },
   ],
-])('a platform by %s', (_, options, settings) => {
+])('platform settings come from %s', (_, options, settings) => {
   expect(platform(options)).toMatchObject(settings);
 });
 
 test.each<[Partial<PlatformTargetOptions>, string[]]>([
   [{}, ['seed-data', 'write']],
   [{ limitedKey: 'l', readOnly: true, capability: ['write,online-device'] }, ['limited-key', 'online-device']],
-])('before it is asked, a platform by %j has %j', (options, capabilities) => {
+])('a platform by %j declares %j before it is asked', (options, capabilities) => {
   expect([...platform(options).capabilities].sort()).toEqual(capabilities);
 });
 
-test('keys are secrets, and an empty one is none', () => {
+test('keys are masked, and an empty key is refused', () => {
   const redactor = new Redactor();
   platform({ apiKey: 'key-1f2e3d4c5b', limitedKey: 'key-6a7b8c9d0e', redactor });
   expect(redactor.text('key-1f2e3d4c5b key-6a7b8c9d0e')).toBe('*** ***');
@@ -112,7 +112,7 @@ test('keys are secrets, and an empty one is none', () => {
   expect(() => platformSettings(unnamed)).toThrow(/^which platform\? Give one of --url URL, --image IMAGE, --command/);
 });
 
-test('the authorities of --ca are read, and must be some', () => {
+test('the file of --ca is read, and must hold a certificate', () => {
   const ca = join(folder, 'ca.pem');
   writeFileSync(ca, localhostTls.cert);
   expect(platform({ ca })).toMatchObject({ ca: localhostTls.cert, caFile: ca });
@@ -121,7 +121,7 @@ test('the authorities of --ca are read, and must be some', () => {
   expect(() => platform({ ca })).toThrow(`--ca ${ca}: holds no certificate in PEM form`);
 });
 
-test('capabilities are declared by name or by list, beside those of a file, for a target that can have them', () => {
+test('declared capabilities join options and file, and must exist for the target', () => {
   const file: TargetFile = { capabilities: ['restart', 'write'] };
   const declared = declaredCapabilities('device', { capability: ['drive,log', 'files'] }, file);
   expect([...declared]).toEqual(['drive', 'log', 'files', 'restart', 'write']);

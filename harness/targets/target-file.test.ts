@@ -17,7 +17,7 @@ const variable = (name: string): string => `$\{${name}}`;
 const load = (path: string, env: Record<string, string> = {}, redactor = new Redactor()) =>
   loadTargetFile(path, env, redactor).file;
 
-test('lets a file win over what it extends, merges maps, and takes paths relative to the file that names them', () => {
+test('a target file overrides its bases, merges maps, and resolves paths by their file', () => {
   file(
     'base/base.yaml',
     'name: agent\nversion: "1"\nartifact: a.bin\ndevice: {socket: ./a.sock, start_seconds: 5}\ncapabilities: [log]\n',
@@ -35,13 +35,13 @@ test('lets a file win over what it extends, merges maps, and takes paths relativ
   });
 });
 
-test('lets the later of several bases win', () => {
+test('a later base overrides an earlier base', () => {
   file('one.yaml', 'name: one\nversion: "1"\n');
   file('two.yaml', 'name: two\n');
   expect(load(file('both.yaml', 'extends: [one.yaml, two.yaml]\n'))).toEqual({ name: 'two', version: '1' });
 });
 
-test('fills in environment variables, and masks those that hold secrets', () => {
+test('a target file fills in environment variables, and masks secret ones', () => {
   const redactor = new Redactor();
   const path = file(
     'env.yaml',
@@ -77,20 +77,20 @@ test.each([
   ['extends: bad.yaml\n', /--target: \S+bad\.yaml extends \S+bad\.yaml: a circle/],
   ['extends: gone.yaml\n', /gone\.yaml: no such file \(extended by/],
   [`name: "${variable('NOT_SET')}"\n`, /the environment variable NOT_SET is not set/],
-])('refuses %j with the position', (text, words) => {
+])('a target file of %j is refused, with the position', (text, words) => {
   const path = file('bad.yaml', text);
   expect(() => load(path)).toThrow(words);
   expect(() => load(path)).toThrow(UsageError);
 });
 
-test('reports the position in the base for a mistake in the base', () => {
+test('a mistake in a base is reported with its position there', () => {
   file('wrong.yaml', 'name: x\ndevice:\n  start_seconds: soon\n');
   expect(() => load(file('over-wrong.yaml', 'extends: wrong.yaml\nversion: "1"\n'))).toThrow(
     /\/wrong\.yaml:3:3: \/device\/start_seconds must be number/,
   );
 });
 
-test('accepts every target file of the project', () => {
+test('every target file of the project is accepted', () => {
   const targets = join(import.meta.dirname, '../../fixtures/targets');
   const files = readdirSync(targets).filter((name) => name.endsWith('.yaml'));
   expect(files.length).toBeGreaterThan(0);

@@ -131,7 +131,7 @@ test.concurrent.each(
   Object.entries(ENDING).flatMap(([name, given]) =>
     (['device', 'platform'] as const).map((api) => [api, name, given] as const),
   ),
-)('%s: %s that ends the server is one failed MUST, and the rest is checked', async (api, _, [body, code, request]) => {
+)('%s: %s that ends the server fails one MUST, and the other checks run', async (api, _, [body, code, request]) => {
   const [run, place] = await places(api);
   const checkIn = checkOf(api);
   const report = await run(
@@ -152,7 +152,7 @@ test.concurrent.each(
   expect(report.exit_code).toBe(1);
 });
 
-test.concurrent('of requests that waited together the one that ends the server is shown', async () => {
+test.concurrent('a finding shows the request that ends the server, among simultaneous requests', async () => {
   const [run, place] = await places('device');
   const together: Body = (http) =>
     Promise.all([http.get('/a'), http.request({ method: 'POST', path: '/b', body: '[{' }), http.get('/c')]);
@@ -162,7 +162,7 @@ test.concurrent('of requests that waited together the one that ends the server i
   expect(report.checks[0]?.exchanges?.at(-1)?.url).toMatch(/\/b$/);
 });
 
-test.concurrent('an end that comes only with both of two checks is told of both', async () => {
+test.concurrent('an end caused by two checks together names both', async () => {
   const [run, place] = await places('device');
   const pair: Body = async (http) => {
     for (let round = 0; round < 20; round += 1) await http.get('/pair');
@@ -175,7 +175,7 @@ test.concurrent('an end that comes only with both of two checks is told of both'
   );
 });
 
-test.concurrent('one that ends after a check is told with its last request', async () => {
+test.concurrent('an end after a check is reported with the last request of that check', async () => {
   const [run, place] = await places('device');
   const gone: Body = async (http) => {
     await http.get('/later');
@@ -210,7 +210,7 @@ async function external(): Promise<string> {
 
 const IS_GONE = 'it takes no connections any more';
 
-test.concurrent('one that Muster cannot start again fails one check, and blocks the rest with it', async () => {
+test.concurrent('a server that Muster cannot start fails one check, and blocks the rest', async () => {
   const address = await external();
   const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
   const report = await device(
@@ -228,7 +228,7 @@ test.concurrent('one that Muster cannot start again fails one check, and blocks 
   expect(report.checks.slice(1).map((each) => each.reason)).toEqual([reason, reason]);
 });
 
-test.concurrent('of checks under way when one went that Muster cannot start, one fails and tells of all', async () => {
+test.concurrent('a server that cannot be restarted fails one running check, which names all', async () => {
   const address = await external();
   const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
   const busy: Body = async (http) => {
@@ -271,8 +271,8 @@ const ends: Body = async (http) => {
 const CUT_OFF =
   /GET \/v0\.2\/ends of device\.ends.*: the target broke off its answer and took no connections then, but not again /;
 
-describe.concurrent.each([300, 1500])('one that comes back by itself after %i ms', (awayMs) => {
-  test.each(['shared', 'exclusive'])('fails no check that it does not fail again, alone (%s)', async (sharing) => {
+describe.concurrent.each([300, 1500])('a server that returns by itself after %i ms', (awayMs) => {
+  test.each(['shared', 'exclusive'])('blocks the check that it cut off once (%s)', async (sharing) => {
     const address = await supervised({ times: 1, awayMs, breaks: true });
     const list = ['first', 'ends', 'last'].map((name) =>
       check(name, name === 'ends' ? ends : asking, 'MUST', { sharing }),
@@ -283,7 +283,7 @@ describe.concurrent.each([300, 1500])('one that comes back by itself after %i ms
     expect(report.exit_code).toBe(2);
   });
 
-  test('fails the one check with whose request it goes each time', async () => {
+  test('fails only the check with a request that ends it each time', async () => {
     const address = await supervised({ times: Number.POSITIVE_INFINITY, awayMs, breaks: true });
     const list = [check('first', asking), check('ends', ends, 'SHOULD'), check('last', asking)];
     const report = await device(list, { address });
@@ -303,7 +303,7 @@ describe.concurrent.each([300, 1500])('one that comes back by itself after %i ms
       'blocked',
       'the target took no connections, after GET /v0.2/ends of device.ends',
     ],
-  ])('and that breaks nothing off %s', async (_, times, outcome, reason) => {
+  ])('and leaves its answers whole %s', async (_, times, outcome, reason) => {
     const address = await supervised({ times, awayMs, breaks: false });
     const report = await device([check('ends', ends, 'MUST', ALONE), LAST], { address });
     expect(outcomes(report)).toEqual([outcome, 'pass']);
@@ -311,7 +311,7 @@ describe.concurrent.each([300, 1500])('one that comes back by itself after %i ms
   });
 });
 
-test.concurrent('what a check finds in whole answers stands, though no connection is taken any more', async () => {
+test.concurrent('a finding from whole answers stands, even when connections are refused later', async () => {
   const address = await supervised({ times: 1, awayMs: 300, breaks: false });
   const wrong: Body = async (http) => {
     await http.get('/ends');
@@ -330,7 +330,7 @@ async function stoppable() {
   return { address, child };
 }
 
-test('one that stands still and goes on fails no check, and later waits are as long as before', async () => {
+test('a server that pauses and resumes fails no check, and shortens no wait', async () => {
   const { address, child } = await stoppable();
   const stops = { left: 1 };
   const sleeping: Body = async (http) => {
@@ -363,7 +363,7 @@ test('one that stands still and goes on fails no check, and later waits are as l
 test.each([
   ['one request', (): void => {}, '/hang'],
   ['every request from then on', (child: ReturnType<typeof spawn>): void => void child.kill('SIGSTOP'), '/ok'],
-])('one that hangs on %s fails the check', async (_, hang, path) => {
+])('a server that hangs on %s fails the check', async (_, hang, path) => {
   const { address, child } = await stoppable();
   const hangs: Body = async (http) => {
     hang(child);

@@ -31,14 +31,14 @@ const GET = 'GET / HTTP/1.1\r\n\r\n';
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const STREAM = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n';
 
-test('answers belong to requests in their order', () => {
+test('a reader assigns answers to requests in their order', () => {
   expect(words(['client', GET + GET], ['server', OK], ['server', OK])).toEqual([
     ...['request 1 GET /', 'asked', 'request 2 GET /', 'asked'],
     ...['response 1 200', 'over 1 whole ok', 'response 2 200', 'over 2 whole ok'],
   ]);
 });
 
-test('interim answers, HEAD and 304 have no body', () => {
+test('a reader takes no body for an interim answer, HEAD or 304', () => {
   const ofHead = 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n';
   const answers = `HTTP/1.1 100 Continue\r\n\r\n${ofHead}HTTP/1.1 304 X\r\n\r\n${OK}`;
   expect(words(['client', `HEAD / HTTP/1.1\r\n\r\n${GET}${GET}`], ['server', answers]).slice(6)).toEqual([
@@ -46,7 +46,7 @@ test('interim answers, HEAD and 304 have no body', () => {
   ]);
 });
 
-test('a stream is read block by block, and what is torn is kept', () => {
+test('a reader reads a stream block by block, and keeps a torn block', () => {
   const acts: Act[] = [
     ['client', GET],
     ['server', `${STREAM}id: 1\nevent: a.b\ndata: {}\n\n: beat\n\nid: 2\nda`],
@@ -59,14 +59,14 @@ test('a stream is read block by block, and what is torn is kept', () => {
   expect(traffic(...acts).find(({ kind }) => kind === 'over')).toMatchObject({ torn });
 });
 
-test('who has left first has broken off, although the server ends the stream in order', () => {
+test('a stream counts as ended by the client when the client leaves first', () => {
   const end = { how: 'end' } as const;
   const left = words(['client', GET], ['server', STREAM], ['client', end], ['server', end]);
   expect(left.slice(-2)).toEqual(['over 1 client', 'closed']);
   expect(words(['client', GET], ['server', STREAM], ['server', end]).slice(-2)).toEqual(['over 1 whole', 'closed']);
 });
 
-test.each<Side>(['server', 'client'])('a request that the %s cuts off has no answer', (side) => {
+test.each<Side>(['server', 'client'])('a request cut off by the %s has no answer', (side) => {
   expect(words(['client', GET], [side, { how: 'cut' }]).slice(-2)).toEqual([`over 1 ${side}`, 'closed']);
 });
 
@@ -86,11 +86,11 @@ test.each<[string, Act[], string]>([
     [['client', 'GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n']],
     'lost the client sent Content-Length: 1 and 2',
   ],
-])('after %s nothing more is said of the connection', (_, acts, why) => {
+])('a reader reports nothing more of a connection after %s', (_, acts, why) => {
   expect(words(...acts, ['client', GET], ['server', OK]).at(-1)).toBe(why);
 });
 
-test('a body is kept without its content coding, and one that is too large by its beginning and its hash', () => {
+test('a reader unpacks a coded body, and keeps a hash of a large one', () => {
   const packed = gzipSync('{"a":1}');
   const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`;
   const coded = Buffer.concat([Buffer.from(head), packed]);

@@ -15,7 +15,7 @@ function linkTo(code: string): { link: JudgeLink; troubles: string[]; ends: stri
 
 const PIECE = Buffer.alloc(64 * 1024, 'x');
 
-test('a thread that ends is told once, and what comes then is let go', async () => {
+test('a link reports an ended judging thread once, and drops later traffic', async () => {
   const { link, troubles, ends } = linkTo('throw new Error("planted")');
   await using _ = link;
   link.opened(1);
@@ -35,7 +35,7 @@ parentPort.on('message', (message) => {
   else parentPort.postMessage({ kind: 'concluded', concluded: { judged: {}, seen: { bytes } } });
 });`;
 
-test('what a thread does not take in time is kept within a bound, for each connection and in all', async () => {
+test('a link bounds the total traffic it keeps for a thread that lags', async () => {
   const { link, troubles } = linkTo(DEAF);
   await using _ = link;
   const MIB = 1024 * 1024;
@@ -79,17 +79,17 @@ async function droppedIn(lastsMs: number, spentMs: string): Promise<number[]> {
   return ((await link.conclude()) as unknown as { seen: { dropped: number[] } }).seen.dropped;
 }
 
-test('where the judging takes too much, the connections that carry most are left, and idle ones are kept', async () => {
+test('a link drops the busiest connections when judging is slow, and keeps idle ones', async () => {
   const dropped = await droppedIn(3300, '0.9 * ms');
   expect(dropped[0]).toBe(2);
   expect(dropped).not.toContain(1);
 });
 
-test('what the thread takes to load and to warm up costs no connection', async () => {
+test('a link drops no connection for the time a thread takes to start', async () => {
   expect(await droppedIn(2300, '1000 + Math.min(0.5 * ms, 900)')).toEqual([]);
 });
 
-test('a fault of who is told ends the judging, and nothing else', async () => {
+test('a link ends the judging and nothing else when its listener throws', async () => {
   const troubles: string[] = [];
   const link = new JudgeLink({
     entry: threadOf(`

@@ -25,7 +25,7 @@ function reading(most?: number): { readers: Readers; seen: Traffic[] } {
 const lost = (seen: readonly Traffic[]): number[] =>
   seen.flatMap((each) => (each.kind === 'lost' ? [each.connection] : []));
 
-test('all readers together hold no more than a bound: the one that holds most is lost', () => {
+test('readers hold a bounded total, and lose the connection that holds most', () => {
   const { readers, seen } = reading(4 * MIB);
   for (let connection = 1; connection <= 10; connection += 1) {
     readers.take(opened(connection));
@@ -40,7 +40,7 @@ test('all readers together hold no more than a bound: the one that holds most is
   expect(readers.held).toBe(0);
 });
 
-test('so does one that asks again and again, and is not answered', () => {
+test('readers lose a connection that keeps sending requests without an answer', () => {
   const { readers, seen } = reading(MIB);
   readers.take(opened(1));
   const head = Buffer.from(`GET / HTTP/1.1\r\nx: ${'x'.repeat(50_000)}\r\n\r\n`);
@@ -48,7 +48,7 @@ test('so does one that asks again and again, and is not answered', () => {
   expect(lost(seen)).toEqual([1]);
 });
 
-test('a connection that is over, or answered, holds nothing', () => {
+test('readers hold nothing for an answered or ended connection', () => {
   const { readers } = reading();
   readers.take(opened(1));
   readers.take(sent(1, Buffer.concat([GET, GET])));
@@ -85,7 +85,7 @@ function served(judging: (traffic: Traffic) => void) {
   return { steps, said, send, conclude, until, close: () => port1.close() };
 }
 
-test('a batch is on disk before it is judged, and a fault of the judge costs its connection', async () => {
+test('a thread flushes a batch before judging, and loses a connection on a fault', async () => {
   const flushed: boolean[] = [];
   const thread = served((traffic) => {
     flushed.push(thread.steps.includes('flushed'));
@@ -100,7 +100,7 @@ test('a batch is on disk before it is judged, and a fault of the judge costs its
   thread.close();
 });
 
-test('what comes after the end was asked for is let go, and the page is told how it stands then', async () => {
+test('a thread drops traffic after a request to conclude, and updates the page', async () => {
   const thread = served(() => {});
   thread.send([opened(1), sent(1, GET)]);
   thread.conclude();

@@ -73,7 +73,7 @@ async function replayed(path: string): Promise<{ traffic: Traffic[]; lacks: stri
   return { traffic, lacks };
 }
 
-test('a recording holds no secret, and what was recorded comes back in its order', async () => {
+test('a recording holds no secret, and replays its traffic in order', async () => {
   using home = scratch();
   const path = join(home.path, 'day.jsonl');
   writeRecording(path);
@@ -98,7 +98,7 @@ const UNKNOWN: readonly Traffic[] = [[{ size: 26 }], [{ size: 5e6, text: '[1, ',
   },
 );
 
-test('bodies that are not known whole are not known in a recording', async () => {
+test('a recording replays only bodies that were known whole', async () => {
   using home = scratch();
   const path = join(home.path, 'day.jsonl');
   writeRecording(path, 1_000_000, 1, UNKNOWN);
@@ -109,7 +109,7 @@ test('bodies that are not known whole are not known in a recording', async () =>
   expect(bodies('over')).toEqual([undefined, undefined]);
 });
 
-test('files are put aside when they are full, as one that was there, and each can be read', async () => {
+test('a recording sets aside full and earlier files, and each part is readable', async () => {
   using home = scratch();
   const name = 'day.jsonl';
   const path = join(home.path, name);
@@ -126,7 +126,7 @@ test('files are put aside when they are full, as one that was there, and each ca
   }
 });
 
-test.each(['day.jsonl', 'day.jsonl.1', 'day.jsonl.4'])('a pipe at %s stays what it is', (name) => {
+test.each(['day.jsonl', 'day.jsonl.1', 'day.jsonl.4'])('a recording leaves a pipe at %s in place', (name) => {
   using home = scratch();
   const pipe = join(home.path, name);
   execFileSync('mkfifo', [pipe]);
@@ -137,7 +137,7 @@ test.each(['day.jsonl', 'day.jsonl.1', 'day.jsonl.4'])('a pipe at %s stays what 
   expect(lstatSync(pipe).isFIFO()).toBe(true);
 });
 
-test('nothing is written once a recording is closed', () => {
+test('a closed recording writes nothing', () => {
   using home = scratch();
   const path = join(home.path, 'day.jsonl');
   const redactor = new TrafficRedactor();
@@ -153,7 +153,7 @@ test('nothing is written once a recording is closed', () => {
   expect(readFileSync(path)).toEqual(before);
 });
 
-test('a last line that is torn costs that line, and anything else is told', async () => {
+test('a replay drops a torn last line, and reports it and unknown lines', async () => {
   using home = scratch();
   const path = join(home.path, 'day.jsonl');
   writeRecording(path);
@@ -169,7 +169,7 @@ test.each([
   ['something else', 'hello', 'is neither a recording of `muster watch` nor HAR 1.2; it begins with "hello"'],
   ['other JSON', '{"log":{}}', 'is neither'],
   ['the beginning of HAR', '{ "log": {"version": "1.2", "entries": [{', 'begins as HAR, and is no whole JSON'],
-])('a file that is %s is refused', async (_, text, why) => {
+])('a replay refuses a file that is %s', async (_, text, why) => {
   using home = scratch();
   const path = join(home.path, 'x');
   if (text !== undefined) writeFileSync(path, text);
@@ -178,7 +178,7 @@ test.each([
 
 const ESCAPES = '\u001b\u009b\u202e';
 
-test('a secret in data of several lines is masked, and a recording commands no terminal', () => {
+test('a recording masks a secret across data lines, and escapes terminal controls', () => {
   using home = scratch();
   const path = join(home.path, 'day.jsonl');
   const fields = [
@@ -196,7 +196,7 @@ test('a secret in data of several lines is masked, and a recording commands no t
   expect(JSON.parse(line).fields.map(([, value]: string[]) => value)).toEqual(values);
 });
 
-test('a file of one line without end is refused before it fills the memory', async () => {
+test('a replay refuses an endless line before it fills the memory', async () => {
   using home = scratch();
   const path = join(home.path, 'x');
   writeFileSync(path, '');
@@ -204,7 +204,7 @@ test('a file of one line without end is refused before it fills the memory', asy
   await expect(replayed(path)).rejects.toThrow(/cannot be read \(a line has more than \d+ characters\)/);
 });
 
-test('an event is recorded as it came: ids beyond a double, and numbers as they were written', () => {
+test('a recording keeps large ids and the notation of numbers in an event', () => {
   const fields = [
     ['id', '9223372036854775807'],
     ['event', 'a.b'],

@@ -14,11 +14,11 @@ const BLIND: Tap = { opened: () => {}, bytes: () => {}, ended: () => {}, refused
 const local = (port: number) => ({ host: '127.0.0.1', port });
 const USUAL = { listen: local(0), tap: BLIND, faulty: () => {} };
 
-test.each(KINDS)('on %s each side sees the same bytes, in the same order, and the same ends', async (kind) => {
+test.each(KINDS)('a relay on %s passes bytes and ends unchanged to each side', async (kind) => {
   await expectTransparent(kind, 100);
 });
 
-test('a fault of what looks at the traffic is told once, and the traffic goes on', async () => {
+test('a relay reports a fault of its tap once, and keeps relaying', async () => {
   using home = scratch();
   await using stage = await Stage.open({ path: join(home.path, 'far') });
   const faults: unknown[] = [];
@@ -66,7 +66,7 @@ async function lingering(serve: (socket: Socket) => void) {
   };
 }
 
-test('connections that only their client keeps take a bounded number of descriptors, unseen by it', async () => {
+test('a relay bounds connections that only the client keeps open, unseen by the client', async () => {
   const { relay, client } = await lingering((socket) => void socket.once('data', () => socket.end().destroySoon()));
   const clients = [];
   for (let each = 0; each < 40; each += 1) clients.push(await client());
@@ -79,7 +79,7 @@ test('connections that only their client keeps take a bounded number of descript
   });
 });
 
-test('a client whose server has ended, and still reads, is let go of after those that are silent', async () => {
+test('a relay closes silent half-open clients before a client that still sends', async () => {
   let came = '';
   const { relay, client } = await lingering((socket) => {
     socket.once('data', () => socket.end());
@@ -100,7 +100,7 @@ test('a client whose server has ended, and still reads, is let go of after those
 test.each([
   ['says that it ends', false],
   ['is cut off', true],
-])('over TLS, that a server %s is seen by its client', async (_, isCut) => {
+])('a client over TLS sees that a server %s', async (_, isCut) => {
   const raw: Socket[] = [];
   const server = tls.createServer(localhostTls, (socket) => {
     socket.on('error', () => {});
@@ -127,7 +127,7 @@ test.each([
   server.close();
 });
 
-test('the end does not wait for clients whose handshake is not over', async () => {
+test('a relay closes without waiting for unfinished TLS handshakes', async () => {
   const relay = await Relay.open({ ...USUAL, tls: localhostTls, upstream: () => ({ place: local(1) }) });
   const client = connect(local(relay.port));
   client.on('error', () => {});
@@ -140,7 +140,7 @@ test('the end does not wait for clients whose handshake is not over', async () =
   client.destroy();
 });
 
-test('a client and a server that cannot agree on TLS are told, each with what to do', async () => {
+test('a relay reports the cause of a failed TLS handshake with either side', async () => {
   const told: string[] = [];
   await using server = await Relay.open({ ...USUAL, tls: localhostTls, upstream: () => ({ place: local(1) }) });
   await using relay = await Relay.open({
@@ -183,7 +183,7 @@ test.each<[string, () => Upstream]>([
       throw new Error('no discovery file');
     },
   ],
-])('a server that %s is told, and a fault of who is told costs nothing', async (_, upstream) => {
+])('a relay reports a server that %s, and survives a fault of its listener', async (_, upstream) => {
   const told: string[] = [];
   await using relay = await Relay.open({
     ...USUAL,

@@ -19,12 +19,12 @@ import { OPERATIONS, operationsOf, RESOURCES } from './operations.ts';
 const TETONS = '2026-03-09.tetons';
 
 describe('operations', () => {
-  it('without an end live on in the newest version', () => {
+  it('without a last version exist in the newest version', () => {
     const open = OPERATIONS.filter(({ last }) => last === undefined).map(({ id }) => id);
     expect(operationsOf(NEWEST_VERSION).map(({ id }) => id)).toEqual(open);
   });
 
-  it('have one id and one route each', () => {
+  it('have a unique id, and a unique route in each version', () => {
     const ids = OPERATIONS.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     for (const version of SUPPORTED_VERSIONS) {
@@ -33,12 +33,12 @@ describe('operations', () => {
     }
   });
 
-  it.each(SUPPORTED_VERSIONS)('ask for a scope in %s, but for the principal', (version) => {
+  it.each(SUPPORTED_VERSIONS)('require a scope in %s, except for getSelf', (version) => {
     const free = operationsOf(version).filter(({ scopes }) => scopes.length === 0);
     expect(free.map(({ id }) => id)).toEqual(['getSelf']);
   });
 
-  it('of ping need devices:read (section 4.2)', () => {
+  it('of a ping require devices:read (section 4.2)', () => {
     const ping = OPERATIONS.find(({ path }) => path === '/devices/{device_id}/ping');
     expect(ping).toMatchObject({ method: 'POST', scopes: ['devices:read'] });
   });
@@ -47,7 +47,7 @@ describe('operations', () => {
     ['createProvisioningToken', versionsFrom('rainier')],
     ['createDeviceActivationToken', [TETONS]],
     ['listGroups', versionsFrom('everglades')],
-  ])('%s comes and goes as section 9 says', (id, versions) => {
+  ])('include %s only in the versions of section 9', (id, versions) => {
     const having = SUPPORTED_VERSIONS.filter((version) => operationsOf(version).some((one) => one.id === id));
     expect(having).toEqual(versions);
   });
@@ -60,7 +60,7 @@ describe('resources', () => {
     expect(new Set(all.map(({ collection }) => collection)).size).toBe(all.length);
   });
 
-  it.each(Object.values(RESOURCES))('$kind has an object and an id in every version', ({ fields }) => {
+  it.each(Object.values(RESOURCES))('of kind $kind have an object and an id in every version', ({ fields }) => {
     for (const version of SUPPORTED_VERSIONS)
       expect(Object.keys(fields(version)).slice(0, 2)).toEqual(['object', 'id']);
   });
@@ -94,7 +94,7 @@ describe('the table of API versions', () => {
     expect(codenamesFrom('zion')).toEqual(SUPPORTED_CODENAMES);
   });
 
-  it('recognises released versions alone', () => {
+  it('recognises only released versions', () => {
     expect(PLATFORM_VERSIONS.every(isPlatformVersion)).toBe(true);
     expect(['tetons', '2026-03-09', '2099-01-01.nowhere', '', undefined].some(isPlatformVersion)).toBe(false);
   });

@@ -13,12 +13,12 @@ const first = (seed: number) => {
 };
 
 describe('draws', () => {
-  it('repeat with their seed, and differ with another', () => {
+  it('repeat with the same seed, and differ with another', () => {
     expect(first(7)).toEqual(first(7));
     expect(first(7)).not.toEqual(first(8));
   });
 
-  it('lose and invent nothing', () => {
+  it('return only given items, and numbers below their bound', () => {
     const draw = new Draw(1);
     expect(draw.shuffled([1, 2, 3]).toSorted()).toEqual([1, 2, 3]);
     expect(draw.some([1, 2, 3], 2)).toHaveLength(2);
@@ -30,7 +30,7 @@ describe('draws', () => {
 describe('cells', () => {
   const cell = (operation: string, version: string) => ({ operation, version });
 
-  it('prefer what was not visited', () => {
+  it('yield an unvisited cell before a visited one', () => {
     const cells = new Cells();
     cells.visit(cell('list', 'a'));
     const chosen = cells.rarest(new Draw(1), [cell('list', 'a'), cell('get', 'b')], (each) => each);
@@ -39,7 +39,7 @@ describe('cells', () => {
 });
 
 describe('an adopted answer', () => {
-  it('is learned once, and held to', () => {
+  it('is learned from the first answer, and a different answer is reported', () => {
     const adoptions = new Adoptions<number>();
     expect(adoptions.take('a slug', 'refused', 1)).toBeUndefined();
     expect(adoptions.take('a slug', 'refused', 2)).toBeUndefined();
@@ -48,14 +48,14 @@ describe('an adopted answer', () => {
 });
 
 describe('a budget', () => {
-  it('ends with its requests', () => {
+  it('ends after its number of requests', () => {
     const budget = new Budget({ ms: 60_000, requests: 2, least: 1, lateMs: 90_000 });
     expect(budget.isOver).toBe(false);
     budget.requests = 2;
     expect(budget.isOver).toBe(true);
   });
 
-  it('gives what has to be asked longer than what is drawn', () => {
+  it('ends at its time with the least requests made, else at the late limit', () => {
     let now = 0;
     const budget = new Budget({ ms: 1000, requests: 10, least: 3, lateMs: 3000 }, () => now);
     const at = (ms: number, requests: number) => {
@@ -87,7 +87,7 @@ describe('a course', () => {
     }
   }
 
-  it('is taken as far as one needs, and on from there by the next', async () => {
+  it('advances as far as a check needs, and resumes there for the next', async () => {
     const taken: number[] = [];
     const course = new Course(steps(taken));
     await course.until(() => taken.length === 2, open);
@@ -97,7 +97,7 @@ describe('a course', () => {
     expect(taken).toEqual([1, 2, 3]);
   });
 
-  it('fails for all when it has failed for one', async () => {
+  it('fails for every later check after it fails for one', async () => {
     const taken: number[] = [];
     const course = new Course(steps(taken, true));
     await expect(course.until(() => false, open)).rejects.toThrow('the target is gone');
@@ -105,7 +105,7 @@ describe('a course', () => {
     expect(taken).toEqual([1]);
   });
 
-  it('is no fault in Muster for others when the check that takes it is cut off', async () => {
+  it('leaves other checks undecided after the check that advances it is cut off', async () => {
     const course = new Course(steps([], true));
     await expect(course.until(() => false, AbortSignal.abort())).rejects.toThrow('the target is gone');
     await expect(course.until(() => false, open)).rejects.toBeInstanceOf(TooLittleSeen);
@@ -123,7 +123,7 @@ describe('two values', () => {
     [{ a: 1 }, { a: 1, b: 2 }, false],
   ])('%j and %j are the same: %s', (one, other, expected) => expect(isSame(one, other)).toBe(expected));
 
-  it('may hold what was written and more', () => {
+  it('match when the second holds all members of the first, and more', () => {
     expect(holds([{ filepath: '/a' }], [{ filepath: '/a', key: 'b' }])).toBe(true);
     expect(holds([{ filepath: '/a' }], [])).toBe(false);
     expect(holds({ a: 1 }, { a: 2 })).toBe(false);

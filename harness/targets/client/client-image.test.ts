@@ -89,7 +89,7 @@ const local = ['NO_PROXY=here,127.0.0.1,localhost', 'no_proxy=here,127.0.0.1,loc
 const usual = { Image: `sha256:${IMAGE}`, Labels: { session: 's1' }, AttachStdout: true, AttachStderr: true };
 const host = { NetworkMode: 'host', LogConfig: { Type: 'none', Config: {} } };
 
-test('a client in a container is asked what it can do, and gets the folder of its situation', async () => {
+test('a client in a container describes itself, and gets the folder of its situation', async () => {
   const { target, run } = await open();
   expect([...target.capabilities, target.unreachable]).toEqual(['list', undefined]);
   const measured = { digest: 'sha256:d', digest_of: 'image' };
@@ -115,7 +115,7 @@ test('a client in a container is asked what it can do, and gets the folder of it
   expect(asked).toEqual(['start', 'remove {"force":true,"v":true}', 'start', 'remove {"force":true,"v":true}']);
 });
 
-test('one that is stopped is removed once, and has not ended by itself', async () => {
+test('a stopped client is removed once, and counts as not ended by itself', async () => {
   const { run } = await open({ capability: ['list'] });
   docker.endless = true;
   const { run: endless, ended } = run({ variables: {} });
@@ -125,7 +125,7 @@ test('one that is stopped is removed once, and has not ended by itself', async (
   expect([asked.length, endless.how]).toEqual([2, undefined]);
 });
 
-test('one that is stopped while Docker starts it is removed once that is over', async () => {
+test('a client stopped while Docker starts it is removed once after its start', async () => {
   const { run } = await open({ capability: ['list'] });
   const begun = Promise.withResolvers<void>();
   docker.begin = () => begun.promise;
@@ -144,14 +144,14 @@ test.each<[string, Partial<typeof USUAL>, string]>([
   ['runs elsewhere', { host: '203.0.113.1' }, 'Docker runs on 203.0.113.1, and a client is served on loopback'],
   ['has no image', { pull: fails('no such') }, 'client:1: not on this machine, and it cannot be fetched (no such)'],
   ['makes no container', { create: fails('no space') }, 'in one line: could not be started (no space)'],
-])('a Docker that %s is told of', async (_, change, words) => {
+])('a Docker that %s is reported', async (_, change, words) => {
   Object.assign(docker, change);
   const { target, run } = await open();
   expect(target.unreachable).toContain(words);
   if (change.create === undefined) expect(() => run({ variables: {} })).toThrow(words);
 });
 
-test('without the reaper it goes on, and says so; with its signal it ends', async () => {
+test('an image target works without the reaper, and ends with its signal', async () => {
   docker.reaper = fails('not here');
   const said: string[] = [];
   const over = new AbortController();

@@ -19,7 +19,7 @@ async function linesOf(command: string, env: NodeJS.ProcessEnv, variables: Recor
   return lines;
 }
 
-test('a client says what it can do; what Muster does not know is left out', async () => {
+test('a client declares its capabilities, and unknown ones are left out', async () => {
   const said = { jobs: ['follow', 'list', 'dance'], reaches: ['socket', 'fax'], deduplicates: true, name: 'mine' };
   await using target = await open(`echo starting; echo '${JSON.stringify(said)}'; sleep 60`);
   expect([...target.capabilities]).toEqual(['follow', 'list', 'socket', 'deduplicates']);
@@ -33,7 +33,7 @@ test.each([
   [`echo '{"jobs":"follow"}'`, /describes itself wrongly: \/jobs/],
   [`echo '{"jobs":["dance"]}'`, /declares no job that Muster knows: follow, current, list, ping, deploy/],
   [`echo '{"jobs":["follow"],"reaches":["telegraph"]}'`, /declares no way to a Device API/],
-])('%s is no client that can be checked', async (command, why) => {
+])('%s makes a client unreachable, with the reason', async (command, why) => {
   await using target = await open(command);
   expect(target.unreachable).toMatch(why);
 });
@@ -44,13 +44,13 @@ test('a client of a Platform API alone needs no way to a Device API', async () =
   expect(target.unreachable).toBeUndefined();
 });
 
-test.each(['spec', 'miru'] as const)('the header of the version is that of the dialect %s', async (dialect) => {
+test.each(['spec', 'miru'] as const)('the version header of a client follows the dialect %s', async (dialect) => {
   await using target = await open('true', { capability: ['list'], dialect });
   const { versionHeader } = target.context(new Recorder(), AbortSignal.abort());
   expect(versionHeader).toBe(DIALECT_NAMES[dialect].versionHeader);
 });
 
-test('a run says how it ended: its exit code, and the end of its standard error', async () => {
+test('a run reports its exit code and the end of its standard error', async () => {
   await using target = await open('echo oh >&2; exit 7', { capability: ['list'] });
   const context = target.context(new Recorder(), AbortSignal.abort());
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -59,7 +59,7 @@ test('a run says how it ended: its exit code, and the end of its standard error'
   expect([run.code, run.diagnostics]).toEqual([7, 'oh\n']);
 });
 
-test('a client that hangs is given up, and ended', async () => {
+test('a client that hangs is unreachable after its start time', async () => {
   await using target = await open('sleep 60', { startMs: 200 });
   expect(target.unreachable).toContain('has printed no such line within 200 ms');
 });
@@ -67,18 +67,18 @@ test('a client that hangs is given up, and ended', async () => {
 test.each([
   [{ command: '' }, '--command LINE'],
   [{ command: 'x', capability: ['drive'] }, 'accepted are follow'],
-])('%j is refused', async (options, said) => {
+])('a client target by %j is refused', async (options, said) => {
   const refused = openClientTarget({ redactor: new Redactor(), ...options });
   await expect(refused).rejects.toThrow(UsageError);
   await expect(refused).rejects.toThrow(said);
 });
 
-test('lines come whole, whatever the pieces, and the last one without a line end', async () => {
+test('lines of a client arrive whole, even the last without a line end', async () => {
   const lines = await linesOf(`printf 'a\\303'; printf '\\251\\n\\nb'`, process.env, {});
   expect(lines).toEqual(['aé', '', 'b']);
 });
 
-test("a client gets its variables, and nothing of Muster's own: keys above all", async () => {
+test('a client gets its variables, and no variables of Muster such as keys', async () => {
   const env = { ...process.env, MUSTER_API_KEY: 'secret', NO_PROXY: 'intranet' };
   const command = 'echo "$MUSTER_API_KEY $MUSTER_JOB $NO_PROXY"';
   expect(await linesOf(command, env, { MUSTER_JOB: 'follow' })).toEqual([' follow intranet,127.0.0.1,localhost']);

@@ -46,7 +46,7 @@ const stops = (device: () => FakeDevice) => ({
   start: () => void Object.assign(device(), { status: 200 }),
 });
 
-test('what is driven is recorded in words, with the ids that came back', async () => {
+test('drives are recorded in words, with the ids that control answers', async () => {
   const made = await checking(
     {
       deploy: () => ({ id: 'd1', status: 'x' }),
@@ -84,7 +84,7 @@ test.each<[string, Error, 'blocked' | 'fail']>([
   ['was late', new ControlLate('it hung'), 'blocked'],
   ['met no answer of a platform', new NoAnswer('a platform'), 'blocked'],
   ['was refused', new ControlRefused('not so'), 'fail'],
-])('a finding after a call that %s', async (_, error, outcome) => {
+])('a finding is reconsidered after a call that %s', async (_, error, outcome) => {
   const { own } = await checking({ publish: failing(error) });
   const thrown = await own.publish(1).catch((failure: unknown) => failure);
   expect(thrown).toBeInstanceOf(ControlError);
@@ -93,7 +93,7 @@ test.each<[string, Error, 'blocked' | 'fail']>([
   expect(await own.reconsider(error)).toBe(error);
 });
 
-test('a call that is late again and again is not made any more, by any check', async () => {
+test('a repeatedly late call is no longer made by any check', async () => {
   const publish = failing(new ControlLate('it hung'));
   const { own, next, calls } = await checking({ publish, compact: () => ({ earliest_id: 1 }) });
   const made = async (control: CheckControl) => {
@@ -111,7 +111,7 @@ test('a call that is late again and again is not made any more, by any check', a
   await own.compact();
 });
 
-test('control that made up what it does when it is asked again is called on, but not after a second time', async () => {
+test('a call with effect only on its retry is allowed until a second lie', async () => {
   const log = logAt('doubted.log');
   appendFileSync(log.path, '');
   let made = 0;
@@ -131,14 +131,14 @@ test('control that made up what it does when it is asked again is called on, but
   expect([made, calls.length]).toEqual([4, before]);
 });
 
-test('a fault of ours is passed on as it is', async () => {
+test('a fault of Muster in a call is passed on unchanged', async () => {
   const fault = new TypeError('a fault of ours');
   const { own } = await checking({ publish: failing(fault) });
   await expect(own.publish(1)).rejects.toBe(fault);
   expect(await own.reconsider(finding)).toBe(finding);
 });
 
-test('a restart clears what failed before it', async () => {
+test('a restart clears earlier failed calls', async () => {
   const made = await checking({ publish: failing(new ControlError('cut off')), ...stops(() => made.device) });
   await expect(made.own.publish(1)).rejects.toThrow('cut off');
   await made.own.start();
@@ -148,7 +148,7 @@ test('a restart clears what failed before it', async () => {
   expect(await made.own.reconsider(finding)).toBe(finding);
 });
 
-test('a lie blocks the finding, and is not asked for again', async () => {
+test('a lie of control blocks the finding, and its call is not repeated later', async () => {
   const { own, next, calls } = await checking({ deploy: () => ({ id: 'd1' }), publish: cannot });
   await own.deploy();
   const why = 'control said that it had deployed d1, and the device shows no trace of it';
@@ -157,7 +157,7 @@ test('a lie blocks the finding, and is not asked for again', async () => {
   expect(calls.filter(({ name }) => name === 'deploy')).toHaveLength(2);
 });
 
-test('a log that changes with what is driven tells something from then on', async () => {
+test('a log counts as evidence once it changes with a drive', async () => {
   const log = logAt('log');
   const answers = { deploy: () => ({ id: 'd1' }), remove: () => appendFileSync(log.path, 'x') };
   const made = await checking(answers, undefined, log);
@@ -177,7 +177,7 @@ test('control that sees the device is believed', async () => {
 const hangs = (_: unknown, signal?: AbortSignal) =>
   new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
 
-test('a stop ends the calls of a control that works through the agent', async () => {
+test('a stop ends pending calls of a control that works through the agent', async () => {
   const made = await checking({ publish: hangs, ...stops(() => made.device) }, seeing);
   const publishing = made.own.publish(1).catch((error: unknown) => error);
   await made.own.stop();
@@ -185,7 +185,7 @@ test('a stop ends the calls of a control that works through the agent', async ()
   expect(await publishing).toMatchObject({ name: 'ControlRefused', message });
 });
 
-test('with its check a call ends, though it was answered, and nothing is called any more', async () => {
+test('a check that ends rejects its calls, even answered ones, and later calls', async () => {
   const made = await checking({
     publish: hangs,
     deploy: () => {
@@ -200,13 +200,13 @@ test('with its check a call ends, though it was answered, and nothing is called 
   expect([made.calls.length, made.agent.calls.inVain('publish')]).toEqual([2, 0]);
 });
 
-test('a stop that did not happen is no stop', async () => {
+test('a stop without effect is an error, and does not count as a stop', async () => {
   const { own, next } = await checking({ stop: () => undefined });
   await expect(own.stop()).rejects.toThrow('it said that it had stopped the agent, but the device still answers');
   await next().own.prepare();
 });
 
-test('an agent that a check left stopped is started for the next', async () => {
+test('an agent left stopped by a check is started once for the next', async () => {
   const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start: () => made.device.listen() });
   await made.own.stop();
   for (const each of [made.next(), made.next()]) await each.own.prepare();
@@ -224,7 +224,7 @@ test('an agent that came back by itself is not started', async () => {
 test.each([
   ['said that it was', () => undefined, 'the check that stopped it ended before it had started it again'],
   ['said that it was not', failing(new ControlError('no way')), 'no way'],
-])('an agent that a check left stopped is started once, though control %s', async (_, start, why) => {
+])('an agent left stopped by a check is started only once when control %s', async (_, start, why) => {
   const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start });
   await made.own.stop();
   for (const each of [made.next(), made.next()])
@@ -235,18 +235,15 @@ test.each([
 test.each([
   ['fails', new ControlError('no'), 'stop,start,start'],
   ['is late', new ControlLate('no'), 'stop,start'],
-])(
-  'where the start of the check itself %s, the next one starts the agent only if that is quick',
-  async (_, error, all) => {
-    const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start: failing(error) });
-    await made.own.stop();
-    await expect(made.own.start()).rejects.toThrow('no');
-    await expect(made.next().own.prepare()).rejects.toThrow('the agent was not started again: no');
-    expect(made.calls.map(({ name }) => name).join()).toBe(all);
-  },
-);
+])('a start that %s is repeated for the next check only when quick', async (_, error, all) => {
+  const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start: failing(error) });
+  await made.own.stop();
+  await expect(made.own.start()).rejects.toThrow('no');
+  await expect(made.next().own.prepare()).rejects.toThrow('the agent was not started again: no');
+  expect(made.calls.map(({ name }) => name).join()).toBe(all);
+});
 
-test('after one that was late, a call has the time that such calls take, and counts as late beyond it', async () => {
+test('a call after a late call is limited, and counts as late beyond that', async () => {
   const limit = new AbortController();
   const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => limit.signal);
   onTestFinished(() => timeout.mockRestore());

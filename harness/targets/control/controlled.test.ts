@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { TcpProxy } from './controlled-agent.ts';
 
-test('a TCP proxy carries bytes both ways until it is cut, and again once restored', async () => {
+test('a TCP proxy carries bytes until it is cut, and once it is restored', async () => {
   const echo = createServer((socket) => socket.on('error', () => {}).pipe(socket)).listen(0, '127.0.0.1');
   await once(echo, 'listening');
   const { port } = echo.address() as AddressInfo;

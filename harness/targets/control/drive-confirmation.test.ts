@@ -191,7 +191,7 @@ const CASES: Record<string, Case> = {
   'there is no event before the first': { said: [], compacted: 1n, shows: { retained: [0] } },
 };
 
-test.concurrent.each(Object.entries(CASES))('%s', async (name, given) => {
+test.concurrent.each(Object.entries(CASES))('drives are held against the device when %s', async (name, given) => {
   await using device = await FakeDevice.start();
   Object.assign(device, given.shows);
   const answered = (name: 'publish' | 'deploy') => () => {
@@ -228,7 +228,7 @@ test.concurrent.each(Object.entries(CASES))('%s', async (name, given) => {
   await poll('all streams to be closed', () => device.streams === 0 || undefined, { timeoutMs: 30_000 });
 });
 
-test('a device that does not answer says nothing for control, and a fault of ours is thrown', async () => {
+test('a silent device contradicts no drive, and a fault in Muster is thrown', async () => {
   const drives = new Drives(undefined);
   await drives.follow(publish, async () => ids(3, 4));
   const gone = await FakeDevice.start();
@@ -246,7 +246,7 @@ test('a device that does not answer says nothing for control, and a fault of our
   await expect(contradiction(drives, asked)).rejects.toThrow('a fault of control');
 });
 
-test('a log may be a folder: of its files one that grew, or began again, shows the drive', async () => {
+test('a log folder shows a drive in a file that grew or began anew', async () => {
   const path = join(folder, 'segments');
   const [old, now] = [join(path, '1'), join(path, '2')];
   mkdirSync(path);
@@ -268,7 +268,7 @@ test('a log may be a folder: of its files one that grew, or began again, shows t
   expect(drives.logChanged).toBe(true);
 });
 
-test('a log that cannot be read tells nothing, and a fault of ours is thrown', async () => {
+test('an unreadable log shows no drive, and a fault in Muster is thrown', async () => {
   const failing = (error: Error) => ({ path: '/log', files: { ...hostFiles, stat: () => Promise.reject(error) } });
   const drives = new Drives(failing(new FilesUnreadable('not by this user')));
   await drives.follow(publish, async () => ids(3, 4));
@@ -278,7 +278,7 @@ test('a log that cannot be read tells nothing, and a fault of ours is thrown', a
   await expect(faulty.follow(publish, async () => ids(3, 4))).rejects.toThrow('a fault of ours');
 });
 
-test('a drive after which the log changed is not looked for, nor one before a stop', async () => {
+test('a drive needs no confirmation after a log change, or before a stop', async () => {
   const path = join(folder, 'log');
   const drives = new Drives({ path, files: hostFiles });
   const written = async (text: string) => {
@@ -302,7 +302,7 @@ test('a drive after which the log changed is not looked for, nor one before a st
   expect([drives.unseen.length, drives.all.length]).toEqual([1000, 1000]);
 });
 
-test('a log that drops as much as it gains has changed', async () => {
+test('a log with equal size but new content counts as changed', async () => {
   const path = join(folder, 'compacted.jsonl');
   writeFileSync(path, '{"id":1}\n{"id":2}\n');
   const drives = new Drives({ path, files: hostFiles });

@@ -62,7 +62,7 @@ describe('control over HTTP', () => {
     [200, '{"first_id":1}', 'publish', 'ControlError', 'something that is not a ControlPublished:'],
     [200, '{"id":1}', 'deploy', 'ControlError', 'POST /deployments answered a deployment without id: {"id":1}'],
     [200, 'null', 'remove', 'ControlError', 'answered a deployment without id: null'],
-  ])('calls %i %j to %s what it is', async (status, body, name, kind, words) => {
+  ])('reports the answer %i %j to %s as an error, with the reason', async (status, body, name, kind, words) => {
     const url = await serve((_, response) => void response.writeHead(status).end(body));
     const failure: unknown = await new HttpControl(url).call(CALLS[name]).catch((error: unknown) => error);
     expect(failure).toHaveProperty('message', expect.stringContaining(words));
@@ -70,7 +70,7 @@ describe('control over HTTP', () => {
     expect((failure as Error).message.includes('token')).toBe(status === 401);
   });
 
-  test('says what it can do, also on a socket; an answer that is none, and one that is late, are errors', async () => {
+  test('gives its capabilities, also on a socket, and rejects malformed and late answers', async () => {
     const info = { capabilities: ['drive'], retention: 5 };
     const url = await serve((request, response) => {
       if (request.method === 'GET') response.end(JSON.stringify(request.url === '/' ? info : {}));
@@ -88,7 +88,7 @@ describe('control over HTTP', () => {
   });
 });
 
-test('reads integers that no number holds as they are written', () => {
+test('a control answer keeps integers beyond the precision of numbers', () => {
   expect(parseExact('{"first_id":1,"last_id":9007199254740993}')).toEqual({ first_id: 1, last_id: 9007199254740993n });
   const exact = [-9223372036854775808n, 9007199254740991, 1.5, 1e30];
   expect(parseExact('[-9223372036854775808, 9007199254740991, 1.5, 1e30]')).toEqual(exact);
@@ -110,7 +110,7 @@ describe('control by shell lines', () => {
     expect((await control({ stop: 'x' }).info()).capabilities).toEqual([]);
   });
 
-  test('passes the request to drive in its environment and on stdin, and reads the answer from stdout', async () => {
+  test('passes a request in environment and stdin, and reads the answer from stdout', async () => {
     const drive =
       'cat > request-$MUSTER_ACTION; case $MUSTER_ACTION in publish) echo ' +
       `"{\\"first_id\\":1,\\"last_id\\":$MUSTER_COUNT}";; *) echo '{"id":"dpl_1"}';; esac`;
@@ -137,13 +137,13 @@ describe('control by shell lines', () => {
     ['publish', `printf %s '{"count":2}' | MUSTER_ACTION=publish MUSTER_COUNT=2 /bin/sh -c 'd x'`],
     ['stop', `printf %s '{}' | MUSTER_SIGNAL=SIGKILL /bin/sh -c s`],
     ['compact', undefined],
-  ])('makes a line of %s that repeats it', (name, line) => {
+  ])('gives a shell line that repeats %s', (name, line) => {
     const commands = { drive: 'd x', stop: 's' };
     expect(new CommandControl(commands, { env: {} }).line(CALLS[name])).toBe(line);
     expect(control(commands).line(CALLS[name])).toBe(line === undefined ? undefined : `(cd ${folder} && ${line})`);
   });
 
-  test('passes the signal to stop, and lets start leave the agent behind', async () => {
+  test('passes the signal to stop, and leaves a started agent running', async () => {
     const started = control({ stop: 'echo $MUSTER_SIGNAL > signal', start: 'sleep 600 & echo $! > pid' });
     await started.stop('SIGKILL');
     expect(readFileSync(join(folder, 'signal'), 'utf8')).toBe('SIGKILL\n');
@@ -169,7 +169,7 @@ describe('control by shell lines', () => {
     expect(message.length).toBeLessThan(3000);
   });
 
-  test('kills a line with all that it started', async () => {
+  test('kills a line and its child processes when its check ends', async () => {
     const killed = control({ drive: 'sleep 600 & echo $! > child; mv child pid; wait' });
     const over = new AbortController();
     const publishing = killed.publish(1, over.signal);

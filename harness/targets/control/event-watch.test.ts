@@ -25,7 +25,7 @@ async function watching(change: Partial<FakeDevice> = {}) {
   return { device, watch, streams, opened, seeEvent7 };
 }
 
-test('events are kept in order from a mark, and what is none is passed over', async () => {
+test('a watch keeps events in order from a mark, and skips invalid data', async () => {
   const { device, watch } = await watching();
   await watch.start(IN_TIME_MS);
   await watch.start(IN_TIME_MS);
@@ -45,7 +45,7 @@ test('events are kept in order from a mark, and what is none is passed over', as
   expect(device.requests).toHaveLength(1);
 });
 
-test('after a lost connection it goes on from the last event', async () => {
+test('a watch continues after its last event when the connection is lost', async () => {
   const { device, watch, streams, opened, seeEvent7 } = await watching();
   await seeEvent7();
   device.retained = [7, 8];
@@ -56,7 +56,7 @@ test('after a lost connection it goes on from the last event', async () => {
   expect(watch.since(0).map(({ id }) => id)).toEqual([7, 8]);
 });
 
-test('where its cursor was compacted away, it begins with what is new', async () => {
+test('a watch starts with new events when its cursor was compacted away', async () => {
   const { device, streams, opened, seeEvent7 } = await watching();
   await seeEvent7();
   device.eventsStatus = 503;
@@ -71,7 +71,7 @@ test('where its cursor was compacted away, it begins with what is new', async ()
   expect(others.at(-1)).toBe('GET /events');
 });
 
-test('a stream that does not open is tried again, and a wait for it says why', async () => {
+test('a watch reopens a stream that does not open, and reports the reason', async () => {
   const { watch, opened } = await watching({ eventsStatus: 404 });
   await expect(watch.start(500)).rejects.toThrow(
     "control: the device's event stream, which shows what was published, did not open within 0.5 s: " +
@@ -80,7 +80,7 @@ test('a stream that does not open is tried again, and a wait for it says why', a
   await opened(2);
 });
 
-test('a wait for an agent that does not answer says so', async () => {
+test('a wait for a silent agent reports that it has not answered', async () => {
   const { device } = await watching();
   const silent = device.http;
   silent.with = ({ signal }) => {
@@ -92,7 +92,7 @@ test('a wait for an agent that does not answer says so', async () => {
   await expect(watch.start(100)).rejects.toThrow('did not open within 0.1 s: the agent has not answered yet');
 });
 
-test('a wait ends with its signal, and the stream with the watch', async () => {
+test('a wait ends with its signal, and the stream ends with the watch', async () => {
   const { device, watch, streams } = await watching();
   await watch.start(IN_TIME_MS);
   const over = new AbortController();
@@ -104,7 +104,7 @@ test('a wait ends with its signal, and the stream with the watch', async () => {
   expect([watch.mark, streams()]).toEqual([0, ['GET /events']]);
 });
 
-test('a fault of ours is thrown at whoever waits, and not tried again', async () => {
+test('a fault in Muster rejects every wait, and the stream is not reopened', async () => {
   const { device } = await watching();
   const faulty = device.http;
   let opened = 0;

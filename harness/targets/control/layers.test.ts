@@ -17,7 +17,7 @@ const makeAll = async (control: Control) => {
   for (const call of CALLS) await control.call(call);
 };
 
-test('each call goes to the first control that offers it, and `info` names what any offers', async () => {
+test('a combined control uses the first control for each call, and joins their capabilities', async () => {
   const asked: string[] = [];
   const closed: string[] = [];
   const named = (who: string, capabilities: string[], info: object) =>
@@ -42,7 +42,7 @@ test('each call goes to the first control that offers it, and `info` names what 
 
 const fillingOf = (log: string, line: string) => ({ log, line, env: process.env, cwd: folder, files: hostFiles });
 
-test('a log is filled while the agent is stopped, and one event more makes it compact', async () => {
+test('compaction by filling stops the agent, fills the log, and publishes one event', async () => {
   const log = join(folder, 'log');
   const { signal } = new AbortController();
   const asked: [CallName, unknown, boolean][] = [];
@@ -63,7 +63,7 @@ test('a log is filled while the agent is stopped, and one event more makes it co
   expect(asked.at(-1)?.[0]).toBe('deploy');
 });
 
-test('an agent may compact after it has shown the event that makes it do so', async () => {
+test('compaction by filling waits for an agent that compacts after the event', async () => {
   const log = join(folder, 'late');
   writeFileSync(log, '{"id":1}\n');
   const publish = () => {
@@ -75,7 +75,7 @@ test('an agent may compact after it has shown the event that makes it do so', as
   expect(await filled.compact()).toEqual({ earliest_id: 5, latest_id: 8 });
 });
 
-test.each(['{"id":"1"}\n{"id":2}', 'no JSON', 'null', ''])('a log that begins with %j tells nothing', async (text) => {
+test.each(['{"id":"1"}\n{"id":2}', 'no JSON', 'null', ''])('a log that begins with %j is an error', async (text) => {
   const log = join(folder, 'other');
   writeFileSync(log, '{"id":0}');
   const publish = () => {
@@ -98,7 +98,7 @@ test.each([
   expect(canFill({ capabilities })).toBe(can);
 });
 
-test('a layer that throws is a call that fails', async () => {
+test('a layer that throws fails its call', async () => {
   const control = layered(noControl, {
     call: () => {
       throw new ControlError('refused at once');

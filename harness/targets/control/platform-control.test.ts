@@ -14,7 +14,7 @@ const controlBy = (url: string, timeoutMs: number, more: object = {}) => {
   return new PlatformControl({ platform: http, device: http, deviceId: 'dvc_1', timeoutMs, ...more });
 };
 
-test('ends its polls with its signal, and lets the next call have its turn', async () => {
+test('a deployment ends with its signal, and lets the next call proceed', async () => {
   const control = controlBy(await serve(answers), 200);
   const over = new AbortController();
   const first = control.deploy({}, over.signal);
@@ -41,7 +41,7 @@ test.each<[shown: Shown, asked: string, (control: PlatformControl) => Promise<un
   [{}, 'a compaction', (control) => control.compact(), 'a platform cannot make an agent compact its log'],
   [{}, 'a stop', (control) => control.stop(), 'a platform cannot stop an agent; start it with --command'],
   [{}, 'a start', (control) => control.start(), 'a platform cannot start an agent; start it with --command'],
-])('where the platform shows %j, %s ends as it must', async (shown, _, call, ends) => {
+])('on a platform that shows %j, %s ends with its result or error', async (shown, _, call, ends) => {
   const paths: string[] = [];
   const platform = inJson(() => ({ id: 'x_1', activity_status: 'queued', error_status: 'none', ...shown }));
   const url = await serve((request, response) => {
@@ -100,7 +100,7 @@ async function obeying(timeoutMs = 30_000) {
   return { control, agent, bodies };
 }
 
-test('deploys files by a release with a slot for each; its config type is made once', async () => {
+test('a deployment makes a release with a slot for each file, and one type', async () => {
   const { control, bodies } = await obeying();
   const config_instances = [
     { filepath: 'a.json', content: '1' },
@@ -141,7 +141,7 @@ test('deploys files by a release with a slot for each; its config type is made o
   });
 });
 
-test('removes a deployment by another one with a file, and waits until the first is archived', async () => {
+test('a removal deploys another file, and waits until the first deployment is archived', async () => {
   const { control, bodies } = await obeying();
   await control.deploy();
   expect(await control.remove('dpl_1')).toMatchObject({ id: 'dpl_1', activity_status: 'archived' });
@@ -149,7 +149,7 @@ test('removes a deployment by another one with a file, and waits until the first
   expect(bodies('config_schemas').at(-1)).toMatchObject({ instance_slots: [{ filepath: '/srv/robot/config.json' }] });
 });
 
-test('publishes by one release, deployed until so many events have come since the first of it', async () => {
+test('a publish deploys one release until enough events have come', async () => {
   const { control, agent, bodies } = await obeying();
   agent.refused = 'releases';
   await expect(control.publish(1)).rejects.toThrow(new ControlError('control: POST /releases answered 500: no'));
@@ -160,7 +160,7 @@ test('publishes by one release, deployed until so many events have come since th
   expect(bodies('deployments')).toMatchObject(Array(3).fill({ description: 'Makes an event' }));
 });
 
-test('answers calls that wait for their turn together by the same events, until nobody wants them', async () => {
+test('waiting publishes share the same events, and an aborted publish makes none', async () => {
   const { control, bodies } = await obeying();
   const over = new AbortController();
   const first = control.deploy();
@@ -187,7 +187,7 @@ test.each<[string, { tells?: false; shows?: false } | undefined, 'publish' | 'de
   ['tells of no event', { tells: false }, 'publish', 'its event stream had no event of it within 0.5 s'],
   ['shows another deployment', { shows: false }, 'deploy', 'shows null as current'],
   ['does not answer', undefined, 'deploy', 'shows nothing as current'],
-])('of an agent that %s after it was driven, a call says so', async (_, change, call, words) => {
+])('a call reports an agent that %s after it was driven', async (_, change, call, words) => {
   const { control, agent } = await obeying(500);
   Object.assign(agent, change);
   if (change === undefined) await agent.device[Symbol.asyncDispose]();
@@ -195,7 +195,7 @@ test.each<[string, { tells?: false; shows?: false } | undefined, 'publish' | 'de
   await expect(call === 'publish' ? control.publish(1) : control.deploy()).rejects.toThrow(late);
 });
 
-test('an agent that retries for 10 s is taken to do so for ever, and is not asked for a failure again', async () => {
+test('a failed deployment is refused once the agent retries for 10 s', async () => {
   const { control, agent, bodies } = await obeying();
   let [ahead, looks] = [0, 0];
   const now = performance.now.bind(performance);
@@ -223,14 +223,14 @@ test.each<[status: number, body: string, (platform: PlatformClient) => Promise<u
     (it) => it.provisioningToken(),
     new ControlError('control: POST /provisioning_tokens answered 200: null'),
   ],
-])('a platform that answers %i %s is told what it is', async (status, body, ask, error) => {
+])('a platform that answers %i %s is reported as an error', async (status, body, ask, error) => {
   const url = await serve((_, response) => void response.writeHead(status).end(body));
   const client = new PlatformClient(new HttpClient({ endpoint: { origin: url } }));
   const failure = await ask(client).catch((why: unknown) => why);
   expect([(failure as Error).name, (failure as Error).message]).toEqual([error.name, error.message]);
 });
 
-test('asks which devices are online, oldest first, and for a token', async () => {
+test('a platform client lists online devices, oldest first, and gets a token', async () => {
   const paths: string[] = [];
   const data = ['online', 'offline', 'online'].map((status, index) => ({ id: `dvc_${index}`, status }));
   const url = await serve(inJson((path) => paths.push(path) && { data, token: 't' }));

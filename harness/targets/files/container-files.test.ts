@@ -34,7 +34,7 @@ async function entriesOf(archive: Buffer, piece: number, wanted = true): Promise
   return Array.fromAsync(readTar(Readable.from(pieces()), wanted));
 }
 
-test.each(['gnu', 'pax', 'ustar'])('reads what tar writes as %s, in whatever pieces it comes', async (format) => {
+test.each(['gnu', 'pax', 'ustar'])('the tar reader reads %s archives in any pieces', async (format) => {
   const names = format === 'ustar' ? ['root/empty', 'root/a.json', 'root/link', SPLIT] : ['root'];
   const more = format === 'pax' ? ['--pax-option=comment=of all'] : [];
   const archive = execFileSync('tar', [`--format=${format}`, ...more, '-cf', '-', '-C', folder, ...names]);
@@ -54,7 +54,7 @@ test.each(['gnu', 'pax', 'ustar'])('reads what tar writes as %s, in whatever pie
   expect(byName.get(`root/${'d'.repeat(120)}/${LONG}`)).toMatchObject({ content: Buffer.from('{}') });
 });
 
-test('tar reads what is written', () => {
+test('a written archive is readable by tar', () => {
   const archive = tarOf({ name: 'events.jsonl', mode: 0o640, uid: 1, gid: 2 }, Buffer.from('one\ntwo\n'));
   const listed = execFileSync('tar', ['--numeric-owner', '-tvf', '-'], { input: archive, encoding: 'utf8' });
   expect(listed).toMatch(/^-rw-r----- 1\/2\s+8 .* events\.jsonl$/m);
@@ -62,7 +62,7 @@ test('tar reads what is written', () => {
   expect(() => tarOf({ name: 'x'.repeat(101), mode: 0, uid: 0, gid: 0 }, Buffer.alloc(0))).toThrow(/longer than/);
 });
 
-test('what is torn, or no archive, is no shorter list', async () => {
+test('a torn or invalid archive is an error, not a shorter list', async () => {
   const archive = tarOf({ name: 'a.json', mode: 0o600, uid: 0, gid: 0 }, Buffer.alloc(2000, 'x'));
   for (const length of [0, 100, 600, 2500]) {
     await expect(entriesOf(archive.subarray(0, length), 512)).rejects.toThrow(/ends in the middle/);
@@ -136,7 +136,7 @@ describe('files of a container', () => {
     expect(asked.some((call) => /data\/(log|current)/.test(call))).toBe(way === 'by Docker');
   });
 
-  test('outside of its mounts are asked of Docker, also where a link in a mount leads there', async () => {
+  test('outside the mounts are read by Docker, also through links in a mount', async () => {
     const asked: string[] = [];
     const files = ends[1][1](asked);
     expect(await files.read('/data/motd')).toEqual(Buffer.from('welcome'));
@@ -147,7 +147,7 @@ describe('files of a container', () => {
     expect(listed.map(({ path }) => path)).not.toContain('/data/dangling');
   });
 
-  test.each(ends)('get bytes at their end %s, and keep their mode', async (_, filesOf) => {
+  test.each(ends)('are appended to %s, and keep their mode', async (_, filesOf) => {
     chmodSync(inside('data/log'), 0o640);
     await filesOf().append('/data/newest', Buffer.from('tw'));
     expect(readFileSync(inside('data/log'), 'utf8')).toBe('one\ntw');
@@ -155,7 +155,7 @@ describe('files of a container', () => {
     await expect(filesOf().append('/data/other', Buffer.from('x'))).rejects.toThrow(/there is no file .*\/data\/other/);
   });
 
-  test('that are too large, and a Docker that fails, are no missing file', async () => {
+  test('are an error when too large or when Docker fails, not missing', async () => {
     const large = (size: number): ArchiveApi => ({
       ...docker(),
       infoArchive: async () => saying({ size, mode: 0, linkTarget: '' }),

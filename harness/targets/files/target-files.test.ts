@@ -11,7 +11,7 @@ writeFileSync(at('release/etc/a.json'), '{}');
 symlinkSync('release', at('current'));
 symlinkSync('nowhere', at('dangling'));
 
-test('links are followed by name, and not walked through', async () => {
+test('host files follow a named link, and do not walk through links', async () => {
   expect(await hostFiles.read(at('current/etc/a.json'))).toEqual(Buffer.from('{}'));
   expect(await hostFiles.stat(at('current'))).toMatchObject({ kind: 'folder' });
   const shallow = await hostFiles.list(folder);
@@ -25,7 +25,7 @@ test('links are followed by name, and not walked through', async () => {
   ]);
 });
 
-test('what is not there is no error, whatever it is taken for', async () => {
+test('a missing path is no error, as a file or as a folder', async () => {
   for (const path of [at('none'), at('release/etc/a.json/below'), at('dangling'), at('x'.repeat(300))]) {
     expect(await hostFiles.stat(path)).toBeUndefined();
     expect(await hostFiles.read(path)).toBeUndefined();
@@ -35,7 +35,7 @@ test('what is not there is no error, whatever it is taken for', async () => {
   expect(await hostFiles.list(at('release/etc/a.json'))).toEqual([]);
 });
 
-test('bytes are added to a file that is there, and none is made', async () => {
+test('an append adds bytes to an existing file, and creates none', async () => {
   writeFileSync(at('log'), 'one\n');
   await hostFiles.append(at('log'), Buffer.from('tw'));
   expect(readFileSync(at('log'), 'utf8')).toBe('one\ntw');
@@ -44,7 +44,7 @@ test('bytes are added to a file that is there, and none is made', async () => {
   await expect(hostFiles.append(folder, Buffer.from('x'))).rejects.toThrow('EISDIR');
 });
 
-test('a path that control names and that leads nowhere costs its capability', async () => {
+test('a capability is dropped when control names a missing path for it', async () => {
   const said: string[] = [];
   const info = { capabilities: ['log', 'files', 'drive'], event_log: at('none/below/log'), config_root: at('new') };
   const { event_log: log, ...rest } = info;
@@ -59,7 +59,7 @@ test('a path that control names and that leads nowhere costs its capability', as
 test.each([
   ['log', hostFiles, 'that is no absolute path'],
   ['/log', { ...hostFiles, stat: () => Promise.reject(new FilesUnreadable('Docker is gone')) }, 'Docker is gone'],
-])('the log %s is not followed, with the reason', async (event_log, files, why) => {
+])('a log at %s is dropped, with the reason', async (event_log, files, why) => {
   const said: string[] = [];
   const kept = await withReadablePaths({ capabilities: ['log'], event_log }, files, (text) => void said.push(text));
   expect([kept, said]).toEqual([{ capabilities: [] }, [expect.stringContaining(`as event_log, and ${why}: going on`)]]);

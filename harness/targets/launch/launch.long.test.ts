@@ -47,7 +47,7 @@ function alive(pid: number): boolean {
   }
 }
 
-test('waits for a command until its socket serves, and ends it with its children', async () => {
+test('a device target waits for its socket, and ends the command with its children', async () => {
   const path = socket('a.sock');
   const command = `sleep 600 & echo $! > ${folder}/child; node ${AGENT} ${path} & wait`;
   const said: string[] = [];
@@ -65,7 +65,7 @@ const DEAF = `trap '' TERM; echo $$; while :; do sleep 0.05; done`;
 test.each([
   ['ignores SIGTERM', DEAF, 'was ended by SIGKILL'],
   ['has left something that does', `sh -c "${DEAF.replace('$$', '\\$\\$')}" &`, 'ended with exit code 0'],
-])('kills a command that %s', async (_, line, how) => {
+])('a process group kills a command that %s', async (_, line, how) => {
   const group = new ProcessGroup(line, process.env, { cwd: folder, graceMs: 200 });
   await appears(() => group.stdout);
   if (how.startsWith('ended')) await group.exited;
@@ -74,13 +74,13 @@ test.each([
   expect(alive(Number(group.stdout))).toBe(false);
 });
 
-test('a line that cannot be started has ended, and says why', async () => {
+test('a line that cannot be started counts as ended, with the reason', async () => {
   const group = new ProcessGroup('true\nfalse', process.env, { cwd: socket('nowhere') });
   await Promise.all([group.exited, group.ended, group.stop()]);
   expect([group.label, group.how]).toEqual(['`true …`', expect.stringMatching(/^could not be started \(.*ENOENT/)]);
 });
 
-test('a command serves once its control API does too; until it is stopped, its end is its own', async () => {
+test('a command is ready once its control API serves, and reports its own end', async () => {
   const transport = { ...unix, accepts: async () => true, prepare: async () => {} };
   const path = socket('control.sock');
   const at = { transport, address: '/x' };
@@ -100,7 +100,7 @@ test('a command serves once its control API does too; until it is stopped, its e
   expect(end()).toBeUndefined();
 });
 
-test('takes the address from a ready line', async () => {
+test('a device target takes the address from a ready line', async () => {
   await using onSocket = await openDeviceTarget({ ...base(), command: `node ${AGENT} ${socket('c.sock')} line` });
   expect(onSocket.transport).toMatchObject({ kind: 'unix', socketPath: socket('c.sock') });
   await using onPort = await openDeviceTarget({ ...base(), command: `node ${AGENT} 0 line` });
@@ -108,7 +108,7 @@ test('takes the address from a ready line', async () => {
   expect(onPort.unreachable).toBeUndefined();
 });
 
-test('makes the paths of placeholders, and removes them with the target', async () => {
+test('a device target creates the paths of placeholders, and removes them on close', async () => {
   const target = await openDeviceTarget({ ...base(), command: `node ${AGENT} {socket} && touch {dir}` });
   expect(target.unreachable).toBeUndefined();
   const path = target.transport.address.replace('unix:', '');
@@ -118,7 +118,7 @@ test('makes the paths of placeholders, and removes them with the target', async 
   expect(existsSync(dirname(path))).toBe(false);
 });
 
-test('ignores a discovery file that an earlier run left', async () => {
+test('a device target ignores a discovery file of an earlier run', async () => {
   const discovery = join(folder, 'discovery.json');
   writeFileSync(discovery, JSON.stringify({ port: 9, token: 'of-the-past' }));
   await using target = await openDeviceTarget({ ...base(), discovery, command: `node ${AGENT} 0 ${discovery}` });
@@ -126,7 +126,7 @@ test('ignores a discovery file that an earlier run left', async () => {
   expect(target.transport).toMatchObject({ kind: 'loopback', token: 'the-token-of-it' });
 });
 
-test('says what it is still waiting for', async () => {
+test('a wait names the condition it is still waiting for', async () => {
   const said: string[] = [];
   const notify = (text: string) => void said.push(text);
   const waiting = { name: 'it', notify, timeoutMs: 60_000, ended: () => undefined, output: () => '' };
@@ -166,7 +166,7 @@ test.each<[string, Partial<DeviceTargetOptions> & { command: string }, RegExp[]]
     { command: 'echo up; exec sleep 600', startMs: 300 },
     [/put \{socket\} or \{discovery\} into it, or give --socket, --discovery, --url/],
   ],
-])('reports a command that %s', async (_, options, words) => {
+])('a device target reports a command that %s', async (_, options, words) => {
   await using target = await openDeviceTarget({ ...base(), ...options });
   for (const said of words) expect(target.unreachable).toMatch(said);
   const { socket: at, command } = options;
@@ -174,7 +174,7 @@ test.each<[string, Partial<DeviceTargetOptions> & { command: string }, RegExp[]]
   if (command === SLOW) expect(alive(Number(readFileSync(join(folder, 'slow'), 'utf8')))).toBe(false);
 });
 
-test('refuses an address that something else already serves', async () => {
+test('a device target refuses an address that is already served', async () => {
   const path = socket('f.sock');
   await using first = await openDeviceTarget({ ...base(), command: `node ${AGENT} ${path} line` });
   expect(first.unreachable).toBeUndefined();
@@ -182,7 +182,7 @@ test('refuses an address that something else already serves', async () => {
   expect(second.unreachable).toMatch(/something else already serves/);
 });
 
-test('stops and starts what it started, and tells what it is as long as that is so', async () => {
+test('a device target restarts its command, and names its executable until it changes', async () => {
   const path = socket('g.sock');
   await using target = await openDeviceTarget({ ...base(), command: `exec ${AGENT} ${path} line` });
   const before = await pidOf(target);
@@ -199,7 +199,7 @@ test('stops and starts what it started, and tells what it is as long as that is 
   expect(target.description.digest_missing).toBe('agent.mjs was changed during the run');
 });
 
-test('ends a command when it is interrupted while it starts', async () => {
+test('a device target ends a starting command when it is interrupted', async () => {
   const over = new AbortController();
   const file = join(folder, 'interrupted');
   const command = `echo $$ > ${file}; exec sleep 600`;
@@ -210,7 +210,7 @@ test('ends a command when it is interrupted while it starts', async () => {
   expect(alive(Number(pid))).toBe(false);
 });
 
-test('a ready line is found in any pieces, among lines that are none', () => {
+test('a ready line is found in any pieces, among other lines', () => {
   const ready = '{"ready":true,"socket":"/a"}';
   const lines = ['{"level":30}', '{"ready":false}', 'null', '{broken', 'x'.repeat(70_000), ready];
   const unended = '{"ready":true,"socket":"/b"}';
@@ -225,7 +225,7 @@ test('a ready line is found in any pieces, among lines that are none', () => {
   }
 });
 
-test('keeps the end of what a target writes, and marks that the beginning is missing', () => {
+test('an output tail keeps the end of the output, and marks a cut beginning', () => {
   const tail = new OutputTail(5);
   tail.add('abc');
   expect(tail.text).toBe('abc');

@@ -38,7 +38,7 @@ const lives = (group: number): boolean => {
   }
 };
 
-test.concurrent('what was started ends with a process that is killed, even if it obeys no SIGTERM', async () => {
+test.concurrent('a killed process takes its commands with it, even if they ignore SIGTERM', async () => {
   const { groups, end, ended } = await groupsOf('');
   expect(groups.map(lives)).toEqual([true, true]);
   end();
@@ -46,7 +46,7 @@ test.concurrent('what was started ends with a process that is killed, even if it
   await eventually(() => expect(groups.filter(lives)).toEqual([]));
 });
 
-test.concurrent('and with one that ends by itself without a word', async () => {
+test.concurrent('an exiting process takes its commands with it', async () => {
   const { groups, ended } = await groupsOf('process.exit(3)');
   await ended;
   await eventually(() => expect(groups.filter(lives)).toEqual([]));

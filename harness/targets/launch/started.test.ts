@@ -19,7 +19,7 @@ const NODE = `Error: write EPIPE
     at afterWriteDispatched (node:internal/stream_base_commons:161:15)
     at Socket._writeGeneric (node:net:966:11)`;
 
-test('traces of connections that Muster has closed are left out, and no others', () => {
+test('only traces of connections closed by Muster are removed from the output', () => {
   expect(withoutOwnDoing(PIPE)).toBe('');
   expect(withoutOwnDoing(`${BUG}\n${PIPE}\nlast`)).toBe(`${BUG}\nlast`);
   expect(withoutOwnDoing(`${PIPE}\n${BUG}`)).toBe(BUG);
@@ -30,7 +30,7 @@ test('traces of connections that Muster has closed are left out, and no others',
   expect(withoutOwnDoing('a pipe, unbroken\n\n  indented')).toBe('a pipe, unbroken\n\n  indented');
 });
 
-test('lines are kept with their time, and a check gets those of its last exchanges', () => {
+test('output lines have times, and a check gets those of its last exchanges', () => {
   const written = new Written();
   const write = (text: string): void => written.add(Buffer.from(`${text}\n`));
   write('of an earlier check');

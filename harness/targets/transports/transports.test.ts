@@ -16,7 +16,7 @@ it.each([
   ['a folder', folder, `${folder} is a folder, and no socket`],
   ['a file', join(folder, 'file'), 'is a file, and no socket'],
   ['an address with a scheme', `unix://${folder}/none.sock`, `curl --unix-socket ${folder}/none.sock `],
-])('a socket that is %s is told so', (_, address, words) => {
+])('a socket at %s gives a hint', (_, address, words) => {
   writeFileSync(join(folder, 'file'), '');
   expect(unix.open(given(address)).hint).toContain(words);
 });
@@ -41,14 +41,14 @@ describe('loopback', () => {
     expect(await loopback.accepts(path)).toBe(false);
   });
 
-  it('reaches an agent whose file has the port in quotes', () => {
+  it('accepts a port in quotes in the discovery file', () => {
     expect(loopback.open(given(file({ port: '8080', token: 'a-token' })))).toMatchObject({
       port: 8080,
       problem: undefined,
     });
   });
 
-  it('moves with the discovery file, and stays where it is without a usable one', async () => {
+  it('follows the discovery file, and keeps its place without a usable file', async () => {
     const redactor = new Redactor();
     const first = loopback.open(given(file({ port: 8080, token: 'the-first-token' })));
     expect(await first.relocate(redactor)).toBe(first);
@@ -92,7 +92,7 @@ describe('a connection', () => {
     ['unix', unix.open(given('/a.sock')), 'unix:/a.sock', 1_200_000, hints[0]],
     ['loopback', loopback.open(given('/d.json')), 'http://127.0.0.1:1 (from /d.json)', 4_500_000, hints[1]],
     ['url', url.open(given('http://x/')), 'http://x', 4_500_000, hints[2]],
-  ])('of the transport %s says what it is', async (kind, connection, address, bufferBytes, hint) => {
+  ])('of the transport %s has its kind, address and hint', async (kind, connection, address, bufferBytes, hint) => {
     expect(connection).toMatchObject({ kind, address, bufferBytes });
     expect(connection.hint).toContain(hint);
     if (kind !== 'loopback') expect(await connection.relocate(new Redactor())).toBe(connection);
@@ -100,14 +100,14 @@ describe('a connection', () => {
     expect(connection.capabilities.includes('root')).toBe(kind === 'unix' && process.getuid?.() === 0);
   });
 
-  it('is accepted where something serves, whatever the scheme', async () => {
+  it('is accepted where a server listens, under any scheme', async () => {
     const port = await listening(createServer());
     for (const address of [`http://127.0.0.1:${port}/x`, `https://localhost:${port}/x`])
       expect(await url.accepts(address)).toBe(true);
     expect(await url.accepts('http://127.0.0.1:1/x')).toBe(false);
   });
 
-  it('that fails is told with what to try, whatever failed', async () => {
+  it('that fails gives the reason and a command to try', async () => {
     const failing = (error: unknown) =>
       ({ describe: () => 'http://x', connect: () => Promise.reject(error) }) as unknown as HttpClient;
     expect(await whyUnreachable(failing(new Error('odd')), 'Try: this')).toBe('http://x: Error: odd. Try: this');
@@ -116,7 +116,7 @@ describe('a connection', () => {
     expect(await whyUnreachable(real, 'Try: that')).toBe(why);
   });
 
-  it('where nothing listens yet is tried again, and nothing else is', async () => {
+  it('is retried only where nothing listens yet', async () => {
     const answers = (...codes: string[]) => {
       const connect = vi.fn(async () => ({ destroy: () => {} }));
       for (const code of codes) connect.mockRejectedValueOnce(Object.assign(new Error(code), { code }));
