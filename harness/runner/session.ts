@@ -35,7 +35,7 @@ export type Measure = keyof typeof MEASURES;
 const KEPT_MEASUREMENTS = 5;
 /** Number of kept publish durations: high, because agents that sync once a second publish at varying speed. */
 const KEPT_PUBLISHED = 20;
-/** Milliseconds from which a single event counts as slow; a busy machine alone delays an event by 150 ms. */
+/** Milliseconds from which a single published event counts as slow. */
 const WAITED_MS = 500;
 /** Minimum number of events in a batch whose average duration counts as the target's speed. */
 export const TELLING_BATCH = 10;

@@ -340,7 +340,7 @@ export interface TargetDescription {
   digest?: string;
   /** True if Muster has ended the target, so that nothing answers at its address. */
   ended?: true;
-  /** What `digest` identifies: the image, or the executed file. */
+  /** Kind of file that `digest` identifies: the image, or the executable. */
   digest_of?: 'image' | 'executable';
   executable?: string;
   digest_missing?: string;

@@ -38,7 +38,7 @@ export interface StreamBehaviour {
   isDispatched(block: Block, lines: readonly string[]): boolean;
   idOf(value: string, before: string): string;
   idAtOnce: boolean;
-  /** What the client does with an incomplete block at the end of the stream. */
+  /** Treatment of an incomplete block at the end of the stream. */
   atEnd: 'drop' | 'dispatch';
 }
 

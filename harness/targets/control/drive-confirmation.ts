@@ -181,14 +181,20 @@ export async function wrongEarliest(drives: Drives, asked: Asked): Promise<strin
   const [first] = idsIn(await drives.addedSince(undefined)).toSorted((a, b) => Number(a - b));
   if (first === undefined || first <= compacted) return undefined;
   const served = await firstServed(compacted, drives, asked);
-  if (served !== undefined && served < first) return undefined;
+  if (served !== GONE && (served === undefined || served < first)) return undefined;
   return `control said that the log begins with event ${compacted}, and the log begins with event ${first}`;
 }
 
 const idsIn = (lines: string): bigint[] => lines.split('\n').flatMap((line) => idOf(line) ?? []);
 
 const firstServed = (after: bigint, drives: Drives, asked: Asked): Promise<bigint | undefined> =>
-  asked.agent.ask(asked.signal, (http) => firstAfter({ traceMs: TRACE_MS, ...asked, http, drives }, after));
+  asked.agent
+    .ask(asked.signal, (http) => firstAfter({ traceMs: TRACE_MS, ...asked, http, drives }, after))
+    .catch(unlessSilent);
+
+function unlessSilent(error: unknown): undefined {
+  if (!SILENCES.some((kind) => error instanceof kind)) throw error;
+}
 
 /**
  * Finds a claim of control that the device contradicts; without such a claim, the finding counts against the target.
@@ -199,10 +205,7 @@ export async function contradiction(drives: Drives, asked: Asked): Promise<Untru
     const looking = { traceMs: TRACE_MS, ...asked, http, drives };
     return (await untrueCompaction(looking)) ?? (await untrueDrive(looking));
   };
-  return await asked.agent.ask(asked.signal, compare).catch((error: unknown) => {
-    if (SILENCES.some((kind) => error instanceof kind)) return undefined;
-    throw error;
-  });
+  return await asked.agent.ask(asked.signal, compare).catch(unlessSilent);
 }
 
 async function untrueCompaction(looking: Looking): Promise<Untrue | undefined> {
@@ -212,7 +215,7 @@ async function untrueCompaction(looking: Looking): Promise<Untrue | undefined> {
   for (const cursor of [compacted - 2n, published.at(-1), published[0]]) {
     if (cursor === undefined || cursor < 0n) continue;
     const id = await firstAfter(looking, cursor);
-    if (id === undefined || id === UNTOLD || id >= compacted) continue;
+    if (id === undefined || id < 0n || id >= compacted) continue;
     const why =
       `control said that the log begins with event ${compacted} after a compaction, and the device still ` +
       `has event ${id}`;
@@ -328,13 +331,16 @@ async function isCurrent(looking: Looking, id: string): Promise<boolean> {
 async function firstAfter(looking: Looking, after: bigint): Promise<bigint | undefined> {
   const stream = await openEvents(looking.http, { after });
   try {
-    return stream.status === 200 ? await firstId(looking, stream) : undefined;
+    if (stream.status === 200) return await firstId(looking, stream);
+    return stream.status === 410 ? GONE : undefined;
   } finally {
     await stream.close();
   }
 }
 
+/** Negative, unlike an id: an event without a readable id, and a cursor that the device answers with 410. */
 const UNTOLD = -1n;
+const GONE = -2n;
 
 async function firstId({ traceMs }: Looking, stream: EventStream): Promise<bigint | undefined> {
   try {

@@ -2,10 +2,12 @@ import { defect, resources, variant } from '../define-platform.ts';
 
 export const defects = [
   defect(
-    'deployment-description-lost',
-    'Drops the description of a deployment.',
+    'deployment-description-escaped',
+    'Escapes the description of a deployment for a web page.',
     ['platform.deployment.created'],
-    resources('deployment', (deployment) => ({ ...deployment, description: '' })),
+    resources('deployment', ({ description, ...deployment }) => ({
+      ...{ ...deployment, description: String(description).replaceAll('&', '&amp;').replaceAll('<', '&lt;') },
+    })),
   ),
   defect('archived-is-deployed', 'Deploys an archived deployment again.', ['platform.deployment.archived-final'], {
     mayTarget: () => true,

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { publish } from './drive.ts';
 import { recordLogChange } from './log-state.ts';
-import { record } from './replays.ts';
+import { extendStretch, type LogStretch, record } from './replays.ts';
 import { requireRetained } from './sample.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
@@ -64,4 +64,22 @@ it('the earliest cursor is searched anew when compaction overtakes it', async ()
   });
   expect(earliest).toBe(30);
   expect(result).toMatchObject({ outcome: 'pass' });
+});
+
+it.each([
+  [1, 'pass', 3],
+  [2, 'blocked', 0],
+] as const)('a stream that ends %i times before its first event makes a check %s', async (ends, outcome, events) => {
+  let opened = 0;
+  const target = await openTarget(
+    ({ url = '' }, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      if (!url.includes('after=0') || opened++ < ends) return void response.end();
+      for (let id = 1; id <= 3; id += 1) response.write(frame(id));
+    },
+    async () => ({ first_id: 1, last_id: 3 }),
+  );
+  const stretch: LogStretch = { cursor: 0n, events: [] };
+  const result = await runOn(target, (t, streams) => extendStretch(t, streams, stretch, 3));
+  expect([result.outcome, stretch.events.length]).toEqual([outcome, events]);
 });

@@ -124,9 +124,11 @@ export function filtersAndOrders(ex: Explorer): Ask[] {
     const unlikeTheFirst = ([first, ...others]: unknown[]): unknown => others.find((each) => each !== first) ?? first;
     const expansions = Object.entries(RESOURCES[kind].expansions).filter(([, span]) => inVersion(span, ex.newest));
     return [
-      ...expansions.map(([expand]): Ask => {
-        return { operation, version: ex.newest, key: 'full', ids: [], query: pairs({ limit: 100, expand }) };
-      }),
+      ...expansions.map(
+        ([expand]): Ask => ({
+          ...{ operation, version: ex.newest, key: 'full', ids: [], query: pairs({ limit: 100, expand }) },
+        }),
+      ),
       ...Object.entries(filters)
         .filter(([name]) => list.filters.has(name))
         .flatMap(([name, span]) => [

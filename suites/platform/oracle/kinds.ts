@@ -2,8 +2,8 @@
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 
 /**
- * How long a value stays the same. `fixed`: forever. `written`: until a client writes the member. `timely`: at one
- * moment only.
+ * Duration for which a value stays the same: `fixed` forever, `written` until a client writes the member, `timely`
+ * until the next read at most.
  */
 export type Holding = 'fixed' | 'written' | 'timely';
 type Promised = Readonly<Partial<Record<'2' | '2.1' | '2.2' | '2.6' | '9' | 'published', string>>>;
