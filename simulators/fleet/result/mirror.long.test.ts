@@ -76,16 +76,17 @@ it('the merge refuses a wrong token, another run and an invalid result', { timeo
     put('/runs/run/shard-1-of-2/..%2fx', '{}'),
     put('/runs/run/../../x/result.json', '{}'),
     put('/runs/run/shard-1-of-2/result.json', '{}', 'x'),
+    put('/runs/run/shard-3-of-2/alive.json', '{}'),
     put('/runs/run/shard-2-of-2/alive.json', '{}'),
     put(`/runs/run/shard-${'1'.repeat(300)}-of-2/alive.json`, '{}'),
     put('/runs/run/shard-1-of-2/alive.json', JSON.stringify(alive(0, 1))),
     put('/runs/run/shard-1-of-2/failed.json', '{"shard":{"index":1,"count":2},"reason":5}'),
     put('/runs/run/shard-1-of-2/failed.json', ' '.repeat(70_000)),
   ]);
-  const statuses = [409, 409, 404, 404, 401, 404, 404, 409, 409, 409];
+  const statuses = [409, 409, 404, 404, 401, 404, 409, 404, 409, 409, 409];
   expect(answers.map(({ status }) => status)).toEqual(statuses);
-  expect(await answers[7]?.text()).toMatch(/^alive\.json must name the shard of shard-1-of-2/);
-  expect(await answers[9]?.text()).toMatch(/^the file has more than 65536 bytes/);
+  expect(await answers[8]?.text()).toMatch(/^alive\.json must name the shard of shard-1-of-2/);
+  expect(await answers[10]?.text()).toMatch(/^the file has more than 65536 bytes/);
   expect(await answers[0]?.text()).toMatch(/^result\.json is not the result of a fleet/);
   expect(findShards([folder('merge/run')])).toEqual({ parts: [], alive: [], failed: [] });
 });

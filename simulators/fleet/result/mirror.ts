@@ -81,7 +81,7 @@ export async function serveResults(options: ServeOptions): Promise<Listening> {
 
 function isShardFolder(name: string): boolean {
   const [, index, count] = FOLDER.exec(name)?.map(Number) ?? [];
-  return index !== undefined && count !== undefined && index < count;
+  return index !== undefined && count !== undefined && index >= 1 && index <= count;
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
