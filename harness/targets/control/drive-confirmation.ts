@@ -32,6 +32,8 @@ export interface Unseen {
 
 type LogMark = ReadonlyMap<string, Pick<FileInfo, 'size' | 'version'>>;
 
+/** Bytes at the beginning of a file of the log, more than its first event takes. */
+const BEGINNING_BYTES = 2 ** 20;
 const MOST_KEPT = 1000;
 
 /** Successful calls of control in a check since the last stop; a restart may lose earlier effects. */
@@ -104,13 +106,25 @@ export class Drives {
   }
 
   async addedSince(mark: LogMark | undefined): Promise<string> {
-    let added = '';
-    for (const [path, { size }] of (await this.mark()) ?? []) {
+    return this.#parts((path, size) => {
       const old = mark?.get(path)?.size ?? 0;
-      const content = await this.#log?.files.read(path);
-      added += `${content?.subarray(old <= size ? old : 0).toString('utf8') ?? ''}\n`;
+      return old <= size ? { from: old, bytes: size - old } : { from: 0, bytes: size };
+    });
+  }
+
+  beginnings(): Promise<string> {
+    return this.#parts(() => ({ from: 0, bytes: BEGINNING_BYTES }));
+  }
+
+  /** Reads a part of each file of the log, because a million events may not fit into memory. */
+  async #parts(partOf: (path: string, size: number) => { from: number; bytes: number }): Promise<string> {
+    let text = '';
+    for (const [path, { size }] of (await this.mark()) ?? []) {
+      const { from, bytes } = partOf(path, size);
+      const part = await this.#log?.files.readPart(path, from, bytes);
+      text += `${part?.toString('utf8') ?? ''}\n`;
     }
-    return added;
+    return text;
   }
 }
 
@@ -178,7 +192,7 @@ export async function wrongIds(drives: Drives, count: number, asked: Asked): Pro
 export async function wrongEarliest(drives: Drives, asked: Asked): Promise<string | undefined> {
   const { compacted } = drives;
   if (compacted === undefined || !asked.agent.logTells) return undefined;
-  const [first] = idsIn(await drives.addedSince(undefined)).toSorted((a, b) => Number(a - b));
+  const [first] = idsIn(await drives.beginnings()).toSorted((a, b) => Number(a - b));
   if (first === undefined || first <= compacted) return undefined;
   const served = await firstServed(compacted, drives, asked);
   if (served !== GONE && (served === undefined || served < first)) return undefined;

@@ -107,6 +107,8 @@ export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
 }
 
 const FILL_MS = 60_000;
+/** Bytes at the beginning of a log, more than its first line takes; a log may not fit into memory. */
+const LONGEST_LINE = 2 ** 20;
 /** Milliseconds within which an agent must compact its log. */
 const COMPACTION_MS = 5000;
 
@@ -124,24 +126,21 @@ export const withCompaction = (info: ControlInfo): ControlInfo => ({
  * compaction, because the agent may show the event first.
  */
 export function withFilling(inner: Control, { log, line, env, cwd, files }: Filling): Control {
-  const readLog = async (): Promise<string> => (await files.read(log))?.toString('utf8') ?? '';
+  const firstLine = async (): Promise<string> =>
+    ((await files.readPart(log, 0, LONGEST_LINE))?.toString('utf8') ?? '').split('\n', 1)[0] ?? '';
   const compact = async (signal?: AbortSignal): Promise<Exact<ControlCompacted>> => {
     await inner.stop('SIGTERM', signal);
-    const before = firstLine(await readLog());
+    const before = await firstLine();
     try {
       await runControlLine('fill', line, { env, cwd, timeoutMs: FILL_MS, signal, stdin: '', until: 'exited' });
     } finally {
       await inner.start(signal);
     }
     const { last_id } = await inner.publish(1, signal);
-    let text = '';
-    const hasChanged = async (): Promise<true | undefined> => {
-      text = await readLog();
-      return firstLine(text) === before ? undefined : true;
-    };
+    const hasChanged = async (): Promise<true | undefined> => ((await firstLine()) === before ? undefined : true);
     await pollWithin('the agent to compact its log', hasChanged, { timeoutMs: COMPACTION_MS, signal });
     // The log's first line holds the earliest event that the compaction left.
-    const event = eventIn(firstLine(text));
+    const event = eventIn(await firstLine());
     if (event !== undefined) return { earliest_id: event.id, latest_id: last_id };
     throw new ControlError(`control: the first line of ${log} has no \`id\`, so what a compaction left is not known`);
   };
@@ -151,5 +150,3 @@ export function withFilling(inner: Control, { log, line, env, cwd, files }: Fill
     line: (call) => (call.name === 'compact' ? undefined : inner.line(call)),
   });
 }
-
-const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
