@@ -148,7 +148,8 @@ describeConsole('the console of a fleet', (open) => {
     expect(await said.getByText('No robot is called nobody').count()).toBe(1);
     const answers = await all((index) => running.robot(index, '/health'));
     expect(answers.map((answer) => answer?.status)).toEqual(Array(ROBOTS).fill(200));
-    await press(page, 'end');
+    // Takes the last button, because the warning of a late load generator has the same one.
+    await page.locator('button[data-action=end]').last().click();
     const { code, stderr } = await running.run.ended;
     expect(code, stderr).toBe(2);
     expect(running.result()).toMatchObject({

@@ -70,7 +70,7 @@ describe.skipIf(CHROMIUM === undefined)(`the page of a fleet${SKIPPED}`, { timeo
     expect(text).toMatch(/elapsed\s*0:04/);
     expect(text).toContain('Nothing went wrong.');
     expect(await page.locator('[data-so-far]').count()).toBe(0);
-    expect(text).toMatch(/limit:?\s*–/);
+    expect(text).toMatch(/limit\s*50 ms/);
     expect(await page.locator('.standings .good').count()).toBe(1);
     await using early = await shown({ beginMs: null, phase: 'making keys, 3 of 10', judged: '1 of 9 answers' });
     expect(await early.locator('main').textContent()).toMatch(/preparing\s*0:50(.|\n)*judged\s*1 of 9 answers/);
