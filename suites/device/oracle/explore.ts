@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { PROMISED_FORMS } from '../../../harness/client/equivalent-forms.ts';
 import type { Snapshot } from '../../../harness/client/recorder.ts';
 import { uniqueName } from '../../../harness/common/names.ts';
+import { runningMs } from '../../../harness/common/waiting.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { AttemptCutOff, TargetEnded, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
@@ -70,10 +71,10 @@ const asSeenLater = (result: Explored): Explored => {
 
 const MOST_FINDINGS = 9;
 /**
- * Milliseconds after which no directed sequence starts. The published agent needs more than 100 s with eight busy loops
- * beside it, and a fast device 2 s.
+ * Share of the run's time that is left, after which no directed sequence starts. The published agent needs more than
+ * 200 s of 20 minutes on a busy machine, and a fast device 2 s.
  */
-const EXPLORING_MS = 200_000;
+const EXPLORING_SHARE = 0.4;
 /** Milliseconds of repeated findings after which the exploration of a fast device ends. */
 const REPEATING_MS = 5000;
 /** Milliseconds, with the option `--runs 1`, after which the exploration starts no random sequence of commands. */
@@ -89,14 +90,15 @@ async function explore(t: Device): Promise<Explored> {
     note: (text) => void result.notes.add(text),
     saw: (what, count = 1) => void result.counts.set(what, (result.counts.get(what) ?? 0) + count),
   };
-  const started = performance.now();
+  const started = runningMs();
+  const directedMs = EXPLORING_SHARE * t.remainingMs();
   let repeatingMs = 0;
   let isRepeating = false;
   const isOver = (isDirected: boolean): boolean => {
     const isSlow = t.session.publishesSlowly;
-    const ms = isDirected ? EXPLORING_MS : DRAWING_MS * Math.max(1, t.runs);
+    const ms = isDirected ? directedMs : DRAWING_MS * Math.max(1, t.runs);
     isRepeating ||= !isSlow && repeatingMs > REPEATING_MS;
-    return isRepeating || result.found.size >= MOST_FINDINGS || performance.now() - started > ms;
+    return isRepeating || result.found.size >= MOST_FINDINGS || runningMs() - started > ms;
   };
   try {
     await withStreams(counting, async (streams) => {
