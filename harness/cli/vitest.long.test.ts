@@ -30,11 +30,13 @@ const rule = (id: string, level: 'MUST' | 'SHOULD') => requirement({
 });
 const wrong = { expected: 'this', actual: 'that' };
 const made = suite('device', [[
-  check(rule('device.good', 'MUST'), {}, async () => {}),
+  check(rule('device.good', 'MUST'), { least: { requests: 0 } }, async () => {}),
   check(rule('device.bad', 'MUST'), {}, async (t) => t.must(false, wrong)),
   check(rule('device.odd', 'SHOULD'), { sharing: 'exclusive' }, async (t) => t.should(false, wrong)),
   check(rule('device.driven', 'MUST'), { needs: ['drive'] }, async (t) => t.must(false, wrong)),
   check(rule('device.stuck', 'MUST'), { sharing: 'disruptive' }, async (t) => t.blocked('no way in')),
+  check(rule('device.published', 'MUST'), { sharing: 'publishing' }, async (t) => t.must(false, wrong)),
+  check(rule('device.unseen', 'MUST'), {}, async (t) => t.undecided('nothing was seen')),
   check(rule('device.slow', 'MUST'), { slow: true }, async (t) => t.must(false, wrong)),
 ]]);
 describeSuite(made, async () => ({
@@ -78,6 +80,8 @@ test('describeSuite runs each check as a test with its outcome', () => {
     '6.2 device.odd': 'passed',
     '6.2 device.driven': 'skipped',
     '6.2 device.stuck': 'failed',
+    '6.2 device.published': 'failed',
+    '6.2 device.unseen': 'skipped',
     '6.2 device.slow': 'skipped',
   });
   const messageOf = (wanted: string) => made.find(({ title }) => title === wanted)?.failureMessages.join();

@@ -21,7 +21,8 @@ import type { OpenedTarget } from '../targets/opened.ts';
 import type { CheckOptions } from './library.ts';
 
 /**
- * Registers each check as a test. A failed MUST or a blocked check fails the test, a failed SHOULD adds an annotation.
+ * Registers each check as a test. A failed MUST or a blocked check fails the test, a failed SHOULD adds an annotation, and
+ * a check that decided nothing is skipped with its reason.
  */
 export function describeSuite<Context>(
   suite: Suite<Context>,
@@ -55,22 +56,26 @@ export function describeSuite<Context>(
       if (missing.length > 0) return context.skip(`needs ${missing.join(', ')}, which the target does not declare`);
       await decide(check, target, context, { session, seed, runs, signal: AbortSignal.any([signal, context.signal]) });
     };
-    const register = (sharing: Sharing): void => {
+    for (const [sharing, concurrent] of Object.entries(CONCURRENT)) {
       const members = checks.filter(({ check }) => (check.sharing ?? 'shared') === sharing);
-      if (members.length === 0) return;
-      describe(sharing, { concurrent: sharing === 'shared' }, () => {
+      if (members.length === 0) continue;
+      describe(sharing, { concurrent }, () => {
         for (const planned of members) {
           const { id, requirement } = planned.check;
           test(`${requirement.section} ${id}`, one(planned), CHECK_LIMIT_MS + 10_000);
         }
       });
-    };
-    // Runs checks that disturb the target last, in the order of `muster check`.
-    register('shared');
-    register('exclusive');
-    register('disruptive');
+    }
   });
 }
+
+/** Whether checks run at the same time; checks that disturb the target come last, as in `muster check`. */
+const CONCURRENT: Readonly<Record<Sharing, boolean>> = {
+  shared: true,
+  publishing: false,
+  exclusive: false,
+  disruptive: false,
+};
 
 async function decide<Context>(
   check: Check<Context>,
@@ -86,6 +91,7 @@ async function decide<Context>(
   for (const observation of result.observations ?? []) await test.annotate(printable(observation), 'observed');
   switch (result.outcome) {
     case 'not_applicable':
+    case 'undecided':
       return test.skip(printable(result.reason ?? ''));
     case 'warn':
       await test.annotate(findingText(result), 'warning');

@@ -295,13 +295,14 @@ export async function openSystem(
       userAgent,
     }),
   );
+  const named = platformNamed(args);
   const all = stack.move();
   return openSystemTarget({
     device,
     platform,
     deviceId,
     ...(own === undefined ? { links: undefined } : { links, platformName: "Muster's own platform" }),
-    ...defined({ named: platformNamed(args) }),
+    ...defined({ named }),
     close: () => all.disposeAsync(),
   });
 }
