@@ -1,7 +1,7 @@
 /** Prints a table of all steps, the slowest tests, the failures and a summary line. */
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import { readableDuration } from '../harness/common/durations.ts';
+import { readableDuration } from '../harness/common/units.ts';
 
 export interface EndedStep {
   name: string;

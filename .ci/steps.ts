@@ -79,15 +79,16 @@ function nightly(): Work {
     { name: 'matrix pairs', command: 'npm run matrix -- --fast --pairs 20' },
     // Accepts a score of 80 % instead of 95 %, because a sample of 16 mutants varies.
     { name: 'mutants', command: 'npm run mutants -- --sample 16 --least 80' },
-    { name: 'fuzz', command: 'npm run fuzz -- --minutes 1' },
-    { name: 'soak', command: 'npm run soak -- --minutes 10' },
+    // Tries the package and the site beside a soak, which mostly waits.
+    atOnce(
+      { name: 'soak', command: 'npm run soak -- --minutes 10' },
+      inOrder({ name: 'package', command: 'npm run try-package' }, { name: 'site', command: 'npm run site' }),
+    ),
     { name: 'soak ends', command: 'npm run soak -- ends' },
     { name: 'soak crash', command: 'npm run soak -- crash --points 1000' },
     { name: 'soak faults', command: 'npm run soak -- faults --robots 1000' },
     { name: 'soak watch', command: 'npm run soak -- watch --minutes 5' },
     { name: 'bench', command: 'npm run bench' },
-    { name: 'package', command: 'npm run try-package' },
-    { name: 'site', command: 'npm run site' },
   ];
   const tests = inOrder(
     { name: 'short, shuffled', command: `npm test -- ${shuffle}` },

@@ -1,49 +1,40 @@
 /**
- * Fuzzes the HTTP/1.1 framing of four servers.
- * A server must not fail, answer a request hidden in a body, or keep the connection open.
+ * Fuzzes the HTTP/1.1 framing of four servers, and Muster's HTTP client with malformed answers.
+ * A server must not fail, answer a request hidden in a body, or keep the connection open. Each request of the client
+ * must end with an answer or a known error.
  */
 
-import type { Socket } from 'node:net';
+import { createServer } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { parseResponse, type RawResponse } from '../../client/raw.ts';
+import { errorOf, LimitReached, NoAnswer, Unreachable } from '../../client/errors.ts';
+import type { HttpClient } from '../../client/http.ts';
+import { exchange, parseResponse, type RawResponse } from '../../client/raw.ts';
 import {
   bytesOf,
   cuts,
   type Damage,
   damagesFrom,
+  type Fuzzer,
   isClosedWithin,
+  oneOfRows,
   piecesOf,
+  weighed,
   withDamages,
-  wordsOfRows,
   writeParts,
-} from './bytes.ts';
-import { fuzzer } from './engine.ts';
-import { againstServers, type ServerName, type Servers } from './servers.ts';
+} from './fuzzer.ts';
+import { againstServers, attackClients, type ServerName, type Servers } from './servers.ts';
 
 const CRLF = '\r\n';
+/** Placeholder for the server's credentials in requests. */
+const CREDENTIALS = '@credentials';
 /** Request hidden in a body, which no server may answer. */
 const SMUGGLED = `GET /smuggled HTTP/1.1${CRLF}Host: x${CRLF}${CRLF}`;
 
-const size = fc.constantFrom(...wordsOfRows('5¦0¦3¦05¦+5¦-5¦ 5 ¦5,5¦5, 6¦0x5¦5e0¦99999999999999999999¦¦a¦5\u0000¦٥'));
-const coding = fc.constantFrom(
-  ...wordsOfRows(
-    'chunked¦Chunked¦chunked, chunked¦identity¦gzip, chunked¦chunked, gzip¦xchunked¦ chunked',
-    '\tchunked¦chunked\u0000¦"chunked"¦chunked;q=1¦¦x\r\n chunked¦\u000bchunked¦chunked,',
-  ),
-);
-const common = fc.constantFrom(
-  ...wordsOfRows(
-    'Connection: close¦Connection: keep-alive¦Connection: upgrade¦Upgrade: h2c¦Upgrade: websocket',
-    'Expect: 100-continue¦Expect: 42¦Content-Type: application/json¦Accept: */*¦Host: y¦Trailer: a',
-    'TE: trailers¦Keep-Alive: timeout=0',
-  ),
-);
-const odd = fc.constantFrom(
-  ...wordsOfRows(
-    'X : a¦: a¦X¦X: a\u0000b¦X: a\rb¦X: a\nb¦ X: folded¦\tX: folded¦X: \u00ff\u00fe¦X\u0000: a',
-    'X: \u001b[2J¦Content-Length : 5¦Transfer-Encoding : chunked¦Content_Length: 5¦X: é¦"X": 1',
-    'X: a\r\n b',
-  ),
+const size = oneOfRows('5¦0¦3¦05¦+5¦-5¦ 5 ¦5,5¦5, 6¦0x5¦5e0¦99999999999999999999¦¦a¦5\u0000¦٥');
+const coding = oneOfRows(
+  'chunked¦Chunked¦chunked, chunked¦identity¦gzip, chunked¦chunked, gzip¦xchunked¦ chunked',
+  '\tchunked¦chunked\u0000¦"chunked"¦chunked;q=1¦¦x\r\n chunked¦\u000bchunked¦chunked,',
 );
 const flood = fc.oneof(
   fc
@@ -52,29 +43,28 @@ const flood = fc.oneof(
   fc.integer({ min: 1, max: 40_000 }).map((length) => `X: ${'a'.repeat(length)}`),
 );
 const header = fc.oneof(
-  { weight: 6, arbitrary: common },
+  weighed(
+    6,
+    'Connection: close¦Connection: keep-alive¦Connection: upgrade¦Upgrade: h2c¦Upgrade: websocket',
+    'Expect: 100-continue¦Expect: 42¦Content-Type: application/json¦Accept: */*¦Host: y¦Trailer: a',
+    'TE: trailers¦Keep-Alive: timeout=0',
+  ),
   { weight: 4, arbitrary: size.map((value) => `Content-Length: ${value}`) },
   { weight: 4, arbitrary: coding.map((value) => `Transfer-Encoding: ${value}`) },
-  { weight: 3, arbitrary: odd },
+  weighed(
+    3,
+    'X : a¦: a¦X¦X: a\u0000b¦X: a\rb¦X: a\nb¦ X: folded¦\tX: folded¦X: \u00ff\u00fe¦X\u0000: a',
+    'X: \u001b[2J¦Content-Length : 5¦Transfer-Encoding : chunked¦Content_Length: 5¦X: é¦"X": 1',
+    'X: a\r\n b',
+  ),
   { weight: 1, arbitrary: flood },
 );
 
-const chunkSize = fc.constantFrom(
-  ...wordsOfRows('5¦5;a=b¦5 ¦ 5¦005¦-5¦+5¦0x5¦5\u0000¦ffffffffffffffff¦¦g¦5;'),
-  `5;${'x'.repeat(20_000)}`,
-  ...wordsOfRows('6¦4'),
-);
+const chunkSize = oneOfRows(`5¦5;a=b¦5 ¦ 5¦005¦-5¦+5¦0x5¦5\u0000¦ffffffffffffffff¦¦g¦5;¦5;${'x'.repeat(20_000)}¦6¦4`);
 const chunked = fc
   .tuple(
     fc.array(fc.tuple(chunkSize, fc.constantFrom(CRLF, CRLF, CRLF, '\n', '\r', '')), { maxLength: 4 }),
-    fc.constantFrom(
-      `0${CRLF}${CRLF}`,
-      `0${CRLF}A: b${CRLF}${CRLF}`,
-      `0${CRLF}`,
-      '',
-      '0\n\n',
-      `0${CRLF}X\u0000${CRLF}${CRLF}`,
-    ),
+    oneOfRows('0\r\n\r\n¦0\r\nA: b\r\n\r\n¦0\r\n¦¦0\n\n¦0\r\nX\u0000\r\n\r\n'),
   )
   .map(([chunks, end]) => chunks.map(([length, gap]) => `${length}${gap}hello${gap}`).join('') + end);
 const body = fc.oneof(
@@ -82,108 +72,54 @@ const body = fc.oneof(
   chunked,
 );
 
-const lineEnd = fc.oneof(
-  { weight: 12, arbitrary: fc.constant(CRLF) },
-  { weight: 1, arbitrary: fc.constantFrom('\n', '\r', '\r\r\n', '\u0000\r\n') },
-);
+const lineEnd = fc.oneof(weighed(12, CRLF), weighed(1, '\n¦\r¦\r\r\n¦\u0000\r\n'));
 
 const whole = (first: string, headers: readonly string[], end: string, content: string): string =>
   [first, ...headers, '', ''].join(end) + content;
 
-const requestLine = (targets: readonly string[]): fc.Arbitrary<string> =>
-  fc
-    .tuple(
-      fc.oneof(
-        { weight: 8, arbitrary: fc.constantFrom('GET', 'POST', 'HEAD', 'PATCH', 'DELETE', 'OPTIONS') },
-        {
-          weight: 1,
-          arbitrary: fc.constantFrom(...wordsOfRows('CONNECT¦TRACE¦PRI¦get¦G ET¦¦M-SEARCH¦\u0000GET'), 'X'.repeat(500)),
-        },
-      ),
-      fc.oneof(
-        { weight: 6, arbitrary: fc.constantFrom(...targets) },
-        {
-          weight: 1,
-          arbitrary: fc.constantFrom(
-            ...wordsOfRows('*¦http://y/¦//y/¦/%00¦/%¦/../..¦x¦¦/a b¦/\u0000¦/\u00ff'),
-            `/${'a'.repeat(20_000)}`,
-            ...wordsOfRows('/?a\tb'),
-          ),
-        },
-      ),
-      fc.oneof(
-        { weight: 10, arbitrary: fc.constant('HTTP/1.1') },
-        {
-          weight: 1,
-          arbitrary: fc.constantFrom(
-            ...wordsOfRows('HTTP/1.0¦HTTP/2.0¦HTTP/0.9¦HTTP/1.10¦http/1.1¦¦HTTP/1.1 ¦RTSP/1.0'),
-          ),
-        },
-      ),
-    )
-    .map((words) => words.join(' '));
-
-export const requestText = (targets: readonly string[], own: readonly string[]): fc.Arbitrary<string> =>
-  fc
-    .tuple(requestLine(targets), fc.boolean(), fc.array(header, { maxLength: 4 }), lineEnd, body)
-    .map(([first, host, headers, end, content]) =>
-      whole(first, [...(host ? ['Host: localhost'] : []), ...own, ...headers], end, content),
+const requestText = (targets: readonly string[]): fc.Arbitrary<string> => {
+  const requestLine = fc.tuple(
+    fc.oneof(
+      weighed(8, 'GET¦POST¦HEAD¦PATCH¦DELETE¦OPTIONS'),
+      weighed(1, `CONNECT¦TRACE¦PRI¦get¦G ET¦¦M-SEARCH¦\u0000GET¦${'X'.repeat(500)}`),
+    ),
+    fc.oneof(
+      weighed(6, ...targets),
+      weighed(1, `*¦http://y/¦//y/¦/%00¦/%¦/../..¦x¦¦/a b¦/\u0000¦/\u00ff¦/${'a'.repeat(20_000)}¦/?a\tb`),
+    ),
+    fc.oneof(weighed(10, 'HTTP/1.1'), weighed(1, 'HTTP/1.0¦HTTP/2.0¦HTTP/0.9¦HTTP/1.10¦http/1.1¦¦HTTP/1.1 ¦RTSP/1.0')),
+  );
+  return fc
+    .tuple(requestLine, fc.boolean(), fc.array(header, { maxLength: 4 }), lineEnd, body)
+    .map(([words, host, headers, end, content]) =>
+      whole(words.join(' '), [...(host ? ['Host: localhost'] : []), CREDENTIALS, ...headers], end, content),
     );
+};
 
 const statusLine = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.constantFrom(
-      ...wordsOfRows('HTTP/1.1 200 OK¦HTTP/1.1 404 Not Found¦HTTP/1.1 204 No Content¦HTTP/1.1 304 X¦HTTP/1.1 500 '),
-    ),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.constantFrom(
-      'HTTP/1.1 100 Continue',
-      'HTTP/1.1 103 Early Hints',
-      'HTTP/1.1 101 Switching Protocols',
-      'HTTP/1.1 199 X',
-    ),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.constantFrom(
-      ...wordsOfRows(
-        'HTTP/1.0 200 OK¦HTTP/1.1 200¦HTTP/1.1 2000 X¦HTTP/1.1 99 X¦HTTP/1.1 000 X¦HTTP/2 200',
-        'ICY 200 OK¦¦HTTP/1.1  200 OK¦HTTP/1.1 -1 X¦HTTP/1.1 20\u0000 X',
-      ),
-      `HTTP/1.1 200 ${'x'.repeat(9_000)}`,
-      ...wordsOfRows('HTTP/1.1 999 X'),
-    ),
-  },
+  weighed(6, 'HTTP/1.1 200 OK¦HTTP/1.1 404 Not Found¦HTTP/1.1 204 No Content¦HTTP/1.1 304 X¦HTTP/1.1 500 '),
+  weighed(2, 'HTTP/1.1 100 Continue¦HTTP/1.1 103 Early Hints¦HTTP/1.1 101 Switching Protocols¦HTTP/1.1 199 X'),
+  weighed(
+    2,
+    'HTTP/1.0 200 OK¦HTTP/1.1 200¦HTTP/1.1 2000 X¦HTTP/1.1 99 X¦HTTP/1.1 000 X¦HTTP/2 200',
+    'ICY 200 OK¦¦HTTP/1.1  200 OK¦HTTP/1.1 -1 X¦HTTP/1.1 20\u0000 X',
+    `HTTP/1.1 200 ${'x'.repeat(9_000)}¦HTTP/1.1 999 X`,
+  ),
 );
 
-export const answerText: fc.Arbitrary<string> = fc
-  .tuple(
-    statusLine,
-    fc.array(
-      fc.oneof(
-        header,
-        fc.constantFrom(
-          'Content-Type: text/event-stream',
-          'Content-Encoding: gzip',
-          'Location: http://127.0.0.1:1/',
-          'Set-Cookie: a=b',
-        ),
-      ),
-      { maxLength: 4 },
-    ),
-    lineEnd,
-    body,
-  )
+const answerHeader = fc.oneof(
+  header,
+  oneOfRows('Content-Type: text/event-stream¦Content-Encoding: gzip¦Location: http://127.0.0.1:1/¦Set-Cookie: a=b'),
+);
+const answerText = fc
+  .tuple(statusLine, fc.array(answerHeader, { maxLength: 4 }), lineEnd, body)
   .map(([first, headers, end, content]) => whole(first, headers, end, content));
 
 /**
  * Returns the methods of the requests in `text`, up to the first request that RFC 9112 forbids.
  * The last request may lack a part of its body, because a server may answer after the head.
  */
-export function plainRequests(text: string): string[] {
+function plainRequests(text: string): string[] {
   const methods: string[] = [];
   for (let rest = text; ; ) {
     const request = firstOf(rest.replace(/^[\r\n]+/, ''));
@@ -243,6 +179,12 @@ function afterChunks(text: string): string | undefined {
   }
 }
 
+const someDamages = (...more: readonly string[]): fc.Arbitrary<Damage[]> =>
+  fc.oneof(
+    fc.constant<Damage[]>([]),
+    fc.array(damagesFrom(['\r\n', '\n', '\r', '\0', ' ', ':', '0\r\n\r\n', ...more]), { maxLength: 2 }),
+  );
+
 interface HttpInput {
   server: ServerName;
   requests: string[];
@@ -250,24 +192,18 @@ interface HttpInput {
   cuts: number[];
 }
 
-/** Placeholder for the server's credentials in requests. */
-const CREDENTIALS = '@credentials';
 const TARGETS: Readonly<Record<ServerName, readonly string[]>> = {
   device: ['/v0.2/health', '/v0.2/device', '/v0.2/deployments/current', '/v0.2/device/sync'],
   deviceControl: ['/', '/compact', '/events', '/deployments'],
   platform: ['/beta/devices', '/beta/releases?limit=1', '/beta/config_types', '/agent/v1/device'],
   platformControl: ['/', '/plans', '/snapshots'],
 };
-const names = Object.keys(TARGETS) as ServerName[];
 
-const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...names).chain((server) =>
+const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...(Object.keys(TARGETS) as ServerName[])).chain((server) =>
   fc.record({
     server: fc.constant(server),
-    requests: fc.array(requestText(TARGETS[server], [CREDENTIALS]), { minLength: 1, maxLength: 4 }),
-    damages: fc.oneof(
-      fc.constant<Damage[]>([]),
-      fc.array(damagesFrom(['\r\n', '\n', '\r', '\0', ' ', ':', '0\r\n\r\n']), { maxLength: 2 }),
-    ),
+    requests: fc.array(requestText(TARGETS[server]), { minLength: 1, maxLength: 4 }),
+    damages: someDamages(),
     cuts,
   }),
 );
@@ -284,23 +220,19 @@ async function attack(
   const own = Object.entries(client.headers).map(([name, value]) => `${name}: ${value}`);
   const text = withDamages(requests.join(''), damages).replaceAll(CREDENTIALS, own.join('\r\n') || 'X-Nothing: 0');
   const socket = await client.connect();
-  const received = answersOn(socket);
-  await writeParts(socket, piecesOf(bytesOf(text), at));
-  socket.end();
-  const bytes = await received;
-  socket.destroy();
-  if (bytes === undefined) return `${server} neither answers nor hangs up`;
-  return wrongAnswers(bytes, plainRequests(text), server);
-}
-
-async function answersOn(socket: Socket): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
   socket.on('data', (part: Buffer) => {
     length += part.length;
     if (length <= MOST_BYTES) parts.push(part);
   });
-  return (await isClosedWithin(socket, LONGEST_MS)) ? Buffer.concat(parts) : undefined;
+  const closed = isClosedWithin(socket, LONGEST_MS);
+  await writeParts(socket, piecesOf(bytesOf(text), at));
+  socket.end();
+  const hangsUp = await closed;
+  socket.destroy();
+  if (!hangsUp) return `${server} neither answers nor hangs up`;
+  return wrongAnswers(Buffer.concat(parts), plainRequests(text), server);
 }
 
 function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string): string | undefined {
@@ -321,10 +253,84 @@ function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string)
   return undefined;
 }
 
-export const http = fuzzer<HttpInput>({
-  name: 'http',
-  about: 'framing of HTTP requests against all four servers, held to a strict model',
-  slow: true,
+/** Framing of HTTP requests against all four servers, held to a strict model. */
+export const http: Fuzzer<HttpInput> = {
   inputs,
   open: () => againstServers(attack),
+};
+
+interface AnswersInput {
+  answers: string[];
+  damages: Damage[];
+  cuts: number[];
+  end: 'end' | 'reset';
+  method: 'GET' | 'HEAD';
+}
+
+const answersInputs: fc.Arbitrary<AnswersInput> = fc.record({
+  answers: fc.array(answerText, { minLength: 1, maxLength: 3 }),
+  damages: someDamages('HTTP/1.1 200 OK\r\n'),
+  cuts,
+  end: fc.constantFrom('end', 'end', 'reset'),
+  method: fc.constantFrom('GET', 'GET', 'HEAD'),
 });
+
+/** Milliseconds to wait for an answer; never reached, because the server always closes the connection. */
+const TIMEOUT_MS = 20_000;
+
+async function attackClient(http: HttpClient, bytes: Buffer, method: string): Promise<string | undefined> {
+  const request = { method, path: '/', headers: { connection: 'close' } };
+  const whole = await http.request(request).catch(errorOf);
+  if (whole instanceof Error) {
+    if (!isExpected(whole)) return `the client fails with ${whole.name}: ${whole.message}`;
+  } else if (!(whole.status >= 200 && whole.status <= 999))
+    return 'the client takes something for an answer that has no status';
+  const text = `${method} / HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const raw = await exchange(http, [text], { within: TIMEOUT_MS, methods: [method] }).catch(errorOf);
+  if (raw instanceof Error)
+    return isExpected(raw) ? undefined : `the raw exchange fails with ${raw.name}: ${raw.message}`;
+  if (raw.end === 'timeout') return 'the raw exchange waits after the server has hung up';
+  const [strict] = raw.responses;
+  const [head = ''] = bytes.toString('latin1').split('\r\n\r\n');
+  // Compares only heads of printable ASCII, which all parsers read alike.
+  const isPlain = head.split('\r\n').every((line) => /^[ -~]*$/.test(line));
+  if (raw.end === 'answered' && !(whole instanceof Error) && strict !== undefined && isPlain) {
+    if (strict.status !== whole.status) return 'client and raw exchange read other statuses';
+    if (!strict.body.equals(whole.bytes)) return 'client and raw exchange read other bodies';
+  }
+  // Expects the same result of the parser when more bytes arrive.
+  const parsed = parseResponse(bytes, method, false);
+  const step = Math.max(1, Math.floor(bytes.length / 200));
+  for (let length = 0; length < bytes.length; length += step) {
+    const part = parseResponse(bytes.subarray(0, length), method, false);
+    if (part !== undefined && !isDeepStrictEqual(part, parsed))
+      return 'the raw parser reads something else when more bytes come';
+  }
+  return undefined;
+}
+
+const isExpected = (error: Error): boolean =>
+  [NoAnswer, Unreachable, LimitReached].some((kind) => error instanceof kind);
+
+/** Hostile answers against the harness's HTTP client and its raw exchange. */
+export const answers: Fuzzer<AnswersInput> = {
+  inputs: answersInputs,
+  open: () => {
+    let parts: Buffer[] = [];
+    let end: AnswersInput['end'] = 'end';
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => {
+        for (const part of parts) socket.write(part);
+        if (end === 'end') socket.end();
+        else setImmediate(() => socket.destroy());
+      });
+    });
+    return attackClients(server, TIMEOUT_MS, (http, input: AnswersInput) => {
+      const bytes = bytesOf(withDamages(input.answers.join(''), input.damages));
+      parts = piecesOf(bytes, input.cuts);
+      end = input.end;
+      return attackClient(http, bytes, input.method);
+    });
+  },
+};

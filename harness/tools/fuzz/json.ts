@@ -8,8 +8,17 @@ import type { HttpResponse } from '../../client/http.ts';
 import { AGENT_BASE_PATH } from '../../contract/agent.ts';
 import { OPERATIONS } from '../../contract/platform/operations.ts';
 import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../contract/versions.ts';
-import { anyBytes, bytesOf, damagesFrom, utf8, withDamages, wordsOfRows } from './bytes.ts';
-import { fuzzer } from './engine.ts';
+import {
+  anyBytes,
+  bytesOf,
+  damagesFrom,
+  type Fuzzer,
+  oneOfRows,
+  utf8,
+  weighed,
+  withDamages,
+  wordsOfRows,
+} from './fuzzer.ts';
 import { againstServers, type ServerName, type Servers } from './servers.ts';
 
 const numbers = wordsOfRows(
@@ -28,10 +37,6 @@ const structures = wordsOfRows(
   'true¦True¦false¦null¦null,¦[nul]¦/**/1¦1//¦#1¦<null>¦*¦{"__proto__":{"polluted":1}}',
   '{"constructor":{"prototype":{"polluted":1}}}¦{"__proto__":null}¦\u2060¦\ufeff{}¦\ufeff',
   '[\u000b1]¦[\u00a01]¦\f[]¦{"\\u0061":1,"a":2}¦{"toString":1,"valueOf":1}',
-);
-const raw = wordsOfRows(
-  '\u00ff¦\u00fe\u00ff¦"\u00c0\u00af"¦"\u00ed\u00a0\u0080"¦[\u00e5]¦"\u00f4\u00bf\u00bf\u00bf"',
-  '"\u0080"',
 );
 
 const deep = fc
@@ -74,14 +79,11 @@ const utf16 = (text: string, low: boolean): string => {
 };
 
 /** JSON text, mostly invalid, as a string with a character per byte. */
-export const jsonValue: fc.Arbitrary<string> = fc.oneof(
-  { weight: 8, arbitrary: value },
-  { weight: 1, arbitrary: deep },
-);
+const jsonValue: fc.Arbitrary<string> = fc.oneof({ weight: 8, arbitrary: value }, { weight: 1, arbitrary: deep });
 
-export const jsonText: fc.Arbitrary<string> = fc.oneof(
+const jsonText: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: jsonValue },
-  { weight: 2, arbitrary: fc.constantFrom(...raw) },
+  weighed(2, '\u00ff¦\u00fe\u00ff¦"\u00c0\u00af"¦"\u00ed\u00a0\u0080"¦[\u00e5]¦"\u00f4\u00bf\u00bf\u00bf"¦"\u0080"'),
   { weight: 1, arbitrary: fc.tuple(value, fc.boolean()).map(([text, low]) => utf16(text, low)) },
   { weight: 1, arbitrary: anyBytes(20) },
   {
@@ -93,7 +95,7 @@ export const jsonText: fc.Arbitrary<string> = fc.oneof(
 );
 
 /** Request that a fuzzer sends; `@kind` stands for the id of the newest resource of that kind. */
-export interface Call {
+interface Call {
   server: ServerName;
   method: string;
   path: string;
@@ -103,10 +105,7 @@ export interface Call {
   version?: string;
 }
 
-interface Operation {
-  server: ServerName;
-  method: string;
-  path: string;
+interface Operation extends Pick<Call, 'server' | 'method' | 'path'> {
   fields: readonly string[];
 }
 
@@ -118,8 +117,8 @@ const platform = OPERATIONS.map(
     fields: Object.keys(body?.(NEWEST_VERSION).properties ?? {}),
   }),
 );
-const at = (server: ServerName, calls: readonly string[], fields: readonly string[] = []): Operation[] =>
-  calls.map((call) => {
+const at = (server: ServerName, row: string, fields: readonly string[] = []): Operation[] =>
+  wordsOfRows(row).map((call) => {
     const [method = '', path = ''] = call.split(' ');
     return { server, method, path, fields };
   });
@@ -127,28 +126,24 @@ const deployment = wordsOfRows('description¦release_id¦target_status¦activity
 const base = AGENT_BASE_PATH;
 
 const OTHERS: readonly Operation[] = [
-  ...at(
-    'device',
-    wordsOfRows('GET /health¦GET /version¦GET /device¦GET /deployments/current¦GET /deployments/@deployment'),
-  ),
-  ...at('device', wordsOfRows('GET /releases/@release¦GET /git_commits/@git_commit¦HEAD /events¦POST /device/sync')),
-  ...at('deviceControl', wordsOfRows('GET /¦POST /deployments/@deployment/remove¦POST /compact')),
-  ...at('deviceControl', ['POST /deployments'], deployment),
-  ...at('deviceControl', ['POST /events'], ['count']),
-  ...at('platform', [`POST ${base}/devices/provision`], ['public_key_pem', 'agent_version', 'name']),
-  ...at('platform', [`POST ${base}/devices/reprovision`], ['public_key_pem', 'agent_version']),
-  ...at('platform', [`POST ${base}/devices/token`, `GET ${base}/deployments`]),
-  ...at('platform', [`PATCH ${base}/deployments/@deployment`], ['activity_status', 'error_status', 'deployed_at']),
-  ...at('platformControl', wordsOfRows('GET /¦POST /devices/@device/archive¦POST /devices/@device/online')),
-  ...at('platformControl', wordsOfRows('POST /snapshots/a/restore¦GET /plans')),
-  ...at('platformControl', ['POST /devices/@device/group'], ['group_id']),
-  ...at('platformControl', ['POST /snapshots'], ['name']),
+  ...at('device', 'GET /health¦GET /version¦GET /device¦GET /deployments/current¦GET /deployments/@deployment'),
+  ...at('device', 'GET /releases/@release¦GET /git_commits/@git_commit¦HEAD /events¦POST /device/sync'),
+  ...at('deviceControl', 'GET /¦POST /deployments/@deployment/remove¦POST /compact'),
+  ...at('deviceControl', 'POST /deployments', deployment),
+  ...at('deviceControl', 'POST /events', ['count']),
+  ...at('platform', `POST ${base}/devices/provision`, ['public_key_pem', 'agent_version', 'name']),
+  ...at('platform', `POST ${base}/devices/reprovision`, ['public_key_pem', 'agent_version']),
+  ...at('platform', `POST ${base}/devices/token¦GET ${base}/deployments`),
+  ...at('platform', `PATCH ${base}/deployments/@deployment`, ['activity_status', 'error_status', 'deployed_at']),
+  ...at('platformControl', 'GET /¦POST /devices/@device/archive¦POST /devices/@device/online'),
+  ...at('platformControl', 'POST /snapshots/a/restore¦GET /plans'),
+  ...at('platformControl', 'POST /devices/@device/group', ['group_id']),
+  ...at('platformControl', 'POST /snapshots', ['name']),
 ];
 
-const kinds = ['device', 'deployment', 'release', 'config_instance', 'config_schema', 'config_type', 'group'];
 const sensible = fc.constantFrom(
-  ...kinds.map((kind) => `"@${kind}"`),
   ...wordsOfRows(
+    '"@device"¦"@deployment"¦"@release"¦"@config_instance"¦"@config_schema"¦"@config_type"¦"@group"',
     '{"id":"@config_type"}¦["@config_instance"]¦["@config_schema"]¦null¦true¦1¦"staged"¦"deployed"',
     '"jsonschema"¦"json"¦"yaml"¦"cue"¦"v1"¦[{"filepath":"/etc/a.json","content":"{}"}]',
     '{"format":"json","data":"{}"}¦[{"name":"a.json","data":"{\\"type\\":\\"object\\"}"}]¦1000000',
@@ -174,23 +169,16 @@ const bodyOf = (fields: readonly string[]): fc.Arbitrary<string> =>
     .map((members) => `{${[...new Map(members)].map(([name, value]) => `"${name}":${value}`).join(',')}}`);
 
 const parameter = fc.tuple(
-  fc.constantFrom(
-    ...wordsOfRows('limit¦offset¦expand¦id¦name¦order_by¦status¦after¦types¦version¦__proto__¦device_id'),
-  ),
-  fc.constantFrom(
-    ...wordsOfRows(
-      '1¦0¦-1¦1e9¦¦%00¦%¦%ff¦[]¦release¦device.group¦created_at:desc¦@device¦99999999999999999999',
-      'a,b¦constructor',
-    ),
+  oneOfRows('limit¦offset¦expand¦id¦name¦order_by¦status¦after¦types¦version¦__proto__¦device_id'),
+  oneOfRows(
+    '1¦0¦-1¦1e9¦¦%00¦%¦%ff¦[]¦release¦device.group¦created_at:desc¦@device¦99999999999999999999¦a,b¦constructor',
   ),
 );
 const query = fc
   .array(parameter, { maxLength: 4 })
   .map((all) => all.map(([name, value]) => `${name}=${value}`).join('&'));
-const types = wordsOfRows(
-  'application/json¦application/json; charset=utf-16¦text/plain¦¦application/json;¦a',
-  'multipart/form-data',
-);
+const TYPES = 'application/json¦application/json; charset=utf-16¦text/plain¦¦application/json;¦a¦multipart/form-data';
+const ODD_IDS = `%2e%2e¦__proto__¦%00¦a%2Fb¦%¦%c3%28¦${'x'.repeat(5000)}¦@device`;
 
 const operation = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...platform) },
@@ -200,47 +188,22 @@ const operation = fc.oneof(
 const call: fc.Arbitrary<Call> = operation.chain(({ server, method, path, fields }) =>
   fc.record({
     server: fc.constant(server),
-    method: fc.oneof(
-      { weight: 12, arbitrary: fc.constant(method) },
-      { weight: 1, arbitrary: fc.constantFrom('PUT', 'DELETE', 'OPTIONS', 'PATCH', 'HEAD') },
-    ),
-    path: fc.oneof(
-      { weight: 8, arbitrary: fc.constant(path) },
-      {
-        weight: 1,
-        arbitrary: fc
-          .constantFrom('%2e%2e', '__proto__', '%00', 'a%2Fb', '%', '%c3%28', 'x'.repeat(5000), '@device')
-          .map((id) => path.replace(/@\w+/, id)),
-      },
-    ),
-    query: fc.oneof({ weight: 3, arbitrary: fc.constant('') }, { weight: 1, arbitrary: query }),
+    method: fc.oneof(weighed(12, method), weighed(1, 'PUT¦DELETE¦OPTIONS¦PATCH¦HEAD')),
+    path: fc.oneof(weighed(8, path), {
+      weight: 1,
+      arbitrary: oneOfRows(ODD_IDS).map((id) => path.replace(/@\w+/, id)),
+    }),
+    query: fc.oneof(weighed(3, ''), { weight: 1, arbitrary: query }),
     body:
       method === 'GET' || method === 'HEAD'
         ? fc.constant(undefined)
         : fc.oneof({ weight: 3, arbitrary: bodyOf(fields) }, { weight: 2, arbitrary: jsonText }),
-    type: fc.oneof(
-      { weight: 10, arbitrary: fc.constant('application/json') },
-      { weight: 1, arbitrary: fc.constantFrom(...types) },
-    ),
-    version: fc.oneof(
-      { weight: 6, arbitrary: fc.constant(NEWEST_VERSION) },
-      { weight: 1, arbitrary: fc.constantFrom(...SUPPORTED_VERSIONS) },
-    ),
+    type: fc.oneof(weighed(10, 'application/json'), weighed(1, TYPES)),
+    version: fc.oneof(weighed(6, NEWEST_VERSION), weighed(1, ...SUPPORTED_VERSIONS)),
   }),
 );
 
-/** Sequence of calls; a later call may use a resource that an earlier call created. */
-export const calls: fc.Arbitrary<Call[]> = fc.array(call, { minLength: 1, maxLength: 5 });
-
 type Ids = Map<string, string>;
-
-async function attack(servers: Servers, ids: Ids, all: readonly Call[]): Promise<string | undefined> {
-  for (const call of all) {
-    const wrong = await wrongCall(servers, ids, call);
-    if (wrong !== undefined) return wrong;
-  }
-  return undefined;
-}
 
 async function wrongCall(
   servers: Servers,
@@ -284,13 +247,17 @@ function wrongWith({ status, json, text, headers }: HttpResponse, what: string, 
   return whole ? undefined : `${what} is refused without the envelope: '${status} ${text.slice(0, 100)}'`;
 }
 
-export const json = fuzzer<Call[]>({
-  name: 'json',
-  about: 'JSON of every shape against every operation of the simulators',
-  slow: true,
-  inputs: calls,
+export const json: Fuzzer<Call[]> = {
+  // Draws several calls, because a later call may use a resource that an earlier call created.
+  inputs: fc.array(call, { minLength: 1, maxLength: 5 }),
   open: () => {
     const ids: Ids = new Map();
-    return againstServers((servers, all) => attack(servers, ids, all));
+    return againstServers(async (servers, all) => {
+      for (const call of all) {
+        const wrong = await wrongCall(servers, ids, call);
+        if (wrong !== undefined) return wrong;
+      }
+      return undefined;
+    });
   },
-});
+};

@@ -8,8 +8,7 @@ import type { Device } from '../../../suites/device/support/check.ts';
 import { readLog, storesEvent } from '../../../suites/device/support/disk.ts';
 import { Session } from '../../runner/session.ts';
 import { hostFiles } from '../../targets/files/target-files.ts';
-import { anyBytes, bytesOf, type Damage, damagesFrom, utf8, withDamages } from './bytes.ts';
-import { fuzzer } from './engine.ts';
+import { anyBytes, bytesOf, type Damage, damagesFrom, type Fuzzer, utf8, weighed, withDamages } from './fuzzer.ts';
 
 interface LinesInput {
   /** Contents of the log's files, oldest first; several files form a folder of segments. */
@@ -22,10 +21,7 @@ const eventLine = (id: number): string => `{"object":"event","id":${id},"type":"
 const fileLine = fc.oneof(
   { weight: 6, arbitrary: fc.nat(99).map(eventLine) },
   { weight: 2, arbitrary: fc.json({ maxDepth: 4 }).map(utf8) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom('', '[]', '7', '"7"', '{"id":"7"}', '{"a":[{"b":7}]}', '{"__proto__":7}', 'null'),
-  },
+  weighed(1, '¦[]¦7¦"7"¦{"id":"7"}¦{"a":[{"b":7}]}¦{"__proto__":7}¦null'),
   { weight: 1, arbitrary: fc.nat(20_000).map((depth) => `${'['.repeat(depth)}7${']'.repeat(depth)}`) },
   { weight: 1, arbitrary: anyBytes(20) },
 );
@@ -69,9 +65,7 @@ function isJson(text: string): boolean {
   }
 }
 
-export const logLines = fuzzer<LinesInput>({
-  name: 'log-lines',
-  about: "anything in the files of a target's log, against the suite's reader",
+export const logLines: Fuzzer<LinesInput> = {
   inputs: fileInputs,
   open: async () => {
     const home = scratch();
@@ -80,4 +74,4 @@ export const logLines = fuzzer<LinesInput>({
       [Symbol.asyncDispose]: async () => home[Symbol.dispose](),
     };
   },
-});
+};

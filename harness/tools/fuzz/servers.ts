@@ -8,7 +8,7 @@ import { HttpClient, type HttpClientOptions } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { PROBE, startMuster } from '../measure/process.ts';
-import type { Subject } from './engine.ts';
+import type { Subject } from './fuzzer.ts';
 
 /** Milliseconds that a server may take to stop, before SIGKILL ends the process. */
 const END_MS = 10_000;

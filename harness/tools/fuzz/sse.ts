@@ -10,18 +10,17 @@ import { EventSourceClient } from '../../client/eventsource.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { openEvents } from '../../client/sse.ts';
 import { type SseComment, type SseFrame, SseParser } from '../../client/sse-parser.ts';
-import { anyBytes, bytesOf, cuts, piecesOf, utf8, wordsOfRows, writeParts } from './bytes.ts';
-import { fuzzer, pureSubject, type Subject } from './engine.ts';
+import { anyBytes, bytesOf, cuts, type Fuzzer, piecesOf, utf8, weighed, writeParts } from './fuzzer.ts';
 import { attackClients } from './servers.ts';
 
-export interface Dispatched {
+interface Dispatched {
   id: string;
   event: string;
   data: string;
 }
 
 /** Events that a client must dispatch for the bytes, by the WHATWG standard. */
-export function dispatchedOf(bytes: Uint8Array): Dispatched[] {
+function dispatchedOf(bytes: Uint8Array): Dispatched[] {
   // Drops the last line, which is unfinished; the decoder removes a byte order mark.
   const lines = new TextDecoder('utf-8').decode(bytes).split(/\r\n|\n|\r/);
   lines.pop();
@@ -44,7 +43,6 @@ export function dispatchedOf(bytes: Uint8Array): Dispatched[] {
   return events;
 }
 
-const framing = wordsOfRows('\n¦\r¦\r\n¦\n\n¦:¦ ¦\0¦data¦id¦event¦retry¦data: ¦data:¦id: 7');
 const texts = ['é', '\u2028', '😀', '\uFEFF', 'x.y', '{"a":1}', ': heartbeat\n\n', 'id: 1\nevent: a.b\ndata: {}\n\n'];
 const number = fc.oneof(fc.nat(99), fc.bigInt({ min: 0n, max: 2n ** 70n })).map(String);
 
@@ -57,19 +55,19 @@ const block = fc
   );
 
 const piece = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom(...framing) },
+  weighed(6, '\n¦\r¦\r\n¦\n\n¦:¦ ¦\0¦data¦id¦event¦retry¦data: ¦data:¦id: 7'),
   { weight: 2, arbitrary: fc.constantFrom(...texts.map(utf8)) },
   { weight: 2, arbitrary: block },
   { weight: 1, arbitrary: anyBytes(4) },
   { weight: 1, arbitrary: fc.nat(3000).map((length) => 'x'.repeat(length)) },
 );
 
-export interface StreamInput {
+interface StreamInput {
   bytes: string;
   cuts: number[];
 }
 
-export const streamInputs: fc.Arbitrary<StreamInput> = fc.record({
+const streamInputs: fc.Arbitrary<StreamInput> = fc.record({
   bytes: fc
     .tuple(fc.constantFrom('', '', '', utf8('\uFEFF')), fc.array(piece, { maxLength: 60 }))
     .map(([mark, all]) => mark + all.join('')),
@@ -85,10 +83,11 @@ function ours(chunks: readonly Buffer[]) {
   return { frames, comments, framing, lastEventId, unfinished, bytes };
 }
 
-const dispatchedBy = (frames: readonly SseFrame[]): Dispatched[] =>
-  frames
-    .filter(({ dispatched }) => dispatched)
-    .map(({ lastEventId, event, data = '' }) => ({ id: lastEventId, event: event || 'message', data }));
+const eventOf = ({ lastEventId, event, data = '' }: SseFrame): Dispatched => ({
+  id: lastEventId,
+  event: event || 'message',
+  data,
+});
 
 /** Reads with the `eventsource` parser; a final line feed makes the parser end a line after a carriage return. */
 function theirs(chunks: readonly Buffer[]): Dispatched[] {
@@ -128,8 +127,8 @@ function attack({ bytes: text, cuts }: StreamInput): string | undefined {
   const single = Array.from(bytes, (byte) => Buffer.of(byte));
   if (!isDeepStrictEqual(ours(single), whole)) return 'the same bytes one by one give other frames';
   const model = dispatchedOf(bytes);
-  if (!isDeepStrictEqual(dispatchedBy(whole.frames), model))
-    return 'the parser dispatches other events than the standard';
+  const parsed = whole.frames.filter(({ dispatched }) => dispatched).map(eventOf);
+  if (!isDeepStrictEqual(parsed, model)) return 'the parser dispatches other events than the standard';
   const source = dispatchedOf(Buffer.concat([bytes, Buffer.from('\n')]));
   if (!isDeepStrictEqual(theirs(chunks), source))
     return 'the parser of eventsource dispatches other events than the standard';
@@ -138,29 +137,13 @@ function attack({ bytes: text, cuts }: StreamInput): string | undefined {
   return isDeepStrictEqual(robots(chunks), withoutIds) ? undefined : 'the reader of robots gives other events';
 }
 
-export const sse = fuzzer<StreamInput>({
-  name: 'sse',
-  about: 'event streams in any chunks against the parsers, held to a model of the standard',
+export const sse: Fuzzer<StreamInput> = {
   inputs: streamInputs,
-  open: () => pureSubject(attack),
-});
+  open: async () => ({ attack, [Symbol.asyncDispose]: async () => {} }),
+};
 
 const LONGEST_MS = 20_000;
 const LAST = 'the-last-event';
-
-function openStreams(): Promise<Subject<StreamInput>> {
-  let chunks: Buffer[] = [];
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-    void writeParts(response, chunks);
-  });
-  return attackClients(server, LONGEST_MS, async (http, { bytes, cuts }: StreamInput) => {
-    const all = Buffer.concat([bytesOf(bytes), Buffer.from(`\n\nevent: message\ndata: ${LAST}\n\n`)]);
-    const expected = dispatchedOf(all);
-    chunks = piecesOf(all, cuts);
-    return (await suite(http, expected)) ?? (await client(http, expected));
-  });
-}
 
 async function suite(http: HttpClient, expected: readonly Dispatched[]): Promise<string | undefined> {
   const stream = await openEvents(http);
@@ -168,8 +151,7 @@ async function suite(http: HttpClient, expected: readonly Dispatched[]): Promise
   try {
     while (events.at(-1)?.data !== LAST) {
       const frame = await stream.next({ within: LONGEST_MS, for: 'the last event' });
-      if (!frame.dispatched) continue;
-      events.push({ id: frame.lastEventId, event: frame.event || 'message', data: frame.data ?? '' });
+      if (frame.dispatched) events.push(eventOf(frame));
     }
   } finally {
     await stream.close();
@@ -193,9 +175,20 @@ async function client(http: HttpClient, expected: readonly Dispatched[]): Promis
     : 'the client of eventsource gives other events than the standard';
 }
 
-export const streams = fuzzer<StreamInput>({
-  name: 'streams',
-  about: "event streams over a socket against the suite's stream and the eventsource client",
+/** Event streams over a socket against the suite's stream and the eventsource client. */
+export const streams: Fuzzer<StreamInput> = {
   inputs: streamInputs,
-  open: openStreams,
-});
+  open: () => {
+    let chunks: Buffer[] = [];
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      void writeParts(response, chunks);
+    });
+    return attackClients(server, LONGEST_MS, async (http, { bytes, cuts }: StreamInput) => {
+      const all = Buffer.concat([bytesOf(bytes), Buffer.from(`\n\nevent: message\ndata: ${LAST}\n\n`)]);
+      const expected = dispatchedOf(all);
+      chunks = piecesOf(all, cuts);
+      return (await suite(http, expected)) ?? (await client(http, expected));
+    });
+  },
+};

@@ -1,6 +1,8 @@
 /** Starts child processes for the tools, and reads memory and processor time of processes from /proc. */
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { AddressInfo, Server } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { Running } from '../../cli/testing/muster.ts';
@@ -11,6 +13,12 @@ import { Running } from '../../cli/testing/muster.ts';
  */
 export const startMuster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
   new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });
+
+/** Listens on a free port of this machine, which is returned. Default of `backlog`: that of Node. */
+export async function listenAnywhere(server: Server, backlog = 511): Promise<number> {
+  await once(server.listen({ port: 0, host: '127.0.0.1', backlog }), 'listening');
+  return (server.address() as AddressInfo).port;
+}
 
 /** Module that `node --import` loads into a server to sample its memory. */
 export const PROBE = fileURLToPath(new URL('./series.ts', import.meta.url));
@@ -25,18 +33,10 @@ export class TaskEnded extends Error {
 // biome-ignore lint/suspicious/noExplicitAny: each has parameters of its own.
 type Functions = Record<string, (...values: any[]) => unknown>;
 
-interface TaskOptions {
-  flags?: readonly string[];
-  env?: NodeJS.ProcessEnv;
-  // biome-ignore lint/suspicious/noExplicitAny: the module knows what it notes.
-  onNote?(value: any): void;
-}
-
 interface Reply {
   number: number;
   value?: unknown;
   failed?: string;
-  note?: unknown;
 }
 
 const LAST_WORDS = 2_000;
@@ -49,7 +49,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
   #said = '';
   #calls = 0;
 
-  constructor(module: string, { flags = [], env = {}, onNote }: TaskOptions = {}) {
+  constructor(module: string, { flags = [], env = {} }: { flags?: readonly string[]; env?: NodeJS.ProcessEnv } = {}) {
     this.#child = fork(fileURLToPath(module), {
       execArgv: [...flags],
       env: { ...process.env, ...env },
@@ -60,8 +60,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#said = (this.#said + text).slice(-LAST_WORDS);
     });
-    this.#child.on('message', ({ number, value, failed, note }: Reply) => {
-      if (note !== undefined) onNote?.(note);
+    this.#child.on('message', ({ number, value, failed }: Reply) => {
       const waiting = this.#waiting.get(number);
       this.#waiting.delete(number);
       if (failed === undefined) waiting?.resolve(value);
@@ -87,10 +86,6 @@ export class Task<F extends Functions> implements AsyncDisposable {
     return this.#child.pid ?? 0;
   }
 
-  kill(): void {
-    this.#child.kill('SIGKILL');
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
     await this.#ended;
@@ -112,8 +107,6 @@ export function serveTask(functions: Functions): void {
     process.exit();
   });
 }
-
-export const noteTask = (note: unknown): void => void process.send?.({ number: 0, note });
 
 export function endGroup(group: number): void {
   try {

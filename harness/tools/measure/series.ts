@@ -19,14 +19,6 @@ export function ownFigures(): { heap: number; timers: number; resources: number 
   return { heap: process.memoryUsage().heapUsed, timers, resources: resources.length };
 }
 
-/** Bytes that the heap and buffers outside the heap hold after a full garbage collection. */
-function retainedBytes(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
-
 const EVERY_MS = Number(process.env['MUSTER_SOAK_EVERY'] ?? 4_000);
 /** Number of samples between garbage collections, each of which stops the process for 30 ms. */
 const COLLECT_EVERY = 10;
@@ -34,9 +26,15 @@ const folder = process.env['MUSTER_SOAK'];
 if (folder !== undefined) {
   const file = join(folder, `${process.pid}.json`);
   let told = 0;
+  /** Bytes that the heap and buffers outside the heap hold after a full garbage collection. */
   let live: number | undefined;
   setInterval(() => {
-    if (told % COLLECT_EVERY === 0) live = retainedBytes();
+    if (told % COLLECT_EVERY === 0) {
+      setFlagsFromString('--expose-gc');
+      (runInNewContext('gc') as () => void)();
+      const { heapUsed, external } = process.memoryUsage();
+      live = heapUsed + external;
+    }
     told += 1;
     const text = JSON.stringify({ ...ownFigures(), held: live });
     try {
@@ -147,13 +145,8 @@ export interface Series {
   samples: Sample[];
 }
 
-interface ProcessState {
-  pid: number;
-  told: Record<string, number | undefined>;
-}
-
 interface Kind extends Omit<Series, 'subject' | 'samples'> {
-  value(seen: ProcessState): number | undefined;
+  value(process: { pid: number; told: Record<string, number | undefined> }): number | undefined;
 }
 
 const COUNTED = { unit: '', noise: { least: 4, share: 0.1 } };
@@ -167,7 +160,6 @@ const KINDS: readonly Kind[] = [
   { what: 'timers', ...COUNTED, value: ({ told }) => told['timers'] },
   { what: 'resources', ...COUNTED, value: ({ told }) => told['resources'] },
 ];
-const SIZE = { what: 'disk', unit: 'MiB', noise: { least: 0.5, share: 0.1 } };
 
 export class Sampler {
   readonly series = new Map<string, Series>();
@@ -179,12 +171,13 @@ export class Sampler {
   }
 
   process(subject: string, pid: number): void {
-    const told = pid === process.pid ? ownFigures() : parsed(textOf(join(this.#probes, `${pid}.json`)));
+    const told: Record<string, number | undefined> =
+      pid === process.pid ? ownFigures() : JSON.parse(textOf(join(this.#probes, `${pid}.json`)) || '{}');
     for (const { value, ...kind } of KINDS) this.#add({ subject, ...kind }, value({ pid, told }));
   }
 
   folder(subject: string, path: string): void {
-    this.#add({ subject, ...SIZE }, sizeOf(path) / MIB);
+    this.#add({ subject, what: 'disk', unit: 'MiB', noise: { least: 0.5, share: 0.1 } }, sizeOf(path) / MIB);
   }
 
   #add(about: Omit<Series, 'samples'>, value: number | undefined): void {
@@ -197,10 +190,6 @@ export class Sampler {
 }
 
 const inMib = (bytes: number | undefined): number | undefined => bytes && bytes / MIB;
-
-function parsed(source: string): Record<string, number | undefined> {
-  return source === '' ? {} : (JSON.parse(source) as Record<string, number>);
-}
 
 function namesIn(folder: string): string[] | undefined {
   try {
@@ -239,18 +228,13 @@ export function verdictOf({ unit, slope }: JudgedSeries): string {
 
 export function tableOf(all: readonly JudgedSeries[]): string {
   const width = Math.max(...all.map(({ subject, what }) => subject.length + what.length + 1));
-  return all
-    .map(
-      (one) =>
-        `${one.slope?.grows ? '✗' : ' '} ${`${one.subject} ${one.what}`.padEnd(width)} ${spark(one)} ` +
-        `${verdictOf(one)}\n`,
-    )
-    .join('');
-}
-
-function spark({ samples }: Series): string {
-  const values = samples.map(([, value]) => value);
-  const low = Math.min(...values);
-  const some = Array.from({ length: SPARK_COUNT }, (_, at) => values[Math.floor((at * values.length) / SPARK_COUNT)]);
-  return sparkline(some.map((value = low) => value - low));
+  const lines = all.map((one) => {
+    const values = one.samples.map(([, value]) => value);
+    const low = Math.min(...values);
+    const some = Array.from({ length: SPARK_COUNT }, (_, at) => values[Math.floor((at * values.length) / SPARK_COUNT)]);
+    const spark = sparkline(some.map((value = low) => value - low));
+    const name = `${one.subject} ${one.what}`.padEnd(width);
+    return `${one.slope?.grows ? '✗' : ' '} ${name} ${spark} ${verdictOf(one)}\n`;
+  });
+  return lines.join('');
 }

@@ -1,3 +1,0 @@
-import { replayFinds } from './testing/replay.ts';
-
-replayFinds({ slow: true });

@@ -1,0 +1,161 @@
+/** Attacks a subject with random inputs of fast-check, and repeats the inputs that once showed a fault. */
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+
+export interface Subject<T> extends AsyncDisposable {
+  /**
+   * Returns a description of the fault that the input shows, or undefined; a thrown error also is a fault.
+   * Must end for any input.
+   */
+  attack(input: T): Promise<string | undefined> | string | undefined;
+  /** True if the subject remains usable after a fault; otherwise a new subject replaces it. */
+  readonly unharmed?: boolean;
+}
+
+export interface Fuzzer<T> {
+  /** Inputs to draw, which must be JSON values; a string can hold bytes, one per character. */
+  inputs: fc.Arbitrary<T>;
+  open(): Promise<Subject<T>>;
+}
+
+/** Folder of the inputs that once showed a fault, with a subfolder per fuzzer. */
+const FINDS = fileURLToPath(new URL('../../../fixtures/fuzz/', import.meta.url));
+
+export const storedFuzzers = (): string[] => readdirSync(FINDS);
+
+/** Attacks with each stored input. Throws Error with the file of the first input that shows a fault. */
+export async function repeatFinds<T>(name: string, fuzzer: Fuzzer<T>): Promise<void> {
+  await using attacker = await openAttacker(fuzzer);
+  for (const file of readdirSync(`${FINDS}${name}`)) {
+    const { input } = JSON.parse(readFileSync(`${FINDS}${name}/${file}`, 'utf8')) as { input: T };
+    const wrong = await attacker.attack(input);
+    if (wrong !== undefined) throw new Error(`fixtures/fuzz/${name}/${file}: ${wrong}`);
+  }
+}
+
+/** Attacks for `ms` milliseconds. Throws Error with the smallest input found that shows a fault, and with the seed. */
+export async function fuzz<T>(fuzzer: Fuzzer<T>, ms: number, seed: number): Promise<void> {
+  await using attacker = await openAttacker(fuzzer);
+  const property = fc.asyncProperty(fuzzer.inputs, async (input) => {
+    const wrong = await attacker.attack(input);
+    if (wrong !== undefined) throw new Error(wrong);
+  });
+  const { failed, counterexample, errorInstance } = await fc.check(property, {
+    seed,
+    numRuns: Number.MAX_SAFE_INTEGER,
+    interruptAfterTimeLimit: ms,
+  });
+  if (!failed || counterexample === null) return;
+  const wrong = (errorInstance as Error).message;
+  const find = JSON.stringify({ wrong, input: counterexample[0] });
+  throw new Error(`${wrong}\nseed ${seed}, as a file of fixtures/fuzz:\n${find}`);
+}
+
+/** Opens a subject, and replaces it by a new one once an input has harmed it. */
+async function openAttacker<T>(fuzzer: Fuzzer<T>) {
+  let subject = await fuzzer.open();
+  return {
+    attack: async (input: T): Promise<string | undefined> => {
+      const wrong = await Promise.try(() => subject.attack(input)).catch((error: unknown) => {
+        const how = error instanceof Error ? `${error.name}: ${error.message}` : error;
+        return `the attack ended with ${how}`;
+      });
+      if (wrong === undefined || subject.unharmed === true) return wrong;
+      await subject[Symbol.asyncDispose]();
+      subject = await fuzzer.open();
+      return wrong;
+    },
+    [Symbol.asyncDispose]: () => subject[Symbol.asyncDispose](),
+  };
+}
+
+// Represents bytes as strings with one character per byte, and cuts or damages such strings.
+
+export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+export const wordsOfRows = (...rows: readonly string[]): string[] => rows.flatMap((row) => row.split('¦'));
+export const oneOfRows = (...rows: readonly string[]) => fc.constantFrom(...wordsOfRows(...rows));
+/** Part of `fc.oneof` that draws a word of the rows. */
+export const weighed = (weight: number, ...rows: readonly string[]) => ({ weight, arbitrary: oneOfRows(...rows) });
+
+/** Encodes a text in UTF-8, as a string with a character per byte. */
+export const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+
+export const anyBytes = (maxLength: number): fc.Arbitrary<string> =>
+  fc.uint8Array({ maxLength }).map((bytes) => Buffer.from(bytes).toString('latin1'));
+
+/** Random positions at which an input is cut, in 65,536ths of its length. */
+export const cuts = fc.array(fc.nat(0xffff), { maxLength: 12 });
+
+export function piecesOf(bytes: Buffer, at: readonly number[]): Buffer[] {
+  const edges = [...new Set(at.map((part) => Math.floor((part * bytes.length) / 0x10000)))].toSorted((a, b) => a - b);
+  return [0, ...edges]
+    .map((start, index) => bytes.subarray(start, edges[index] ?? bytes.length))
+    .filter(({ length }) => length > 0);
+}
+
+export async function writeParts(stream: Writable, parts: readonly Buffer[]): Promise<void> {
+  for (const part of parts) {
+    if (stream.destroyed) return;
+    await new Promise<void>((resolve) => stream.write(part, () => resolve()));
+    await turn();
+  }
+}
+
+export async function isClosedWithin(socket: Socket, withinMs: number): Promise<boolean> {
+  if (socket.closed) return true;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), withinMs);
+  await once(socket, 'close', { signal: late.signal }).catch(() => {});
+  clearTimeout(timer);
+  return !late.signal.aborted;
+}
+
+/** Change of a text. `at`: position in 65,536ths of the text; `length`: number of characters. */
+export type Damage =
+  | { do: 'cut' | 'remove' | 'double' | 'swap'; at: number; length: number }
+  | { do: 'insert' | 'replace'; at: number; text: string };
+
+const at = fc.nat(0xffff);
+
+export const damagesFrom = (words: readonly string[]): fc.Arbitrary<Damage> =>
+  fc.oneof(
+    fc.record({
+      do: fc.constantFrom('cut' as const, 'remove' as const, 'double' as const, 'swap' as const),
+      at,
+      length: fc.oneof(fc.constant(1), fc.nat(64)),
+    }),
+    fc.record({
+      do: fc.constantFrom('insert' as const, 'replace' as const),
+      at,
+      text: fc.oneof(fc.constantFrom(...words), anyBytes(4)),
+    }),
+  );
+
+export function withDamages(text: string, damages: readonly Damage[]): string {
+  return damages.reduce((all, damage) => {
+    const start = Math.floor((damage.at * (all.length + 1)) / 0x10000);
+    const before = all.slice(0, start);
+    switch (damage.do) {
+      case 'cut':
+        return before;
+      case 'remove':
+        return before + all.slice(start + damage.length);
+      case 'double':
+        return before + all.slice(start, start + damage.length) + all.slice(start);
+      case 'swap': {
+        const [one, two] = [start + damage.length, start + 2 * damage.length];
+        return before + all.slice(one, two) + all.slice(start, one) + all.slice(two);
+      }
+      case 'insert':
+        return before + damage.text + all.slice(start);
+      default:
+        return before + damage.text + all.slice(start + damage.text.length);
+    }
+  }, text);
+}
