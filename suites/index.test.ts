@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadSuites } from '../harness/cli/catalogue.ts';
 import { CLIENT_JOBS, JOB_TABLE } from '../harness/contract/client.ts';
-import { premiseProblems } from '../harness/runner/plan.ts';
+import { premiseProblems } from '../harness/runner/testing/premises.ts';
 import { clientSuite } from './client/index.ts';
 import { deviceSuite } from './device/index.ts';
 import { platformSuite } from './platform/index.ts';

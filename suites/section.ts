@@ -18,11 +18,7 @@ export const sections =
       checks: checks as readonly Check<Context>[],
       requirement: (own: Omit<Requirement, keyof Common> & Partial<Requirement>): Requirement =>
         requirement({ ...common, ...own } as Requirement),
-      check: (...given: Given): Check<Context> => {
-        const declared = declare(...given);
-        checks.push(declared);
-        return declared;
-      },
+      check: (...given: Given): void => void checks.push(declare(...given)),
       /** Declares a rule, which examines the requests and responses of all checks. */
       rule: (...given: Parameters<typeof declareRule>): void => void checks.push(declareRule(...given)),
     };

@@ -6,15 +6,13 @@ import { rules } from '../harness/runner/define.ts';
 import type { Rule } from '../harness/runner/rules.ts';
 import type { Check, Requirement } from '../harness/runner/types.ts';
 
-const declare = rules<unknown>();
-
 /** Declares a rule for watched traffic, as the check `<requirement>.watched`. */
 export const watchedRule = (
   requirement: Requirement,
   premises: readonly string[],
   rule: () => Rule,
   about: Pick<Check<unknown>, 'bySecrets'> = {},
-): Check<unknown> => declare(requirement, { aspect: 'watched', premises, ...about }, rule);
+): Check<unknown> => rules<unknown>()(requirement, { aspect: 'watched', premises, ...about }, rule);
 
 /** Maximum number of remembered clients; a proxy in front of a platform may see thousands. */
 const MOST_CLIENTS = 1000;

@@ -25,11 +25,33 @@ export function willingControl(where: Place, directory: string): Promise<StandIn
   };
   mkdirSync(`${directory}/root`, { recursive: true });
   writeFileSync(`${directory}/events.jsonl`, '');
-  const routes = routesOf(info);
+  const deployments = new Map<string, Deployment>();
+  let latest = 0;
+  const routes: Readonly<Record<string, (given: ControlDeployment & { count: number }) => object>> = {
+    'GET /': () => info,
+    'POST /deployments': (wanted) => {
+      latest += 1;
+      const deployment = deploymentOf(`dpl_willing${deployments.size + 1}`, wanted);
+      deployments.set(deployment.id, deployment);
+      return deployment;
+    },
+    'POST /events': ({ count }) => {
+      latest += count;
+      return { first_id: latest - count + 1, last_id: latest };
+    },
+    'POST /compact': () => ({ earliest_id: Math.max(1, Math.ceil(latest / 2)), latest_id: latest }),
+  };
   const server = http.createServer((request, response) => {
     text(request).then(
       (body) => {
-        const answer = routes(`${request.method} ${request.url}`, body === '' ? {} : JSON.parse(body));
+        const asked = `${request.method} ${request.url}`;
+        let answer = routes[asked]?.(body === '' ? {} : JSON.parse(body));
+        const [, removed] = /^POST \/deployments\/([^/]+)\/remove$/.exec(asked) ?? [];
+        if (removed !== undefined) {
+          latest += 1;
+          const known = deployments.get(removed) ?? deploymentOf(removed, {});
+          answer = { ...known, status: 'archived', activity_status: 'archived', target_status: 'archived' };
+        }
         response.writeHead(answer === undefined ? 204 : 200, { 'Content-Type': 'application/json' });
         response.end(answer && JSON.stringify(answer));
       },
@@ -37,38 +59,6 @@ export function willingControl(where: Place, directory: string): Promise<StandIn
     );
   });
   return listenAt(server, where);
-}
-
-function routesOf(info: ControlInfo): (request: string, body: unknown) => object | undefined {
-  const deployments = new Map<string, Deployment>();
-  let latest = 0;
-  return (request, body) => {
-    const [, removed] = /^POST \/deployments\/([^/]+)\/remove$/.exec(request) ?? [];
-    if (removed !== undefined) {
-      latest += 1;
-      const known = deployments.get(removed) ?? deploymentOf(removed, {});
-      return { ...known, status: 'archived', activity_status: 'archived', target_status: 'archived' };
-    }
-    switch (request) {
-      case 'GET /':
-        return info;
-      case 'POST /deployments': {
-        latest += 1;
-        const deployment = deploymentOf(`dpl_willing${deployments.size + 1}`, body as ControlDeployment);
-        deployments.set(deployment.id, deployment);
-        return deployment;
-      }
-      case 'POST /events': {
-        const first = latest + 1;
-        latest += (body as { count: number }).count;
-        return { first_id: first, last_id: latest };
-      }
-      case 'POST /compact':
-        return { earliest_id: Math.max(1, Math.ceil(latest / 2)), latest_id: latest };
-      default:
-        return undefined;
-    }
-  };
 }
 
 function deploymentOf(id: string, wanted: ControlDeployment): Deployment {
@@ -102,86 +92,77 @@ export interface UnwillingControl {
   deed(call: Call, made: number, random: Random): Deed;
 }
 
-const LATE_MS = 2000;
-const SEED = 11;
-
 const only =
-  (wanted: Call, deed: Deed): UnwillingControl['deed'] =>
-  (call) =>
+  (wanted: Call, deed: Deed) =>
+  (call: Call): Deed =>
     call === wanted ? deed : 'forward';
 const sometimes =
   (share: number, deed: Deed): UnwillingControl['deed'] =>
   (_call, _made, { next }) =>
     next() < share ? deed : 'forward';
 
+const control = (name: string, summary: string, reason: RegExp, deed: UnwillingControl['deed']) => ({
+  name,
+  summary,
+  reason,
+  deed,
+});
+
 export const UNWILLING_CONTROLS: readonly UnwillingControl[] = [
-  {
-    name: 'refuses-some',
-    summary: 'Control refuses one call in five.',
-    reason: /answered 409/,
-    deed: sometimes(0.2, 'refuse'),
-  },
-  {
-    name: 'fails-sometimes',
-    summary: 'Control answers one call in ten with 500.',
-    reason: /answered 500/,
-    deed: sometimes(0.1, 'fail'),
-  },
-  {
-    name: 'answers-garbage',
-    summary: 'Control answers one call in ten with half a JSON text.',
-    reason: /answered something that is not|without id/,
-    deed: sometimes(0.1, 'garbage'),
-  },
+  control('refuses-some', 'Control refuses one call in five.', /answered 409/, sometimes(0.2, 'refuse')),
+  control('fails-sometimes', 'Control answers one call in ten with 500.', /answered 500/, sometimes(0.1, 'fail')),
+  control(
+    'answers-garbage',
+    'Control answers one call in ten with half a JSON text.',
+    /answered something that is not|without id/,
+    sometimes(0.1, 'garbage'),
+  ),
   { name: 'slow', summary: 'Control takes two seconds longer for each call.', deed: () => 'late' },
-  {
-    name: 'never-publishes',
-    summary: 'Control never answers a request to publish.',
-    reason: /no whole answer within|not called/,
-    deed: only('publish', 'hang'),
-  },
-  {
-    name: 'never-starts-again',
-    summary: 'Control answers every request to start the agent with 500.',
-    reason: /the agent was not started again: .*answered 500/,
-    deed: only('start', 'fail'),
-  },
-  {
-    name: 'dies',
-    summary: 'Control ends after forty calls.',
-    reason: /control: .*(closed|cannot connect)/,
-    deed: (_call, made) => (made < 40 ? 'forward' : 'die'),
-  },
+  control(
+    'never-publishes',
+    'Control never answers a request to publish.',
+    /no whole answer within|not called/,
+    only('publish', 'hang'),
+  ),
+  control(
+    'never-starts-again',
+    'Control answers every request to start the agent with 500.',
+    /the agent was not started again: .*answered 500/,
+    only('start', 'fail'),
+  ),
+  control('dies', 'Control ends after forty calls.', /control: .*(closed|cannot connect)/, (_call, made) =>
+    made < 40 ? 'forward' : 'die',
+  ),
   ...(['publish', 'deploy', 'remove', 'compact', 'stop'] as const).map((call) => ({
     name: `lies-about-${call}`,
     summary: `Control says yes to each request to ${call}, and does nothing.`,
     ...(call === 'remove' ? {} : { reason: /control.* said that/ }),
     deed: only(call, 'lie'),
   })),
-  {
-    name: 'names-ids-too-high',
-    summary: 'Control names ids that are higher by one than those of the events that it published.',
-    reason: /control named the events .* and the log has/,
-    deed: only('publish', 'miscount'),
-  },
-  {
-    name: 'publishes-fewer',
-    summary: 'Control publishes one event fewer than asked, and names the ids of these events.',
-    reason: /control named \d+ events/,
-    deed: only('publish', 'skip'),
-  },
-  {
-    name: 'names-an-earlier-log',
-    summary: 'Control names a log that begins three events earlier than it does after a compaction.',
-    reason: /control said that the log begins with event/,
-    deed: only('compact', 'miscount'),
-  },
-  {
-    name: 'lies-sometimes',
-    summary: 'Control says yes to one call in ten, and does nothing.',
-    reason: /control.* said that/,
-    deed: sometimes(0.1, 'lie'),
-  },
+  control(
+    'names-ids-too-high',
+    'Control names ids that are higher by one than those of the events that it published.',
+    /control named the events .* and the log has/,
+    only('publish', 'miscount'),
+  ),
+  control(
+    'publishes-fewer',
+    'Control publishes one event fewer than asked, and names the ids of these events.',
+    /control named \d+ events/,
+    only('publish', 'skip'),
+  ),
+  control(
+    'names-an-earlier-log',
+    'Control names a log that begins three events earlier than it does after a compaction.',
+    /control said that the log begins with event/,
+    only('compact', 'miscount'),
+  ),
+  control(
+    'lies-sometimes',
+    'Control says yes to one call in ten, and does nothing.',
+    /control.* said that/,
+    sometimes(0.1, 'lie'),
+  ),
 ];
 
 /**
@@ -190,7 +171,7 @@ export const UNWILLING_CONTROLS: readonly UnwillingControl[] = [
  */
 export async function unwillingControl({ deed }: UnwillingControl, behind: string, where: Place): Promise<StandIn> {
   const lies = new Lies();
-  const chance = random(SEED);
+  const chance = random(11);
   let made = 0;
   const server = http.createServer((request, response) => {
     const method = request.method ?? 'GET';
@@ -204,14 +185,17 @@ export async function unwillingControl({ deed }: UnwillingControl, behind: strin
     };
     const deeds: Record<Deed, (body: string) => unknown> = {
       forward,
-      late: (body) => delay(LATE_MS).then(() => forward(body)),
+      late: (body) => delay(2000).then(() => forward(body)),
       refuse: () => send(409, '{"error":{"code":"unwilling","params":{},"message":"not now"}}'),
       fail: () => send(500),
       garbage: () => send(200, '{"id": "dpl_'),
       hang: () => {},
       miscount: (body) => forward(body, miscounted),
       skip: (body) => forward(JSON.stringify({ count: Math.max(1, Number(JSON.parse(body).count) - 1) })),
-      lie: (body) => send(path === '/stop' || path === '/start' ? 204 : 200, lies.answer(path, body)),
+      lie: (body) => {
+        const answer = lies.answer(path, body);
+        send(path === '/stop' || path === '/start' ? 204 : 200, answer && JSON.stringify(answer));
+      },
       die: () => {
         server.close();
         server.closeAllConnections();
@@ -227,17 +211,12 @@ export async function unwillingControl({ deed }: UnwillingControl, behind: strin
   return await listenAt(server, where);
 }
 
-const OFFSETS = { first_id: 1, last_id: 1, earliest_id: -3 };
+const OFFSETS: Readonly<Record<string, number>> = { first_id: 1, last_id: 1, earliest_id: -3 };
 
-const miscounted = (answer: string): string =>
-  JSON.stringify(
-    Object.fromEntries(
-      Object.entries<number>(JSON.parse(answer)).map(([name, id]) => [
-        name,
-        id + (OFFSETS[name as keyof typeof OFFSETS] ?? 0),
-      ]),
-    ),
-  );
+function miscounted(answer: string): string {
+  const ids = Object.entries<number>(JSON.parse(answer));
+  return JSON.stringify(Object.fromEntries(ids.map(([name, id]) => [name, id + (OFFSETS[name] ?? 0)])));
+}
 
 function callOf(path: string): Call | undefined {
   if (path === '/deployments') return 'deploy';
@@ -258,38 +237,28 @@ class Lies {
     if (path === '/deployments') this.#deployment = body;
   }
 
-  answer(path: string, body: string): string {
-    if (path === '/events') return JSON.stringify(this.#published((JSON.parse(body) as { count: number }).count));
-    if (path === '/compact') return JSON.stringify({ earliest_id: this.#latest, latest_id: this.#latest });
-    if (path === '/deployments') return JSON.stringify(this.#deployed(JSON.parse(body) as Partial<Deployment>));
+  answer(path: string, body: string): object | undefined {
+    if (path === '/compact') return { earliest_id: this.#latest, latest_id: this.#latest };
+    if (path === '/events') {
+      const { count } = JSON.parse(body) as { count: number };
+      this.#latest += count;
+      return { first_id: this.#latest - count + 1, last_id: this.#latest };
+    }
+    if (path === '/deployments') {
+      const wanted = JSON.parse(body) as Partial<Deployment>;
+      const { activity_status = 'deployed', error_status = 'none', target_status = 'deployed' } = wanted;
+      const status = error_status === 'none' ? activity_status : error_status;
+      this.#made += 1;
+      const id = `dpl_unwilling${this.#made}`;
+      return { ...this.#deployment, id, status, activity_status, error_status, target_status };
+    }
     const [, id] = /^\/deployments\/([^/]+)\/remove$/.exec(path) ?? [];
-    return id === undefined
-      ? ''
-      : JSON.stringify({ ...this.#deployment, id, status: 'archived', activity_status: 'archived' });
-  }
-
-  #published(count: number): object {
-    const first_id = this.#latest + 1;
-    this.#latest += count;
-    return { first_id, last_id: this.#latest };
-  }
-
-  #deployed(wanted: Partial<Deployment>): object {
-    const { activity_status = 'deployed', error_status = 'none', target_status = 'deployed' } = wanted;
-    const status = error_status === 'none' ? activity_status : error_status;
-    this.#made += 1;
-    const id = `dpl_unwilling${this.#made}`;
-    return { ...this.#deployment, id, status, activity_status, error_status, target_status };
+    return id === undefined ? undefined : { ...this.#deployment, id, status: 'archived', activity_status: 'archived' };
   }
 }
 
-function ask(
-  socketPath: string,
-  method: string,
-  path: string,
-  body: string,
-): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
+function ask(socketPath: string, method: string, path: string, body: string) {
+  return new Promise<{ status: number; text: string }>((resolve, reject) => {
     const headers = { 'content-type': 'application/json' };
     const request = http.request({ socketPath, method, path, headers, agent: false }, (response) => {
       text(response).then((answer) => resolve({ status: response.statusCode ?? 500, text: answer }), reject);

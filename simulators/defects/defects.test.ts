@@ -11,9 +11,8 @@ import { type DeviceBehaviour, referenceBehaviour as deviceReference } from '../
 import type { PlatformBehaviour } from '../platform/behaviour.ts';
 import { PlatformError } from '../platform/ports.ts';
 import { referenceBehaviour as platformReference } from '../platform/reference.ts';
-import type { Located } from './catalogue.ts';
 import { clientDefects, clientVariants } from './client/index.ts';
-import type { Defect, Variant } from './define.ts';
+import type { Defect, Located, Variant } from './define.ts';
 import { deviceDefect, deviceDefects, deviceVariants } from './device/index.ts';
 import { platformDefect, platformDefects, platformVariants, systemDefects } from './platform/index.ts';
 

@@ -1,26 +1,20 @@
 /** Declares defects and variants of the client. */
-import type {
-  CallBehaviour,
-  ClientBehaviour,
-  FollowBehaviour,
-  JobBehaviour,
-  PlainJob,
-  StreamBehaviour,
-} from '../client/behaviour.ts';
+import { DEPLOYMENT_STATUSES } from '../../harness/contract/enums.ts';
+import type { ClientBehaviour, JobBehaviour, PlainJob, StreamBehaviour } from '../client/behaviour.ts';
 import { type Change, changed, declaring, effectsOf } from './define.ts';
 
 /** Changes of a client by group of decisions; `stream` changes apply anew to each connection. */
-export interface ClientChanges {
+interface ClientChanges {
   readonly stream?: Change<StreamBehaviour>;
-  readonly follow?: Change<FollowBehaviour>;
-  readonly calls?: Change<CallBehaviour>;
+  readonly follow?: Change<ClientBehaviour['follow']>;
+  readonly calls?: Change<ClientBehaviour['calls']>;
   readonly jobs?: Readonly<Partial<Record<PlainJob, Change<JobBehaviour>>>>;
 }
 
 const jobsIn = ({ jobs }: ClientBehaviour) => Object.entries(jobs) as [PlainJob, JobBehaviour][];
 
 /** Changes, or a function that runs once per client, so that the changes may keep state. */
-export type ClientChange = ClientChanges | (() => ClientChanges);
+type ClientChange = ClientChanges | (() => ClientChanges);
 
 const madeOf = (change: ClientChange): ClientChanges => (typeof change === 'function' ? change() : change);
 
@@ -47,3 +41,5 @@ export const { variant, defect } = declaring<ClientBehaviour, ClientChange>('cli
     ]);
   },
 });
+
+export const isDeploymentStatus = (value: unknown): boolean => DEPLOYMENT_STATUSES.some((status) => status === value);

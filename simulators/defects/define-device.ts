@@ -1,54 +1,53 @@
 /** Declares defects and variants of the device, and contains changes that several of them share. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { DeviceBehaviour, Refusal } from '../device/behaviour.ts';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { CursorRequest, DeviceBehaviour, Refusal, Retained, Session } from '../device/behaviour.ts';
 import type { StoredEvent } from '../device/log/line.ts';
-import type { CursorRequest } from '../device/stream/protocol.ts';
-import { type Change, declaring, inGroups } from './define.ts';
+import { type Change, changed, declaring, effectsOf } from './define.ts';
 
 export type DeviceChanges = { readonly [Group in keyof DeviceBehaviour]?: Change<DeviceBehaviour[Group]> };
 
 /** Changes, or a function that runs once per device, so that the changes may keep state. */
-export type DeviceChange = DeviceChanges | (() => DeviceChanges);
+type DeviceChange = DeviceChanges | (() => DeviceChanges);
 
 const GROUPS = ['transport', 'http', 'stream', 'log', 'deployments'] as const;
 
-export const { variant, defect } = declaring(
-  'device',
-  inGroups<DeviceBehaviour, DeviceChange>(GROUPS, (change) => (typeof change === 'function' ? change() : change)),
-);
+const groupsOf = (change: DeviceChange): DeviceChanges => (typeof change === 'function' ? change() : change);
 
-/** Calls `taken` for each request; `taken` returns true after answering the request itself. */
-export const onSome = (
-  taken: (request: IncomingMessage, response: ServerResponse) => boolean,
-): Pick<DeviceChanges, 'http'> => ({
-  http: ({ intercept }) => ({
-    intercept: (request, response) => taken(request, response) || intercept(request, response),
-  }),
+export const { variant, defect } = declaring<DeviceBehaviour, DeviceChange>('device', {
+  changed: (reference, change) => {
+    const made = groupsOf(change);
+    const each = GROUPS.map((group) => [group, changed<object>(reference[group], made[group] as Change<object>)]);
+    return Object.fromEntries(each) as DeviceBehaviour;
+  },
+  effectsOf: (reference, change) => {
+    const made = groupsOf(change);
+    const each = GROUPS.map((group) => effectsOf<object>(reference[group], made[group] as Change<object>, `${group}.`));
+    return new Map(each.flatMap((effects) => [...effects]));
+  },
 });
 
+/** Change of one group of decisions, which calls the reference's decisions. */
+type Adapted<G extends keyof DeviceBehaviour> = (reference: DeviceBehaviour[G]) => Partial<DeviceBehaviour[G]>;
+
+/** Calls `taken` for each request; `taken` returns true after answering the request itself. */
+export const onSome =
+  (taken: (request: IncomingMessage, response: ServerResponse) => boolean): Adapted<'http'> =>
+  ({ intercept }) => ({ intercept: (request, response) => taken(request, response) || intercept(request, response) });
+
 /** Calls `seen` before each response; `seen` may change the request. */
-export const onRequest = (
-  seen: (request: IncomingMessage, response: ServerResponse) => void,
-): Pick<DeviceChanges, 'http'> =>
+export const onRequest = (seen: (request: IncomingMessage, response: ServerResponse) => void): Adapted<'http'> =>
   onSome((request, response) => {
     seen(request, response);
     return false;
   });
 
-/** Changes the cursor of each request for which `isExpected` returns false. */
-export const onForm =
-  (isExpected: (request: IncomingMessage) => boolean, otherwise: (request: CursorRequest) => CursorRequest) =>
-  (): DeviceChanges => {
-    let isUsual = true;
-    return {
-      ...onRequest((request) => {
-        isUsual = isExpected(request);
-      }),
-      stream: ({ chooseCursor }) => ({
-        chooseCursor: (request) => chooseCursor(isUsual ? request : otherwise(request)),
-      }),
-    };
-  };
+/** Answers a request without a body; returns true for `onSome`. */
+export function answered(response: ServerResponse, status: number, headers: OutgoingHttpHeaders = {}): true {
+  response.writeHead(status, headers).end();
+  return true;
+}
+
+export const asksForEvents = ({ url = '' }: IncomingMessage): boolean => url.includes('/events');
 
 /** Calls `then` once, when a stream's connection or a plain response closes. */
 export function whenOver({ socket }: IncomingMessage, response: ServerResponse, then: () => void): void {
@@ -63,27 +62,52 @@ export function whenOver({ socket }: IncomingMessage, response: ServerResponse, 
   response.once('close', over);
 }
 
-export const onStart = (seen: (last: number) => void): Pick<DeviceChanges, 'log'> => ({
-  log: ({ highest }) => ({
+export const refusals =
+  (match: (refusal: Refusal, request: IncomingMessage) => boolean, answer: Partial<Refusal>): Adapted<'http'> =>
+  ({ refusal }) => ({
+    refusal: (wanted, request) => {
+      const refused = refusal(wanted, request);
+      return match(refused, request) ? { ...refused, ...answer } : refused;
+    },
+  });
+
+export const onStart =
+  (seen: (last: number) => void): Adapted<'log'> =>
+  ({ highest }) => ({
     highest: (last, mark, damaged) => {
       seen(last);
       return highest(last, mark, damaged);
     },
-  }),
-});
+  });
 
-export const refusals = (match: (refusal: Refusal) => boolean, answer: Partial<Refusal>): DeviceChanges => ({
-  http: ({ refusal }) => ({
-    refusal: (wanted, request) => {
-      const refused = refusal(wanted, request);
-      return match(refused) ? { ...refused, ...answer } : refused;
+type Chosen = ReturnType<DeviceBehaviour['stream']['chooseCursor']>;
+type Resolved = ReturnType<DeviceBehaviour['stream']['resolveCursor']>;
+
+/** Changes the cursor that the device chooses for a request. */
+export const choosing =
+  (change: (cursor: Chosen, request: CursorRequest) => Chosen): Adapted<'stream'> =>
+  ({ chooseCursor }) => ({ chooseCursor: (request) => change(chooseCursor(request), request) });
+
+/** Changes the id after which a stream begins. */
+export const resolving =
+  (change: (after: Resolved, cursor: number | 'none', retained: Retained) => Resolved): Adapted<'stream'> =>
+  ({ resolveCursor }) => ({ resolveCursor: (cursor, kept) => change(resolveCursor(cursor, kept), cursor, kept) });
+
+/** Loses the first of the live events. */
+export function losingFirstLive(): Session {
+  let isLost = false;
+  return {
+    live: (events) => {
+      const rest = isLost ? events : events.slice(1);
+      isLost = true;
+      return rest;
     },
-  }),
-});
+  };
+}
 
-export const envelopeText = (change: (text: string) => string): Pick<DeviceChanges, 'stream'> => ({
-  stream: ({ frame }) => ({ frame: (event) => frame({ ...event, json: change(event.json) }) }),
-});
+export const envelopeText =
+  (change: (text: string) => string): Adapted<'stream'> =>
+  ({ frame }) => ({ frame: (event) => frame({ ...event, json: change(event.json) }) });
 
 export type Envelope = Record<string, unknown>;
 

@@ -8,33 +8,34 @@ export type PlatformChange = Change<PlatformBehaviour>;
 
 export const { variant, defect } = declaring<PlatformBehaviour, PlatformChange>('platform', { changed, effectsOf });
 
-export const resources = (kind: ResourceKind, change: (resource: Resource) => Resource) => {
-  return ({ resource }: PlatformBehaviour): Required<Pick<PlatformBehaviour, 'resource'>> => ({
+export const resources =
+  (kind: ResourceKind, change: (resource: Resource) => Resource) =>
+  ({ resource }: PlatformBehaviour): Required<Pick<PlatformBehaviour, 'resource'>> => ({
     resource: (shown, given, version) => {
       const before = resource?.(shown, given, version) ?? given;
       return shown === kind ? change(before) : before;
     },
   });
-};
 
-export const answers = (operation: string, change: (body: Resource, status: number) => unknown) => {
-  return ({ answer }: PlatformBehaviour): Required<Pick<PlatformBehaviour, 'answer'>> => ({
+export const answers =
+  (operation: string, change: (body: Resource, status: number) => unknown) =>
+  ({ answer }: PlatformBehaviour): Required<Pick<PlatformBehaviour, 'answer'>> => ({
     answer: (asked, given) => {
       const { status, body } = answer?.(asked, given) ?? given;
       return { status, body: asked === operation ? change(body as Resource, status) : body };
     },
   });
-};
 
-export const errors = (match: (facts: ErrorFacts) => boolean, answer: Partial<ErrorFacts>): PlatformChange => {
-  return ({ error }) => ({ error: (facts) => error(match(facts) ? { ...facts, ...answer } : facts) });
-};
+/** Answers errors with another status. */
+export const errors =
+  (match: (facts: ErrorFacts) => boolean, status: number): PlatformChange =>
+  ({ error }) => ({ error: (facts) => error(match(facts) ? { ...facts, status } : facts) });
 
-export const unchecked = (operation: string) => {
-  return ({ bodyProblems }: PlatformBehaviour): Pick<PlatformBehaviour, 'bodyProblems'> => ({
+export const unchecked =
+  (operation: string) =>
+  ({ bodyProblems }: PlatformBehaviour): Pick<PlatformBehaviour, 'bodyProblems'> => ({
     bodyProblems: (asked, value, check) => (asked === operation ? [] : bodyProblems(asked, value, check)),
   });
-};
 
 /** Makes the operation `read` show the name that each resource had in the response to the operation `created`. */
 export const keepsFirstNames = (created: string, read: string) => (): Required<Pick<PlatformBehaviour, 'answer'>> => {

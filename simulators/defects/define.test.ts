@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { referenceBehaviour as deviceReference } from '../device/index.ts';
 import { referenceBehaviour as platformReference } from '../platform/reference.ts';
-import { refuseDuplicates } from './catalogue.ts';
-import { ConflictError, combined, type Variant } from './define.ts';
+import { ConflictError, combined, refuseDuplicates, type Variant } from './define.ts';
 import { variant } from './define-platform.ts';
 import { deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
 import { platformDefects, platformVariants } from './platform/index.ts';

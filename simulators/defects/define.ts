@@ -1,4 +1,5 @@
 /** Defects and variants: named changes of a simulator, which otherwise behaves like the reference. */
+import { readdir } from 'node:fs/promises';
 
 /** Legal behaviour that differs from the reference and violates no MUST. `B`: behaviour of the simulator. */
 export interface Variant<B> {
@@ -54,18 +55,11 @@ export function effectsOf<T extends object>(reference: T, change: Change<T> | un
   return new Map(Object.keys(decisions).map((name) => [prefix + name, seen.has(name) ? 'adapts' : 'replaces']));
 }
 
-interface Making<B, C> {
-  changed(reference: B, change: C): B;
-  effectsOf(reference: B, change: C): Effects;
-}
-
-export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }: Making<B, C>) => {
-  const variant = (
-    name: string,
-    summary: string,
-    change: C,
-    extras: Pick<Variant<B>, 'alternative'> = {},
-  ): Variant<B> => ({
+export const declaring = <B, C>(
+  side: Variant<B>['side'],
+  { changed, effectsOf }: { changed(reference: B, change: C): B; effectsOf(reference: B, change: C): Effects },
+) => {
+  const variant = (name: string, summary: string, change: C, extras: { alternative?: string } = {}): Variant<B> => ({
     ...extras,
     name,
     side,
@@ -84,23 +78,14 @@ export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }
   return { variant, defect };
 };
 
-/** Applies changes by group of decisions; `groupsOf` runs once per simulator, so that changes may keep state. */
-export const inGroups = <B extends object, C>(
-  groups: readonly (keyof B & string)[],
-  groupsOf: (change: C) => { readonly [Group in keyof B]?: Change<B[Group] & object> },
-): Making<B, C> => ({
-  changed: (reference, change) => {
-    const made = groupsOf(change);
-    const each = groups.map((group) => [group, changed(reference[group] as object, made[group] as Change<object>)]);
-    return Object.fromEntries(each) as B;
-  },
-  effectsOf: (reference, change) => {
-    const made = groupsOf(change);
-    return new Map(
-      groups.flatMap((group) => [...effectsOf(reference[group] as object, made[group] as Change<object>, `${group}.`)]),
-    );
-  },
-});
+/** Returns a function that always returns the first value that it was given. */
+export function firstGiven(): (given: unknown) => unknown {
+  let first: unknown;
+  return (given) => {
+    first ??= given;
+    return first;
+  };
+}
 
 /** Failure to combine defects or variants that exclude each other in one simulator. */
 export class ConflictError extends Error {
@@ -118,7 +103,11 @@ interface Part<B> {
  */
 export function combined<B>(variants: readonly Variant<B>[], reference: B): B {
   const waiting: Part<B>[] = variants.map((variant) => ({ variant, effects: variant.effects(reference) }));
-  refuseAlternatives(variants);
+  for (const [alternative, some] of Map.groupBy(variants, (variant) => variant.alternative)) {
+    const [one, other] = some;
+    if (alternative === undefined || other === undefined) continue;
+    throw new ConflictError(`${one?.name} and ${other.name} are alternatives (${alternative})`);
+  }
   let behaviour = reference;
   while (waiting.length > 0) {
     const next = waiting.findIndex((one) => waiting.every((other) => other === one || !undone(one, other)));
@@ -127,14 +116,6 @@ export function combined<B>(variants: readonly Variant<B>[], reference: B): B {
     behaviour = part.variant.behaviour(behaviour);
   }
   return behaviour;
-}
-
-function refuseAlternatives(variants: readonly { name: string; alternative?: string }[]): void {
-  for (const [alternative, some] of Map.groupBy(variants, (variant) => variant.alternative)) {
-    const [one, other] = some;
-    if (alternative === undefined || other === undefined) continue;
-    throw new ConflictError(`${one?.name} and ${other.name} are alternatives (${alternative})`);
-  }
 }
 
 const undone = <B>(one: Part<B>, later: Part<B>): string | undefined =>
@@ -149,4 +130,48 @@ function conflictOf<B>(waiting: readonly Part<B>[]): ConflictError {
     }
   }
   return new ConflictError(`${waiting.map(({ variant }) => variant.name).join(', ')} undo each other`);
+}
+
+export type Located<T> = T & { readonly file: string };
+
+/** Loads all defects and variants of a folder. Throws Error if two have the same name. */
+export async function loadSections<B>(folder: 'device' | 'platform' | 'system' | 'client') {
+  const directory = new URL(`./${folder}/`, import.meta.url);
+  const names = (await readdir(directory)).toSorted();
+  const files = names.filter((name) => /\.[jt]s$/.test(name) && !/(^index|\.d|\.test)\.[jt]s$/.test(name));
+  const sections = await Promise.all(
+    files.map(async (name) => {
+      const { defects = [], variants = [] } = (await import(new URL(name, directory).href)) as {
+        defects?: readonly Defect<B>[];
+        variants?: readonly Variant<B>[];
+      };
+      const file = `simulators/defects/${folder}/${name.replace(/js$/, 'ts')}`;
+      return {
+        defects: defects.map((each): Located<Defect<B>> => ({ ...each, file })),
+        variants: variants.map((each): Located<Variant<B>> => ({ ...each, file })),
+      };
+    }),
+  );
+  const defects = sections.flatMap((section) => section.defects);
+  const variants = sections.flatMap((section) => section.variants);
+  refuseDuplicates([...defects, ...variants]);
+  return { defects, variants };
+}
+
+/** Throws Error that names both files if two defects or variants have the same name. */
+export function refuseDuplicates(all: readonly { name: string; file: string }[]): void {
+  const files = new Map<string, string>();
+  for (const { name, file } of all) {
+    const other = files.get(name);
+    if (other !== undefined) throw new Error(`${name} is declared twice: in ${other} and in ${file}`);
+    files.set(name, file);
+  }
+}
+
+/** Finds a defect or variant by name. Throws RangeError with the known names. `what`: e.g. "defect of the device". */
+export function named<T extends { name: string }>(what: string, all: readonly T[], name: string): T {
+  const found = all.find((each) => each.name === name);
+  if (found) return found;
+  const known = all.map((each) => each.name).join(', ');
+  throw new RangeError(`no ${what} is called ${JSON.stringify(name)}; known: ${known}`);
 }

@@ -86,10 +86,8 @@ const answering = (status: number, body = ''): http.Server =>
     response.writeHead(status, body === '' ? {} : { 'Content-Type': 'application/json' }).end(body);
   });
 
-const PIECE_BYTES = 65_536;
-
 const flooding = (head: string, piece: string) => (): net.Server => {
-  const bytes = Buffer.from(piece.repeat(Math.ceil(PIECE_BYTES / piece.length)));
+  const bytes = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)));
   return net.createServer((socket) => {
     const next = (): void => {
       // Lets other work in this process run between two pieces of the response.
@@ -119,14 +117,12 @@ function large(): http.Server {
   return answering(200, list);
 }
 
-const DRIP_MS = 1000;
-
 const dripping = (head: string, piece: string) => (): net.Server =>
   net.createServer((socket) => {
     let sent = 0;
     socket.once('data', () => {
       socket.write(head);
-      const drip = setInterval(() => socket.write(piece[sent++ % piece.length] ?? ''), DRIP_MS);
+      const drip = setInterval(() => socket.write(piece[sent++ % piece.length] ?? ''), 1000);
       socket.once('close', () => clearInterval(drip));
     });
   });
@@ -153,7 +149,7 @@ const SERVERS: Record<NullServerName, () => net.Server> = {
   'floods-block': flooding(head('text/event-stream'), 'data: nothing\n'),
   'nested-json': () => answering(200, '['.repeat(DEPTH) + ']'.repeat(DEPTH)),
   'endless-body': flooding(`${head('application/json')}[0`, ',0'),
-  'packed-body': () => packed(),
+  'packed-body': packed,
   'endless-head': flooding('HTTP/1.1 200 OK\r\n', 'X-Nothing: nothing\r\n'),
   'large-body': large,
   'drips-head': dripping('HTTP/1.1 200 OK\r\n', 'X-Nothing: nothing\r\n'),

@@ -4,8 +4,7 @@ import { dialectBehaviour } from '../device/dialect.ts';
 import type { DeviceOptions } from '../device/index.ts';
 import type { PlatformOptions } from '../platform/index.ts';
 import { referenceBehaviour } from '../platform/reference.ts';
-import { named } from './catalogue.ts';
-import { combined, type Variant } from './define.ts';
+import { combined, named, type Variant } from './define.ts';
 
 export interface Planted {
   /** Names of defects, which violate the specification. */
@@ -27,22 +26,24 @@ type Named = Pick<Variant<never>, 'name' | 'summary'> & { readonly breaks?: read
 const listed = (all: readonly Named[]): Plantable[] =>
   all.map(({ name, summary, breaks = [] }) => ({ name, summary, breaks: [...breaks] }));
 
-const catalogueOf = async (api: 'device' | 'platform') => {
-  if (api === 'device') {
-    const { deviceDefects, deviceVariants } = await import('./device/index.ts');
-    return { defects: listed(deviceDefects), variants: listed(deviceVariants) };
-  }
-  const { platformDefects, platformVariants } = await import('./platform/index.ts');
-  return { defects: listed(platformDefects), variants: listed(platformVariants) };
+const CATALOGUES = {
+  device: async () => {
+    const { deviceDefects: defects, deviceVariants: variants } = await import('./device/index.ts');
+    return { defects, variants };
+  },
+  platform: async () => {
+    const { platformDefects: defects, platformVariants: variants } = await import('./platform/index.ts');
+    return { defects, variants };
+  },
 };
 
 /** Lists all defects of a simulator; the tests of a client should detect each defect. */
 export const defects = async (api: 'device' | 'platform'): Promise<readonly Plantable[]> =>
-  (await catalogueOf(api)).defects;
+  listed((await CATALOGUES[api]()).defects);
 
 /** Lists all variants of a simulator; the tests of a client should accept each variant. */
 export const variants = async (api: 'device' | 'platform'): Promise<readonly Plantable[]> =>
-  (await catalogueOf(api)).variants;
+  listed((await CATALOGUES[api]()).variants);
 
 const names = (given: string | readonly string[] = []): string[] => [...new Set([given].flat())];
 
@@ -67,17 +68,14 @@ function planted<B>(
 export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Promise<Partial<DeviceOptions>> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;
-  const { deviceDefects, deviceVariants } = await import('./device/index.ts');
   const base = options.behaviour ?? dialectBehaviour(options.dialect ?? 'spec');
-  const known = { defects: deviceDefects, variants: deviceVariants };
-  return { ...options, behaviour: planted(given, 'device', known, base) };
+  return { ...options, behaviour: planted(given, 'device', await CATALOGUES.device(), base) };
 }
 
 /** Replaces names of defects and variants in the options by a `behaviour`. Rejects with RangeError or ConflictError. */
 export async function platformOptions(given: PlatformOptions & Planted): Promise<PlatformOptions> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;
-  const { platformDefects, platformVariants } = await import('./platform/index.ts');
-  const known = { defects: platformDefects, variants: platformVariants };
-  return { ...options, behaviour: planted(given, 'platform', known, options.behaviour ?? referenceBehaviour) };
+  const base = options.behaviour ?? referenceBehaviour;
+  return { ...options, behaviour: planted(given, 'platform', await CATALOGUES.platform(), base) };
 }

@@ -16,8 +16,6 @@ export function warmUp(milliseconds: number): () => number {
   };
 }
 
-/** Fraction of the remaining bytes that each write sends, at least one byte. */
-const SHARE = 1 / 1024;
 /** Encoding that Node's streams name for a buffer, and that Node's types lack. */
 const OF_BUFFERS = 'buffer' as BufferEncoding;
 
@@ -38,7 +36,7 @@ export function writesBytesAlone(socket: Socket): void {
     };
     const turn = (): void => {
       const from = at;
-      at += Math.ceil((bytes.length - at) * SHARE);
+      at += Math.ceil((bytes.length - at) / 1024);
       write(bytes.subarray(from, at), OF_BUFFERS, next);
     };
     next();

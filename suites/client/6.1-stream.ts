@@ -1,17 +1,30 @@
-/** Section 6.1 and the standard of event streams: all variants of streams that a server may send. */
+/** Section 6.1 and the standard of event streams: streams of every form, in any pieces and of any size. */
+import {
+  event,
+  eventsFrom,
+  frame,
+  frames,
+  payload,
+  type SentEvent,
+  STREAMS,
+} from '../../harness/contract/situations.ts';
+import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
+import {
+  DISPATCH_ODD,
+  expectDispatched,
+  expectExactly,
+  expectRead,
+  FOR_LARGE,
+  StreamRun,
+} from './support/stream-run.ts';
 
-import { event, eventsFrom, frame, frames, payload, STREAMS } from '../../harness/contract/situations.ts';
-import { DISPATCH, FOLLOW, section } from './support/check.ts';
-import { DISPATCH_ODD, expectDispatched, expectRead, FOR_LARGE, StreamRun } from './support/stream-run.ts';
-
-export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '6.1', since: '2026-11-23' });
 
 const STREAM = 'Response 200: SSE stream (frame format in section 6).';
 const options = { needs: FOLLOW, premises: DISPATCH } as const;
 
 const dispatch = requirement({
   id: 'client.stream.dispatch',
-  level: 'MUST',
   clause: STREAM,
   text: 'Every event of the stream is dispatched once, in order, with its id, type and payload.',
 });
@@ -38,7 +51,6 @@ check(dispatch, whole, async (t) => {
 
 const lineEnds = requirement({
   id: 'client.stream.line-ends',
-  level: 'MUST',
   clause: STREAM,
   text: 'A line of the stream ends with LF, CR LF or CR alone.',
 });
@@ -47,7 +59,6 @@ check(lineEnds, { ...options, aspect: 'cr' }, (t) => expectRead(t, STREAMS.cr));
 
 const bom = requirement({
   id: 'client.stream.bom',
-  level: 'MUST',
   clause: STREAM,
   text: 'A byte order mark at the beginning of the stream is left out.',
 });
@@ -55,7 +66,6 @@ check(bom, options, (t) => expectRead(t, STREAMS.bom));
 
 const empty = requirement({
   id: 'client.stream.empty',
-  level: 'MUST',
   clause: STREAM,
   text: 'A block without data dispatches nothing.',
 });
@@ -65,7 +75,6 @@ const afterEmpty = { ...options, premises: [...DISPATCH, empty.id] } as const;
 
 const comments = requirement({
   id: 'client.stream.comments',
-  level: 'MUST',
   section: '6.2',
   clause: 'clients ignore comment lines',
   text: 'Comment lines are ignored, wherever they stand: also heartbeats within an event.',
@@ -74,7 +83,6 @@ check(comments, afterEmpty, (t) => expectRead(t, STREAMS.comments));
 
 const multiLine = requirement({
   id: 'client.stream.multi-line',
-  level: 'MUST',
   clause: STREAM,
   text: 'Several data lines of one event are joined with a line feed.',
 });
@@ -82,7 +90,6 @@ check(multiLine, options, (t) => expectRead(t, STREAMS['multi-line']));
 
 const fields = requirement({
   id: 'client.stream.fields',
-  level: 'MUST',
   clause: STREAM,
   text:
     'Fields come in any order, with or without a space after the colon; ' +
@@ -92,13 +99,12 @@ check(fields, options, (t) => expectRead(t, STREAMS.fields));
 
 const retry = requirement({
   id: 'client.stream.retry-field',
-  level: 'MUST',
   clause: STREAM,
   text: 'A retry field disturbs no event, also when it is no number.',
 });
 check(retry, afterEmpty, (t) => expectRead(t, STREAMS.retry));
 
-const LARGE = 1024 * 1024;
+const MIB = 1024 * 1024;
 const large = requirement({
   id: 'client.stream.large',
   level: 'SHOULD',
@@ -106,7 +112,124 @@ const large = requirement({
 });
 check(large, options, async (t) => {
   const known = payload('2');
-  const big = { ...event(2, { data: { ...known, note: 'x'.repeat(LARGE) } }), data: known };
+  const big = { ...event(2, { data: { ...known, note: 'x'.repeat(MIB) } }), data: known };
   const [first, last] = [event(1), event(3)];
   await expectRead(t, { bytes: frames([first, big, last]), events: [first, big, last] }, FOR_LARGE);
 });
+
+const boundaries = requirement({
+  id: 'client.stream.boundaries',
+  clause: 'Response 200: SSE stream (frame format in section 6).',
+  text:
+    'A stream that arrives in pieces is read as in one, wherever it is torn: ' +
+    'within a field, a line end or a character.',
+});
+
+/** Characters of two, three and four bytes in UTF-8. */
+const TEXT = 'é€😀';
+/** Number of bytes between two places where the check splits plain text. */
+const STEP = 6;
+
+/**
+ * Splits each event at another byte. Sends the first part right after the previous event, whose dispatch proves that
+ * the client has read the part.
+ */
+async function expectWhole(
+  t: Client,
+  render: (event: SentEvent) => string,
+  isTorn: (bytes: Buffer, at: number) => boolean,
+) {
+  await using run: StreamRun = await StreamRun.open(t);
+  const stream = run.current;
+  const first = eventWithText(100);
+  const sample = Buffer.from(render(first));
+  const places = [...sample.keys()].filter((at) => at > 0 && isTorn(sample, at));
+  const sent = [first];
+  let rest = sample;
+  for (const [index, place] of places.entries()) {
+    const before = sent.at(-1) ?? first;
+    const next = eventWithText(101 + index);
+    const bytes = Buffer.from(render(next));
+    await stream.send(Buffer.concat([rest, bytes.subarray(0, place)]));
+    await run.untilDispatched(before.id, expectedWhole(bytes, places[index - 1]));
+    sent.push(next);
+    rest = bytes.subarray(place);
+  }
+  await stream.send(rest);
+  await run.untilDispatched(sent.at(-1)?.id ?? '', expectedWhole(sample, places.at(-1)));
+  expectExactly(run, sent);
+}
+
+/** Builds an event with an id of three digits, so that a byte offset means the same place in every event. */
+const eventWithText = (id: number): SentEvent =>
+  event(id, { data: { ...payload(String(id)), release_id: `rls_${TEXT}` } });
+
+function expectedWhole(bytes: Buffer, place: number | undefined): string {
+  if (place === undefined) return 'an event that came in one piece to be dispatched';
+  const [head, tail] = [bytes.subarray(0, place), bytes.subarray(place)];
+  return (
+    `an event to be dispatched whose frame is torn after byte ${place}: ` +
+    `…${JSON.stringify(head.toString('latin1').slice(-12))} then ` +
+    `${JSON.stringify(tail.toString('latin1').slice(0, 12))}…`
+  );
+}
+
+check(boundaries, options, (t) =>
+  expectWhole(t, frame, (bytes, at) => {
+    // Tears at critical places too: line ends, colons before the JSON, and bytes within a character.
+    const near = [bytes[at - 1], bytes[at]];
+    const isColon = at < bytes.indexOf('{') && near.includes(58);
+    return at % STEP === 0 || near.includes(10) || isColon || near.some((byte) => (byte ?? 0) >= 0x80);
+  }),
+);
+check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
+  expectWhole(
+    t,
+    // Writes two data lines, so that a superfluous line end splits the event.
+    (each) => frame(each).replace(',"data"', ',\ndata: "data"').replaceAll('\n', '\r\n'),
+    (bytes, at) => [bytes[at - 1], bytes[at]].some((byte) => byte === 13 || byte === 10),
+  ),
+);
+
+const HUGE = 10 * MIB;
+const LINE = 100;
+/** Maximum number of waits for a client that neither dispatches the last event nor ends. */
+const MOST_ROUNDS = 12;
+
+const huge = requirement({
+  id: 'client.stream.huge',
+  level: 'SHOULD',
+  text:
+    'An event of 10 MiB is dispatched like any other. ' +
+    'A client that takes no such event says that it is lost, and goes on with the next one.',
+});
+const afterLarge = { needs: FOLLOW, premises: [...DISPATCH, 'client.stream.large'] } as const;
+
+check(huge, { ...afterLarge, aspect: 'one-line' }, (t) =>
+  expectTaken(t, { ...event(2, { data: { ...payload('2'), note: 'x'.repeat(HUGE) } }), data: payload('2') }, frame),
+);
+
+check(huge, { ...afterLarge, aspect: 'many-lines' }, (t) => {
+  const lines = Array.from({ length: Math.ceil(HUGE / LINE) }, () => 'x'.repeat(LINE));
+  const each = (sent: SentEvent): string => frame(sent).replaceAll('","xx', '",\ndata: "xx');
+  return expectTaken(t, { ...event(2, { data: { ...payload('2'), lines } }), data: payload('2') }, each);
+});
+
+async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) => string): Promise<void> {
+  const [first, last] = [event(1), event(3)];
+  await using run: StreamRun = await StreamRun.after(t, [first]);
+  const stream = run.current;
+  // Does not wait for the client, which may hang up or stop reading.
+  void stream.send(render(big));
+  void stream.send(frame(last));
+  const isBound = (): boolean => run.reported !== undefined && !run.dispatched.some(({ id }) => id === big.id);
+  for (let round = 0; !run.dispatched.some(({ id }) => id === last.id); round += 1) {
+    if (stream.closed && isBound()) await (await run.stream()).send(frame(last));
+    const seen = run.dispatched.length + run.requests.length;
+    const isNew = (): boolean => run.dispatched.length + run.requests.length > seen || (stream.closed && isBound());
+    const more = await run.until(() => isNew() || undefined, FOR_LARGE * run.patienceMs);
+    const expected = 'an event of 10 MiB to be dispatched, or a gap, and the event after it';
+    run.must(more && round < MOST_ROUNDS, { expected, actual: run.outcome });
+  }
+  await expectDispatched(run, isBound() ? [first, last] : [first, big, last]);
+}

@@ -1,16 +1,127 @@
-/** Section 6.2, rules 1 and 2: no loss between consecutive streams. */
+/** Section 6.2: a client dispatches every event by its envelope, also across streams and long replays. */
+import { setImmediate as turn } from 'node:timers/promises';
+import {
+  event,
+  eventsFrom,
+  frame,
+  frames,
+  longId,
+  numbered,
+  payload,
+  TORN,
+  UNSAFE_INTEGER,
+} from '../../harness/contract/situations.ts';
+import { DISPATCH, FOLLOW, NEWEST, RECONNECT, section, WITH_CURSOR } from './support/check.ts';
+import { expectCursor, expectDispatched, expectRead, Sequence, StreamRun } from './support/stream-run.ts';
 
-import { event, eventsFrom, frame, frames, TORN, type TornFrame } from '../../harness/contract/situations.ts';
-import { type Client, DISPATCH, FOLLOW, RECONNECT, section } from './support/check.ts';
-import { expectCursor, expectDispatched, StreamRun } from './support/stream-run.ts';
+export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-23' });
 
-export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
+const options = { needs: FOLLOW, premises: DISPATCH } as const;
 
-const CURSOR = 'client.delivery.cursor';
+const byEnvelope = requirement({
+  id: 'client.dispatch.envelope-type',
+  clause: 'Clients dispatch on the envelope `type`.',
+  text:
+    'An event is dispatched by the type of its envelope, also where the event ' +
+    'field is missing or says another type.',
+});
+check(byEnvelope, options, (t) => {
+  const [first, second, last] = [event(1), event(2), event(3)];
+  const without = `id: 1\ndata: ${first.json}\n\n`;
+  const other = `id: 2\nevent: deployment.removed\ndata: ${second.json}\n\n`;
+  return expectRead(t, { bytes: without + other + frame(last), events: [first, second, last] });
+});
+
+const removed = requirement({
+  id: 'client.dispatch.removed',
+  section: '6.3',
+  clause: '`deployment.removed` | Named as a type; trigger is not stated.',
+  text: 'An event of type deployment.removed is dispatched, whatever its payload.',
+});
+check(removed, options, (t) => {
+  const type = 'deployment.removed';
+  // The events have equal payloads, so a client can distinguish them by their ids only.
+  const alike = { type, data: { deployment_id: 'dpl_1' } };
+  const all = [event(1), event(2, alike), event(3, alike), event(4, { type, data: {} }), event(5)];
+  return expectRead(t, { bytes: frames(all), events: all });
+});
+
+const unknownType = requirement({
+  id: 'client.dispatch.unknown-type',
+  level: 'SHOULD',
+  clause: 'the set of types belongs to the API version of the endpoint',
+  text: 'An event of a type that the client does not know disturbs no other event.',
+});
+check(unknownType, options, async (t) => {
+  await using run: StreamRun = await StreamRun.open(t);
+  const [first, last] = [event(1), event(4)];
+  const strange = [
+    event(2, { type: 'calibration.finished', data: { device_id: 'dvc_1' } }),
+    event(3, { type: 'constructor.toString', data: {} }),
+  ];
+  await run.current.send([first, ...strange, last].map(frame).join(''));
+  await run.untilDispatched(last.id, 'the events around one of an unknown type to be dispatched');
+  const known = run.dispatched.filter(({ id }) => !strange.some((one) => one.id === id)).map(({ id }) => id);
+  const expected = 'events 1, 4 dispatched once each';
+  run.must(known.join() === '1,4', { expected, actual: `dispatched ${known.join(', ')}` });
+});
+
+const unknownMembers = requirement({
+  id: 'client.dispatch.unknown-members',
+  level: 'SHOULD',
+  section: '9',
+  clause: 'a patch bump is backward-compatible',
+  text: 'Members that the client does not know, and members in another order, disturb no event.',
+});
+check(unknownMembers, options, async (t) => {
+  await using run: StreamRun = await StreamRun.open(t);
+  const [first, second, last] = [event(1), event(2), event(3)];
+  const more = {
+    trace: { id: 9, saw: 'event' },
+    ...JSON.parse(first.json),
+    labels: ['a', null],
+    serial: UNSAFE_INTEGER,
+  };
+  more.data = { attempt: 3, ...payload('1'), applied_by: null, serial: UNSAFE_INTEGER, of: [UNSAFE_INTEGER] };
+  const turned = JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(second.json)).toReversed()));
+  const [one, two] = [`event: ${first.type}\ndata: ${numbered(more)}`, `event: ${second.type}\ndata: ${turned}`];
+  await run.current.send(`id: 1\n${one}\n\nid: 2\n${two}\n\n${frame(last)}`);
+  await expectDispatched(run, [first, second, last]);
+  const { serial } = Object(run.dispatched[0]?.data) as { serial?: unknown };
+  const kept = String(serial) === UNSAFE_INTEGER ? 'has all its digits' : 'is rounded';
+  t.observe('a number beyond 2^53 in a payload', serial === undefined ? 'is left out' : kept);
+});
+
+const unknownValues = requirement({
+  id: 'client.dispatch.unknown-values',
+  since: NEWEST,
+  level: 'SHOULD',
+  section: '9',
+  clause: 'a patch bump is backward-compatible',
+  text: 'Values of an enumeration that the client does not know, and long ids, disturb no event.',
+});
+check(unknownValues, options, (t) => {
+  const ids = { deployment_id: longId('dpl_'), release_id: longId('rls_') };
+  const states = { status: 'hibernating', activity_status: 'hibernating', target_status: 'orbiting' };
+  const odd = event(2, { data: { ...payload('2'), ...states, ...ids } });
+  const [first, last] = [event(1), event(3)];
+  return expectRead(t, { bytes: frames([first, odd, last]), events: [first, { ...odd, data: ids }, last] });
+});
+
+const unreadable = requirement({
+  id: 'client.dispatch.unreadable',
+  level: 'SHOULD',
+  section: '6.1',
+  text: 'An event whose data is no JSON is not dispatched, and those after it are.',
+});
+check(unreadable, options, (t) => {
+  const [first, last] = [event(1), event(3)];
+  const broken = `id: 2\nevent: ${first.type}\ndata: {"object":"event","id":2,\n\n`;
+  return expectRead(t, { bytes: frame(first) + broken + frame(last), events: [first, last] });
+});
 
 const reconnect = requirement({
   id: 'client.delivery.reconnect',
-  level: 'MUST',
   clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
   text: 'A client whose stream has ended asks for it again, and dispatches what comes then.',
 });
@@ -24,13 +135,12 @@ check(reconnect, { needs: FOLLOW, premises: DISPATCH, profile: 'core', essential
 });
 
 export const cursor = requirement({
-  id: CURSOR,
-  level: 'MUST',
+  id: 'client.delivery.cursor',
   section: '4.1',
   clause: '`Last-Event-ID: <id>` (optional) carries the cursor, with the same semantics as `after`.',
   text:
-    'A client that asks for the stream again names the last event that it received whole, ' +
-    'as after or Last-Event-ID.',
+    'A client that asks for the stream again names the last event that it ' +
+    'received whole, as after or Last-Event-ID.',
 });
 check(cursor, { needs: FOLLOW, premises: RECONNECT, profile: 'core' }, async (t) => {
   const all = eventsFrom(41, 4);
@@ -44,10 +154,8 @@ check(cursor, { needs: FOLLOW, premises: RECONNECT, profile: 'core' }, async (t)
   expectCursor(run, await run.stream(), '44');
 });
 
-const OF_CURSOR = { needs: FOLLOW, premises: [...RECONNECT, CURSOR] } as const;
-
 for (const last of ['end', 'cut'] as const)
-  check(reconnect, { ...OF_CURSOR, aspect: `with-its-${last}` }, async (t) => {
+  check(reconnect, { ...WITH_CURSOR, aspect: `with-its-${last}` }, async (t) => {
     const all = eventsFrom(1, 6);
     await using run: StreamRun = await StreamRun.after(t, all.slice(0, 2));
     const sent = run.current.send(frames(all.slice(2, 4)));
@@ -59,14 +167,12 @@ for (const last of ['end', 'cut'] as const)
     await run.untilDispatched('6');
     // Counts each event once, because a replay may repeat events.
     const once = new Set(run.dispatched.map(({ id }) => id));
-    run.must([...once].join() === all.map(({ id }) => id).join(), {
-      expected: 'events 1 to 6 to be dispatched, in order',
-      actual: run.outcome,
-    });
+    const expected = 'events 1 to 6 to be dispatched, in order';
+    run.must([...once].join() === all.map(({ id }) => id).join(), { expected, actual: run.outcome });
   });
 
 // Tests the id 0, because no section says that ids begin with 1.
-check(cursor, { ...OF_CURSOR, aspect: 'zero' }, async (t) => {
+check(cursor, { ...WITH_CURSOR, aspect: 'zero' }, async (t) => {
   await using run: StreamRun = await StreamRun.after(t, [event(0)]);
   run.current.cut();
   expectCursor(run, await run.stream(), '0');
@@ -74,22 +180,18 @@ check(cursor, { ...OF_CURSOR, aspect: 'zero' }, async (t) => {
 
 const bigIds = requirement({
   id: 'client.delivery.big-ids',
-  level: 'MUST',
   section: '6.1',
   clause: 'Monotonically increasing integer; the replay cursor.',
   text: 'A cursor beyond 2^53 is sent back with all its digits.',
 });
-check(bigIds, OF_CURSOR, async (t) => {
-  await using run: StreamRun = await StreamRun.follow(t);
+check(bigIds, WITH_CURSOR, async (t) => {
+  await using run: StreamRun = await StreamRun.open(t);
   const ids = ['9007199254740993', '9007199254740995'];
-  const stream = await run.stream();
-  await stream.send(ids.map((id) => frame(event(id))).join(''));
+  await run.current.send(ids.map((id) => frame(event(id))).join(''));
   await run.until(() => (run.dispatched.length >= ids.length ? true : undefined));
-  run.must(run.dispatched.length === ids.length, {
-    expected: `events ${ids.join(', ')} to be dispatched`,
-    actual: run.outcome,
-  });
-  stream.cut();
+  const expected = `events ${ids.join(', ')} to be dispatched`;
+  run.must(run.dispatched.length === ids.length, { expected, actual: run.outcome });
+  run.current.cut();
   expectCursor(run, await run.stream(), ids.at(-1) ?? '');
   const seen = run.dispatched.map(({ id }) => id);
   t.should(seen.join() === ids.join(), {
@@ -100,27 +202,23 @@ check(bigIds, OF_CURSOR, async (t) => {
 
 export const torn = requirement({
   id: 'client.delivery.torn',
-  level: 'MUST',
   clause: 'Delivery is at-least-once',
   text: 'An event whose frame was cut off is not dispatched and is no cursor; it is dispatched when it comes again.',
 });
-const tornAfter =
-  ({ piece, last }: TornFrame) =>
-  async (t: Client) => {
-    await using run: StreamRun = await StreamRun.follow(t);
+for (const [aspect, { piece, last }] of Object.entries(TORN))
+  check(torn, { ...WITH_CURSOR, aspect }, async (t) => {
+    await using run: StreamRun = await StreamRun.open(t);
     const all = eventsFrom(1001, 4);
     const [third = event(1003)] = all.slice(2);
-    const stream = await run.stream();
-    await stream.send(frames(all.slice(0, 2)) + piece(third));
+    await run.current.send(frames(all.slice(0, 2)) + piece(third));
     await expectDispatched(run, all.slice(0, 2));
-    stream[last]();
+    run.current[last]();
     const again = await run.stream();
     expectCursor(run, again, '1002');
     await expectDispatched(run, all.slice(0, 2));
     await again.send(frames(all.slice(2)));
     await expectDispatched(run, all);
-  };
-for (const [aspect, each] of Object.entries(TORN)) check(torn, { ...OF_CURSOR, aspect }, tornAfter(each));
+  });
 
 const duplicates = requirement({
   id: 'client.delivery.duplicates',
@@ -128,7 +226,7 @@ const duplicates = requirement({
   clause: 'Clients may deduplicate by `id`.',
   text: 'A client that says that it deduplicates dispatches an event that is repeated after a reconnection only once.',
 });
-check(duplicates, { ...OF_CURSOR, needs: [...FOLLOW, 'deduplicates'] }, async (t) => {
+check(duplicates, { ...WITH_CURSOR, needs: [...FOLLOW, 'deduplicates'] }, async (t) => {
   const all = eventsFrom(1, 5);
   await using run: StreamRun = await StreamRun.after(t, all.slice(0, 3));
   run.current.cut();
@@ -143,4 +241,47 @@ check(duplicates, { ...OF_CURSOR, needs: [...FOLLOW, 'deduplicates'] }, async (t
       ...{ observed, holds: twice.length === 0 },
     });
   });
+});
+
+const replay = requirement({
+  id: 'client.delivery.long-replay',
+  clause: 'Delivery is at-least-once',
+  text: 'A replay of very many events is dispatched whole and in order, unless the client says that events are lost.',
+});
+
+/** Number of events in the first replay: few, because a client may start a process for each event. */
+const FIRST_EVENTS = 250;
+const MOST_EVENTS = 100_000;
+const QUICK_MS = 2000;
+const EVENTS_IN_A_PIECE = 250;
+
+check(replay, WITH_CURSOR, async (t) => {
+  await using run: StreamRun = await StreamRun.after(t, [event(1)]);
+  run.current.cut();
+  const again = await run.stream();
+  const sequence = new Sequence(1);
+  run.sequence = sequence;
+  const started = performance.now();
+  for (let count = FIRST_EVENTS, sent = 1; sent < MOST_EVENTS; count *= 2) {
+    const since = performance.now();
+    const last = sent + count;
+    // Sends events without waiting for the client, which may have stopped reading.
+    for (; sent < last && !again.closed; sent += EVENTS_IN_A_PIECE) {
+      void again.send(frames(eventsFrom(sent + 1, Math.min(last - sent, EVENTS_IN_A_PIECE))));
+      await turn();
+    }
+    sent = last;
+    while (sequence.last < last) {
+      const seen = sequence.last;
+      const more = await run.untilRead(() => sequence.last > seen || sequence.wrong !== undefined || run.reported);
+      if (run.reported !== undefined) return t.note(`the client told of a gap in a replay of ${last} events`);
+      run.must(more !== undefined && sequence.wrong === undefined, {
+        expected: `events 2 to ${last} dispatched once each, in order`,
+        actual: sequence.wrong ?? `nothing after event ${sequence.last}; ${run.state}`,
+      });
+    }
+    const now = performance.now();
+    if (now - started + 2 * (now - since) > QUICK_MS) break;
+  }
+  run.must(sequence.wrong === undefined, { expected: 'each event once', actual: sequence.wrong ?? '' });
 });

@@ -17,8 +17,9 @@ import {
   pageWindow,
   platform,
 } from './support/job-run.ts';
+import type { ClientRequest } from './support/server.ts';
 
-export const { requirement, check, checks } = section({ section: '8', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ level: 'SHOULD', section: '8', since: '2026-11-23' });
 
 const RULE = 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.';
 const LIST = forJob('list');
@@ -30,10 +31,8 @@ const list = (t: Client, answer: JobRunOptions['answer'], variables: Record<stri
 
 async function expectAll(t: Client, options: PagesOptions = {}, variables: Record<string, string> = {}): Promise<void> {
   await using run: JobRun = await list(t, platform({ list: pages(all, options) }), variables);
-  expectItems(
-    run,
-    all.filter((_, index) => options.hidden?.(index) !== true),
-  );
+  const due = all.filter((_, index) => options.hidden?.(index) !== true);
+  expectItems(run, due);
   if (options.hidden !== undefined) expectStride(run);
 }
 
@@ -60,10 +59,8 @@ function expectStride(run: JobRun): ReturnType<typeof pageWindow>[] {
   // Accepts offset 0 at any time, because a client may first look at one item, or change the page size.
   const seen = new Set(asked.map(({ limit, offset }) => `${limit} ${offset}`));
   const stray = asked.find(({ limit, offset }) => offset > 0 && !seen.has(`${limit} ${offset - limit}`));
-  run.must(stray === undefined, {
-    expected: 'each page at offset 0, or at offset + limit of another page with the same limit',
-    actual: `limit ${stray?.limit}, offset ${stray?.offset}`,
-  });
+  const expected = 'each page at offset 0, or at offset + limit of another page with the same limit';
+  run.must(stray === undefined, { expected, actual: `limit ${stray?.limit}, offset ${stray?.offset}` });
   return asked;
 }
 
@@ -116,7 +113,6 @@ check(clamped, NEXT, (t) => expectAll(t, {}, { [CLIENT_VARIABLES.limit]: '500' }
 
 export const lowered = requirement({
   id: 'client.pages.lowered',
-  level: 'SHOULD',
   clause: RULE,
   text:
     'A client goes by the limit that the page names, also where a platform has a lower maximum than ' +
@@ -127,7 +123,6 @@ check(lowered, NEXT, (t) => expectAll(t, { maximum: 7 }));
 const wanted = requirement({
   id: 'client.pages.limit',
   since: NEWEST,
-  level: 'SHOULD',
   section: '4.2',
   clause: 'Query parameters: `limit` (integer), `offset` (integer), optional `expand=total_count`.',
   text: 'A client whose caller can choose the size of a page asks for pages of that size.',
@@ -152,7 +147,6 @@ check(wanted, LIST, async (t) => {
 
 const moving = requirement({
   id: 'client.pages.moving',
-  level: 'SHOULD',
   clause: RULE,
   text: 'A client lists what is there from first to last, and ends without an error, while other items come and go.',
 });
@@ -163,13 +157,11 @@ check(moving, { ...NEXT, aspect: 'shrinks' }, (t) => expectStaying(t, (limit) =>
 
 async function expectStaying(t: Client, replaced: (limit: number) => typeof all): Promise<void> {
   let now = all;
-  const answer = platform({
-    list: (asked) => {
-      asked.answer(200, pageOf(asked, now));
-      if (now === all) now = replaced(pageWindow(asked).limit);
-    },
-  });
-  await using run: JobRun = await list(t, answer);
+  const answer = (asked: ClientRequest): void => {
+    asked.answer(200, pageOf(asked, now));
+    if (now === all) now = replaced(pageWindow(asked).limit);
+  };
+  await using run: JobRun = await list(t, platform({ list: answer }));
   const due = all.filter((item) => now.includes(item));
   const seen = new Set(run.saw('item').map(({ item }) => item.id));
   const missing = due.filter(({ id }) => !seen.has(id));
@@ -181,7 +173,6 @@ async function expectStaying(t: Client, replaced: (limit: number) => typeof all)
 
 const unknown = requirement({
   id: 'client.pages.unknown',
-  level: 'SHOULD',
   section: '2.6',
   text: 'Members that a client does not know, and values of an enumeration that it does not know, cost no item.',
 });
@@ -195,16 +186,13 @@ check(unknown, LIST, async (t) => {
     ...(index === 3 ? { id: longId('dvc_') } : {}),
   }));
   const more = { cursor: null, meta: { page: 1, of: UNSAFE_INTEGER } };
-  await using run: JobRun = await list(
-    t,
-    platform({ list: (asked) => asked.answer(200, numbered({ ...more, ...pageOf(asked, odd) })) }),
-  );
+  const answer = platform({ list: (asked) => asked.answer(200, numbered({ ...more, ...pageOf(asked, odd) })) });
+  await using run: JobRun = await list(t, answer);
   expectItems(run, odd);
 });
 
 export const totalCount = requirement({
   id: 'client.pages.total-count',
-  level: 'SHOULD',
   clause: '`total_count` is computed only when `expand=total_count` is given, because counting is costly.',
   text: 'A client whose caller does not want total_count does not ask for it.',
 });
@@ -212,9 +200,7 @@ check(totalCount, LIST, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(all) }));
   const counts = run.requests.filter(({ query }) => query.getAll('expand').join().includes('total_count')).length;
   // Allows total_count in one request, because a progress bar needs the number once.
-  run.must(counts <= 1, {
-    expected: 'no expand=total_count, or one for the whole list',
-    actual: `${counts} of ${run.requests.length} requests with expand=total_count`,
-  });
+  const expected = 'no expand=total_count, or one for the whole list';
+  run.must(counts <= 1, { expected, actual: `${counts} of ${run.requests.length} requests with expand=total_count` });
   t.observe('total_count of a list that is listed whole', counts === 0 ? 'not asked for' : 'asked for once');
 });

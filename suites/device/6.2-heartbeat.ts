@@ -13,7 +13,7 @@ import {
   expectOpenWhileIdle,
   heartbeatsOf,
 } from './support/heartbeats.ts';
-import { sampleRetained } from './support/sample.ts';
+import { sampleRetained } from './support/replays.ts';
 import { section } from './support/section.ts';
 import { describeOpen, type Streams } from './support/streams.ts';
 import type { Subscription } from './support/subscription.ts';
@@ -35,14 +35,7 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
     t.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
   }
   // A device that declares no interval may send heartbeats more often than every 30 s.
-  if (t.info.heartbeat_seconds !== undefined) shouldBeRare(t, subscription);
-});
-
-const LONG_SECONDS = 45;
-/** Heartbeat interval in seconds above which a check waits for only one heartbeat. */
-const SHORT_SECONDS = 5;
-
-function shouldBeRare(t: Device, subscription: Subscription): void {
+  if (t.info.heartbeat_seconds === undefined) return;
   const elapsed = performance.now() - subscription.stream.openedAt;
   const length = heartbeatsOf(subscription).length + subscription.stream.comments.dropped;
   t.session.declarations.saw(heartbeatsSeen(t.heartbeatSeconds, length, elapsed));
@@ -50,7 +43,11 @@ function shouldBeRare(t: Device, subscription: Subscription): void {
     expected: `a heartbeat about every ${t.heartbeatSeconds} s`,
     actual: `${length} in ${Math.round(elapsed)} ms`,
   });
-}
+});
+
+const LONG_SECONDS = 45;
+/** Heartbeat interval in seconds above which a check waits for only one heartbeat. */
+const SHORT_SECONDS = 5;
 
 // Uses one stream for both cursor and filter, because a device may serve few streams at once.
 check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t: Device, streams) => {

@@ -1,7 +1,7 @@
-/** Section 6.2, rule 5: the event log on the device, and its compaction. */
+/** Section 6.2, rule 5: the event log, its compaction, and its survival of restarts and kills. */
 import { TELLING_BATCH } from '../../harness/runner/session.ts';
-import { byOracle } from './oracle/checks.ts';
-import { type Device, LIVE, RETAINED } from './support/check.ts';
+import { byOracle } from './oracle/explore.ts';
+import { CURRENT_SHOWN, type Device, LIVE, RETAINED } from './support/check.ts';
 import { diskUse, type Log, linesOf, readLog } from './support/disk.ts';
 import {
   eventBudget,
@@ -12,15 +12,15 @@ import {
   subscribeAtKnownCursor,
 } from './support/drive.ts';
 import { distinct, eventsOf, type SeenEvent, showIds } from './support/events.ts';
-import { earliestServedIn } from './support/replays.ts';
-import { requireRetained } from './support/sample.ts';
+import { earliestServedIn, requireRetained } from './support/replays.ts';
 import { section } from './support/section.ts';
 import type { Streams } from './support/streams.ts';
 
-export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-21' });
 
 const jsonl = requirement({
   id: 'device.log.jsonl',
+  level: 'MUST',
   clause: 'Events are stored on the device as JSONL.',
   text: 'The event log is JSONL: each line is one JSON value, and every retained event is in it.',
 });
@@ -29,8 +29,7 @@ check(jsonl, { needs: ['log', 'drive'], sharing: 'publishing', premises: LIVE },
   await publishEveryEventKind(t);
   await readUpTo(live, await publish(t, eventBudget(t, 5)));
   await live.close();
-  const log = await readLog(t);
-  await expectJsonl(t, log, await stillRetained(streams, live.events));
+  await expectJsonl(t, await readLog(t), await stillRetained(streams, live.events));
 });
 
 check(
@@ -40,8 +39,7 @@ check(
     const { stream } = await requireRetained(t, streams);
     await stream.close();
     const events = eventsOf(t, stream);
-    const log = await readLog(t);
-    await expectJsonl(t, log, (await stillRetained(streams, events)).slice(-NEWEST));
+    await expectJsonl(t, await readLog(t), (await stillRetained(streams, events)).slice(-NEWEST));
   },
 );
 
@@ -56,10 +54,8 @@ const NEWEST = 200;
 
 async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): Promise<void> {
   const { lines, isCut } = log;
-  const at = linesOf(
-    lines,
-    events.map(({ id }) => id),
-  );
+  const ids = events.map(({ id }) => id);
+  const at = linesOf(lines, ids);
   if (isCut && [...at.values()].some((found) => found.length === 0))
     return expectJsonl(t, await readLog(t, Number.POSITIVE_INFINITY), events);
   const missing = events.filter(({ id }) => at.get(id)?.length === 0);
@@ -78,15 +74,17 @@ async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): P
 
 const compaction = requirement({
   id: 'device.log.compaction',
+  level: 'MUST',
   clause: 'The log is compacted to bound disk use; cursors pointing at compacted events become invalid and yield 410.',
   text:
     'Compaction removes only the oldest events. ' +
     'The retained events replay unchanged, and no live event is lost meanwhile.',
 });
-check(compaction, ...byOracle(compaction, { isAlone: true, needs: ['compact'], least: 'compactions survived' }));
+byOracle(check, compaction, { isAlone: true, needs: ['compact'], least: 'compactions survived' });
 
 const bounded = requirement({
   id: 'device.log.bounded',
+  level: 'MUST',
   clause: 'The log is compacted to bound disk use',
   text: 'Compaction bounds disk use: it stays under a bound while twenty times the retention limit is published.',
 });
@@ -106,7 +104,8 @@ check(bounded, toFill, async (t: Device) => {
   await publishUnread(t, TELLING_BATCH);
   const isSlow = t.session.isSlow('publish');
   if (!isSlow) await publishUnread(t, Math.min(retention, 1000));
-  const { logBytes, mean } = await measureLines(t);
+  const { lines, bytes: logBytes } = await readLog(t);
+  const mean = lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0) / Math.max(1, lines.length);
   if (mean === 0) t.blocked('the event log holds nothing, though events have been published');
   const bound = Math.ceil(TIMES_THE_LIMIT * retention * mean + SLACK_BYTES);
   const deciding = Math.ceil(bound / mean);
@@ -148,8 +147,40 @@ const LEAST_PORTION = 20;
 const FILLING_MS = 10_000;
 const MOST_EVENTS = 100_000;
 
-async function measureLines(t: Device): Promise<{ logBytes: number; mean: number }> {
-  const { lines, bytes } = await readLog(t);
-  const read = lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0);
-  return { logBytes: bytes, mean: read / Math.max(1, lines.length) };
-}
+const survives = requirement({
+  id: 'device.log.restart',
+  level: 'MUST',
+  clause: 'Events are stored on the device as JSONL.',
+  text: 'After a restart ids go on, none is reused, and retained events replay as before.',
+});
+byOracle(check, survives, { isAlone: true, profile: 'core', needs: ['restart'], least: 'restarts survived' });
+
+const crash = requirement({
+  id: 'device.log.crash',
+  level: 'MUST',
+  clause: 'Delivery is at-least-once … Events are stored on the device',
+  text: 'Killed at any moment, the agent loses and renumbers no event that a client has seen.',
+});
+byOracle(check, crash, { isAlone: true, needs: ['restart'], least: 'kills survived' });
+
+const tornTail = requirement({
+  id: 'device.log.torn-tail',
+  level: 'MUST',
+  clause: 'Events are stored on the device as JSONL.',
+  text: 'A torn last line in the log damages no event written after it, over two restarts.',
+});
+byOracle(check, tornTail, { isAlone: true, needs: ['restart', 'log'], least: 'torn lines survived' });
+
+const keeps = requirement({
+  id: 'device.deployment.restart',
+  level: 'SHOULD',
+  section: '2.2',
+  clause: 'Config instances are currently available for consumption on the device.',
+  text:
+    'The deployment that is on the device is still the current one after the agent has been restarted, ' +
+    'and the device is the same.',
+});
+byOracle(check, keeps, { isAlone: true, needs: ['restart'], premises: CURRENT_SHOWN, least: 'restarts survived' });
+
+byOracle(check, survives, { aspect: 'whole', needs: ['restart'], least: 'restarts survived' });
+byOracle(check, survives, { aspect: 'compacted', needs: ['compact', 'restart'], least: 'restarts survived' });

@@ -1,26 +1,41 @@
-/** Section 6.2, rule 2, and section 4.1: replay after a cursor. */
-
-import type { Happening } from '../../harness/client/happening.ts';
+/** Sections 4.1 and 6.2: replay after a cursor, short and whole, without loss at the seam to live events. */
+import type { OpenEvents } from '../../harness/client/sse.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { parseObject } from '../json.ts';
-import { byOracle } from './oracle/checks.ts';
-import { type Device, EVENTS, REPLAY } from './support/check.ts';
+import { byOracle } from './oracle/explore.ts';
+import { type Device, EVENTS, LIVE, REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED } from './support/deviations.ts';
-import { publish, readUpTo } from './support/drive.ts';
+import { countWithin, eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import {
   DECIMAL,
   expectSameEvents,
   frameText,
   LONGEST_REMEMBERED,
+  otherThanBefore,
   Recollection,
   sameEnvelope,
   showIds,
 } from './support/events.ts';
-import { cursorIn, firstLiveEvent, laterThan, type Recording, record, recordAfresh } from './support/replays.ts';
-import { section } from './support/section.ts';
-import { describeOpen } from './support/streams.ts';
+import {
+  cursorIn,
+  expectReplay,
+  expectStretchReplayed,
+  extendStretch,
+  fillLog,
+  firstLiveEvent,
+  laterThan,
+  type Recording,
+  record,
+  recordAfresh,
+} from './support/replays.ts';
+import { eventsAfter, mostEvents, requireRoomFor } from './support/retention.ts';
+import { PUBLISHING, section } from './support/section.ts';
+import { describeOpen, type Streams } from './support/streams.ts';
+import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, rule, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
+
+const CORE = { ...PUBLISHING, profile: 'core' } as const;
 
 const describeAfter = (cursor: bigint): string => `after=${cursor}`;
 
@@ -31,14 +46,7 @@ export const exclusive = requirement({
 });
 check(
   exclusive,
-  {
-    needs: ['drive'],
-    sharing: 'publishing',
-    profile: 'core',
-    premises: ['device.events.replay.complete'],
-    deviation: CURSOR_REPEATED,
-    least: { events: 2, inputs: 1 },
-  },
+  { ...CORE, premises: ['device.events.replay.complete'], deviation: CURSOR_REPEATED, least: { events: 2, inputs: 1 } },
   async (t: Device, streams) => {
     const recording = await record(t, streams, 12);
     await t.property(
@@ -66,28 +74,24 @@ export const complete = requirement({
     'Replay holds every retained event after the cursor, in order, none missing, none invented, ' +
     'each as it was sent before.',
 });
-check(
-  complete,
-  { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: EVENTS, least: { events: 3 } },
-  async (t: Device, streams) => {
-    const recording = await record(t, streams, 60);
-    expectAllPublished(t, recording);
-    await t.property(
-      cursorIn(recording),
-      async (cursor) => {
-        const replay = await streams.open({ after: cursor });
-        const came = laterThan(cursor, await readUpTo(replay, recording.published));
-        expectSameEvents(t, came, laterThan(cursor, recording.all), describeOpen({ after: cursor }));
-        await replay.close();
-      },
-      { runs: 12, describe: describeAfter },
-    );
-  },
-);
+check(complete, { ...CORE, premises: EVENTS, least: { events: 3 } }, async (t: Device, streams) => {
+  const recording = await record(t, streams, 60);
+  expectAllPublished(t, recording);
+  await t.property(
+    cursorIn(recording),
+    async (cursor) => {
+      const replay = await streams.open({ after: cursor });
+      const came = laterThan(cursor, await readUpTo(replay, recording.published));
+      expectSameEvents(t, came, laterThan(cursor, recording.all), describeOpen({ after: cursor }));
+      await replay.close();
+    },
+    { runs: 12, describe: describeAfter },
+  );
+});
 
 rule(complete, { premises: [complete.id] }, () => {
   const known = new Recollection<{ stream: object; type: string; text: string; sighting: Sighting }>();
-  return (seen: Happening, judge: Judge): void => {
+  return (seen, judge: Judge) => {
     if (seen.kind !== 'frame') return;
     const { id = '', event: type = 'message', data: text } = seen.frame;
     if (!DECIMAL.test(id) || text === undefined || text.length > LONGEST_REMEMBERED) return;
@@ -98,17 +102,13 @@ rule(complete, { premises: [complete.id] }, () => {
     if (isAnew) known.clear();
     const before = isAnew ? undefined : kept;
     if (before === undefined) {
-      const { stream } = seen;
       const sighting = judge.saw(() => `id: ${id}\nevent: ${type}\ndata: ${text}\n\n`);
-      known.set(id, { type, text, stream, sighting });
+      known.set(id, { type, text, stream: seen.stream, sighting });
       return;
     }
     judge.saw(() => frameText(seen.frame));
     const isSame = before.text === text || sameEnvelope(parseObject(before.text), parseObject(text));
-    judge.agrees(before.type === type && isSame, before.sighting, {
-      expected: `event ${id} as it was sent before: ${before.type} ${before.text.slice(0, 300)}`,
-      actual: `${type} ${text.slice(0, 300)}`,
-    });
+    judge.agrees(before.type === type && isSame, before.sighting, otherThanBefore(before, { id, type, text }));
   };
 });
 
@@ -127,25 +127,21 @@ function expectAllPublished(t: Device, { all, cursor, published: { first, last, 
   });
 }
 
-check(complete, ...byOracle(complete, { aspect: 'zero', least: 'cursors of zero' }));
+byOracle(check, complete, { aspect: 'zero', least: 'cursors of zero' });
 
 const live = requirement({
   id: 'device.events.replay.live',
   clause: 'Replay after a cursor is exclusive of the cursor, then live events follow.',
   text: 'Live events follow the replay on the same connection.',
 });
-check(
-  live,
-  { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: REPLAY, least: { events: 3 } },
-  async (t: Device, streams) => {
-    const { cursor, published } = await recordAfresh(t, streams, 5);
-    const replay = await streams.open({ after: cursor });
-    await readUpTo(replay, published);
-    // Tolerates a loss between replay and live, which device.events.replay.seam judges.
-    await firstLiveEvent(t, replay);
-    for (let round = 0; round < t.session.rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
-  },
-);
+check(live, { ...CORE, premises: REPLAY, least: { events: 3 } }, async (t: Device, streams) => {
+  const { cursor, published } = await recordAfresh(t, streams, 5);
+  const replay = await streams.open({ after: cursor });
+  await readUpTo(replay, published);
+  // Tolerates a loss between replay and live, which device.events.replay.seam judges.
+  await firstLiveEvent(t, replay);
+  for (let round = 0; round < t.session.rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
+});
 
 // Runs without open streams, because an agent may wrongly store only events that it sends to a stream.
 check(
@@ -154,13 +150,119 @@ check(
   async (t: Device, streams) => expectAllPublished(t, await recordAfresh(t, streams, 5)),
 );
 
-check(exclusive, ...byOracle(exclusive, { aspect: 'future' }));
+byOracle(check, exclusive, { aspect: 'future' });
+byOracle(check, complete, { aspect: 'sequences' });
+byOracle(check, complete, { aspect: 'unchanged', profile: 'core' });
+byOracle(check, complete, { aspect: 'histories', needs: ['compact', 'restart'], least: 'restarts survived' });
 
-check(complete, ...byOracle(complete, { aspect: 'sequences' }));
+const seam = requirement({
+  id: 'device.events.replay.seam',
+  clause: 'Replay after a cursor is exclusive of the cursor, then live events follow.',
+  text: 'No event is lost between replay and live while events are being published.',
+});
+check(seam, { ...CORE, premises: ['device.events.replay.live'], least: { events: 5 } }, async (t: Device, streams) => {
+  requireRoomFor(t, 1);
+  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+  // Keeps half of a small log free for events published while streams open.
+  const before = Math.floor(Math.min(eventBudget(t, 10), mostEvents(t) / 2));
+  if (before > 0) await readUpTo(live, await publish(t, before));
+  const opened = await openWhilePublishing(t, streams, cursor);
+  const end = await publish(t, 1);
+  await readUpTo(live, end);
+  for (const subscription of opened) {
+    await readUpTo(subscription, end);
+    const what = `${describeOpen({ after: cursor })}, opened while events were published`;
+    expectSameEvents(t, subscription.events, laterThan(cursor, live.events), what);
+  }
+});
 
-check(complete, ...byOracle(complete, { aspect: 'unchanged', profile: 'core' }));
+const OPENING_MS = 3000;
+const MOST_STREAMS = 24;
+const STREAMS_MS = 6000;
+
+/** Opens streams while events are published, so each switches from replay to live at a different moment. */
+async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint): Promise<Subscription[]> {
+  const opened: Subscription[] = [];
+  let goesOn = true;
+  let rest = Math.max(1, Math.min(eventBudget(t, 300), mostEvents(t) - eventsAfter(t, cursor)));
+  const publisher = (async () => {
+    while (goesOn && rest > 0) {
+      const portion = Math.min(rest, 3);
+      await publish(t, portion);
+      rest -= portion;
+    }
+  })();
+  // The promise is awaited later; until then, a failure must not count as an unhandled rejection.
+  publisher.catch(() => {});
+  try {
+    const started = performance.now();
+    const most = countWithin(MOST_STREAMS, t.session.typicalMs('event') * rest, STREAMS_MS);
+    for (let round = 0; round < most && rest > 0 && performance.now() - started < OPENING_MS; round += 1) {
+      const one = await streams.openAnother(round % 2 === 0 ? { after: cursor } : { lastEventId: cursor });
+      if (one === undefined) break;
+      opened.push(one);
+    }
+  } finally {
+    goesOn = false;
+  }
+  await publisher;
+  return opened;
+}
+
+const atLeastOnce = requirement({
+  id: 'device.events.at-least-once',
+  clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
+  text: 'A client that is cut off at any byte and reconnects from the last whole frame gets every event at least once.',
+});
+byOracle(check, atLeastOnce, { isAlone: true, profile: 'core', least: 'clients that were cut off' });
+byOracle(check, seam, { least: 'replays into bursts' });
+
+const TOO_SOON = 'the log is compacted as soon as it is filled';
+
+check(complete, { ...PUBLISHING, aspect: 'whole', premises: LIVE }, async (t: Device, streams) => {
+  const stretch = await fillLog(t, streams);
+  if (stretch === undefined) return t.undecided(TOO_SOON);
+  t.note(`replays of up to ${stretch.events.length} events were compared`);
+  await expectStretchReplayed(t, streams, stretch);
+  await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
+  // Replays from the last id with fewer digits too, because ids sorted as text are out of order there.
+  const digits = String(stretch.events.at(-1)?.id).length;
+  const below = stretch.events.findLastIndex(({ id }) => String(id).length < digits);
+  const cursor = stretch.events[below]?.id;
+  if (cursor !== undefined)
+    await expectStretchReplayed(t, streams, { cursor, events: stretch.events.slice(below + 1) });
+});
 
 check(
-  complete,
-  ...byOracle(complete, { aspect: 'histories', needs: ['compact', 'restart'], least: 'restarts survived' }),
+  seam,
+  { ...PUBLISHING, aspect: 'whole', premises: ['device.events.replay.complete.whole'] },
+  async (t: Device, streams) => {
+    const { retention = ASSUMED_RETENTION } = t.info;
+    const stretch = await fillLog(t, streams, Math.min(SEAM_EVENTS, retention / 2));
+    if (stretch === undefined) return t.undecided(TOO_SOON);
+    const { cursor } = stretch;
+    const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
+    const rounds = Math.max(2, t.session.rounds(SEAM_STREAMS));
+    for (let round = 0; round < rounds; round += 1) {
+      const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
+      const publishing = (async () => {
+        for (let at = 0; at < portion; at += 1) await publish(t, 1);
+      })();
+      // The promise is awaited later; until then, a failure must not count as an unhandled rejection.
+      publishing.catch(() => {});
+      const stream = await streams.try(opening);
+      await publishing;
+      const what = `${describeOpen(opening)}, opened while events were published`;
+      const compared =
+        (await extendStretch(t, streams, stretch, 1)) &&
+        (await expectReplay(t, streams, stretch, { cursor, stream, what }));
+      if (!compared) return t.note(TOO_SOON);
+    }
+  },
 );
+
+/** Maximum number of events to replay; a shorter replay may end before the check publishes more events. */
+const SEAM_EVENTS = 400;
+const SEAM_STREAMS = 6;
+const SEAM_PUBLISHED = 60;
+const ASSUMED_RETENTION = 300;

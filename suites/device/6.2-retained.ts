@@ -1,15 +1,13 @@
 /** Section 6.2 without control: replays of the retained events must agree. */
 import fc from 'fast-check';
 import { type OpenEvents, StreamEnded, StreamTimeout } from '../../harness/client/sse.ts';
-import { afterWins, header } from './4.1-header.ts';
-import { types } from './4.1-types.ts';
+import { afterWins, header, types } from './4.1-events.ts';
 import { complete, exclusive } from './6.2-replay.ts';
 import { type Device, RETAINED, RETAINED_REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED, HEADER_IGNORED, TYPES_IGNORED } from './support/deviations.ts';
 import { distinct, eventsOf, expectSameEvents, expectSameIds, type SeenEvent, showIds } from './support/events.ts';
-import { laterThan } from './support/replays.ts';
-import { sampleRetained } from './support/sample.ts';
-import { section } from './support/section.ts';
+import { laterThan, sampleRetained } from './support/replays.ts';
+import { RETAINED_ONLY, section } from './support/section.ts';
 import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
 import { Subscription } from './support/subscription.ts';
 
@@ -17,9 +15,7 @@ export const { check, checks } = section({});
 
 const COMPARED = 'compared replays';
 const comparing = {
-  aspect: 'retained',
-  turn: 'last',
-  profile: 'core',
+  ...RETAINED_ONLY,
   least: { [COMPARED]: 1 },
   orElse: 'a log that is not compacted meanwhile shows it',
 } as const;
@@ -92,8 +88,16 @@ async function replayUpTo(
   last: bigint,
   opening: OpenEvents,
 ): Promise<SeenEvent[] | undefined> {
-  const replay = await openReplay(t, streams, cursor, opening);
-  if (replay === undefined) return undefined;
+  const stream = await streams.try(opening);
+  if (stream.status !== 200) {
+    const now = stream.status === 410 ? await retainedEvents(t, streams) : [];
+    t.must(stream.status === 410 && !now.some(({ id }) => id <= cursor), {
+      expected: `200 with an event stream for ${describeOpen(opening)}, whose cursor is a retained event`,
+      actual: await describeAnswer(t, stream),
+    });
+    return undefined;
+  }
+  const replay = new Subscription(t, stream);
   const came = await replay.drain(last);
   // Skips a replay that the device broke off because the event at its cursor has been compacted away.
   const { by } = replay.stream.ended ?? {};
@@ -101,22 +105,6 @@ async function replayUpTo(
   if (brokeOff && !(await retainedEvents(t, streams)).some(({ id }) => id <= cursor)) return undefined;
   t.saw(COMPARED);
   return came.filter(({ id }) => id <= last);
-}
-
-async function openReplay(
-  t: Device,
-  streams: Streams,
-  cursor: bigint,
-  opening: OpenEvents,
-): Promise<Subscription | undefined> {
-  const stream = await streams.try(opening);
-  if (stream.status === 200) return new Subscription(t, stream);
-  const now = stream.status === 410 ? await retainedEvents(t, streams) : [];
-  t.must(stream.status === 410 && !now.some(({ id }) => id <= cursor), {
-    expected: `200 with an event stream for ${describeOpen(opening)}, whose cursor is a retained event`,
-    actual: await describeAnswer(t, stream),
-  });
-  return undefined;
 }
 
 check(

@@ -1,13 +1,16 @@
-/** Section 6: several subscribers at once, including one that stops reading. */
+/** Sections 6 and 6.2: several subscribers at once, slow readers, and the standard client `eventsource`. */
+import type { ClientMessage, EventSourceClient } from '../../harness/client/eventsource.ts';
+import { StreamTimeout } from '../../harness/client/sse.ts';
 import { Fact } from '../../harness/runner/session.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { byOracle } from './oracle/checks.ts';
-import { type Device, LIVE } from './support/check.ts';
-import { eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts';
+import { parseObject } from '../json.ts';
+import { byOracle } from './oracle/explore.ts';
+import { type Device, inTime, LIVE, timeoutMs } from './support/check.ts';
+import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
+import { distinct, expectSameEvents, type SeenEvent, sameEnvelope } from './support/events.ts';
 import { fillingMs } from './support/replays.ts';
-import { section } from './support/section.ts';
-import type { Streams } from './support/streams.ts';
+import { endIfGone, requireRoomFor } from './support/retention.ts';
+import { PUBLISHING, section } from './support/section.ts';
 import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, checks } = section({ section: '6', since: '2026-11-21' });
@@ -18,7 +21,7 @@ const concurrent = requirement({
   clause: 'served by an agent running on the device, for clients on the same device',
   text: 'Simultaneous subscribers see the same sequence of events.',
 });
-check(concurrent, ...byOracle(concurrent, { isAlone: true, profile: 'core' }));
+byOracle(check, concurrent, { isAlone: true, profile: 'core' });
 
 const slowReader = requirement({
   id: 'device.events.slow-reader',
@@ -91,24 +94,7 @@ check(slowReaderComplete, overfilling, async (t: Device, streams) => {
   const before = due.filter(({ id }) => id <= from);
   const where = 'a subscriber that stopped reading, as far as it read';
   expectSameEvents(t, upTo(seen, last), upTo(before, last), where);
-  if (from < last) await expectCaughtUp(t, streams, { due, seen, from, last, dropped });
-});
-
-const upTo = (events: readonly SeenEvent[], last: bigint): SeenEvent[] => events.filter(({ id }) => id <= last);
-
-interface Interrupted {
-  due: SeenEvent[];
-  seen: SeenEvent[];
-  from: bigint;
-  last: bigint;
-  dropped: boolean;
-}
-
-async function expectCaughtUp(
-  t: Device,
-  streams: Streams,
-  { due, seen, from, last, dropped }: Interrupted,
-): Promise<void> {
+  if (from >= last) return;
   const again = await streams.try({ after: from });
   // Accepts status 410, which tells the client that the log no longer holds its next events.
   if (again.status === 410 && dropped) return t.note('when it came back, the log had been compacted past it (410)');
@@ -120,4 +106,82 @@ async function expectCaughtUp(
   const rest = await readUpTo(streams.follow(again), published);
   const all = upTo([...seen, ...rest], last);
   expectSameEvents(t, all, due, 'a subscriber that stopped reading for a while, and came back');
+});
+
+const upTo = (events: readonly SeenEvent[], last: bigint): SeenEvent[] => events.filter(({ id }) => id <= last);
+
+const client = requirement({
+  id: 'device.events.client',
+  section: '6.2',
+  level: 'MUST',
+  clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
+  text:
+    'A standard EventSource client gets every event with its type and id, ' +
+    'and after a broken connection resumes by Last-Event-ID without losing any.',
+});
+check(client, { ...PUBLISHING, profile: 'core', premises: LIVE }, async (t: Device, streams) => {
+  requireRoomFor(t, 1);
+  const { live } = await subscribeAtKnownCursor(t, streams);
+  await publishEveryEventKind(t);
+  await readUpTo(live, await publish(t, 1));
+  // The `eventsource` package receives only the types that it listens for.
+  const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
+  const source = streams.connect(types);
+  try {
+    const first = await firstMessage(t, source);
+    await readUpTo(live, await publish(t, eventBudget(t, 5)));
+    const expectNewest = async (): Promise<void> => {
+      const newest = live.events.findLast(({ type }) => types.includes(type));
+      if (newest !== undefined) await expectReceived(t, source, newest);
+    };
+    // Checks now, because a small log soon drops the events that a slow client still needs.
+    await expectNewest();
+    await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
+    await expectNewest();
+    await publishEveryEventKind(t);
+    await readUpTo(live, await publish(t, 1));
+    const later = distinct(live.events).filter(({ id }) => id > BigInt(first.lastEventId));
+    for (const event of later) if (types.includes(event.type)) await expectReceived(t, source, event);
+  } finally {
+    source.close();
+  }
+});
+
+/** Multiple of the run's patience within which the client connects; a busy machine connects late. */
+const LONGEST_CONNECT = 3;
+
+async function firstMessage(t: Device, source: EventSourceClient): Promise<ClientMessage> {
+  const connectBy = performance.now() + LONGEST_CONNECT * t.patienceMs;
+  let deadline: number | undefined;
+  for (;;) {
+    await publish(t, 1);
+    try {
+      return await source.until(() => true, { within: 500, for: 'a first event' });
+    } catch (error) {
+      if (!(error instanceof StreamTimeout)) throw error;
+      if (source.connected) deadline ??= performance.now() + timeoutMs(t, 'event');
+      t.must(!source.closed && performance.now() < (deadline ?? connectBy), {
+        expected: 'an EventSource client that is connected gets the events that are published',
+        actual: error.message,
+      });
+    }
+  }
+}
+
+async function expectReceived(t: Device, source: EventSourceClient, event: SeenEvent): Promise<void> {
+  const what = `event ${event.id} (${event.type})`;
+  const isSame = (message: ClientMessage): boolean =>
+    message.lastEventId === String(event.id) &&
+    message.type === event.type &&
+    sameEnvelope(parseObject(message.data), event.envelope);
+  const received = inTime(t, 'event', (within) => source.until(isSame, { within, for: what }));
+  await received.catch((error: unknown) => {
+    if (!(error instanceof StreamTimeout)) throw error;
+    const cursor = source.messages.at(-1)?.lastEventId;
+    if (source.closed && cursor !== undefined) endIfGone(t, { lastEventId: cursor });
+    t.must(false, {
+      expected: `${what} at an EventSource client that was cut off and reconnected`,
+      actual: error.message,
+    });
+  });
 }

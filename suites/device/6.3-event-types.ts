@@ -1,9 +1,9 @@
 /** Section 6.3: when a device sends the events of a deployment. */
 import fc from 'fast-check';
-import { byOracle } from './oracle/checks.ts';
+import { byOracle } from './oracle/explore.ts';
 import { DEPLOYMENT_EVENTS, type Device } from './support/check.ts';
 import { type ConfigFile, compareFiles, configFile, configRoot, type FileDifferences } from './support/disk.ts';
-import { deploy, payloadOf, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
+import { payloadOf, publish, readUpTo, readUpToDeployed, subscribeAtKnownCursor } from './support/drive.ts';
 import { section } from './support/section.ts';
 import type { Subscription } from './support/subscription.ts';
 
@@ -18,10 +18,19 @@ const writtenFirst = requirement({
 check(writtenFirst, { needs: ['drive', 'files'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);
   await t.property(
-    sizes,
-    (lengths) => {
+    fc.array(fc.constantFrom(0, 10, 4_000, 60_000, 400_000), { minLength: 1, maxLength: 5 }),
+    async (lengths) => {
       const files = lengths.map((length, index) => configFile(JSON.stringify({ index, filling: 'x'.repeat(length) })));
-      return expectFilesWritten(t, live, files);
+      const found = await deployAndCompare(t, live, files);
+      if (found === undefined) return;
+      t.must(found.lost.length === 0, {
+        expected: `every config file of ${found.id} on the device when its deployment.deployed arrives`,
+        actual: found.lost.join('; '),
+      });
+      t.should(found.altered.length === 0, {
+        expected: `the config files of ${found.id} as they were given, at their paths below config_root`,
+        actual: found.altered.join('; '),
+      });
     },
     {
       runs: 4,
@@ -30,21 +39,6 @@ check(writtenFirst, { needs: ['drive', 'files'], premises: DEPLOYMENT_EVENTS }, 
     },
   );
 });
-
-const sizes = fc.array(fc.constantFrom(0, 10, 4_000, 60_000, 400_000), { minLength: 1, maxLength: 5 });
-
-async function expectFilesWritten(t: Device, live: Subscription, files: readonly ConfigFile[]): Promise<void> {
-  const found = await deployAndCompare(t, live, files);
-  if (found === undefined) return;
-  t.must(found.lost.length === 0, {
-    expected: `every config file of ${found.id} on the device when its deployment.deployed arrives`,
-    actual: found.lost.join('; '),
-  });
-  t.should(found.altered.length === 0, {
-    expected: `the config files of ${found.id} as they were given, at their paths below config_root`,
-    actual: found.altered.join('; '),
-  });
-}
 
 async function deployAndCompare(
   t: Device,
@@ -64,7 +58,12 @@ async function deployAndCompare(
   refused.catch(() => {});
   for (;;) {
     // Waits for control or for any event first, because the timeout of the next event starts below.
-    if (made === undefined) await Promise.race([pending, anyEvent(t, live)]);
+    if (made === undefined) {
+      const { frames, unread } = live.stream;
+      const seen = { frames: frames.length - unread, comments: Number.POSITIVE_INFINITY };
+      const wait = { within: LONGEST_CONTROL_MS, atMost: LONGEST_CONTROL_MS, for: 'an event' };
+      await Promise.race([pending, live.stream.activity(seen, wait).catch(() => t.signal.throwIfAborted())]);
+    }
     const next = live.next('deployment.deployed of a deployment with config files', 'deployed');
     const event = await Promise.race([next, refused]);
     const id = payloadOf(event)['deployment_id'];
@@ -77,13 +76,6 @@ async function deployAndCompare(
   }
 }
 
-async function anyEvent(t: Device, { stream }: Subscription): Promise<void> {
-  const read = stream.frames.length - stream.unread;
-  const seen = { frames: read, comments: Number.POSITIVE_INFINITY };
-  const wait = { within: LONGEST_CONTROL_MS, atMost: LONGEST_CONTROL_MS, for: 'an event' };
-  await stream.activity(seen, wait).catch(() => t.signal.throwIfAborted());
-}
-
 const LONGEST_CONTROL_MS = 60_000;
 
 const onlyDeployed = requirement({
@@ -94,7 +86,7 @@ const onlyDeployed = requirement({
     'deployment.deployed is emitted for deployments whose config files have been written, ' +
     'and not for those that are merely staged.',
 });
-check(onlyDeployed, ...byOracle(onlyDeployed, { isAlone: true, premises: DEPLOYMENT_EVENTS, least: 'deployments' }));
+byOracle(check, onlyDeployed, { isAlone: true, premises: DEPLOYMENT_EVENTS, least: 'deployments' });
 
 const removedEvent = requirement({
   id: 'device.events.removed',
@@ -104,18 +96,16 @@ const removedEvent = requirement({
 });
 check(removedEvent, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);
-  const { id } = await deploy(t, live);
-  await t.control.remove(id);
+  const made = await t.control.deploy();
+  await readUpToDeployed(live, made);
+  await t.control.remove(made.id);
   const seen = await readUpTo(live, await publish(t, 1));
   const event = seen.find(
-    ({ type, envelope }) => type !== 'deployment.deployed' && JSON.stringify(envelope).includes(id),
+    ({ type, envelope }) => type !== 'deployment.deployed' && JSON.stringify(envelope).includes(made.id),
   );
   const members = event && Object.keys(payloadOf(event)).sort().join(', ');
   const emitted = event === undefined ? 'no event that names it' : `${event.type} with ${members}`;
   t.observe('removing a deployment emits', emitted);
 });
 
-check(
-  writtenFirst,
-  ...byOracle(writtenFirst, { aspect: 'content', needs: ['files'], least: 'deployments with files' }),
-);
+byOracle(check, writtenFirst, { aspect: 'content', needs: ['files'], least: 'deployments with files' });

@@ -1,6 +1,6 @@
 /** Section 7: 410 for a cursor that is older than the earliest retained event. */
 import type { OpenEvents } from '../../harness/client/sse.ts';
-import { byOracle } from './oracle/checks.ts';
+import { byOracle } from './oracle/explore.ts';
 import { compact, type Device, inTime, LIVE, STREAM } from './support/check.ts';
 import { isEventStream } from './support/requests.ts';
 import { section } from './support/section.ts';
@@ -14,9 +14,8 @@ const gone = requirement({
   clause: 'The cursor (`after` or `Last-Event-ID`) is older than the earliest retained event.',
   text: 'A cursor older than the earliest retained event gets 410, by after and by Last-Event-ID, and no stream.',
 });
-check(gone, ...byOracle(gone, { isAlone: true, profile: 'core', needs: ['compact'], least: 'expired cursors' }));
-
-check(gone, ...byOracle(gone, { aspect: 'restart', needs: ['compact', 'restart'], least: 'expired cursors' }));
+byOracle(check, gone, { isAlone: true, profile: 'core', needs: ['compact'], least: 'expired cursors' });
+byOracle(check, gone, { aspect: 'restart', needs: ['compact', 'restart'], least: 'expired cursors' });
 
 /** Multiple of the usual timeout after which an unfinished answer counts as endless. */
 const ENDLESS = 6;
@@ -43,10 +42,7 @@ function membersOf(value: unknown): string {
 async function expectGone(t: Device, streams: Streams, options: OpenEvents): Promise<void> {
   const stream = await streams.try(options);
   const expected = `410 and no stream for ${describeOpen(options)}, which lies before the earliest retained event`;
-  t.must(stream.status === 410 && !isEventStream(stream), {
-    expected,
-    actual: await describeAnswer(t, stream),
-  });
+  t.must(stream.status === 410 && !isEventStream(stream), { expected, actual: await describeAnswer(t, stream) });
   const ending = inTime(t, 'answer', (within) =>
     stream.rest({ within, atMost: ENDLESS * t.patienceMs, for: 'the end of the 410' }),
   );
@@ -69,16 +65,13 @@ check(gone, { aspect: 'retained', profile: 'core', premises: STREAM }, async (t:
   await expectGone(t, streams, { after: 0, types: ['deployment.deployed'] });
 });
 
-const boundary = requirement({
+const edge = requirement({
   id: 'device.events.expired.boundary',
   level: 'MUST',
   clause: 'older than the earliest retained event',
   text: 'The earliest retained id and every later one is served, not 410, and replays all that follows it.',
 });
-check(
-  boundary,
-  ...byOracle(boundary, { isAlone: true, profile: 'core', needs: ['compact'], least: 'cursors at the earliest event' }),
-);
+byOracle(check, edge, { isAlone: true, profile: 'core', needs: ['compact'], least: 'cursors at the earliest event' });
 
 const only = requirement({
   id: 'device.events.expired.only',
@@ -118,4 +111,4 @@ const precedence = requirement({
   clause: 'Takes precedence over the header.',
   text: 'after takes precedence over Last-Event-ID even when one of the two is expired.',
 });
-check(precedence, ...byOracle(precedence, { isAlone: true, needs: ['compact'], least: 'expired cursors' }));
+byOracle(check, precedence, { isAlone: true, needs: ['compact'], least: 'expired cursors' });

@@ -1,11 +1,11 @@
 /** Rules that judge the watched traffic of a device. */
-import type { Happening, RequestSeen } from '../../harness/client/happening.ts';
+import type { Happening } from '../../harness/client/happening.ts';
 import { SseParser } from '../../harness/client/sse-parser.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import type { Judge, Rule } from '../../harness/runner/rules.ts';
 import type { Check } from '../../harness/runner/types.ts';
 import { isForEvents, queryOf, watchedRule } from '../watched.ts';
-import { contentType } from './6.1-frame.ts';
+import { contentType } from './6.1-frames.ts';
 import { exclusive } from './6.2-replay.ts';
 import { carriesNoEvent, frameText, LONGEST_REMEMBERED, Recollection } from './support/events.ts';
 import { describeResponse } from './support/requests.ts';
@@ -14,13 +14,6 @@ const DIGITS = /^\d{1,40}$/;
 
 /** Milliseconds within which an event reaches every open stream. */
 const SETTLED_MS = 1000;
-
-/** Reads the cursor of a request, first from `after` (section 4.1); undefined if `after` comes twice. */
-function cursorOf(request: RequestSeen): bigint | undefined {
-  const [after, ...others] = queryOf(request).getAll('after');
-  const cursor = after ?? request.headers['last-event-id'];
-  return others.length === 0 && cursor !== undefined && DIGITS.test(cursor) ? BigInt(cursor) : undefined;
-}
 
 /** Finds replays that begin with the event at their cursor, which the client already has. */
 const exclusiveRule = (): Rule => {
@@ -38,8 +31,12 @@ const exclusiveRule = (): Rule => {
     const isFirst = !begun.has(stream);
     begun.add(stream);
     if (!isSame && data.length <= LONGEST_REMEMBERED) known.set(`${id}`, { type, data, at });
-    const cursor = isForEvents(request) ? cursorOf(request) : undefined;
-    if (!isFirst || cursor === undefined) return;
+    if (!isFirst || !isForEvents(request)) return;
+    // Reads the cursor first from `after` (section 4.1); skips a request in which `after` comes twice.
+    const [after, ...others] = queryOf(request).getAll('after');
+    const written = after ?? request.headers['last-event-id'] ?? '';
+    if (others.length > 0 || !DIGITS.test(written)) return;
+    const cursor = BigInt(written);
     judge.saw(() => frameText(frame));
     const agoMs = before === undefined || !isSame ? 0 : request.at - before.at;
     const isRepeated = id === cursor && agoMs > 0 && at - request.at <= SETTLED_MS;

@@ -1,7 +1,8 @@
-/** Sections 2.5 and 8: success, round trip and timeout of a ping. */
+/** Sections 2.5 and 4.2: answers, timeouts and refusals of a ping. */
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { HttpResponse } from '../../harness/client/http.ts';
+import { codePoint, eachAtOnce } from '../../harness/runner/property.ts';
 import { byExploring } from './oracle/checks.ts';
 import { type Platform, section } from './support/check.ts';
 import { getList, servedCollections } from './support/lists.ts';
@@ -15,7 +16,7 @@ import {
   requirePing,
   SECOND_NANOS,
 } from './support/ping.ts';
-import { describeResponse, ok, refused, send } from './support/requests.ts';
+import { describeRequest, describeResponse, ok, refused, send, serverError } from './support/requests.ts';
 
 export const { requirement, check, checks } = section({ level: 'MUST', section: '2.5', since: '2026-11-21' });
 
@@ -55,23 +56,15 @@ async function mustNotSucceed(t: Platform, device: string, response: HttpRespons
     const isOnline = (json as { status?: unknown } | undefined)?.status === 'online';
     if (isOnline) t.blocked(`${device} has come online meanwhile`);
   }
-  t.must(pingCode(response) !== 'success', {
-    expected: `another code than "success", or an error, from ${device}, which is offline`,
-    actual: describeResponse(response),
-  });
-  t.must(response.status !== 200 || typeof pingCode(response) === 'string', {
-    expected: 'a code in every answer of status 200',
-    actual: describeResponse(response),
-  });
+  const actual = describeResponse(response);
+  const expected = `another code than "success", or an error, from ${device}, which is offline`;
+  t.must(pingCode(response) !== 'success', { expected, actual });
+  const hasCode = typeof pingCode(response) === 'string';
+  t.must(response.status !== 200 || hasCode, { expected: 'a code in every answer of status 200', actual });
   const trip = (response.json as { round_trip_nanos?: unknown } | null | undefined)?.round_trip_nanos;
-  t.should(!(typeof trip === 'number' && trip < 0), {
-    expected: 'no negative round trip',
-    actual: describeResponse(response),
-  });
-  t.should(ok(response) || refused(response) || [502, 503, 504].includes(response.status), {
-    expected: '200 with another code, a 4xx, or 504',
-    actual: describeResponse(response),
-  });
+  t.should(!(typeof trip === 'number' && trip < 0), { expected: 'no negative round trip', actual });
+  const isUsual = ok(response) || refused(response) || [502, 503, 504].includes(response.status);
+  t.should(isUsual, { expected: '200 with another code, a 4xx, or 504', actual });
 }
 
 const TOLERANCE = { baseMs: 1500, latencies: 20, shareOfTimeout: 1 / 4 };
@@ -144,10 +137,8 @@ check(limit, { writes: true, needs: ['offline-device'], slow: true }, async (t: 
     actual: `none within ${(LONGEST_PING_MS + lateMs) / 1000} s`,
     counterexample: describePing(device, 60 * SECOND_NANOS),
   });
-  t.must(pingCode(response) !== 'success', {
-    expected: 'no success: the device is offline',
-    actual: describeResponse(response),
-  });
+  const expected = 'no success: the device is offline';
+  t.must(pingCode(response) !== 'success', { expected, actual: describeResponse(response) });
   t.observe('timeout_nanos of 60 s, device offline', String(pingCode(response) ?? response.status));
   t.note(`timeout_nanos of 60 s: ${describeResponse(response)} after ${Math.round(response.durationMs / 1000)} s`);
 });
@@ -155,14 +146,9 @@ check(limit, { writes: true, needs: ['offline-device'], slow: true }, async (t: 
 check(limit, { writes: true, aspect: 'huge', needs: ['online-device'] }, async (t: Platform) => {
   await requirePing(t);
   const device = t.onlineDevice ?? t.blocked('no online device was named');
-  const above = fc.bigInt({ min: BigInt(10 * SECOND_NANOS) + 1n, max: 2n ** 70n }).map(String);
-  const edges = [
-    String(10 * SECOND_NANOS + 1),
-    String(2n ** 63n - 1n),
-    String(2n ** 63n),
-    String(2n ** 64n),
-    '9'.repeat(400),
-  ];
+  const least = BigInt(10 * SECOND_NANOS) + 1n;
+  const above = fc.bigInt({ min: least, max: 2n ** 70n }).map(String);
+  const edges = [...[least, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n].map(String), '9'.repeat(400)];
   const outcomes = new Set<string>();
   await t.property(
     above,
@@ -182,4 +168,107 @@ check(limit, { writes: true, aspect: 'huge', needs: ['online-device'] }, async (
     },
   );
   for (const outcome of outcomes) t.observe('timeout_nanos above 10 s', outcome);
+});
+
+const badBody = requirement({
+  id: 'platform.ping.bad-body',
+  level: 'SHOULD',
+  section: '4.2',
+  clause: 'JSON object with `timeout_nanos` (integer, at most 10 seconds expressed in nanoseconds)',
+  text: 'A ping whose body is not a JSON object, or whose timeout_nanos is not an integer, is refused with a 4xx.',
+});
+const BAD_BODIES = [
+  '{',
+  'timeout_nanos=1000000',
+  '[]',
+  '[{"timeout_nanos":1000000}]',
+  '"1000000"',
+  '1000000',
+  'null',
+  '{"timeout_nanos":"soon"}',
+  '{"timeout_nanos":{}}',
+  '{"timeout_nanos":[1000000]}',
+  '{"timeout_nanos":true}',
+  '{"timeout_nanos":1000000.5}',
+  '{"timeout_nanos":1000000}}',
+  `{"timeout_nanos":${'['.repeat(2000)}${']'.repeat(2000)}}`,
+];
+/** Bodies that the specification does not mention; the check only records the answers. */
+const UNSPECIFIED_BODIES = [
+  '',
+  '{}',
+  '{"timeout_nanos":null}',
+  '{"timeout_nanos":0}',
+  '{"timeout_nanos":-1}',
+  '{"timeout_nanos":"1000000"}',
+  '{"timeout_nanos":1e6}',
+];
+check(badBody, { writes: true }, async (t: Platform) => {
+  const device = await requirePing(t);
+  await eachAtOnce(t, BAD_BODIES, async (body) => {
+    const response = await ping(t, device, body);
+    t.must(refused(response), {
+      expected: `a 4xx to a ping with the body ${body.slice(0, 60)}`,
+      actual: describeResponse(response),
+      counterexample: describeRequest('POST', `/devices/${device}/ping`, body),
+    });
+  });
+  await eachAtOnce(t, UNSPECIFIED_BODIES, async (body) => {
+    const response = await ping(t, device, body);
+    const shown = body === '' ? 'no body' : body;
+    t.must(!serverError(response) || response.status === 504, {
+      expected: 'no 5xx',
+      actual: describeResponse(response),
+      counterexample: describeRequest('POST', `/devices/${device}/ping`, body),
+    });
+    t.observe(`a ping with ${shown}`, response.status);
+  });
+});
+
+const unknownDevice = requirement({
+  id: 'platform.ping.unknown-device',
+  level: 'SHOULD',
+  section: '4.2',
+  clause: '`device_id` (string, device identifier)',
+  text: 'A ping of a device that does not exist is refused with a 4xx.',
+});
+/** Path segments that a server may resolve by a redirect (RFC 3986, section 5.2.4). */
+const DOT_SEGMENTS = ['.', '..'];
+const UNKNOWN_DEVICES = [
+  'dvc_',
+  'dvc_0000000000000000',
+  'dpl_1',
+  '%',
+  "' OR '1'='1",
+  'dvc_\u0000',
+  'a'.repeat(2000),
+  ...DOT_SEGMENTS,
+];
+const describeUnknown = (device: string): string =>
+  describePing(encodeURIComponent(device.slice(0, 100)), MILLISECOND_NANOS);
+check(unknownDevice, { writes: true }, async (t: Platform) => {
+  await requirePing(t);
+  const anyUnknownDevice = fc.oneof(
+    fc
+      .string({ unit: fc.constantFrom(...'abcdefghijkmnpqrstuvwxyz0123456789'), minLength: 12, maxLength: 30 })
+      .map((text) => `dvc_${text}`),
+    fc.string({ unit: codePoint, minLength: 1, maxLength: 12 }),
+  );
+  await t.property(
+    anyUnknownDevice,
+    async (device) => {
+      const response = await ping(t, device, { timeout_nanos: MILLISECOND_NANOS });
+      const isElsewhere = DOT_SEGMENTS.includes(device) && response.status >= 300 && response.status < 400;
+      t.must(refused(response) || isElsewhere, {
+        expected: 'a 4xx to the ping of a device that does not exist',
+        actual: describeResponse(response),
+        counterexample: describeUnknown(device),
+      });
+    },
+    {
+      runs: UNKNOWN_DEVICES.length + 8,
+      examples: UNKNOWN_DEVICES.map((device): [unknown] => [device]),
+      describe: describeUnknown,
+    },
+  );
 });

@@ -51,10 +51,8 @@ async function mustAgree(t: System, events: EventFollower, { rollOuts }: OutageM
   for (const { id } of rollOuts) {
     await untilActivity(t, id, 'archived');
     const times = events.count('deployment.deployed', id);
-    t.must(times <= 1, {
-      expected: `${id} to be deployed at most once`,
-      actual: `${times} events deployment.deployed`,
-    });
+    const expected = `${id} to be deployed at most once`;
+    t.must(times <= 1, { expected, actual: `${times} events deployment.deployed` });
   }
 }
 
@@ -90,14 +88,12 @@ const cut = command('cut the connection', isOnline, async (model, { t }) => {
   model.online = false;
 });
 
-const reconnect = command(
-  'restore the connection',
-  (model) => !isOnline(model),
-  async (model, { t }) => {
-    await t.online();
-    model.online = true;
-  },
-);
+const isOffline = ({ online }: Readonly<OutageModel>): boolean => !online;
+
+const reconnect = command('restore the connection', isOffline, async (model, { t }) => {
+  await t.online();
+  model.online = true;
+});
 
 const restart = (signal: StopSignal): Command =>
   command(`stop the agent by ${signal} and start it`, isOnline, async (_model, { t }) => {
@@ -107,14 +103,9 @@ const restart = (signal: StopSignal): Command =>
 
 const deployments = fc.boolean().map(makeDeployment);
 const restarts = fc.constantFrom('SIGTERM' as const, 'SIGKILL' as const).map(restart);
-const outageCommands = ({ device: { capabilities }, replayPath }: System) =>
-  fc.commands(
-    [
-      deployments,
-      deployments,
-      fc.constant(cut),
-      fc.constant(reconnect),
-      ...(capabilities.has('restart') ? [restarts] : []),
-    ],
-    { maxCommands: 10, ...defined({ replayPath }) },
-  );
+
+function outageCommands({ device: { capabilities }, replayPath }: System) {
+  const always = [deployments, deployments, fc.constant(cut), fc.constant(reconnect)];
+  const all = capabilities.has('restart') ? [...always, restarts] : always;
+  return fc.commands(all, { maxCommands: 10, ...defined({ replayPath }) });
+}

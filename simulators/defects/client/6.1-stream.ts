@@ -1,10 +1,8 @@
-/** Defects of clients that break the parsing rules of event streams. */
+/** Defects of clients that parse event streams wrongly. */
 import { StringDecoder } from 'node:string_decoder';
 import type { StreamBehaviour } from '../../client/behaviour.ts';
-import { field } from '../../client/reference.ts';
+import { field, lineSplitter } from '../../client/reference.ts';
 import { defect, variant } from '../define-client.ts';
-
-const all = (): string[] => [];
 
 const dropsAfter =
   (breaks: (found: ReturnType<StreamBehaviour['field']>) => boolean) =>
@@ -24,9 +22,21 @@ const dropsAfter =
     };
   };
 
+function splitterAt(end: RegExp): (text: string) => string[] {
+  let rest = '';
+  return (text) => {
+    const lines = (rest + text).split(end);
+    rest = lines.pop() ?? '';
+    return lines;
+  };
+}
+
+const BOTH = ['client.stream.huge.one-line', 'client.stream.huge.many-lines'];
+const BOUND = 4 * 1024 * 1024;
+
 export const defects = [
   defect('prints-nothing', 'Reads the stream, and hands nothing on.', ['client.stream.dispatch'], {
-    follow: { show: all },
+    follow: { show: () => [] },
   }),
   defect('prints-raw', 'Prints the data of each event as it came.', ['client.stream.dispatch'], {
     follow: { show: (line) => [JSON.stringify(line['data'])] },
@@ -130,6 +140,44 @@ export const defects = [
   defect('small-buffer', 'Leaves out an event of more than 64 KiB.', ['client.stream.large'], {
     follow: ({ envelope }) => ({ envelope: (block) => (block.data.length > 65_536 ? undefined : envelope(block)) }),
   }),
+  defect('lines-by-piece', 'Takes the end of each piece for a line end.', ['client.stream.boundaries'], {
+    stream: ({ lines }) => ({ lines: (text) => lines(text.endsWith('\n') ? text : `${text}\n`) }),
+  }),
+  defect('text-by-piece', 'Decodes each piece by itself, and so tears characters.', ['client.stream.boundaries'], {
+    stream: { decode: (bytes) => new TextDecoder().decode(bytes) },
+  }),
+  defect('blank-line-in-one-piece', 'Finds the end of an event in one piece only.', ['client.stream.boundaries'], {
+    stream: () => {
+      const split = lineSplitter();
+      let last = '';
+      return {
+        lines: (text) => {
+          // Ignores a blank line at the start of a piece, so that the event does not end.
+          const missed = text.startsWith('\n') && last === '\n';
+          if (text !== '') last = text.at(-1) ?? '';
+          return split(missed ? text.slice(1) : text);
+        },
+      };
+    },
+  }),
+  defect('crlf-torn', 'Takes CR LF that is torn for two line ends.', ['client.stream.boundaries.crlf'], {
+    stream: () => ({ lines: splitterAt(/\r\n|\r|\n/) }),
+  }),
+  defect('large-lost', 'Leaves out an event of more than 4 MiB without a word.', BOTH, {
+    stream: { isDispatched: ({ data }) => data !== '' && data.length < BOUND },
+  }),
+  defect('large-ends', 'Breaks down at an event of more than 4 MiB, and says so.', BOTH, {
+    follow: ({ envelope, show }) => ({
+      envelope: (block) => (block.data.length < BOUND ? envelope(block) : { type: 'gap' }),
+      show: (line) => {
+        if (line['type'] !== 'gap') return show(line);
+        throw new Error('an event is too large');
+      },
+    }),
+  }),
+  defect('lines-counted', 'Reads 10,000 lines of data at most.', ['client.stream.huge.many-lines'], {
+    stream: ({ join }) => ({ join: (lines) => join(lines.slice(0, 10_000)) }),
+  }),
 ];
 
 export const variants = [
@@ -149,13 +197,22 @@ export const variants = [
         }),
     }),
   }),
+  variant('waits-after-cr', 'Waits after CR for the byte that follows, before it takes the line.', {
+    stream: ({ lines }) => {
+      let held = '';
+      return {
+        lines: (text) => {
+          const whole = held + text;
+          held = whole.endsWith('\r') ? '\r' : '';
+          return lines(held === '' ? whole : whole.slice(0, -1));
+        },
+      };
+    },
+  }),
+  variant('bounded', 'Takes no event of more than 4 MiB, and tells its caller of the gap.', {
+    follow: ({ envelope, show }) => ({
+      envelope: (block) => (block.data.length < BOUND ? envelope(block) : { type: 'gap' }),
+      show: (line) => (line['type'] === 'gap' ? ['{"saw":"gap"}'] : show(line)),
+    }),
+  }),
 ];
-
-function splitterAt(end: RegExp): (text: string) => string[] {
-  let rest = '';
-  return (text) => {
-    const lines = (rest + text).split(end);
-    rest = lines.pop() ?? '';
-    return lines;
-  };
-}

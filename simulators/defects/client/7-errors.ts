@@ -1,21 +1,38 @@
-/** Defects of clients that hide an error from their caller. */
-import { type Answer, CallFailed, isObject, type Told } from '../../client/behaviour.ts';
+/** Defects of clients that hide errors, or treat expired cursors and busy servers wrongly. */
+import { CallFailed, type Told } from '../../client/behaviour.ts';
 import { objectOf } from '../../client/reference.ts';
+import { isObject, jsonIn } from '../../common/malformed.ts';
 import { defect, variant } from '../define-client.ts';
 
 const ENDLESS = ['client.errors.endless.list', 'client.errors.endless.ping', 'client.errors.endless.deploy'];
 const SILENT: Told = { lines: [], complaint: '', code: 0 };
 const EMPTY_PAGE = { limit: 10, offset: 0, has_more: false, data: [] };
 
-function jsonOf({ text }: Answer): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 export const defects = [
+  defect('gap-hidden', 'Begins anew after 410, and tells nobody that events are lost.', ['client.expired.told'], {
+    follow: { expired: () => ({ told: false, cursor: undefined }) },
+  }),
+  defect('dead-cursor', 'Asks with the cursor that has expired, for ever.', ['client.expired.goes-on'], {
+    follow: ({ reconnect }) => ({
+      expired: (cursor) => ({ told: true, cursor }),
+      reconnect: (why) => (why.status === 410 ? 200 : reconnect(why)),
+    }),
+  }),
+  defect('begins-anew-once', 'Begins anew after the first 410 alone.', ['client.expired.goes-on.again'], () => {
+    let times = 0;
+    return {
+      follow: ({ reconnect }) => ({
+        expired: (cursor) => ({ told: true, cursor: times++ > 0 ? cursor : undefined }),
+        reconnect: (why) => (why.status === 410 ? 200 : reconnect(why)),
+      }),
+    };
+  }),
+  defect('gives-up-at-410', 'Gives up when its cursor has expired.', ['client.expired.goes-on'], {
+    follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === 410 ? undefined : reconnect(why)) }),
+  }),
+  defect('loops-at-410', 'Asks again at once after 410.', ['client.expired.no-loop'], {
+    follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === 410 ? 0 : reconnect(why)) }),
+  }),
   defect(
     'errors-hidden',
     'Ends with success, whatever it is answered.',
@@ -46,7 +63,7 @@ export const defects = [
     calls: ({ value }) => ({
       value: (answer, job) => {
         if (answer.status < 300) return value(answer, job);
-        const body = jsonOf(answer);
+        const body = jsonIn(answer.text);
         throw new CallFailed('refused', isObject(body) && 'error' in body ? answer.status : 500);
       },
     }),
@@ -54,7 +71,7 @@ export const defects = [
   defect('garbage-as-end', 'Takes what is no page for an empty one.', ['client.errors.garbage'], {
     calls: ({ page, value }) => ({
       value: (answer, job) =>
-        answer.status < 300 && job === 'list' ? (jsonOf(answer) ?? EMPTY_PAGE) : value(answer, job),
+        answer.status < 300 && job === 'list' ? (jsonIn(answer.text) ?? EMPTY_PAGE) : value(answer, job),
       page: (value) => {
         try {
           return page(value);
@@ -87,9 +104,57 @@ export const defects = [
       };
     },
   ),
+  defect(
+    'busy-at-once',
+    'Asks again soon, whatever it is asked to wait.',
+    ['client.busy.retry-after.429', 'client.busy.retry-after.503', 'client.busy.retry-after.ping'],
+    { calls: ({ retry }) => ({ retry: (why) => retry({ ...why, retryAfterMs: undefined }) }) },
+  ),
+  defect('busy-in-ms', 'Takes Retry-After for milliseconds.', ['client.busy.retry-after'], {
+    calls: ({ retry }) => ({
+      retry: ({ retryAfterMs, ...why }) =>
+        retry({ ...why, retryAfterMs: retryAfterMs === undefined ? undefined : retryAfterMs / 1000 }),
+    }),
+  }),
+  defect('busy-without-dates', 'Does not read a date in Retry-After.', ['client.busy.retry-after.date'], {
+    calls: ({ askedToWait }) => ({
+      askedToWait: (headers) => (/^\d+$/.test(headers['retry-after'] ?? '') ? askedToWait(headers) : undefined),
+    }),
+  }),
+  defect(
+    'busy-hammers',
+    'Asks again at once, for ever, unless it is told when.',
+    ['client.busy.hammering', 'client.busy.hammering.ping', 'client.busy.hammering.deploy'],
+    {
+      calls: ({ retry }) => ({
+        retry: (why) => (why.status === 429 && why.retryAfterMs === undefined ? 0 : retry(why)),
+      }),
+    },
+  ),
+  defect(
+    'busy-page-left-out',
+    'Goes on to the next page when one is refused.',
+    ['client.busy.resumes', 'client.busy.retry-after'],
+    {
+      calls: ({ retry, value }) => ({
+        retry: (why) => (why.status === 503 ? undefined : retry(why)),
+        value: (answer, job) =>
+          answer.status === 503 ? { limit: 50, offset: 50, has_more: true, data: [] } : value(answer, job),
+      }),
+    },
+  ),
 ];
 
 export const variants = [
+  variant('everything-after-410', 'Asks for all that is retained after 410.', {
+    follow: { expired: () => ({ told: true, cursor: '0' }) },
+  }),
+  variant('asks-once-more', 'Asks with the cursor that has expired once more, to be sure.', () => {
+    let refused = 0;
+    return {
+      follow: { expired: (cursor) => (refused++ > 0 ? { told: true, cursor: undefined } : { told: false, cursor }) },
+    };
+  }),
   variant('errors-by-exit-code', 'Tells errors by its exit code alone.', {
     calls: ({ failed }) => ({ failed: (error, access) => ({ ...failed(error, access), lines: [] }) }),
   }),
@@ -103,5 +168,19 @@ export const variants = [
         return value(answer, job);
       },
     }),
+  }),
+  variant(
+    'never-again',
+    'Gives up with an error at once.',
+    { calls: { retry: () => undefined } },
+    { alternative: 'kept-connections' },
+  ),
+  variant('waits-longer', 'Waits for three seconds before each attempt.', {
+    calls: {
+      retry: ({ status, attempt, retryAfterMs }) =>
+        (status === undefined || status === 429 || status === 503) && attempt < 2
+          ? Math.max(3000, retryAfterMs ?? 0)
+          : undefined,
+    },
   }),
 ];

@@ -1,9 +1,14 @@
 /** Defects of clients that lose items between pages, or read pages without end. */
-import { CallFailed, type Page, type PageAsked } from '../../client/behaviour.ts';
+import { type CallBehaviour, CallFailed, type Page, type PageAsked } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';
 
-const at = (limit: number | undefined, offset: number): PageAsked => ({ limit, offset });
 const KNOWN = [undefined, 'online', 'offline'];
+const at = (limit: number | undefined, offset: number): PageAsked => ({ limit, offset });
+const after = ({ limit, offset }: Page): PageAsked[] => [at(limit, offset + limit)];
+
+const nextByItems: CallBehaviour['next'] = ({ limit, offset, has_more, data }) =>
+  has_more ? [at(limit, offset + Math.max(1, data.length))] : [];
+const unseen: CallBehaviour['items'] = ({ data }, seen) => data.filter(({ id }) => !seen.has(id));
 
 export const defects = [
   defect('items-twice', 'Gives each item to its caller twice.', ['client.pages.items'], {
@@ -23,41 +28,28 @@ export const defects = [
     { tells: /asked for GET \/beta\/devices\?limit=50&offset=0 again and again, 20 times in/ },
   ),
   defect('one-item-less', 'Begins each page with the last item of the one before.', ['client.pages.next'], {
-    calls: {
-      next: ({ limit, offset, has_more }) => (has_more ? [at(limit, offset + limit - 1)] : []),
-    },
+    calls: { next: ({ limit, offset, has_more }) => (has_more ? [at(limit, offset + limit - 1)] : []) },
   }),
   defect('pages-by-number', 'Takes offset for the number of a page.', ['client.pages.next'], {
     calls: { next: ({ limit, offset, has_more }) => (has_more && offset < 10 ? [at(limit, offset + 1)] : []) },
   }),
   defect('pages-grow', 'Asks for larger and larger pages.', ['client.pages.next'], {
-    calls: {
-      next: ({ limit, offset, has_more }) => (has_more ? [at(Math.min(100, limit + 10), offset + limit)] : []),
-    },
+    calls: { next: ({ limit, offset, has_more }) => (has_more ? [at(Math.min(100, limit + 10), offset + limit)] : []) },
   }),
   defect('adds-items', 'Adds the number of items to the offset.', ['client.pages.has-more.short'], {
-    calls: {
-      next: ({ limit, offset, has_more, data }) => (has_more ? [at(limit, offset + Math.max(1, data.length))] : []),
-    },
+    calls: { next: nextByItems },
   }),
   defect(
     'adds-items-unseen',
     'Adds the number of items to the offset, and leaves out what comes again.',
     ['client.pages.has-more.short'],
-    {
-      calls: {
-        next: ({ limit, offset, has_more, data }) => (has_more ? [at(limit, offset + Math.max(1, data.length))] : []),
-        items: ({ data }, seen) => data.filter(({ id }) => !seen.has(id)),
-      },
-    },
+    { calls: { next: nextByItems, items: unseen } },
   ),
   defect('ends-when-short', 'Ends at a page with fewer items than its limit.', ['client.pages.has-more'], {
-    calls: { next: ({ limit, offset, data }) => (data.length === limit ? [at(limit, offset + limit)] : []) },
+    calls: { next: (page) => (page.data.length === page.limit ? after(page) : []) },
   }),
   defect('ends-when-empty', 'Ends at a page without items.', ['client.pages.has-more.empty'], {
-    calls: {
-      next: ({ limit, offset, has_more, data }) => (has_more && data.length > 0 ? [at(limit, offset + limit)] : []),
-    },
+    calls: { next: (page) => (page.has_more && page.data.length > 0 ? after(page) : []) },
   }),
   defect('full-page-has-more', 'Expects more after a page that is full.', ['client.pages.full'], {
     calls: {
@@ -68,9 +60,7 @@ export const defects = [
     },
   }),
   defect('own-limit', 'Adds the limit that it asked for.', ['client.pages.clamped', 'client.pages.lowered'], {
-    calls: {
-      next: ({ has_more }, { limit = 10, offset }) => (has_more ? [at(limit, offset + limit)] : []),
-    },
+    calls: { next: ({ has_more }, { limit = 10, offset }) => (has_more ? [at(limit, offset + limit)] : []) },
   }),
   defect('own-maximum', 'Knows a maximum of 100, and does not look at the limit of a page.', ['client.pages.lowered'], {
     calls: {
@@ -78,9 +68,7 @@ export const defects = [
     },
   }),
   defect('limit-in-tens', 'Rounds the size of a page that its caller wants up to tens.', ['client.pages.limit'], {
-    calls: ({ limit }) => ({
-      limit: (wanted) => limit(wanted === undefined ? undefined : Math.ceil(wanted / 10) * 10),
-    }),
+    calls: ({ limit }) => ({ limit: (wanted) => limit(wanted && Math.ceil(wanted / 10) * 10) }),
   }),
   defect(
     'empty-page-fails',
@@ -148,10 +136,7 @@ const ahead =
 export const variants = [
   variant('largest-pages', 'Asks for pages of 100.', { calls: { limit: (wanted) => wanted ?? 100 } }),
   variant('usual-pages', 'Leaves the size of its pages to the platform.', {
-    calls: ({ query }) => ({
-      limit: () => undefined,
-      query: (asked) => query({ ...asked, limit: undefined }),
-    }),
+    calls: ({ query }) => ({ limit: () => undefined, query: (asked) => query({ ...asked, limit: undefined }) }),
   }),
   variant('no-offset-at-first', 'Names no offset for the first page.', {
     calls: ({ query }) => ({
@@ -163,14 +148,10 @@ export const variants = [
   }),
   variant('pages-at-once', 'Asks for three pages at once.', { calls: { next: ahead(3) } }),
   variant('same-limit-as-asked', 'Repeats the limit that it asked for, and adds that of the page.', {
-    calls: {
-      next: ({ limit: effective, offset, has_more }, { limit }) => (has_more ? [at(limit, offset + effective)] : []),
-    },
+    calls: { next: ({ limit: own, offset, has_more }, { limit }) => (has_more ? [at(limit, offset + own)] : []) },
   }),
   variant('one-empty-page-more', 'Asks for one page after the last one.', {
-    calls: {
-      next: ({ limit, offset, has_more, data }) => (has_more || data.length > 0 ? [at(limit, offset + limit)] : []),
-    },
+    calls: { next: (page) => (page.has_more || page.data.length > 0 ? after(page) : []) },
   }),
   variant('counts-first', 'Asks for one item and total_count, then for all pages.', {
     calls: ({ query }) => {
@@ -189,9 +170,7 @@ export const variants = [
       };
     },
   }),
-  variant('each-item-once', 'Leaves out an item that comes again.', {
-    calls: { items: ({ data }, seen) => data.filter(({ id }) => !seen.has(id)) },
-  }),
+  variant('each-item-once', 'Leaves out an item that comes again.', { calls: { items: unseen } }),
   variant('bare-items', 'Shows the id of an item alone.', {
     calls: { items: ({ data }) => data.map(({ id }) => ({ id })) },
   }),

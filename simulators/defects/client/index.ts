@@ -1,5 +1,5 @@
 /** Loads all defects and variants of the client. */
 import type { ClientBehaviour } from '../../client/behaviour.ts';
-import { loadSections } from '../catalogue.ts';
+import { loadSections } from '../define.ts';
 
 export const { defects: clientDefects, variants: clientVariants } = await loadSections<ClientBehaviour>('client');

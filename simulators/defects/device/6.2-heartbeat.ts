@@ -1,6 +1,7 @@
 import { defect, onStart, variant } from '../define-device.ts';
 
 const HEARTBEAT = ['device.events.heartbeat'];
+const INERT = ['device.events.heartbeat.inert'];
 
 export const defects = [
   defect('heartbeat-none', 'Sends no heartbeat.', HEARTBEAT, { stream: { heartbeat: () => '' } }),
@@ -25,9 +26,7 @@ export const defects = [
   defect('heartbeat-ends-at-restart', 'Sends no heartbeats after a restart.', HEARTBEAT, () => {
     let starts = 0;
     return {
-      ...onStart(() => {
-        starts += 1;
-      }),
+      log: onStart(() => void starts++),
       stream: ({ heartbeat }) => ({ heartbeat: (now) => (starts > 1 ? '' : heartbeat(now)) }),
     };
   }),
@@ -40,15 +39,12 @@ export const defects = [
   defect(
     'heartbeat-clears-cursor',
     'Sends an empty id with each heartbeat, which clears the cursor of a client.',
-    ['device.events.heartbeat.inert'],
+    INERT,
     { stream: { heartbeat: () => ': heartbeat\nid:\n\n' } },
   ),
-  defect(
-    'heartbeat-carries-id',
-    'Sends an id with each heartbeat, which moves the cursor of a client.',
-    ['device.events.heartbeat.inert'],
-    { stream: { heartbeat: ({ latest }) => `id: ${latest + 1}\n: heartbeat\n\n` } },
-  ),
+  defect('heartbeat-carries-id', 'Sends an id with each heartbeat, which moves the cursor of a client.', INERT, {
+    stream: { heartbeat: ({ latest }) => `id: ${latest + 1}\n: heartbeat\n\n` },
+  }),
   defect('closes-idle-streams', 'Ends a stream a little after its first heartbeat.', ['device.events.long-lived'], {
     stream: { lifetimeMs: (heartbeatMs) => heartbeatMs * 1.3 },
   }),

@@ -1,5 +1,12 @@
+import { setTimeout } from 'node:timers/promises';
 import type { StoredEvent } from '../../device/log/line.ts';
-import { type DeviceChanges, defect, variant } from '../define-device.ts';
+import { type DeviceChanges, defect, onStart, variant } from '../define-device.ts';
+
+const TORN_TAIL = ['device.log.torn-tail'];
+const SIZE = 'as no size of the log is shown (section 8)';
+
+const retains = (name: string, summary: string, change: DeviceChanges['log'] = {}) =>
+  variant(name, summary, { log: change }, { alternative: 'retention' });
 
 export const defects = [
   defect('log-with-comments', 'Writes comments between the events in the log.', ['device.log.jsonl'], {
@@ -31,12 +38,66 @@ export const defects = [
       };
     },
   ),
+  defect('deployments-forgotten', 'Forgets its deployments at a restart.', ['device.deployment.restart'], {
+    deployments: { remembers: 'nothing' },
+  }),
+  defect('device-id-anew', 'Uses a new device id after each start.', ['device.deployment.restart'], () => {
+    let starts = 0;
+    return {
+      log: onStart(() => void starts++),
+      http: { deploymentBody: (deployment) => ({ ...deployment, device_id: `dvc_${starts}` }) },
+    };
+  }),
+  defect(
+    'stored-after-delivery',
+    'Delivers events at once, and writes them to the log a little later.',
+    ['device.log.crash', 'device.events.replay.seam'],
+    {
+      log: {
+        publish: async ({ store, commit, deliver }) => {
+          deliver();
+          await setTimeout(40);
+          await store();
+          commit();
+        },
+      },
+    },
+  ),
+  defect('ids-restart-at-one', 'Counts ids from 1 again after a restart.', ['device.log.restart'], {
+    log: { highest: () => 0 },
+  }),
+  defect('ids-reused-after-restart', 'Gives out the last id again after a restart.', ['device.log.restart'], {
+    log: { highest: (last) => Math.max(0, last - 1) },
+  }),
+  defect('log-emptied-at-restart', 'Begins with an empty log at each start.', ['device.log.restart'], {
+    log: { opening: () => 'empty' },
+  }),
+  defect('restart-loads-few', 'Loads only the newest hundred events at a start.', ['device.log.restart'], () => {
+    let loaded = 0;
+    return {
+      log: onStart((last) => {
+        loaded = last - 100;
+      }),
+      stream: { session: () => ({ replay: (events) => events.filter(({ id }) => id > loaded) }) },
+    };
+  }),
+  defect(
+    'ids-counted-from-the-log',
+    'Counts ids on from the last event in the log, which a compaction may have left empty.',
+    ['device.log.restart'],
+    { log: { highest: (last) => last, keepFrom: ({ latest }) => latest + 1 } },
+  ),
+  defect('torn-line-glued', 'Writes the next event behind a torn line, on the same line.', TORN_TAIL, {
+    log: {
+      opening: () => 'keep',
+      // Adds a space, so that the line gets no checksum and the agent cannot find an event behind a torn line.
+      lines: (events) => events.map(({ json }) => `${json} \n`).join(''),
+    },
+  }),
+  defect('torn-line-empties-log', 'Discards a log that ends in a torn line, and begins an empty one.', TORN_TAIL, {
+    log: { opening: (torn) => (torn ? 'empty' : 'repair') },
+  }),
 ];
-
-const SIZE = 'as no size of the log is shown (section 8)';
-
-const retains = (name: string, summary: string, change: DeviceChanges['log'] = {}) =>
-  variant(name, summary, { log: change }, { alternative: 'retention' });
 
 export const variants = [
   retains('retains-1', `Keeps one event at most, ${SIZE}.`, { retain: () => 1 }),

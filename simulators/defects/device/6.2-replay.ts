@@ -1,51 +1,89 @@
 import type { IncomingMessage } from 'node:http';
-import { type DeviceChanges, defect, onRequest, rewritten, whenOver } from '../define-device.ts';
+import type { Socket } from 'node:net';
+import { LAST_CHUNK, type StreamBehaviour } from '../../device/behaviour.ts';
+import type { StoredEvent } from '../../device/log/line.ts';
+import {
+  asksForEvents,
+  choosing,
+  defect,
+  losingFirstLive,
+  onRequest,
+  resolving,
+  rewritten,
+  variant,
+  whenOver,
+} from '../define-device.ts';
 
 const REPLAY_COMPLETE = ['device.events.replay.complete'];
+const SEAM = ['device.events.replay.seam'];
 
-const replaysAtMost = (count: number): DeviceChanges => ({
-  stream: {
-    session: () => {
-      let left = count;
-      return {
-        replay: (events) => {
-          const some = events.slice(0, left);
-          left -= some.length;
-          return some;
-        },
-      };
-    },
+const replaysAtMost = (count: number): Partial<StreamBehaviour> => ({
+  session: () => {
+    let left = count;
+    return {
+      replay: (events) => {
+        const some = events.slice(0, left);
+        left -= some.length;
+        return some;
+      },
+    };
   },
 });
 
+const replaysAsOf = (time: () => string): Partial<StreamBehaviour> => ({
+  session: () => {
+    const occurred_at = time();
+    return { replay: (events) => events.map((event) => rewritten(event, (each) => ({ ...each, occurred_at }))) };
+  },
+});
+
+/** Counts the body bytes in HTTP chunks, without the chunks' framing; 0 for a response head. */
+function bytesInChunks(text: string): number {
+  let bytes = 0;
+  for (let at = 0; ; ) {
+    const size = Number.parseInt(text.slice(at), 16);
+    if (!(size > 0)) return bytes;
+    bytes += size;
+    at = text.indexOf('\r\n', at) + size + 4;
+  }
+}
+
+/** Ends a stream after `most` bytes of its body, between two frames, because each write is a whole frame. */
+function endAfter(most: number, { socket }: IncomingMessage): void {
+  let bytes = 0;
+  const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;
+  // Passes on the callback in `rest`, without which the response to a refused stream would not end.
+  socket.write = ((piece: Uint8Array | string, ...rest: unknown[]) => {
+    if (bytes > most) return true;
+    bytes += bytesInChunks(Buffer.from(piece).toString('latin1'));
+    const free = write(piece, ...rest);
+    if (bytes <= most) return free;
+    write(LAST_CHUNK);
+    socket.destroySoon();
+    return true;
+  }) as Socket['write'];
+}
+
 export const defects = [
   defect('replay-inclusive', 'Replays the event of the cursor as well.', ['device.events.replay.exclusive'], {
-    stream: ({ resolveCursor }) => ({
-      resolveCursor: (cursor, retained) => {
-        const after = resolveCursor(cursor, retained);
-        return typeof cursor === 'number' && typeof after === 'number' ? Math.max(0, after - 1) : after;
-      },
-    }),
+    stream: resolving((after, cursor) =>
+      typeof cursor === 'number' && typeof after === 'number' ? Math.max(0, after - 1) : after,
+    ),
   }),
   defect(
     'future-cursor-replays-all',
     'Takes a cursor beyond the newest event for an unknown one, and replays everything.',
     ['device.events.replay.exclusive'],
     {
-      stream: ({ resolveCursor }) => ({
-        resolveCursor: (cursor, retained) =>
-          typeof cursor === 'number' && cursor > retained.latest
-            ? retained.earliest - 1
-            : resolveCursor(cursor, retained),
-      }),
+      stream: resolving((after, cursor, { earliest, latest }) =>
+        typeof cursor === 'number' && cursor > latest ? earliest - 1 : after,
+      ),
     },
   ),
   defect('huge-cursor-wraps', 'Lets cursors wrap around at 64 bits.', ['device.events.replay.exclusive'], {
-    stream: ({ chooseCursor }) => ({
-      chooseCursor: (request) => {
-        const text = request.after[0] ?? request.lastEventId ?? '';
-        return /^\d+$/.test(text) ? Number(BigInt.asIntN(64, BigInt(text))) : chooseCursor(request);
-      },
+    stream: choosing((cursor, { after, lastEventId }) => {
+      const text = after[0] ?? lastEventId ?? '';
+      return /^\d+$/.test(text) ? Number(BigInt.asIntN(64, BigInt(text))) : cursor;
     }),
   }),
   defect(
@@ -53,61 +91,33 @@ export const defects = [
     'Begins a replay one event too late.',
     ['device.events.replay.complete', 'device.events.replay.exclusive'],
     {
-      stream: ({ resolveCursor }) => ({
-        resolveCursor: (cursor, retained) => {
-          const after = resolveCursor(cursor, retained);
-          return typeof cursor === 'number' && typeof after === 'number' ? Math.min(after + 1, retained.latest) : after;
-        },
-      }),
+      stream: resolving((after, cursor, { latest }) =>
+        typeof cursor === 'number' && typeof after === 'number' ? Math.min(after + 1, latest) : after,
+      ),
     },
   ),
   defect('replay-skips-newest', 'Replays everything but the newest event.', REPLAY_COMPLETE, {
-    stream: {
-      session: ({ retained }) => ({ replay: (events) => events.filter(({ id }) => id !== retained.latest) }),
-    },
+    stream: { session: ({ retained }) => ({ replay: (events) => events.filter(({ id }) => id !== retained.latest) }) },
   }),
   defect('replay-compares-text', 'Compares ids as text in a replay.', REPLAY_COMPLETE, {
-    stream: {
-      session: ({ after }) => ({ replay: (events) => events.filter(({ id }) => String(id) > String(after)) }),
-    },
+    stream: { session: ({ after }) => ({ replay: (events) => events.filter(({ id }) => String(id) > String(after)) }) },
   }),
-  defect('replay-limited', 'Replays at most ten events.', REPLAY_COMPLETE, replaysAtMost(10)),
+  defect('replay-limited', 'Replays at most ten events.', REPLAY_COMPLETE, { stream: replaysAtMost(10) }),
   defect('replay-newest-first', 'Replays newest first.', ['device.events.replay.complete', 'device.events.monotonic'], {
     stream: { session: () => ({ replay: (events) => events.toReversed() }) },
   }),
   defect('replay-with-new-time', 'Gives replayed events the time of the replay.', REPLAY_COMPLETE, {
-    stream: {
-      session: () => {
-        const now = new Date().toISOString();
-        return {
-          replay: (events) =>
-            events.map((event) => rewritten(event, (envelope) => ({ ...envelope, occurred_at: now }))),
-        };
-      },
-    },
+    stream: replaysAsOf(() => new Date().toISOString()),
   }),
   defect('replay-with-another-time', 'Gives replayed events the time at which the log began.', REPLAY_COMPLETE, {
-    stream: {
-      session: () => ({
-        replay: (events) =>
-          events.map((event) => rewritten(event, (envelope) => ({ ...envelope, occurred_at: '2026-01-01T00:00:00Z' }))),
-      }),
-    },
+    stream: replaysAsOf(() => '2026-01-01T00:00:00Z'),
   }),
   defect('zero-is-no-cursor', 'Treats after=0 as no cursor, and sends live events only.', REPLAY_COMPLETE, {
-    stream: ({ chooseCursor }) => ({
-      chooseCursor: (request) => {
-        const cursor = chooseCursor(request);
-        return cursor === 0 ? 'none' : cursor;
-      },
-    }),
+    stream: choosing((cursor) => (cursor === 0 ? 'none' : cursor)),
   }),
-  defect(
-    'replay-capped',
-    'Replays a thousand events at most, then continues live.',
-    REPLAY_COMPLETE,
-    replaysAtMost(1000),
-  ),
+  defect('replay-capped', 'Replays a thousand events at most, then continues live.', REPLAY_COMPLETE, {
+    stream: replaysAtMost(1000),
+  }),
   defect(
     'replay-never-ends-live',
     'Replays, and never sends a live event on that connection.',
@@ -128,16 +138,13 @@ export const defects = [
       const asked = new WeakSet<object>();
       let isUsed = false;
       return {
-        ...onRequest(({ socket }) => {
+        http: onRequest(({ socket }) => {
           isUsed = asked.has(socket);
           asked.add(socket);
         }),
-        stream: ({ resolveCursor }) => ({
-          resolveCursor: (cursor, retained) => {
-            const after = resolveCursor(cursor, retained);
-            return isUsed && typeof after === 'number' && after >= retained.earliest ? after - 1 : after;
-          },
-        }),
+        stream: resolving((after, _cursor, { earliest }) =>
+          isUsed && typeof after === 'number' && after >= earliest ? after - 1 : after,
+        ),
       };
     },
   ),
@@ -155,8 +162,8 @@ export const defects = [
     () => {
       const listeners = new Set<IncomingMessage>();
       return {
-        ...onRequest((request, response) => {
-          if (request.method !== 'GET' || request.url?.includes('/events') !== true) return;
+        http: onRequest((request, response) => {
+          if (request.method !== 'GET' || !asksForEvents(request)) return;
           listeners.add(request);
           whenOver(request, response, () => listeners.delete(request));
         }),
@@ -164,5 +171,61 @@ export const defects = [
       };
     },
     { tells: /which was published after them, and not/ },
+  ),
+  defect('seam-gap', 'Loses what is published between the end of a replay and the first live event.', SEAM, {
+    stream: { join: (enter) => void setTimeout(enter, 40) },
+  }),
+  defect('first-live-event-lost', 'Loses the first event after a replay.', SEAM, {
+    stream: { session: ({ after, retained }) => (after < retained.latest ? losingFirstLive() : undefined) },
+  }),
+  defect(
+    'seam-gap-after-long-replay',
+    'Loses the first live events after a replay of more than a hundred events.',
+    SEAM,
+    {
+      stream: {
+        session: () => {
+          let replayed = 0;
+          return {
+            replay: (events) => {
+              replayed += events.length;
+              return events;
+            },
+            live: (events) => {
+              const lost = replayed > 100;
+              replayed = 0;
+              return lost ? [] : events;
+            },
+          };
+        },
+      },
+    },
+  ),
+  defect(
+    'sent-is-delivered',
+    'Treats sent events as delivered: those in flight when a connection broke are not sent again.',
+    ['device.events.at-least-once', 'device.events.replay.complete'],
+    () => {
+      let sent = 0;
+      const noted = (events: readonly StoredEvent[]): readonly StoredEvent[] => {
+        sent = Math.max(sent, events.at(-1)?.id ?? 0);
+        return events;
+      };
+      return {
+        stream: { session: () => ({ replay: (events) => noted(events.filter(({ id }) => id > sent)), live: noted }) },
+      };
+    },
+  ),
+];
+
+export const variants = [
+  variant(
+    'ends-long-streams',
+    'Ends a stream cleanly once it has carried 64 KiB: the client resumes, and delivery is at least once.',
+    {
+      http: onRequest((request) => {
+        if (asksForEvents(request) && request.httpVersion !== '1.0') endAfter(65_536, request);
+      }),
+    },
   ),
 ];

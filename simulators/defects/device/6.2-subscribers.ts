@@ -1,66 +1,20 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { LiveSubscriber } from '../../device/behaviour.ts';
-import { type DeviceChanges, defect, variant, whenOver } from '../define-device.ts';
+import { answered, asksForEvents, type DeviceChanges, defect, onSome, variant, whenOver } from '../define-device.ts';
 
 const servesAtOnce = (most: number, refusal: OutgoingHttpHeaders) => (): DeviceChanges => {
   let open = 0;
   return {
-    http: ({ intercept }) => ({
-      intercept: (request, response) => {
-        if (request.url?.includes('/events') !== true) return intercept(request, response);
-        if (open >= most) {
-          response.writeHead(503, { 'Content-Length': 0, ...refusal }).end();
-          return true;
-        }
-        open += 1;
-        whenOver(request, response, () => {
-          open -= 1;
-        });
-        return intercept(request, response);
-      },
+    http: onSome((request, response) => {
+      if (!asksForEvents(request)) return false;
+      if (open >= most) return answered(response, 503, { 'Content-Length': 0, ...refusal });
+      open += 1;
+      whenOver(request, response, () => void open--);
+      return false;
     }),
   };
 };
-
-function waitsForTheSlowest(): DeviceChanges {
-  let subscribers: Iterable<LiveSubscriber> = [];
-  let turn = Promise.resolve();
-  return {
-    stream: {
-      liveBufferBytes: Number.MAX_SAFE_INTEGER,
-      recipients: (live) => {
-        subscribers = live;
-        return live;
-      },
-    },
-    log: {
-      publish: async ({ store, commit, deliver }) => {
-        await store();
-        commit();
-        turn = turn.then(async () => {
-          while ([...subscribers].some(({ waiting }) => waiting > 0)) await setTimeout(20, undefined, { ref: false });
-          deliver();
-        });
-      },
-    },
-  };
-}
-
-function skipsEveryOtherBatch(): DeviceChanges {
-  const skipped = new WeakSet<object>();
-  return {
-    stream: {
-      liveBufferBytes: Number.MAX_SAFE_INTEGER,
-      recipients: (live) =>
-        [...live].filter((subscriber) => {
-          if (subscriber.waiting === 0 || skipped.delete(subscriber)) return true;
-          skipped.add(subscriber);
-          return false;
-        }),
-    },
-  };
-}
 
 export const defects = [
   defect('one-subscriber', 'Serves live events to the newest subscriber only.', ['device.events.concurrent'], {
@@ -81,13 +35,49 @@ export const defects = [
     'slow-reader-blocks',
     'Waits for the slowest subscriber before anyone gets the next event.',
     ['device.events.slow-reader'],
-    waitsForTheSlowest,
+    () => {
+      let subscribers: Iterable<LiveSubscriber> = [];
+      let turn = Promise.resolve();
+      return {
+        stream: {
+          liveBufferBytes: Number.MAX_SAFE_INTEGER,
+          recipients: (live) => {
+            subscribers = live;
+            return live;
+          },
+        },
+        log: {
+          publish: async ({ store, commit, deliver }) => {
+            await store();
+            commit();
+            turn = turn.then(async () => {
+              while ([...subscribers].some(({ waiting }) => waiting > 0))
+                await setTimeout(20, undefined, { ref: false });
+              deliver();
+            });
+          },
+        },
+      };
+    },
   ),
   defect(
     'slow-reader-thinned-out',
     'Leaves out every other batch for a subscriber that does not read fast enough.',
     ['device.events.slow-reader.complete'],
-    skipsEveryOtherBatch,
+    () => {
+      const skipped = new WeakSet<object>();
+      return {
+        stream: {
+          liveBufferBytes: Number.MAX_SAFE_INTEGER,
+          recipients: (live) =>
+            [...live].filter((subscriber) => {
+              if (subscriber.waiting === 0 || skipped.delete(subscriber)) return true;
+              skipped.add(subscriber);
+              return false;
+            }),
+        },
+      };
+    },
   ),
   defect(
     'deployed-once-a-release',

@@ -17,6 +17,10 @@ const announcesWhen = (match: (change: DeploymentChange, events: readonly EventD
   },
 });
 
+const removedWith = (change: (data: object) => object): DeviceChanges => ({
+  deployments: { event: ({ type, data }) => ({ type, data: type === 'deployment.removed' ? change(data) : data }) },
+});
+
 export const defects = [
   defect('event-before-files', 'Publishes deployment.deployed before the files are in place.', WRITTEN_FIRST, {
     deployments: {
@@ -34,21 +38,15 @@ export const defects = [
     {
       deployments: {
         files: (files) =>
-          files.map(({ filepath, content }) => ({
-            filepath,
-            content: Buffer.from(
-              Buffer.from(content)
-                .toString('utf8')
-                .replaceAll(/[^\0-\x7f]/gu, '?'),
-            ),
-          })),
+          files.map(({ filepath, content }) => {
+            const text = Buffer.from(content).toString('utf8');
+            return { filepath, content: Buffer.from(text.replaceAll(/[^\0-\x7f]/gu, '?')) };
+          }),
       },
     },
   ),
   defect('files-flat', 'Writes all config files into one folder, whatever their paths.', WRITTEN_FIRST, {
-    deployments: {
-      files: (files) => files.map(({ filepath, content }) => ({ filepath: `/${basename(filepath)}`, content })),
-    },
+    deployments: { files: (files) => files.map((file) => ({ ...file, filepath: `/${basename(file.filepath)}` })) },
   }),
   defect(
     'file-kept-when-there',
@@ -92,44 +90,22 @@ export const variants = [
   variant(
     'other-event-types',
     'Sends events of types beyond those that section 6.3 names.',
-    {
-      deployments: {
-        announce: (events) => [...events, { type: 'device.synced', data: { is_synced: true } }],
-      },
-    },
+    { deployments: { announce: (events) => [...events, { type: 'device.synced', data: { is_synced: true } }] } },
     { alternative: 'event-types' },
   ),
   variant(
     'removed-never-sent',
     'Never sends deployment.removed for a deployment, as its trigger is not stated (section 6.3).',
-    {
-      deployments: {
-        announce: (events) => events.filter(({ type }) => type !== 'deployment.removed'),
-      },
-    },
+    { deployments: { announce: (events) => events.filter(({ type }) => type !== 'deployment.removed') } },
   ),
   variant(
     'removed-without-payload',
     'Sends deployment.removed with an empty payload, as none is shown (section 6.3).',
-    {
-      deployments: {
-        event: (draft) => (draft.type === 'deployment.removed' ? { type: draft.type, data: {} } : draft),
-      },
-    },
+    removedWith(() => ({})),
   ),
   variant(
     'removed-with-status',
     'Gives the status that a removed deployment has in deployment.removed, whose payload is not shown (section 6.3).',
-    {
-      deployments: {
-        event: (draft) =>
-          draft.type === 'deployment.removed'
-            ? {
-                type: draft.type,
-                data: { ...draft.data, status: 'removed', activity_status: 'removing', error_status: 'none' },
-              }
-            : draft,
-      },
-    },
+    removedWith((data) => ({ ...data, status: 'removed', activity_status: 'removing', error_status: 'none' })),
   ),
 ];

@@ -1,23 +1,14 @@
-import type { Retained } from '../../device/stream/protocol.ts';
-import { type DeviceChanges, defect, onRequest, variant } from '../define-device.ts';
+import type { Retained } from '../../device/behaviour.ts';
+import { defect, onRequest, resolving, variant } from '../define-device.ts';
 
 const EXPIRED_410 = ['device.events.expired.410'];
+const BOUNDARY = ['device.events.expired.boundary'];
 
-const expires = (match: (cursor: number, retained: Retained) => boolean): DeviceChanges => ({
-  stream: ({ resolveCursor }) => ({
-    resolveCursor: (cursor, retained) =>
-      typeof cursor === 'number' && match(cursor, retained) ? 'expired' : resolveCursor(cursor, retained),
-  }),
-});
+const expires = (match: (cursor: number, retained: Retained) => boolean) =>
+  resolving((after, cursor, retained) => (typeof cursor === 'number' && match(cursor, retained) ? 'expired' : after));
 
-const serves = (from: (retained: Retained) => number, active = () => true): DeviceChanges => ({
-  stream: ({ resolveCursor }) => ({
-    resolveCursor: (cursor, retained) => {
-      const after = resolveCursor(cursor, retained);
-      return after === 'expired' && active() ? from(retained) : after;
-    },
-  }),
-});
+const serves = (from: (retained: Retained) => number, active = () => true) =>
+  resolving((after, _cursor, retained) => (after === 'expired' && active() ? from(retained) : after));
 
 const fromEarliest = ({ earliest }: Retained): number => earliest - 1;
 
@@ -26,14 +17,11 @@ export const defects = [
     'expired-replays-earliest',
     'Replays from the earliest retained event when the cursor is older.',
     EXPIRED_410,
-    serves(fromEarliest),
+    { stream: serves(fromEarliest) },
   ),
-  defect(
-    'expired-is-live',
-    'Sends live events only when the cursor is expired.',
-    EXPIRED_410,
-    serves(({ latest }) => latest),
-  ),
+  defect('expired-is-live', 'Sends live events only when the cursor is expired.', EXPIRED_410, {
+    stream: serves(({ latest }) => latest),
+  }),
   defect(
     'expired-by-query-only',
     'Answers an expired cursor with 410 only when it is given as after.',
@@ -59,21 +47,18 @@ export const defects = [
     'Serves cursors up to three events before the earliest retained one, though the events after them are lost.',
     EXPIRED_410,
     {
-      stream: ({ resolveCursor }) => ({
-        resolveCursor: (cursor, retained) =>
-          typeof cursor === 'number' && cursor < retained.earliest && cursor >= retained.earliest - 4
-            ? retained.earliest - 1
-            : resolveCursor(cursor, retained),
-      }),
+      stream: resolving((after, cursor, { earliest }) =>
+        typeof cursor === 'number' && cursor < earliest && cursor >= earliest - 4 ? earliest - 1 : after,
+      ),
     },
   ),
   defect('expired-with-types-is-live', 'Never answers 410 when types are listed.', EXPIRED_410, () => {
     let listed = false;
     return {
-      ...onRequest(({ url }) => {
-        listed = url?.includes('types=') === true;
+      http: onRequest(({ url = '' }) => {
+        listed = url.includes('types=');
       }),
-      ...serves(fromEarliest, () => listed),
+      stream: serves(fromEarliest, () => listed),
     };
   }),
   defect(
@@ -89,7 +74,7 @@ export const defects = [
             return opening(torn);
           },
         }),
-        ...serves(fromEarliest, () => starts > 1),
+        stream: serves(fromEarliest, () => starts > 1),
       };
     },
   ),
@@ -113,17 +98,14 @@ export const defects = [
       };
     },
   ),
-  defect(
-    'boundary-off-by-one',
-    'Answers 410 for the id of the earliest retained event.',
-    ['device.events.expired.boundary'],
-    expires((cursor, { earliest }) => cursor <= earliest && earliest > 1),
-  ),
+  defect('boundary-off-by-one', 'Answers 410 for the id of the earliest retained event.', BOUNDARY, {
+    stream: expires((cursor, { earliest }) => cursor <= earliest && earliest > 1),
+  }),
   defect(
     'retained-refused',
     'Answers 410 for cursors that could still be served, once there has been a compaction.',
-    ['device.events.expired.boundary'],
-    expires((cursor, { earliest, latest }) => cursor < (earliest + latest) / 2 && earliest > 1),
+    BOUNDARY,
+    { stream: expires((cursor, { earliest, latest }) => cursor < (earliest + latest) / 2 && earliest > 1) },
   ),
   defect(
     'boundary-by-types',
@@ -132,36 +114,29 @@ export const defects = [
     () => {
       let listed = '';
       return {
-        ...onRequest(({ url = '/' }) => {
+        http: onRequest(({ url = '/' }) => {
           listed = new URL(url, 'http://device').searchParams.get('types') ?? '';
         }),
         // Expires all cursors of a stream of `deployment.removed`, an event that the check never causes.
-        ...expires((cursor, { latest }) => listed === 'deployment.removed' && cursor < latest),
+        stream: expires((cursor, { latest }) => listed === 'deployment.removed' && cursor < latest),
       };
     },
   ),
-  defect(
-    'future-cursor-expired',
-    'Answers 410 to a cursor beyond the newest event.',
-    ['device.events.expired.only'],
-    expires((cursor, { latest }) => cursor > latest),
-  ),
+  defect('future-cursor-expired', 'Answers 410 to a cursor beyond the newest event.', ['device.events.expired.only'], {
+    stream: expires((cursor, { latest }) => cursor > latest),
+  }),
 ];
 
 export const variants = [
   variant('other-error-bodies', 'Answers errors with bodies of another shape (section 7 shows none).', {
-    http: {
-      errorBody: ({ status, code, message }) => ({ type: `urn:agent:${code}`, title: message, status }),
-    },
+    http: { errorBody: ({ status, code, message }) => ({ type: `urn:agent:${code}`, title: message, status }) },
   }),
   variant(
     'before-earliest-expired',
     'Answers 410 also for the id just before the earliest retained event, as section 7 can be read.',
-    expires((cursor, { earliest }) => cursor < earliest && earliest > 1),
+    { stream: expires((cursor, { earliest }) => cursor < earliest && earliest > 1) },
   ),
   variant('zero-means-earliest', 'Reads after=0 as "from the earliest retained event", even after a compaction.', {
-    stream: ({ resolveCursor }) => ({
-      resolveCursor: (cursor, retained) => (cursor === 0 ? retained.earliest - 1 : resolveCursor(cursor, retained)),
-    }),
+    stream: resolving((after, cursor, { earliest }) => (cursor === 0 ? earliest - 1 : after)),
   }),
 ];

@@ -1,7 +1,6 @@
 /** Loads all defects and variants of the simulated device. */
 import type { DeviceBehaviour } from '../../device/behaviour.ts';
-import { loadSections, named } from '../catalogue.ts';
-import type { Defect, Variant } from '../define.ts';
+import { type Defect, loadSections, named, type Variant } from '../define.ts';
 
 export type DeviceDefect = Defect<DeviceBehaviour>;
 

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
-import type { Answer } from '../../platform/behaviour.ts';
-import { defect, type PlatformChange, variant } from '../define-platform.ts';
+import { defect, type PlatformChange, unchecked, variant } from '../define-platform.ts';
 
 const LIMIT = ['platform.ping.limit'];
+const SUCCESS = ['platform.ping.success'];
 
 /** Maximum nanoseconds of a timeout: one day, because Node's timers overflow after 24 days. */
 const A_DAY_NANOS = 86_400_000_000_000;
 
 const unanswered =
-  (answer: Answer): PlatformChange =>
+  (status: number, body: object): PlatformChange =>
   ({ pingAnswer }) => ({
-    pingAnswer: (outcome, elapsed) => (outcome.code === 'timeout' ? answer : pingAnswer(outcome, elapsed)),
+    pingAnswer: (outcome, elapsed) => (outcome.code === 'timeout' ? { status, body } : pingAnswer(outcome, elapsed)),
   });
 
 export const defects = [
@@ -19,7 +19,7 @@ export const defects = [
     'ping-round-trip-negative',
     'Gives a negative round trip for a ping that nobody answered.',
     ['platform.ping.timeout'],
-    unanswered({ status: 200, body: { code: 'timeout', round_trip_nanos: -1 } }),
+    unanswered(200, { code: 'timeout', round_trip_nanos: -1 }),
   ),
   defect('ping-timeout-doubled', 'Waits twice as long as asked.', ['platform.ping.timeout'], ({ ping }) => ({
     ping: (link, deviceId, timeoutNanos) => ping(link, deviceId, timeoutNanos * 2),
@@ -44,26 +44,41 @@ export const defects = [
   defect('ping-unlimited', 'Waits as long as asked, even beyond ten seconds.', LIMIT, {
     pingTimeout: (asked) => (asked > 0 ? Math.min(asked, A_DAY_NANOS) : 'refuse'),
   }),
-  defect(
-    'ping-32-bit',
-    'Refuses a timeout that 32 bits do not hold.',
-    ['platform.ping.success'],
-    ({ pingTimeout }) => ({
-      pingTimeout: (asked) => (asked < 2 ** 31 ? pingTimeout(asked) : 'refuse'),
-    }),
-  ),
-  defect('ping-never-succeeds', 'Calls every ping a timeout.', ['platform.ping.success'], {
+  defect('ping-32-bit', 'Refuses a timeout that 32 bits do not hold.', SUCCESS, ({ pingTimeout }) => ({
+    pingTimeout: (asked) => (asked < 2 ** 31 ? pingTimeout(asked) : 'refuse'),
+  })),
+  defect('ping-never-succeeds', 'Calls every ping a timeout.', SUCCESS, {
     pingAnswer: () => ({ status: 200, body: { code: 'timeout' } }),
   }),
-  defect('ping-round-trip-too-long', 'Gives the round trip in picoseconds.', ['platform.ping.success'], {
+  defect('ping-round-trip-too-long', 'Gives the round trip in picoseconds.', SUCCESS, {
     pingAnswer: ({ code, round_trip_nanos }) => ({
       status: 200,
       body: { code, ...(round_trip_nanos !== undefined && { round_trip_nanos: round_trip_nanos * 1000 }) },
     }),
   }),
-  defect('ping-round-trip-missing', 'Omits the round trip.', ['platform.ping.success'], {
+  defect('ping-round-trip-missing', 'Omits the round trip.', SUCCESS, {
     pingAnswer: ({ code }) => ({ status: 200, body: { code } }),
   }),
+  defect(
+    'ping-unknown-device',
+    'Answers as after a timeout whatever names an unknown device.',
+    ['platform.ping.unknown-device', 'platform.robust.references'],
+    ({ error }) => ({
+      error: (facts) => (facts.code === 'device_not_found' ? { status: 200, body: { code: 'timeout' } } : error(facts)),
+    }),
+  ),
+  defect('ping-body-unread', 'Treats any body as a ping of one second.', ['platform.ping.bad-body'], (reference) => ({
+    pingTimeout: (asked) => (Number.isInteger(asked) ? reference.pingTimeout(asked) : 1_000_000_000),
+    readBody: (bytes, strict) => {
+      try {
+        return strict(bytes);
+      } catch (error) {
+        if (bytes.length > 1000) throw error;
+        return {};
+      }
+    },
+    ...unchecked('pingDevice')(reference),
+  })),
 ];
 
 export const variants = [
@@ -73,11 +88,7 @@ export const variants = [
   variant('ping-long-clamped', 'Clamps a ping of more than 10 seconds instead of refusing it.', {
     pingTimeout: (asked) => (asked > 0 ? Math.min(asked, PING_TIMEOUT_MAXIMUM_NANOS) : 'refuse'),
   }),
-  variant(
-    'ping-timeout-408',
-    'Answers 408 to a ping that nobody answered.',
-    unanswered({ status: 408, body: { code: 'timeout' } }),
-  ),
+  variant('ping-timeout-408', 'Answers 408 to a ping that nobody answered.', unanswered(408, { code: 'timeout' })),
   variant(
     'ping-timeout-504',
     'Answers 504 with an error body to a ping that nobody answered.',
@@ -91,6 +102,6 @@ export const variants = [
   variant(
     'ping-other-words',
     'Answers an unanswered ping with another code and a round trip of null.',
-    unanswered({ status: 200, body: { code: 'unreachable', round_trip_nanos: null } }),
+    unanswered(200, { code: 'unreachable', round_trip_nanos: null }),
   ),
 ];

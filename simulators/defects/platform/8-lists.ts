@@ -1,49 +1,20 @@
-import type { PlatformBehaviour } from '../../platform/behaviour.ts';
 import { PlatformError } from '../../platform/ports.ts';
 import { clampInteger } from '../../platform/reference.ts';
-import { defect, variant } from '../define-platform.ts';
+import { answers, defect, resources, variant } from '../define-platform.ts';
+
+/** Converts a UTC time to the same moment with the offset +02:00. */
+const withOffset = (text: string): string =>
+  new Date(Date.parse(text) + 2 * 3_600_000).toISOString().replace('Z', '000+02:00');
 
 const CLAMP_OFFSET = ['platform.list.clamp.offset'];
 const CLAMP_HIGH = ['platform.list.clamp.high'];
 const DEFAULTS = ['platform.list.defaults'];
-
-/** Remembers the requested offset for `hasMore`, because no other request can come between the two calls. */
-function hasMoreOfRawOffset({ clampOffset, hasMore }: PlatformBehaviour): Partial<PlatformBehaviour> {
-  let asked = 0;
-  return {
-    clampOffset: (values) => {
-      asked = Number(values[0] ?? 0);
-      return clampOffset(values);
-    },
-    hasMore: (window) => (asked < 0 ? asked + window.limit < window.total() : hasMore(window)),
-  };
-}
-
-function negativeFromTheEnd({ clampOffset, page }: PlatformBehaviour): Partial<PlatformBehaviour> {
-  let negative = 0;
-  return {
-    clampOffset: (values) => {
-      negative = /^-\d+$/.test(values[0] ?? '') ? Math.max(-1000, Number(values[0])) : 0;
-      return clampOffset(values);
-    },
-    page: (window, at) => (negative < 0 ? at(Math.max(0, window.total() + negative), window.limit) : page(window, at)),
-  };
-}
-
-/** Remembers the requested limit for `page`, because no other request can come between the two calls. */
-function moreThanEchoed({ clampLimit, page }: PlatformBehaviour): Partial<PlatformBehaviour> {
-  let asked = 0;
-  return {
-    clampLimit: (values) => {
-      asked = Number(values[0] ?? 0);
-      return clampLimit(values);
-    },
-    page: (window, at) => (asked > 100 ? at(window.offset, 150) : page(window, at)),
-  };
-}
-
 const CLAMP_HUGE = ['platform.list.clamp.huge'];
 const CLAMP_NONSENSE = ['platform.list.clamp.nonsense'];
+const HAS_MORE = ['platform.list.has-more'];
+const TOTAL_COUNT = ['platform.list.total-count'];
+const IN_RANGE = ['platform.list.in-range'];
+const PAST_END = ['platform.list.past-end'];
 
 function integers(values: readonly string[]): readonly string[] {
   if (values.every((value) => /^-?\d+$/.test(value))) return values;
@@ -52,19 +23,61 @@ function integers(values: readonly string[]): readonly string[] {
 
 const leading = (values: readonly string[]): string[] => /^\s*\+?(-?\d+)/.exec(values.at(-1) ?? '')?.slice(1) ?? [];
 
-const PAGE_SIZE = ['platform.list.page-size'];
-const HAS_MORE = ['platform.list.has-more'];
-
-const TOTAL_COUNT = ['platform.list.total-count'];
-
-const IN_RANGE = ['platform.list.in-range'];
-
 export const defects = [
+  defect(
+    'releases-without-envelope',
+    'Answers the list of releases with its items alone.',
+    ['platform.list.envelope'],
+    answers('listReleases', (body, status) => (status === 200 ? body['data'] : body)),
+  ),
+  defect('objects-in-plural', 'Names the collection in object, not the type.', ['platform.list.items'], {
+    resource: (_kind, resource) => ({ ...resource, object: `${resource['object']}s` }),
+  }),
+  defect(
+    'items-of-another-type',
+    'Names the type of a device by its status.',
+    ['platform.list.items'],
+    resources('device', (device) => ({ ...device, object: `${device['status']}_device` })),
+  ),
+  defect('envelope-items', 'Gives the items of every list as items, not as data.', ['platform.list.envelope.any'], {
+    envelope: ({ data, ...envelope }) => ({ ...envelope, items: data }),
+  }),
+  defect('envelope-object', 'Names its lists `page`.', ['platform.list.envelope'], {
+    envelope: (envelope) => ({ ...envelope, object: 'page' }),
+  }),
+  defect('envelope-limit-text', 'Echoes limit as text.', ['platform.list.envelope'], {
+    envelope: (envelope) => ({ ...envelope, limit: String(envelope['limit']) }),
+  }),
+  defect('items-without-object', 'Lists items without their object field.', ['platform.list.envelope'], {
+    resource: (_kind, { object: _object, ...resource }) => resource,
+  }),
+  defect('timestamps-in-seconds', 'Gives moments as seconds since the epoch.', ['platform.timestamps'], {
+    resource: (kind, resource) =>
+      kind === 'deployment'
+        ? resource
+        : { ...resource, created_at: Math.floor(Date.parse(String(resource['created_at'])) / 1000) },
+  }),
+  defect('timestamps-without-t', 'Separates date and time by a space.', ['platform.timestamps'], {
+    resource: (_kind, resource) => ({ ...resource, created_at: String(resource['created_at']).replace('T', ' ') }),
+  }),
+  defect('timestamps-without-zone', 'Gives moments without a zone.', ['platform.timestamps'], {
+    resource: (_kind, resource) => ({ ...resource, created_at: String(resource['created_at']).replace(/Z$/, '') }),
+  }),
   defect(
     'has-more-of-raw-offset',
     'Computes has_more from the offset that was asked for, however negative.',
     CLAMP_OFFSET,
-    hasMoreOfRawOffset,
+    // Remembers the requested offset for `hasMore`, because no other request can come between the two calls.
+    ({ clampOffset, hasMore }) => {
+      let asked = 0;
+      return {
+        clampOffset: (values) => {
+          asked = Number(values[0] ?? 0);
+          return clampOffset(values);
+        },
+        hasMore: (window) => (asked < 0 ? asked + window.limit < window.total() : hasMore(window)),
+      };
+    },
   ),
   defect('offset-negative-refused', 'Refuses a negative offset.', CLAMP_OFFSET, ({ clampOffset }) => ({
     clampOffset: (values) => {
@@ -80,7 +93,17 @@ export const defects = [
     'offset-negative-from-the-end',
     'Counts a negative offset from the end, and echoes 0.',
     CLAMP_OFFSET,
-    negativeFromTheEnd,
+    ({ clampOffset, page }) => {
+      let negative = 0;
+      return {
+        clampOffset: (values) => {
+          negative = /^-\d+$/.test(values[0] ?? '') ? Math.max(-1000, Number(values[0])) : 0;
+          return clampOffset(values);
+        },
+        page: (window, at) =>
+          negative < 0 ? at(Math.max(0, window.total() + negative), window.limit) : page(window, at),
+      };
+    },
   ),
   defect('default-limit-20', 'Gives pages of 20 by default.', DEFAULTS, ({ clampLimit }) => ({
     clampLimit: (values) => (values.length === 0 ? 20 : clampLimit(values)),
@@ -91,7 +114,22 @@ export const defects = [
   defect('limit-unbounded', 'Accepts any limit.', CLAMP_HIGH, {
     clampLimit: (values) => clampInteger(values, { low: 1, high: 1_000_000, otherwise: 10 }),
   }),
-  defect('limit-clamped-in-echo-only', 'Echoes 100 for a limit above it and gives more.', CLAMP_HIGH, moreThanEchoed),
+  defect(
+    'limit-clamped-in-echo-only',
+    'Echoes 100 for a limit above it and gives more.',
+    CLAMP_HIGH,
+    // Remembers the requested limit for `page`, because no other request can come between the two calls.
+    ({ clampLimit, page }) => {
+      let asked = 0;
+      return {
+        clampLimit: (values) => {
+          asked = Number(values[0] ?? 0);
+          return clampLimit(values);
+        },
+        page: (window, at) => (asked > 100 ? at(window.offset, 150) : page(window, at)),
+      };
+    },
+  ),
   defect(
     'limit-high-refused',
     'Refuses a limit above 100.',
@@ -152,19 +190,16 @@ export const defects = [
   defect('limit-off-by-one', 'Lowers a limit in range by one.', ['platform.list.in-range'], ({ clampLimit }) => ({
     clampLimit: (values) => Math.max(1, clampLimit(values) - (values.length > 0 && clampLimit(values) < 100 ? 1 : 0)),
   })),
-  defect('page-too-long', 'Gives one item more than limit.', PAGE_SIZE, {
+  defect('page-too-long', 'Gives one item more than limit.', ['platform.list.page-size'], {
     page: ({ limit, offset }, at) => at(offset, limit + 1),
   }),
   defect('has-more-on-full-page', 'Sets has_more whenever a page is full, even on the last one.', HAS_MORE, {
     hasMore: ({ limit, returned }) => returned === limit,
   }),
   defect('has-more-never', 'Always answers has_more false.', HAS_MORE, { hasMore: () => false }),
-  defect(
-    'has-more-forgets-offset',
-    'Compares limit with the number of all items, whatever the offset.',
-    ['platform.list.past-end'],
-    { hasMore: ({ limit, total }) => limit < total() },
-  ),
+  defect('has-more-forgets-offset', 'Compares limit with the number of all items, whatever the offset.', PAST_END, {
+    hasMore: ({ limit, total }) => limit < total(),
+  }),
   defect('total-count-with-any-expansion', 'Counts whenever anything is expanded.', TOTAL_COUNT, ({ totalCount }) => ({
     totalCount: (window) => (window.expanding ? window.total() : totalCount(window)),
   })),
@@ -205,18 +240,47 @@ export const defects = [
       };
     },
   ),
-  defect('beyond-end-last-page', 'Gives the last page for an offset past the end.', ['platform.list.past-end'], {
+  defect('beyond-end-last-page', 'Gives the last page for an offset past the end.', PAST_END, {
     page: ({ limit, offset, total }, at) => at(offset < total() ? offset : Math.max(0, total() - limit), limit),
   }),
-  defect('beyond-end-refused', 'Answers 404 to an offset past the end.', ['platform.list.past-end'], ({ page }) => ({
+  defect('beyond-end-refused', 'Answers 404 to an offset past the end.', PAST_END, ({ page }) => ({
     page: (window, at) => {
       if (window.offset > window.total()) throw new PlatformError(404, 'no_such_page', 'there is no such page');
       return page(window, at);
     },
   })),
+  defect(
+    'created-unlisted',
+    'Lists nothing that is younger than a minute.',
+    ['platform.list.page-size', 'platform.list.created'],
+    {
+      envelope: (envelope) => ({
+        ...envelope,
+        data: (envelope['data'] as { created_at?: string }[]).filter(
+          (item) => !(Date.now() - Date.parse(item.created_at ?? '') < 60_000),
+        ),
+      }),
+    },
+  ),
 ];
 
 export const variants = [
+  variant('fields-beyond-the-published', 'Adds unpublished fields to lists and resources.', {
+    envelope: (envelope) => ({ ...envelope, next_offset: Number(envelope['offset']) + Number(envelope['limit']) }),
+    resource: (_kind, resource) => ({ ...resource, labels: { region: 'eu' }, revision: 3 }),
+  }),
+  variant('timestamps-with-offset', 'Gives moments with an offset and microseconds.', {
+    resource: (_kind, resource) =>
+      Object.fromEntries(
+        Object.entries(resource).map(([name, value]) => [
+          name,
+          name.endsWith('_at') && typeof value === 'string' ? withOffset(value) : value,
+        ]),
+      ),
+  }),
+  variant('nulls-omitted', 'Omits fields that are null.', {
+    resource: (_kind, resource) => Object.fromEntries(Object.entries(resource).filter(([, value]) => value !== null)),
+  }),
   variant('limit-low-to-0', 'Clamps a limit below 1 to 0.', {
     clampLimit: (values) => clampInteger(values, { low: 0, high: 100, otherwise: 10 }),
   }),

@@ -1,7 +1,6 @@
 /** Loads all defects and variants of the simulated platform. */
 import type { PlatformBehaviour } from '../../platform/behaviour.ts';
-import { loadSections, named } from '../catalogue.ts';
-import type { Defect } from '../define.ts';
+import { type Defect, loadSections, named } from '../define.ts';
 
 export const { defects: platformDefects, variants: platformVariants } =
   await loadSections<PlatformBehaviour>('platform');

@@ -1,7 +1,11 @@
-import type { Resource } from '../../platform/behaviour.ts';
-import { defect, errors, variant } from '../define-platform.ts';
+import type { ErrorFacts, Resource } from '../../platform/behaviour.ts';
+import { defect, errors, keepsFirstNames, variant } from '../define-platform.ts';
 
 const BODIES = ['platform.robust.bodies'];
+const REFERENCES = ['platform.robust.references'];
+
+const isMissing = ({ code }: ErrorFacts): boolean => code.endsWith('_not_found');
+const failing = (match: (facts: ErrorFacts) => boolean) => errors(match, 500);
 
 const NAME_LENGTH = 24;
 
@@ -21,12 +25,14 @@ const REFUSED: Readonly<Record<string, (body: Resource) => ReturnType<typeof unl
     unless(JSON.stringify(documents).includes('$schema'), '/documents', 'name no dialect'),
 };
 
+const FIELDS = ['platform.robust.fields'];
+
 export const defects = [
   defect(
     'bad-json-fails',
     'Fails on a body that is not JSON.',
     BODIES,
-    errors(({ code }) => code === 'invalid_json', { status: 500 }),
+    failing(({ code }) => code === 'invalid_json'),
   ),
   defect('bodies-half-read', 'Reads bodies leniently: duplicate names, bytes that are not UTF-8.', BODIES, {
     readBody: (bytes, strict) => {
@@ -44,7 +50,7 @@ export const defects = [
     'large-body-fails',
     'Fails on a body that is too large.',
     BODIES,
-    errors(({ status }) => status === 413, { status: 500 }),
+    failing(({ status }) => status === 413),
   ),
   defect('names-beyond-bmp-fail', 'Fails on a character beyond the basic plane.', ['platform.robust.names'], {
     readBody: (bytes, strict) => {
@@ -58,19 +64,12 @@ export const defects = [
         ? { ...resource, name: resource['name'].replace(/[^\x20-\x7e]/g, '?') }
         : resource,
   }),
-  defect(
-    'unknown-id-fails',
-    'Fails on an id that does not exist.',
-    ['platform.robust.references'],
-    errors(({ code }) => code.endsWith('_not_found'), { status: 500 }),
-  ),
+  defect('unknown-id-fails', 'Fails on an id that does not exist.', REFERENCES, failing(isMissing)),
   defect(
     'unknown-id-empty',
     'Answers 200 with an empty object for an id that does not exist.',
-    ['platform.robust.references'],
-    ({ error }) => ({
-      error: (facts) => (facts.code.endsWith('_not_found') ? { status: 200, body: {} } : error(facts)),
-    }),
+    REFERENCES,
+    ({ error }) => ({ error: (facts) => (isMissing(facts) ? { status: 200, body: {} } : error(facts)) }),
   ),
   defect('unknown-path-served', 'Answers 200 at paths that do not exist.', ['platform.robust.routes'], ({ error }) => ({
     error: (facts) => (facts.code === 'unknown_route' ? { status: 200, body: {} } : error(facts)),
@@ -79,7 +78,20 @@ export const defects = [
     'wrong-method-fails',
     'Fails on a method that a path does not have.',
     ['platform.robust.routes'],
-    errors(({ status }) => status === 405, { status: 500 }),
+    failing(({ status }) => status === 405),
+  ),
+  defect('null-within-fails', 'Fails on a null within a list or an object.', FIELDS, ({ bodyProblems }) => ({
+    bodyProblems: (operation, value, check) => {
+      const inner = Object.values((value ?? {}) as object).flatMap((each) => Object.values(each ?? {}));
+      if (inner.includes(null)) throw new TypeError('nobody expected a null here');
+      return bodyProblems(operation, value, check);
+    },
+  })),
+  defect(
+    'device-rename-lost',
+    'Answers a renaming of a device with the new name, and keeps the old one.',
+    FIELDS,
+    keepsFirstNames('createDevice', 'getDevice'),
   ),
 ];
 
@@ -87,7 +99,7 @@ export const variants = [
   variant(
     'unprocessable-422',
     'Answers 422 to a well-formed but invalid body.',
-    errors(({ code }) => code.startsWith('invalid_'), { status: 422 }),
+    errors(({ code }) => code.startsWith('invalid_'), 422),
   ),
   variant('errors-as-problem-details', 'Describes errors as RFC 9457 does.', {
     error: ({ status, code, message }) => ({ status, body: { type: `urn:problem:${code}`, title: message, status } }),
@@ -117,6 +129,6 @@ export const variants = [
   variant(
     'unknown-id-403',
     'Answers 403 for ids that do not exist, so that nobody learns which do.',
-    errors(({ code }) => code.endsWith('_not_found'), { status: 403 }),
+    errors(isMissing, 403),
   ),
 ];

@@ -1,18 +1,17 @@
 /** One run of a client: its requests, its printed lines, and the waits for requests and lines. */
-
-import { rmSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import { Changes, Patience } from '../../../harness/common/waiting.ts';
-import type { ClientJob, ClientPlace } from '../../../harness/contract/client.ts';
+import { CLIENT_VARIABLES, type ClientJob, type ClientPlace } from '../../../harness/contract/client.ts';
 import { type ClientLine, clientLine } from '../../../harness/contract/client-lines.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { Blocked, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
 import type { ClientListener, RunningClient } from '../../../harness/targets/opened.ts';
-import { addressAt, type Client, writeShared } from './check.ts';
-import { MOST_REFUSED, Repeats, WATCHED_MS } from './repeats.ts';
+import { parseObject } from '../../json.ts';
+import type { Client } from './check.ts';
 import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPlace } from './server.ts';
-import type { Storm } from './storm.ts';
+import { MOST_REFUSED, Repeats, type Storm, WATCHED_MS } from './storm.ts';
 import { Timeline } from './timeline.ts';
 
 /** Line that a client prints; the id of an event becomes text, because integers above 2^53 lose digits. */
@@ -21,9 +20,8 @@ export type PrintedLine =
   | Exclude<ClientLine, { saw: 'event' }>;
 
 export function printedLineIn(text: string): PrintedLine | undefined {
-  if (!text.trimStart().startsWith('{')) return undefined;
-  if (!clientLine.is(parsed(text))) return undefined;
-  const value = parsed(text, withDigits) as ClientLine;
+  if (!text.trimStart().startsWith('{') || !clientLine.is(parseObject(text))) return undefined;
+  const value = JSON.parse(text, withDigits) as ClientLine;
   return value.saw === 'event' ? { ...value, id: String(value.id) } : value;
 }
 
@@ -33,14 +31,6 @@ function withDigits(_key: string, value: unknown, context?: { source?: string })
   return typeof value === 'number' && /^-?\d+$/.test(source) && String(value) !== source ? source : value;
 }
 
-function parsed(text: string, reviver?: typeof withDigits): unknown {
-  try {
-    return JSON.parse(text, reviver);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Multiple of the usual timeout for the first request, because an interpreter starts slowly on a busy machine. */
 export const START_PATIENCES = 6;
 /** Multiple of the usual timeout for a repeated request, because a client pauses longer before each repetition. */
@@ -48,7 +38,7 @@ export const AGAIN_PATIENCES = 3;
 /** Maximum time of a wait with progress, as a multiple of the timeout without progress. */
 const ENDLESS = 3;
 /** Maximum number of requests, and of printed lines, in memory; an endless client causes more. */
-export const MOST_KEPT = 20_000;
+const MOST_KEPT = 20_000;
 /** Maximum number of seconds that a check asks a client to wait. */
 const MOST_SECONDS = 30;
 /** Milliseconds before the check's time limit at which every wait ends. */
@@ -60,10 +50,7 @@ const MOST_RECORDED = 8;
 /** Remembers whether a client made requests in a job; a silent job is not started again. */
 const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
-export async function startRun<Run extends AsyncDisposable>(
-  run: Run,
-  begin: (run: Run) => Promise<unknown>,
-): Promise<Run> {
+export async function startRun<Run extends AsyncDisposable>(run: Run, begin: (run: Run) => Promise<unknown>) {
   try {
     await begin(run);
     return run;
@@ -87,11 +74,43 @@ export function expectNoCredentials(run: ClientRun, { authorization }: ClientReq
 
 /** Fails the check if the client hammers; throws TooLittleSeen if the machine was too slow for a verdict. */
 export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
-  run.must(storm.pace !== 'hammers', {
-    expected: `at most ${MOST_REFUSED} requests in ${WATCHED_MS / 1000} s ${how}`,
-    actual: run.endless ?? storm.summary,
-  });
+  const expected = `at most ${MOST_REFUSED} requests in ${WATCHED_MS / 1000} s ${how}`;
+  run.must(storm.pace !== 'hammers', { expected, actual: run.endless ?? storm.summary });
   if (storm.pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
+}
+
+/** Milliseconds of tolerance for clocks and timers. */
+const TOLERANCE_MS = 150;
+/** Maximum delay of this process for a verdict, as a share of the requested wait. */
+const MOST_LATE = 1 / 4;
+/** Maximum number of tries; a wait whose end this process saw late is tried again. */
+const MOST_TRIES = 3;
+
+interface Wait {
+  run: ClientRun;
+  seconds: number;
+  since: ClientRequest;
+  back: ClientRequest;
+  what: string;
+}
+
+/** Judges the waits that `ask` measures; throws TooLittleSeen if this process saw every wait too late. */
+export async function expectWait(ask: () => Promise<Wait | undefined>): Promise<void> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const wait = await ask();
+    if (wait === undefined) return;
+    const { seconds, since, back, what } = wait;
+    const run: ClientRun = wait.run;
+    const mostMs = MOST_LATE * seconds * 1000;
+    if (since.lateMs > mostMs) continue;
+    const waitedMs = back.at - (since.endedAt ?? back.at);
+    run.must(waitedMs >= seconds * 1000 - TOLERANCE_MS, {
+      expected: `no request within ${seconds} s after ${what}`,
+      actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
+    });
+    if (back.lateMs <= mostMs) return;
+  }
+  throw new TooLittleSeen('this machine was too slow for it: Muster itself was held up when the client asked again');
 }
 
 /** Opens a server at 127.0.0.2, to which checks redirect clients. */
@@ -158,11 +177,13 @@ export abstract class ClientRun implements AsyncDisposable {
 
   protected async listenAsDevice(place: ClientPlace, host?: string): Promise<Record<string, string>> {
     if (place !== 'url') this.#folder = ownedFolder('client');
-    const { url } = await this.listen(place === 'socket' ? { path: this.path('agent.sock') } : { host });
-    return addressAt(place, url, (name) => this.path(name));
+    const socket = this.#path('agent.sock');
+    const { url } = await this.listen(place === 'socket' ? { path: socket } : { host });
+    if (place === 'discovery') return { [CLIENT_VARIABLES.discovery]: this.#path('agent.json') };
+    return { [CLIENT_VARIABLES.deviceUrl]: url, ...(place === 'socket' && { [CLIENT_VARIABLES.socket]: socket }) };
   }
 
-  protected path(name: string): string {
+  #path(name: string): string {
     return join(this.#folder ?? '', name);
   }
 
@@ -171,7 +192,10 @@ export abstract class ClientRun implements AsyncDisposable {
   }
 
   protected writeDiscoveryFile(text: string): void {
-    writeShared(this.path('agent.json'), text);
+    const path = this.#path('agent.json');
+    writeFileSync(path, text);
+    // Lets users of a container read the file; its private folder limits access.
+    chmodSync(path, 0o644);
   }
 
   protected get server(): ScriptedServer {

@@ -1,5 +1,4 @@
 /** Run of a job that ends by itself; the check answers the requests of the job, and a correct platform all others. */
-
 import { randomBytes } from 'node:crypto';
 import {
   CALL_JOBS,
@@ -76,12 +75,8 @@ export class JobRun extends ClientRun {
   }
 
   async #listenAsPlatform(): Promise<Record<string, string>> {
-    const { origin } = await this.listen();
-    return clientVariables({
-      platformUrl: `${origin}${PLATFORM_BASE}`,
-      platformKey: this.secret,
-      platformVersion: NEWEST_VERSION,
-    });
+    const platformUrl = `${(await this.listen()).origin}${PLATFORM_BASE}`;
+    return clientVariables({ platformUrl, platformKey: this.secret, platformVersion: NEWEST_VERSION });
   }
 
   protected override take(asked: ClientRequest): void | Promise<void> {
@@ -131,10 +126,8 @@ export class JobRun extends ClientRun {
     const said = this.lines.map((line) => (line.saw === 'item' ? line.item.id : line.saw));
     const shown =
       said.length <= 20 ? said.join(', ') : `${said.slice(0, 10).join(', ')} … ${said.slice(-5).join(', ')}`;
-    return (
-      `${said.length} ${said.length === 1 ? 'line' : 'lines'}${said.length === 0 ? '' : ` (${shown})`}; ` +
-      `${this.state.replaceAll(this.secret, '…')}`
-    );
+    const lines = `${said.length} ${said.length === 1 ? 'line' : 'lines'}${said.length === 0 ? '' : ` (${shown})`}`;
+    return `${lines}; ${this.state.replaceAll(this.secret, '…')}`;
   }
 }
 
@@ -143,7 +136,7 @@ const pathOf = (job: PlatformJob): string => {
   return `${PLATFORM_BASE}${filledIn(request.path, given)}`;
 };
 
-export type Item = ListEnvelope['data'][number];
+type Item = ListEnvelope['data'][number];
 
 export const itemsFrom = (first: number, count: number): Item[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -156,10 +149,7 @@ export const itemsFrom = (first: number, count: number): Item[] =>
 export const errorOf = (code: string): object => ({ error: { code, params: {}, message: `refused: ${code}` } });
 
 /** Returns the limit and offset that apply to a list request by section 8 of the specification. */
-export function pageWindow(
-  { query }: ClientRequest,
-  maximum: number = LIST_LIMITS.limitMaximum,
-): { limit: number; offset: number } {
+export function pageWindow({ query }: ClientRequest, maximum: number = LIST_LIMITS.limitMaximum) {
   const { limitDefault, limitMinimum, offsetDefault, offsetMinimum } = LIST_LIMITS;
   const limit = Math.trunc(Number(query.get('limit') ?? limitDefault)) || limitDefault;
   const offset = Math.trunc(Number(query.get('offset') ?? offsetDefault)) || offsetDefault;
@@ -171,22 +161,13 @@ export interface PagesOptions {
   hidden?(index: number): boolean;
 }
 
-export function pageOf(
-  asked: ClientRequest,
-  all: readonly Item[],
-  { maximum, hidden = () => false }: PagesOptions = {},
-): ListEnvelope {
+export function pageOf(asked: ClientRequest, all: readonly Item[], options: PagesOptions = {}): ListEnvelope {
+  const { maximum, hidden = () => false } = options;
   const { limit, offset } = pageWindow(asked, maximum);
   const data = all.slice(offset, offset + limit).filter((_, index) => !hidden(offset + index));
   const total = asked.query.getAll('expand').some((value) => value.split(',').includes('total_count'));
-  return {
-    object: 'list',
-    limit,
-    offset,
-    has_more: offset + limit < all.length,
-    data,
-    ...(total ? { total_count: all.length } : {}),
-  };
+  const page = { object: 'list', limit, offset, has_more: offset + limit < all.length, data } as const;
+  return total ? { ...page, total_count: all.length } : page;
 }
 
 export const pages =
@@ -198,10 +179,8 @@ export const pages =
 function isAskedBy(job: PlatformJob): (asked: ClientRequest) => boolean {
   const { method, isPathOpen } = jobOf(job).request;
   if (isPathOpen !== true) return (asked) => asked.method === method && asked.path === pathOf(job);
-  const others = PLATFORM_JOBS.filter((other) => {
-    const { request } = jobOf(other);
-    return request.method === method && request.isPathOpen !== true;
-  });
+  const closed = PLATFORM_JOBS.filter((other) => jobOf(other).request.isPathOpen !== true);
+  const others = closed.filter((other) => jobOf(other).request.method === method);
   const endings = others.map((other) => pathOf(other).replace(/.*\//, '/'));
   return (asked) => asked.method === method && !endings.some((ending) => asked.path.endsWith(ending));
 }
@@ -218,6 +197,9 @@ export const platform =
     const usual = answer === undefined ? pages(itemsFrom(1, 3)) : (): void => asked.answer(200, answer);
     return (answers[job] ?? usual)(asked, run);
   };
+
+/** Serves 230 items, which fill several pages, so that a check sees later requests too. */
+export const longList = platform({ list: pages(itemsFrom(1, 230)) });
 
 export const forJob = <J extends ClientJob>(job: J) => ({ needs: [job], premises: [jobOf(job).plainest] }) as const;
 
@@ -260,8 +242,6 @@ export async function expectNoStorm(t: Client, job: PlatformJob, refusal: Refusa
 }
 
 export function expectFailure(run: JobRun, what: string): void {
-  run.must(run.failure !== undefined, {
-    expected: `an error told for ${what}: {"saw":"error"} or an exit code other than 0`,
-    actual: run.outcome,
-  });
+  const expected = `an error told for ${what}: {"saw":"error"} or an exit code other than 0`;
+  run.must(run.failure !== undefined, { expected, actual: run.outcome });
 }

@@ -1,7 +1,7 @@
 /** Tests the detection of clients that repeat themselves without end. */
 import { expect, test } from 'vitest';
-import { MOST_REFUSED, Repeats } from './repeats.ts';
 import type { ClientRequest } from './server.ts';
+import { MOST_REFUSED, Repeats } from './storm.ts';
 
 type Given = Partial<Pick<ClientRequest, 'answered' | 'status' | 'sent'>> & { search?: string; cursor?: string };
 

@@ -1,5 +1,4 @@
 /** Server for one client under test: takes requests, and answers byte by byte as the check says. */
-
 import { once } from 'node:events';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -21,11 +20,6 @@ export interface Track {
   sends(bytes: string): void;
   answers(how: string): void;
   ends(who: 'client' | 'server', how: string): void;
-}
-
-interface Arrived {
-  request: IncomingMessage;
-  body: string;
 }
 
 export class ClientRequest {
@@ -51,7 +45,13 @@ export class ClientRequest {
   answered: 'whole' | 'cut' | undefined;
   #isStream = false;
 
-  constructor({ request, body }: Arrived, response: ServerResponse, track: Track | undefined, onClose: () => void) {
+  constructor(
+    request: IncomingMessage,
+    body: string,
+    response: ServerResponse,
+    track: Track | undefined,
+    onClose: () => void,
+  ) {
     this.body = body;
     const url = new URL(request.url ?? '/', 'http://localhost');
     this.method = request.method ?? '';
@@ -94,7 +94,13 @@ export class ClientRequest {
   /** Continues the stream on a later request, with all events after the cursor of that request. */
   goOn(next: ClientRequest): Promise<void> {
     this.#next = next.accept();
-    return next.send(afterEvent(Buffer.concat(this.#pieces), next.cursor));
+    const bytes = Buffer.concat(this.#pieces);
+    // latin1 maps each byte to one character, so string offsets are byte offsets.
+    const text = bytes.toString('latin1');
+    const blocks = [...text.matchAll(/(?<=^|[\r\n])id: ?([^\r\n]*)/g)];
+    const block = blocks.findLast(([, id]) => id === next.cursor);
+    const end = block && /(\r\n|\n|\r)(\r\n|\n|\r)/.exec(text.slice(block.index));
+    return next.send(end ? bytes.subarray(block.index + end.index + end[0].length) : bytes);
   }
 
   accept(): this {
@@ -169,14 +175,6 @@ export class ClientRequest {
     this.#track?.answers(`${status}${more.join('')}${text === '' ? '' : ` with ${shown(Buffer.from(text))}`}`);
     this.#response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
   }
-}
-
-function afterEvent(bytes: Buffer, id: string | undefined): Buffer {
-  // latin1 maps each byte to one character, so string offsets are byte offsets.
-  const text = bytes.toString('latin1');
-  const block = [...text.matchAll(/(?<=^|[\r\n])id: ?([^\r\n]*)/g)].findLast(([, each]) => each === id);
-  const end = block && /(\r\n|\n|\r)(\r\n|\n|\r)/.exec(text.slice(block.index));
-  return end ? bytes.subarray(block.index + end.index + end[0].length) : bytes;
 }
 
 /** Shows a piece in a finding: short pieces whole, long pieces by both ends. */
@@ -268,7 +266,7 @@ function serverFor(on: ServerListener): HttpServer {
     const pieces: Buffer[] = [];
     const arrived = (): void => {
       const body = Buffer.concat(pieces).toString('utf8');
-      on.request(new ClientRequest({ request, body }, response, track, on.changed));
+      on.request(new ClientRequest(request, body, response, track, on.changed));
     };
     // Answers at once, because the end of a request without a body may arrive late.
     if (request.method === 'GET' || request.method === 'HEAD') {

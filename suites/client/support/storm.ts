@@ -1,11 +1,15 @@
-/** Decides whether a client hammers a server that refuses it, even where a busy machine slows the client down. */
-
+/** Finds clients that repeat themselves without end, or hammer a server that refuses them, even on a busy machine. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readableDuration } from '../../../harness/common/durations.ts';
+import { readableDuration } from '../../../harness/common/units.ts';
 import { runningMs } from '../../../harness/common/waiting.ts';
-import { MOST_REFUSED, WATCHED_MS } from './repeats.ts';
+import type { ClientRequest } from './server.ts';
 
+/** Number of equal requests with equal answers at which a client counts as endless. */
+const MOST_SAME = 20;
+/** Milliseconds in which a client may send no more than `MOST_REFUSED` refused requests. */
+export const WATCHED_MS = 3000;
+export const MOST_REFUSED = 30;
 /** Average pause in milliseconds below which a client counts as hammering. */
 const SHORT_MS = WATCHED_MS / MOST_REFUSED;
 /** Longest pause that the machine may cause, as a multiple of the time to start a shell. */
@@ -28,7 +32,7 @@ export async function shellMs(): Promise<number> {
   }
 }
 
-export type Pace = 'hammers' | 'pauses' | 'unclear';
+type Pace = 'hammers' | 'pauses' | 'unclear';
 
 /** Judges the pauses from each answer to the next request. `heldUpMs`: longest pause that the machine may cause. */
 export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
@@ -103,4 +107,58 @@ export class Storm {
       `so that ${this.summary} say nothing about the pauses of the client`
     );
   }
+}
+
+/** Equal requests of a client, timed by a clock that stops while this process is held up. */
+interface Asked {
+  readonly firstMs: number;
+  readonly recentMs: number[];
+  times: number;
+  /** Answer to the last but one request. */
+  answer: string | undefined;
+  last: ClientRequest;
+}
+
+export class Repeats {
+  readonly #asked = new Map<string, Asked>();
+  readonly #nowMs: () => number;
+  words: string | undefined;
+
+  constructor(nowMs = runningMs) {
+    this.#nowMs = nowMs;
+  }
+
+  take(request: ClientRequest): void {
+    const { method, path, query, cursor, body } = request;
+    const key = JSON.stringify([method, path, query.toString(), cursor, body]);
+    const now = this.#nowMs();
+    const before = this.#asked.get(key);
+    const { answered, status, sent } = before?.last ?? {};
+    const answer = answered === undefined ? undefined : `${answered} ${status} ${sent}`;
+    const isSame = before !== undefined && answer !== undefined && (before.answer ?? answer) === answer;
+    const asked = isSame ? before : { firstMs: now, recentMs: [], times: 0, answer, last: request };
+    this.#asked.set(key, asked);
+    asked.times += 1;
+    asked.recentMs.push(now);
+    if (asked.recentMs.length > MOST_REFUSED + 1) asked.recentMs.shift();
+    if (isSame) asked.answer = answer;
+    asked.last = request;
+    // Allows refused requests with pauses.
+    const isGiven = answered === 'whole' && status !== undefined && status >= 200 && status < 300;
+    const isFast = asked.recentMs.length > MOST_REFUSED && now - (asked.recentMs[0] ?? 0) <= WATCHED_MS;
+    const isEndless = isGiven ? asked.times >= MOST_SAME : isFast;
+    this.words = isEndless ? wordsOf(asked, now) : undefined;
+  }
+}
+
+function wordsOf({ last, answer = '', times, firstMs }: Asked, now: number): string {
+  const { method, path, query, headers } = last;
+  const cursor = headers['last-event-id'];
+  const asked = `${method} ${path}${query.size === 0 ? '' : `?${query}`}`;
+  const [, status = ''] = answer.split(' ');
+  return (
+    `asked for ${asked}${cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`} again and again, ` +
+    `${times} times in ${((now - firstMs) / 1000).toFixed(1)} s, ` +
+    `each time ${status === 'undefined' ? 'cut off' : `answered ${status}`}`
+  );
 }

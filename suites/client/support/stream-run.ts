@@ -1,5 +1,4 @@
 /** Run of the job `follow`: the check plays the agent, and answers each request for the stream. */
-
 import { randomBytes } from 'node:crypto';
 import { CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
 import { frames, type OneStream, type SentEvent } from '../../../harness/contract/situations.ts';
@@ -35,7 +34,7 @@ export const DISPATCH_ODD: Deviation = {
 
 type Dispatched = Extract<PrintedLine, { saw: 'event' }>;
 
-export const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
+const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
 export interface StreamRunOptions {
   variables?: Readonly<Record<string, string>>;
@@ -65,9 +64,14 @@ export class StreamRun extends ClientRun {
     });
   }
 
+  /** Follows, and opens the first stream. */
+  static async open(t: Client, options: StreamRunOptions = {}): Promise<StreamRun> {
+    return startRun(await StreamRun.follow(t, options), (run) => run.stream());
+  }
+
   static async after(t: Client, events: readonly SentEvent[], options: StreamRunOptions = {}): Promise<StreamRun> {
-    return startRun(await StreamRun.follow(t, options), async (run) => {
-      await (await run.stream()).send(frames(events));
+    return startRun(await StreamRun.open(t, options), async (run) => {
+      await run.current.send(frames(events));
       await expectDispatched(run, events);
     });
   }
@@ -185,24 +189,17 @@ export async function expectDispatched(run: StreamRun, events: readonly SentEven
   expectExactly(run, events);
 }
 
-export async function expectRead(
-  t: Client,
-  { bytes, events }: Omit<OneStream, 'summary'>,
-  patiences = 1,
-): Promise<void> {
-  await using run: StreamRun = await StreamRun.follow(t);
-  const stream = await run.stream();
-  await stream.send(bytes);
+export async function expectRead(t: Client, { bytes, events }: Omit<OneStream, 'summary'>, patiences = 1) {
+  await using run: StreamRun = await StreamRun.open(t);
+  await run.current.send(bytes);
   await expectDispatched(run, events, patiences);
 }
 
 export function expectExactly(run: StreamRun, events: readonly SentEvent[]): void {
   const seen = run.dispatched;
   const same = seen.length === events.length && seen.every(({ id }, index) => id === events[index]?.id);
-  run.must(same, {
-    expected: `events ${idsOf(events)} dispatched once each, in this order`,
-    actual: `dispatched ${seen.length === 0 ? 'nothing' : idsOf(seen)}`,
-  });
+  const expected = `events ${idsOf(events)} dispatched once each, in this order`;
+  run.must(same, { expected, actual: `dispatched ${seen.length === 0 ? 'nothing' : idsOf(seen)}` });
   for (const [index, sent] of events.entries()) {
     const { type, data } = seen[index] ?? {};
     run.must(type === sent.type, { expected: `event ${sent.id} dispatched as ${sent.type}`, actual: String(type) });
@@ -214,10 +211,7 @@ export function expectExactly(run: StreamRun, events: readonly SentEvent[]): voi
 }
 
 /** Refuses all requests by `answer` until the client's pace is known. `how`: words for the refusals. */
-export async function expectNoHammering(
-  run: StreamRun,
-  { answer, how }: { answer: (asked: ClientRequest) => void; how: string },
-): Promise<void> {
+export async function expectNoHammering(run: StreamRun, how: string, answer: (asked: ClientRequest) => void) {
   const storm = new Storm();
   while (storm.pace === undefined && !run.over) {
     const asked = await run.requestWithin(storm.leftMs);

@@ -1,7 +1,6 @@
 /** Timeline of a run: what server and client did, as text and as marks on the time axis of the check. */
-
 import type { Axis } from '../../../harness/client/timeline.ts';
-import { readableDuration } from '../../../harness/common/durations.ts';
+import { readableDuration } from '../../../harness/common/units.ts';
 import type { Track } from './server.ts';
 
 const FIRST_LINES = 4;
@@ -9,7 +8,7 @@ const LAST_LINES = 40;
 const LINE_CHARACTERS = 300;
 const SHOWN_CHARACTERS = 1800;
 
-export type Who = 'client' | 'server' | 'muster';
+type Who = 'client' | 'server' | 'muster';
 
 export class Timeline {
   readonly #started = performance.now();

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { TooLittleSeen } from '../../../harness/runner/violation.ts';
-import type { ClientRun } from './client-run.ts';
+import { type ClientRun, expectWait } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
-import { expectWait } from './waits.ts';
 
 interface Wait {
   at: number;

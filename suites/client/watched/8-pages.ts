@@ -21,11 +21,6 @@ interface PageRead {
   counts: boolean;
 }
 
-function integerIn(query: URLSearchParams, name: string): number | undefined {
-  const [value, ...others] = query.getAll(name);
-  return others.length === 0 && value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
-}
-
 function pageIn(seen: Happening): PageRead | undefined {
   if (seen.kind !== 'answer' || seen.request?.method !== 'GET' || seen.answer.status !== 200) return undefined;
   const page = seen.answer.json;
@@ -36,12 +31,13 @@ function pageIn(seen: Happening): PageRead | undefined {
   const { request } = seen;
   const query = queryOf(request);
   const counts = query.getAll('expand').join().includes('total_count');
-  return { request, at: request.at, asked: integerIn(query, 'limit'), limit, offset, more, counts };
+  const [given = '', ...others] = query.getAll('limit');
+  const asked = others.length === 0 && /^\d{1,15}$/.test(given) ? Number(given) : undefined;
+  return { request, at: request.at, asked, limit, offset, more, counts };
 }
 
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
-type Next = Pick<PageRead, 'offset' | 'asked' | 'limit'>;
 const MOST_READERS = 20;
 
 interface Walk {
@@ -51,19 +47,8 @@ interface Walk {
   several?: boolean;
   /** True if a proxy mixes pages of several readers on one connection. */
   mixed?: boolean;
-  nexts: Next[];
-}
-
-/** Removes the latest expected page that `page` matches. `isOfBefore`: the match directly follows the previous page. */
-function takeNext({ nexts, page: before }: Walk, page: PageRead): { isOfBefore: boolean } | undefined {
-  const found = nexts.findLastIndex(
-    ({ offset, asked, limit }) =>
-      page.offset === offset && (page.asked === asked || page.asked === limit || page.limit === limit),
-  );
-  if (found === -1) return undefined;
-  const isOfBefore = found === nexts.length - 1 && before?.more === true;
-  nexts.splice(found, 1);
-  return { isOfBefore };
+  /** Pages that readers are expected to ask for next. */
+  nexts: Pick<PageRead, 'offset' | 'asked' | 'limit'>[];
 }
 
 type Each = (page: PageRead, before: PageRead | undefined, judge: Judge) => void;
@@ -86,12 +71,15 @@ const walks = (look: () => Each) => (): Rule => {
 };
 
 function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
-  const { page: before } = state;
-  const next = takeNext(state, page);
-  state.page = page;
+  const { page: before, nexts } = state;
   const { offset, asked, limit, more } = page;
-  if (more) state.nexts = [...state.nexts.slice(1 - MOST_READERS), { offset: offset + limit, asked, limit }];
-  if (next?.isOfBefore === false) state.mixed = true;
+  const found = nexts.findLastIndex(
+    (next) => next.offset === offset && (next.asked === asked || next.limit === asked || next.limit === limit),
+  );
+  if (found !== -1 && (found < nexts.length - 1 || before?.more !== true)) state.mixed = true;
+  if (found !== -1) nexts.splice(found, 1);
+  state.page = page;
+  if (more) state.nexts = [...nexts.slice(1 - MOST_READERS), { offset: offset + limit, asked, limit }];
   if (before === undefined || !before.more || page.at - before.at > SOON_MS || state.mixed) return undefined;
   const isSame = page.request.connection === before.request.connection;
   // A page that goes back on another connection shows that several readers take turns.
@@ -104,10 +92,6 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
 
 /** Maximum number of clients that may read a list in turns, each at the same distance on its own connection. */
 const MOST_IN_TURNS = 4;
-const mayBeOthers = (page: PageRead, before: PageRead): boolean => {
-  const turns = before.limit / (page.offset - before.offset);
-  return page.request.connection !== before.request.connection && Number.isInteger(turns) && turns <= MOST_IN_TURNS;
-};
 
 const nextRule = walks(() => {
   const odd = new PerClient(() => ({ step: 0, limits: 0, times: 0 }));
@@ -116,8 +100,11 @@ const nextRule = walks(() => {
     judge.saw(() => shownRequest(page.request));
     const state = odd.of(listOf(page.request));
     const step = page.offset - before.offset;
+    const turns = before.limit / step;
+    const isOther = page.request.connection !== before.request.connection;
+    const mayBeOthers = isOther && Number.isInteger(turns) && turns <= MOST_IN_TURNS;
     // Excludes a step by the requested limit, which the rules about limits judge.
-    const isStray = step % before.limit !== 0 && step !== before.asked && !mayBeOthers(page, before);
+    const isStray = step % before.limit !== 0 && step !== before.asked && !mayBeOthers;
     state.times = isStray ? (step === state.step ? state.times + 1 : 1) : 0;
     state.step = step;
     // Counts a changed limit, unless the client adopts the limit that the page names.
@@ -160,17 +147,12 @@ const countRule = walks(() => {
   };
 });
 
+const aboveMaximum = ownLimit((asked) => asked > LIST_LIMITS.limitMaximum);
+const upToMaximum = ownLimit((asked) => asked <= LIST_LIMITS.limitMaximum);
+
 export const platformRules = [
   watched(next, nextRule),
-  watched(
-    clamped,
-    ownLimit((asked) => asked > LIST_LIMITS.limitMaximum),
-    [next],
-  ),
-  watched(
-    lowered,
-    ownLimit((asked) => asked <= LIST_LIMITS.limitMaximum),
-    [next],
-  ),
+  watched(clamped, aboveMaximum, [next]),
+  watched(lowered, upToMaximum, [next]),
   watched(totalCount, countRule, [next]),
 ];

@@ -1,24 +1,15 @@
 /** Rules that judge observed traffic of clients by the requirements of the client suite. */
 import type { Check } from '../../../harness/runner/types.ts';
-import * as requests from './4-requests.ts';
-import * as credentials from './5-credentials.ts';
-import * as streams from './6-streams.ts';
-import * as pauses from './7-pauses.ts';
 import * as pages from './8-pages.ts';
+import * as requests from './requests.ts';
+import * as streams from './streams.ts';
 
 export type Way = 'unix' | 'loopback' | 'url';
 
-const ofDevice = (ofWay: readonly Check<unknown>[]): readonly Check<unknown>[] => [
-  ...requests.deviceRules,
-  ...ofWay,
-  ...streams.deviceRules,
-  ...pauses.deviceRules,
-];
-
 export function watchedRules(api: 'device' | 'platform', way: Way): readonly Check<unknown>[] {
-  if (api === 'platform')
-    return [...requests.platformRules, ...credentials.platformRules, ...pauses.platformRules, ...pages.platformRules];
-  return ofDevice(way === 'unix' ? credentials.socketRules : way === 'loopback' ? credentials.loopbackRules : []);
+  if (api === 'platform') return [...requests.platformRules, ...streams.platformRules, ...pages.platformRules];
+  const ofWay = { unix: requests.socketRules, loopback: requests.loopbackRules, url: [] }[way];
+  return [...requests.deviceRules, ...ofWay, ...streams.deviceRules];
 }
 
 export const everyWatchedRule = (): readonly {
@@ -26,8 +17,8 @@ export const everyWatchedRule = (): readonly {
   way?: Way;
   rules: readonly Check<unknown>[];
 }[] => [
-  { api: 'device', rules: ofDevice([]) },
-  { api: 'device', way: 'unix', rules: credentials.socketRules },
-  { api: 'device', way: 'loopback', rules: credentials.loopbackRules },
+  { api: 'device', rules: watchedRules('device', 'url') },
+  { api: 'device', way: 'unix', rules: requests.socketRules },
+  { api: 'device', way: 'loopback', rules: requests.loopbackRules },
   { api: 'platform', rules: watchedRules('platform', 'url') },
 ];

@@ -52,7 +52,7 @@ class Crowds {
   }
 }
 
-export interface Exchange {
+interface Exchange {
   request: RequestSeen;
   over: Over;
 }

@@ -1,10 +1,15 @@
-/** Commands of the exploration on streams and events. */
+/** Commands of the exploration on streams, events and deployments. */
 import type { Form } from '../../../harness/client/equivalent-forms.ts';
 import type { OpenEvents } from '../../../harness/client/sse.ts';
-import { eventBudget, publish } from '../support/drive.ts';
+import { defined } from '../../../harness/common/defined.ts';
+import type { ControlDeployment } from '../../../harness/contract/control.ts';
+import { type ConfigFile, compareFiles, configRoot } from '../support/disk.ts';
+import { eventBudget, ignoreRefusal, isDeployedEvent, payloadOf, publish, readUpToDeployed } from '../support/drive.ts';
+import type { SeenEvent } from '../support/events.ts';
 import { CURRENT, request } from '../support/requests.ts';
 import { mostEvents } from '../support/retention.ts';
-import type { Reality, StreamRequest } from './reality.ts';
+import { judgeStream } from './model.ts';
+import type { Reality } from './reality.ts';
 
 export interface Command {
   text: string;
@@ -36,8 +41,9 @@ export const burstIntoReplay = (count: number, streams: number): Command => ({
     const after = real.retained();
     const bursts = Promise.all([publish(t, portion), publish(t, portion)]);
     bursts.catch(() => {});
+    const byHeader = { way: 'header', options: { lastEventId: after }, after } as const;
     for (let n = 0; n < streams; n += 1)
-      await real.open(n % 2 === 0 ? askAfter(after) : { way: 'header', options: { lastEventId: after }, after });
+      await real.open(n % 2 === 0 ? { way: 'after', options: { after }, after } : byHeader);
     const [one, other] = await bursts;
     const { first } = one.first < other.first ? one : other;
     const { last, at } = one.last > other.last ? one : other;
@@ -46,8 +52,6 @@ export const burstIntoReplay = (count: number, streams: number): Command => ({
     await real.settle({ first, last, count: Math.min(2 * portion, Number(last - first) + 1), at }, since);
   },
 });
-
-const askAfter = (after: bigint): StreamRequest => ({ way: 'after', options: { after }, after });
 
 /** Request for a stream whose cursor lies `back` events before the newest event. */
 export interface Opening {
@@ -70,34 +74,30 @@ const TYPES = {
   near: ['deployment.removed', 'deployment.deployed_late', 'deployment.deploy', 'xdeployment.deployed'],
 } as const;
 
-export const openStream = (opening: Opening): Command => ({
-  text: `open(${describeOpening(opening)})`,
-  async run(real) {
-    const { back, way, other, types, accept, coding, used, form } = opening;
-    const { ledger, t } = real;
-    const cursorAt = (steps: number): bigint =>
-      ledger.events.at(-1 - steps)?.id ?? ledger.events[0]?.id ?? ledger.closed;
-    const after = way === 'none' ? ledger.closed : cursorAt(back);
-    const listed = TYPES[types];
-    const options: OpenEvents = {
-      ...(way === 'after' || way === 'both' ? { after } : {}),
-      ...(way === 'header' ? { lastEventId: after } : way === 'both' ? { lastEventId: cursorAt(other) } : {}),
-      ...(listed === undefined ? {} : { types: listed }),
-      headers: { accept, 'accept-encoding': coding },
-    };
-    const http = t.http.with({ keepsAlive: used, form });
-    if (used) await request(t, { path: CURRENT }, 'an answer before the connection is used again', http);
-    await real.open({ way, options, after, http, mayRefuse: types === 'near' });
-    if (types === 'near') t.saw('filters by types near others');
-    await real.catchUp(ledger.closed);
-  },
-});
-
-function describeOpening({ back, way, other, types, accept, coding, used, form }: Opening): string {
+export function openStream({ back, way, other, types, accept, coding, used, form }: Opening): Command {
   const cursor = way === 'none' ? 'no cursor' : `${way} ${back} back${way === 'both' ? `, header ${other} back` : ''}`;
   const filter = types === 'all' ? '' : `, types ${types}`;
   const how = [...(used ? ['used connection'] : []), ...(form === undefined ? [] : [form.name])];
-  return [`${cursor}${filter}`, `accept ${accept ?? 'none'}`, `coding ${coding ?? 'none'}`, ...how].join(', ');
+  return {
+    text: `open(${[cursor + filter, `accept ${accept ?? 'none'}`, `coding ${coding ?? 'none'}`, ...how].join(', ')})`,
+    async run(real) {
+      const { ledger, t } = real;
+      const cursorAt = (steps: number): bigint =>
+        ledger.events.at(-1 - steps)?.id ?? ledger.events[0]?.id ?? ledger.closed;
+      const after = way === 'none' ? ledger.closed : cursorAt(back);
+      const options: OpenEvents = {
+        ...(way === 'after' || way === 'both' ? { after } : {}),
+        ...(way === 'header' ? { lastEventId: after } : way === 'both' ? { lastEventId: cursorAt(other) } : {}),
+        ...defined({ types: TYPES[types] }),
+        headers: { accept, 'accept-encoding': coding },
+      };
+      const http = t.http.with({ keepsAlive: used, form });
+      if (used) await request(t, { path: CURRENT }, 'an answer before the connection is used again', http);
+      await real.open({ way, options, after, http, mayRefuse: types === 'near' });
+      if (types === 'near') t.saw('filters by types near others');
+      await real.catchUp(ledger.closed);
+    },
+  };
 }
 
 export const PLAIN: Opening = {
@@ -138,7 +138,8 @@ export const cutAndComeBack = (back: number, bytes: number): Command => ({
     const last = came.at(-1)?.id ?? after;
     real.situation = 'cut';
     await real.open({ way: 'header', options: { lastEventId: last }, after: last });
-    real.expectBeginning(came, after, last);
+    const difference = judgeStream(ledger, came, { after, upTo: last });
+    if (difference !== undefined) real.departs(difference.kind, difference);
     await real.catchUp(ledger.closed);
     real.situation = 'plain';
     real.t.saw('clients that were cut off');
@@ -214,6 +215,76 @@ export const openZero = (): Command => ({
     }
   },
 });
+
+export const deploy = (request: ControlDeployment): Command => ({
+  text: `deploy(${JSON.stringify(request)})`,
+  async run(real) {
+    const { t, current, ledger } = real;
+    const files: ConfigFile[] = t.capabilities.has('files') ? [...(request.config_instances ?? [])] : [];
+    const { config_instances: _, ...rest } = request;
+    const since = Date.now();
+    const made = await t.control
+      .deploy({ ...rest, ...(files.length > 0 && { config_instances: files }) })
+      .catch(ignoreRefusal);
+    if (made === undefined) return current.expectUnchanged();
+    t.saw('deployments');
+    const isDeployed =
+      made.activity_status === 'deployed' && made.target_status === 'deployed' && made.error_status !== 'failed';
+    await current.expectMade(request, made, since);
+    if (!isDeployed) current.files = [];
+    else {
+      await readUpToDeployed(real.witness.subscription, made);
+      real.learn();
+      if (t.capabilities.has('files')) await current.expectReplaced(files);
+      if (files.length > 0) {
+        t.saw('deployments with files');
+        const { lost, altered } = await compareFiles(t, configRoot(t), files);
+        const missing = { expected: `every config file of ${made.id}`, actual: lost.join('; ') };
+        // Missing files fail only a deployment without an error; a device that retries may still write files.
+        if (lost.length > 0 && made.error_status === 'none') real.departs('file', missing);
+        if (lost.length > 0) real.remarks('file', missing);
+        const unlike = { expected: `the config files of ${made.id} as they were given`, actual: altered.join('; ') };
+        if (altered.length > 0) real.remarks('file', unlike);
+      }
+    }
+    // Finds the first event of this deployment, from which a stream without a cursor must carry every event.
+    const isOfNow = ({ envelope }: SeenEvent): boolean =>
+      real.isWithin('occurred_at', envelope?.['occurred_at'], since, Date.now());
+    const born = ledger.events.find((event) => event.id > ledger.closed && isOfNow(event))?.id;
+    await real.settle(await publish(t, 1), since, born);
+    const announced = ledger.events.filter((event) => isDeployedEvent(event, made.id));
+    const [first] = announced;
+    if (isDeployed && first !== undefined) await current.expectPayload(first, request, made, since);
+    const once = { expected: `one deployment.deployed of ${made.id}`, actual: `${announced.length}` };
+    if (isDeployed && announced.length > 1 && !current.mayChange) real.remarks('deployed twice', once);
+    const announcedAs = first && payloadOf(first)['activity_status'];
+    const isEarly = announcedAs !== 'deployed' && announcedAs === made.activity_status;
+    if (!isDeployed && first !== undefined && (!current.mayChange || isEarly))
+      real.departs('deployed unasked', {
+        expected: `no deployment.deployed of ${made.id}, which is ${made.activity_status}`,
+        actual: first.text.slice(0, 300),
+      });
+    await current.expectUnchanged();
+  },
+});
+
+export const removeCurrent = (): Command => ({
+  text: 'remove()',
+  isPossible: ({ current }) => current.id !== undefined,
+  async run(real) {
+    const { t, current } = real;
+    const { id } = current;
+    if (id === undefined) return;
+    const gone = await t.control.remove(id).catch(ignoreRefusal);
+    if (gone === undefined) return current.expectUnchanged();
+    await current.expectRemoved(id);
+    t.saw('removals');
+    await publishSome(1).run(real);
+    await current.expectUnchanged();
+  },
+});
+
+export const readCurrent = (): Command => ({ text: 'current()', run: ({ current }) => current.expectUnchanged() });
 
 export const ACCEPTS = ['text/event-stream', undefined, '*/*', 'text/event-stream;q=0.9, */*;q=0.1'] as const;
 export const CODINGS = [undefined, 'identity', 'gzip, deflate, br', undefined] as const;

@@ -18,7 +18,7 @@ export interface Window {
   why: string;
 }
 
-export interface AgentUnderTest {
+interface AgentUnderTest {
   readonly t: Device;
   departs(what: StreamDifference | OtherDifference, finding: { expected: string; actual: string }): never;
   remarks(what: StreamDifference | OtherDifference, finding: { expected: string; actual: string }): void;
@@ -71,8 +71,7 @@ export class CurrentDeployment {
     if (!this.mayChange) for (const name of STATUSES) expected[name] = made[name];
     this.#expectMembers(body, expected, 'current');
     this.#expectMerged(body);
-    const about = { since, until, why: 'it was made' };
-    await real.expectMoment('current', 'created_at', body['created_at'], about);
+    await real.expectMoment('current', 'created_at', body['created_at'], { since, until, why: 'it was made' });
     this.#shown = body;
     this.#lookedAt = real.ledger.newest;
     this.#deviceId ??= body['device_id'];
@@ -103,11 +102,8 @@ export class CurrentDeployment {
       const actual = body === null ? 'none' : String(body['id']);
       // A device may stop showing a deployment that it has archived.
       const isOpen = before?.['activity_status'] === 'archived' && before['error_status'] === 'none';
-      if (before !== body && !this.mayChange && !isOpen)
-        real.departs('current changed', {
-          expected: `the deployment ${String(before?.['id'] ?? 'none')}, as before`,
-          actual,
-        });
+      const expected = `the deployment ${String(before?.['id'] ?? 'none')}, as before`;
+      if (before !== body && !this.mayChange && !isOpen) real.departs('current changed', { expected, actual });
       return;
     }
     const names = this.mayChange ? FIXED : [...FIXED, ...STATUSES];
@@ -136,46 +132,32 @@ export class CurrentDeployment {
 
   async expectRemoved(id: string): Promise<void> {
     const real: AgentUnderTest = this.#real;
-    const { t } = real;
     const gone = this.files;
     this.files = [];
     this.#removedId = id;
-    const body = await currentDeployment(t);
+    const body = await currentDeployment(real.t);
     this.mayChange = true;
     if (body?.['id'] === id) {
-      const isOver = ['archived', 'removing'].includes(String(body['activity_status']));
-      if (!isOver)
-        real.departs('status left', {
-          expected: `${id} archived, or not shown`,
-          actual: String(body['activity_status']),
-        });
+      const actual = String(body['activity_status']);
+      const isOver = ['archived', 'removing'].includes(actual);
+      if (!isOver) real.departs('status left', { expected: `${id} archived, or not shown`, actual });
       this.mayChange = isUnsettled(body);
-      this.#expectMembers(
-        body,
-        Object.fromEntries(FIXED.map((name) => [name, this.#shown?.[name]])),
-        'current changed',
-      );
+      const before = Object.fromEntries(FIXED.map((name) => [name, this.#shown?.[name]]));
+      this.#expectMembers(body, before, 'current changed');
     } else this.mayChange = false;
     this.#shown = body ?? null;
     const left = await this.#stillThere(gone);
-    if (left !== undefined)
-      real.departs('file left', {
-        expected: 'no config file of a removed deployment',
-        actual: `${left.filepath} is there`,
-      });
+    const actual = `${left?.filepath} is there`;
+    if (left !== undefined) real.departs('file left', { expected: 'no config file of a removed deployment', actual });
   }
 
   async expectReplaced(files: readonly ConfigFile[]): Promise<void> {
     const before = this.files;
     this.files = files;
-    const left = await this.#stillThere(
-      before.filter(({ filepath }) => !files.some((one) => one.filepath === filepath)),
-    );
-    if (left !== undefined)
-      this.#real.remarks('file left', {
-        expected: 'no config file of a deployment that another one has replaced',
-        actual: `${left.filepath} is there`,
-      });
+    const gone = before.filter(({ filepath }) => !files.some((one) => one.filepath === filepath));
+    const left = await this.#stillThere(gone);
+    const expected = 'no config file of a deployment that another one has replaced';
+    if (left !== undefined) this.#real.remarks('file left', { expected, actual: `${left.filepath} is there` });
   }
 
   /**
@@ -206,11 +188,8 @@ export class CurrentDeployment {
     const real: AgentUnderTest = this.#real;
     if (this.files.length === 0) return;
     const { lost } = await compareFiles(real.t, configRoot(real.t), this.files);
-    if (lost.length === 0) return;
-    real.departs('file', {
-      expected: 'the config files of the current deployment, as they were given',
-      actual: lost.join('; '),
-    });
+    const expected = 'the config files of the current deployment, as they were given';
+    if (lost.length > 0) real.departs('file', { expected, actual: lost.join('; ') });
   }
 
   async expectPayload(event: SeenEvent, request: ControlDeployment, made: Deployment, since: number): Promise<void> {
@@ -228,10 +207,14 @@ export class CurrentDeployment {
 
   #expectMembers(body: Members, expected: Members, what: 'current' | 'current changed' | 'payload'): void {
     for (const [name, value] of Object.entries(expected)) {
-      if (value === undefined || sameValue(body[name], value)) continue;
+      const shown = body[name];
+      if (value === undefined || shown === value) continue;
+      // Two timestamps are equal if they name the same moment in any notation.
+      const isMoment = typeof shown === 'string' && typeof value === 'string' && /^\d{4}-/.test(value);
+      if (isMoment && Date.parse(String(shown)) === Date.parse(String(value))) continue;
       this.#real.departs(what, {
         expected: `${name} ${JSON.stringify(value)}`,
-        actual: `${JSON.stringify(body[name])} in ${JSON.stringify(body).slice(0, 400)}`,
+        actual: `${JSON.stringify(shown)} in ${JSON.stringify(body).slice(0, 400)}`,
       });
     }
   }
@@ -245,11 +228,3 @@ export class CurrentDeployment {
 
 const isUnsettled = ({ error_status, activity_status, target_status }: Members): boolean =>
   error_status !== 'none' || activity_status !== target_status;
-
-/** Compares two values; timestamps are equal if they name the same moment in any notation. */
-const sameValue = (left: unknown, right: unknown): boolean =>
-  left === right ||
-  (typeof left === 'string' &&
-    typeof right === 'string' &&
-    /^\d{4}-/.test(right) &&
-    Date.parse(left) === Date.parse(right));

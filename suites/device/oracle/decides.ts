@@ -64,10 +64,9 @@ const ROWS: readonly Row[] = [
   { way: ['header'], what: ['missing', 'invented'], live: false, id: 'device.events.header-cursor' },
   { situation: ['seam'], what: ['missing'], id: 'device.events.replay.seam' },
   { what: ['missing'], live: true, id: 'device.events.concurrent' },
-  { id: 'device.events.replay.complete' },
 ];
 
-export interface Where {
+interface Where {
   what: StreamDifference | OtherDifference;
   situation: Situation;
   way?: Way | undefined;

@@ -1,5 +1,5 @@
 /** Predicts from history which events exist and which events each stream must carry; no I/O, no clock. */
-import { type SeenEvent, sameEnvelope, showIds } from '../support/events.ts';
+import { otherThanBefore, type SeenEvent, sameEnvelope, showIds } from '../support/events.ts';
 
 export type StreamDifference =
   | 'missing'
@@ -19,12 +19,10 @@ export interface Difference {
   missing?: readonly bigint[];
 }
 
-export interface Owed {
+interface Owed {
   after: bigint;
   upTo: bigint;
   types?: readonly string[] | undefined;
-  /** True if the stream may begin at any event, because the specification does not define its cursor. */
-  beginsAnywhere?: boolean;
 }
 
 export class Ledger {
@@ -35,7 +33,8 @@ export class Ledger {
   closed: bigint;
   /** Compaction has removed all events below this id. */
   earliest = 0n;
-  #oldest: readonly bigint[] = [];
+  /** Ids of events that a sample of the oldest retained events has shown. */
+  oldest: readonly bigint[] = [];
   #unread = { first: 0n, last: -1n };
 
   constructor(from: bigint) {
@@ -75,12 +74,8 @@ export class Ledger {
     this.closed = last;
   }
 
-  remember(oldest: readonly bigint[]): void {
-    this.#oldest = oldest;
-  }
-
   get gone(): readonly bigint[] {
-    return [...this.#oldest, ...this.events.map(({ id }) => id)].filter((id) => id < this.earliest);
+    return [...this.oldest, ...this.events.map(({ id }) => id)].filter((id) => id < this.earliest);
   }
 
   owed({ after, upTo, types }: Owed): SeenEvent[] {
@@ -95,62 +90,44 @@ export class Ledger {
     const { first, last } = this.#unread;
     const isUnread = (id: bigint): boolean => id >= first && id <= last;
     const lost = this.gone.some((id) => id > cursor) || (cursor + 1n < this.earliest && isUnread(cursor + 1n));
-    const isKnown = this.#byId.has(cursor) || this.#oldest.includes(cursor) || isUnread(cursor);
+    const isKnown = this.#byId.has(cursor) || this.oldest.includes(cursor) || isUnread(cursor);
     return lost && isKnown ? 'expired' : 'open';
   }
 }
 
 function changeOf(known: SeenEvent, event: SeenEvent): Difference | undefined {
-  const isSame =
-    known.type === event.type && (known.text === event.text || sameEnvelope(known.envelope, event.envelope));
-  if (isSame) return undefined;
-  return {
-    kind: 'changed',
-    expected: `event ${event.id} as it was sent before: ${known.type} ${known.text.slice(0, 300)}`,
-    actual: `${event.type} ${event.text.slice(0, 300)}`,
-  };
+  const isSame = known.text === event.text || sameEnvelope(known.envelope, event.envelope);
+  return known.type === event.type && isSame ? undefined : { kind: 'changed', ...otherThanBefore(known, event) };
 }
 
 export function judgeStream(ledger: Ledger, came: readonly SeenEvent[], owed: Owed): Difference | undefined {
-  const { after, upTo, types, beginsAnywhere = false } = owed;
-  const first = came[0]?.id;
-  const from = beginsAnywhere && first !== undefined && first > after ? first - 1n : after;
-  const due = ledger.owed({ ...owed, after: from });
+  const { after, upTo, types } = owed;
+  const due = ledger.owed(owed);
   const seen = new Set<bigint>();
   let newest: bigint | undefined;
   for (const event of came) {
     const { id, type } = event;
-    if (id <= after && !beginsAnywhere && newest === undefined)
-      return difference('cursor repeated', `events after ${after}: replay is exclusive of the cursor`, `event ${id}`);
+    if (id <= after && newest === undefined)
+      return finding('cursor repeated', `events after ${after}: replay is exclusive of the cursor`, `event ${id}`);
     if (newest !== undefined && id <= newest && !seen.has(id))
-      return difference('order', `events in order, after ${newest}`, `event ${id} after event ${newest}`);
+      return finding('order', `events in order, after ${newest}`, `event ${id} after event ${newest}`);
     if (types !== undefined && !types.includes(type))
-      return difference('type not asked for', `events of the types ${types.join(', ')} alone`, `${type}, event ${id}`);
+      return finding('type not asked for', `events of the types ${types.join(', ')} alone`, `${type}, event ${id}`);
     seen.add(id);
     newest = newest === undefined || id > newest ? id : newest;
-    const change = ledger.get(id) === undefined ? undefined : changeOf(ledger.get(id) as SeenEvent, event);
+    const known = ledger.get(id);
+    const change = known && changeOf(known, event);
     if (change !== undefined) return change;
   }
   const invented = came.find(
-    ({ id }) => id > from && id > ledger.from && id <= upTo && id <= ledger.closed && ledger.get(id) === undefined,
+    ({ id }) => id > after && id > ledger.from && id <= upTo && id <= ledger.closed && ledger.get(id) === undefined,
   );
   if (invented !== undefined)
-    return difference(
-      'invented',
-      `the events ${showIds(due)}`,
-      `event ${invented.id}, which no other stream has brought`,
-    );
+    return finding('invented', `the events ${showIds(due)}`, `event ${invented.id}, which no other stream has brought`);
   const missing = due.filter(({ id }) => !seen.has(id));
-  if (missing.length > 0)
-    return {
-      ...difference('missing', `the events ${showIds(due)}`, `missing ${showIds(missing)}`),
-      missing: missing.map(({ id }) => id),
-    };
-  return undefined;
+  if (missing.length === 0) return undefined;
+  const shown = finding('missing', `the events ${showIds(due)}`, `missing ${showIds(missing)}`);
+  return { ...shown, missing: missing.map(({ id }) => id) };
 }
 
-const difference = (kind: StreamDifference, expected: string, actual: string): Difference => ({
-  kind,
-  expected,
-  actual,
-});
+const finding = (kind: StreamDifference, expected: string, actual: string): Difference => ({ kind, expected, actual });

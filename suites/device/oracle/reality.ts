@@ -1,11 +1,11 @@
 /** Compares the agent under test with its model on several open streams. */
-import { CODINGS } from '../../../harness/client/codings.ts';
+import { CODINGS } from '../../../harness/client/body.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
-import type { EventStream, OpenEvents } from '../../../harness/client/sse.ts';
+import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import type { Device } from '../support/check.ts';
 import { isDeployedEvent, type Published, readUpTo } from '../support/drive.ts';
-import { distinct, eventsOf, type SeenEvent } from '../support/events.ts';
+import { distinct, eventsOf } from '../support/events.ts';
 import { isEventStream, isThrottled } from '../support/requests.ts';
 import { eventsAfter, mayBeGone, mostEvents, retainedFrom } from '../support/retention.ts';
 import { describeOpen, type Streams } from '../support/streams.ts';
@@ -32,12 +32,11 @@ export class Departure extends Violation {
   }
 }
 
-export interface StreamRequest {
+interface StreamRequest {
   way: Way;
   options: OpenEvents;
   /** The stream must carry every event after this id. */
   after: bigint;
-  beginsAnywhere?: boolean;
   mayRefuse?: boolean;
   http?: HttpClient | undefined;
 }
@@ -100,7 +99,12 @@ export class Reality {
     finding: Pick<Difference, 'expected' | 'actual' | 'missing'>,
     client?: Client,
   ): never {
-    const situation = this.#isGlued(finding.missing ?? []) ? 'tear' : this.situation;
+    // An agent may append the next event to a torn line, which a restart drops.
+    const isGlued = this.tornAfter.some((newest) => {
+      const next = this.ledger.events.find(({ id }) => id > newest);
+      return next !== undefined && finding.missing?.includes(next.id) === true;
+    });
+    const situation = isGlued ? 'tear' : this.situation;
     const isAtSeam = client?.judged === 0 && client.openedAt < this.ledger.closed;
     const where = {
       what,
@@ -112,15 +116,6 @@ export class Reality {
     const name = client === undefined ? '' : `, on ${client.name}`;
     const isOver = what === 'not started';
     throw new Departure(decides(where), { expected: finding.expected + name, actual: finding.actual }, { isOver });
-  }
-
-  /** True if the agent appended a missing event to a torn line, which a restart drops. */
-  #isGlued(missing: readonly bigint[]): boolean {
-    const { events } = this.ledger;
-    return this.tornAfter.some((newest) => {
-      const next = events.find(({ id }) => id > newest);
-      return next !== undefined && missing.includes(next.id);
-    });
   }
 
   async openStaying(after: bigint): Promise<void> {
@@ -146,11 +141,10 @@ export class Reality {
     const { t, ledger } = this;
     if (!stays && this.clients.length >= MOST_CLIENTS) await this.leave(0);
     const { options, way, http } = asking;
-    const name = describeOpen(options);
     let stream = await this.streams.tryAnother(options, http);
     if (stream === undefined && (await this.streams.makeRoom())) stream = await this.streams.try(options, http);
     if (stream === undefined) return;
-    const fate = way === 'none' ? 'served' : asking.beginsAnywhere === true ? 'open' : ledger.fate(asking.after);
+    const fate = way === 'none' ? 'served' : ledger.fate(asking.after);
     const mayRefuse =
       asking.mayRefuse === true ||
       way === 'future' ||
@@ -161,7 +155,7 @@ export class Reality {
     if (stream.status === 200 && Number.isFinite(follow)) this.#keeps = Math.max(this.#keeps, follow);
     const client: Client = {
       ...asking,
-      ...{ name, judged: 0, openedAt: ledger.closed, stays },
+      ...{ name: describeOpen(options), judged: 0, openedAt: ledger.closed, stays },
       ...{ openedMs: Date.now(), isOwed: way !== 'none' },
       subscription: this.streams.follow(stream, http),
     };
@@ -178,16 +172,12 @@ export class Reality {
     }
     // Accepts any 4xx for odd types, because a device may check the types before the cursor.
     const isRefused = asking.mayRefuse === true && stream.status >= 400 && stream.status < 500;
-    if (fate === 'expired' && !isRefused && (stream.status !== 410 || isEventStream(stream)) && !isThrottled(stream)) {
-      const actual = await this.#answer(stream);
-      return this.departs(
-        'served though gone',
-        { expected: `410: events up to ${ledger.earliest} are gone`, actual },
-        client,
-      );
-    }
-    if (stream.status !== 200 && !mayRefuse && !isThrottled(stream)) {
-      const actual = await this.#answer(stream);
+    const lacks410 = fate === 'expired' && !isRefused && (stream.status !== 410 || isEventStream(stream));
+    if ((lacks410 || (stream.status !== 200 && !mayRefuse)) && !isThrottled(stream)) {
+      await stream.close();
+      const actual = String(stream.status);
+      const gone = `410: events up to ${ledger.earliest} are gone`;
+      if (lacks410) return this.departs('served though gone', { expected: gone, actual }, client);
       const what = stream.status === 410 ? 'refused' : 'not served';
       return this.departs(what, { expected: '200 and an event stream', actual }, client);
     }
@@ -200,16 +190,6 @@ export class Reality {
   /** Expects a log without a declared retention to keep a quarter of the events that it kept earlier. */
   isKept(after: bigint): boolean {
     return this.t.info.retention !== undefined || eventsAfter(this.t, after) <= this.#keeps / 4;
-  }
-
-  async #answer(stream: EventStream): Promise<string> {
-    await stream.close();
-    return String(stream.status);
-  }
-
-  expectBeginning(came: readonly SeenEvent[], after: bigint, upTo: bigint): void {
-    const difference = judgeStream(this.ledger, came, { after, upTo });
-    if (difference !== undefined) this.departs(difference.kind, difference);
   }
 
   async leave(which: number): Promise<void> {
@@ -225,20 +205,13 @@ export class Reality {
     const { ledger, t } = this;
     const { first, last, count } = published;
     const { newest } = ledger;
-    if (first <= newest)
-      this.departs('id used again', {
-        expected: `ids above ${newest}, the newest event`,
-        actual: `${first} for a new one`,
-      });
+    const reused = { expected: `ids above ${newest}, the newest event`, actual: `${first} for a new one` };
+    if (first <= newest) this.departs('id used again', reused);
     await this.#reaching(this.witness, () => readUpTo(this.witness.subscription, published));
-    this.#learn(this.witness);
+    this.learn();
     const fresh = ledger.owed({ after: first - 1n, upTo: last });
-    if (fresh.length < count)
-      this.departs(
-        'missing',
-        { expected: `${count} events from ${first} to ${last}`, actual: `${fresh.length}` },
-        this.witness,
-      );
+    const missing = { expected: `${count} events from ${first} to ${last}`, actual: `${fresh.length}` };
+    if (fresh.length < count) this.departs('missing', missing, this.witness);
     await this.catchUp(last, { since, first: born });
     for (const { id, envelope } of fresh) {
       const until = this.cameAt.get(id) ?? Date.now();
@@ -257,8 +230,15 @@ export class Reality {
       client.after = born.first - 1n;
     }
     if (closed > ledger.closed) ledger.closed = closed;
-    await Promise.all([...this.clients].map((client) => this.#reachOwed(client)));
-    for (const client of this.clients) this.#learn(client);
+    const reached = [...this.clients].map(async (client) => {
+      const { subscription, way } = client;
+      const due = way === 'future' || !client.isOwed ? undefined : ledger.owed(this.#owed(client)).at(-1)?.id;
+      if (due === undefined || (subscription.events.at(-1)?.id ?? -1n) >= due) return;
+      const published = { first: due, last: due, count: 1, at: performance.now() };
+      await this.#reaching(client, () => readUpTo(subscription, published));
+    });
+    await Promise.all(reached);
+    for (const client of this.clients) this.learn(client);
     for (const client of this.clients) this.#judge(client);
   }
 
@@ -271,20 +251,8 @@ export class Reality {
     return this.ledger.events.some((event) => event.id > after && isDeployedEvent(event, deploymentId));
   }
 
-  learn(): void {
-    this.#learn(this.witness);
-  }
-
-  async #reachOwed(client: Client): Promise<void> {
-    const { subscription, way } = client;
-    const due = way === 'future' || !client.isOwed ? undefined : this.ledger.owed(this.#owed(client)).at(-1)?.id;
-    if (due === undefined || (subscription.events.at(-1)?.id ?? -1n) >= due) return;
-    const published = { first: due, last: due, count: 1, at: performance.now() };
-    await this.#reaching(client, () => readUpTo(subscription, published));
-  }
-
-  #owed({ after, options: { types }, beginsAnywhere = false }: Client) {
-    return { after, upTo: this.ledger.closed, types, beginsAnywhere };
+  #owed({ after, options: { types } }: Client) {
+    return { after, upTo: this.ledger.closed, types };
   }
 
   async #reaching(client: Client, read: () => Promise<unknown>): Promise<void> {
@@ -302,9 +270,9 @@ export class Reality {
     this.clients.splice(this.clients.indexOf(client), 1);
   }
 
-  #learn(client: Client): void {
+  learn(client = this.witness): void {
     const { ledger, cameAt } = this;
-    if (client.way === 'future' || client.beginsAnywhere === true) return;
+    if (client.way === 'future') return;
     const now = Date.now();
     for (const event of client.subscription.events.slice(client.judged)) {
       if (!cameAt.has(event.id)) cameAt.set(event.id, now);
@@ -321,9 +289,8 @@ export class Reality {
     const beyond = eventsOf(this.t, { frames: frames.slice(frames.length - unread) });
     // Leaves out repeated events, which at-least-once delivery allows.
     const before = new Set(subscription.events.slice(0, client.judged).map(({ id }) => id));
-    const seen = [...came, ...beyond.filter(({ id }) => last === undefined || id > last)].filter(
-      ({ id }) => !before.has(id),
-    );
+    const all = [...came, ...beyond.filter(({ id }) => last === undefined || id > last)];
+    const seen = all.filter(({ id }) => !before.has(id));
     if (way === 'future') {
       const old = seen.find(({ id }) => id <= openedAt);
       if (old === undefined) return;
@@ -337,7 +304,6 @@ export class Reality {
     if (difference !== undefined) this.departs(difference.kind, difference, client);
     client.judged += came.filter(({ id }) => id <= this.ledger.closed).length;
     if (this.ledger.closed > client.after) client.after = this.ledger.closed;
-    client.beginsAnywhere = false;
     this.t.saw('events judged', came.length);
   }
 
@@ -356,15 +322,12 @@ export class Reality {
   /** True if a timestamp lies in its time window, or if agent and machine have different clocks. */
   isWithin(member: string, written: unknown, since: number, until: number): boolean {
     const when = Date.parse(String(written));
-    if (Number.isNaN(when) || !this.sharesClock || until < since) return true;
+    const { endpoint } = this.t.http;
+    const isLocal = endpoint.socketPath !== undefined || /^https?:\/\/(127\.|localhost|\[::1\])/.test(endpoint.origin);
+    if (Number.isNaN(when) || !isLocal || until < since) return true;
     if (when % 1000 !== 0) this.#fractions.add(member);
     const slackMs = this.#fractions.has(member) ? SLACK_MS : 1000 + SLACK_MS;
     return when >= since - slackMs && when <= until + SLACK_MS;
-  }
-
-  get sharesClock(): boolean {
-    const { endpoint } = this.t.http;
-    return endpoint.socketPath !== undefined || /^https?:\/\/(127\.|localhost|\[::1\])/.test(endpoint.origin);
   }
 
   async endStreams(): Promise<void> {
@@ -373,15 +336,17 @@ export class Reality {
     await Promise.all(
       left.map(async (client) => {
         const came = distinct(await client.subscription.drain());
-        if (this.situation === 'kill' && endedInOrder(client.subscription.stream)) this.t.note(NO_KILL);
-        if (client.way === 'future' || client.beginsAnywhere === true) return;
+        const { ended, headers } = client.subscription.stream;
+        // Only chunked encoding tells an answer that the server itself ended from a lost connection.
+        const isWhole = ended?.by === 'server' && /\bchunked\b/i.test(headers['transfer-encoding'] ?? '');
+        if (this.situation === 'kill' && isWhole) this.t.note(NO_KILL);
+        if (client.way === 'future') return;
         for (const event of came) {
           const difference = this.ledger.learn(event);
           if (difference !== undefined) this.departs(difference.kind, difference, client);
         }
-        const isWhole = client.options.types === undefined && client.stays;
         const last = came.at(-1)?.id ?? 0n;
-        if (isWhole && last > this.ledger.closed) this.ledger.closed = last;
+        if (client.options.types === undefined && client.stays && last > this.ledger.closed) this.ledger.closed = last;
       }),
     );
   }
@@ -400,10 +365,6 @@ export class Reality {
 const NO_KILL =
   'control was asked for SIGKILL, and the stream ended in order, with its last chunk, which a killed process cannot ' +
   'send: control, or what is before the agent, ended it';
-
-/** True if the server itself ended the answer; only chunked encoding tells this end from a lost connection. */
-const endedInOrder = ({ ended, headers }: Pick<EventStream, 'ended' | 'headers'>): boolean =>
-  ended?.by === 'server' && /\bchunked\b/i.test(headers['transfer-encoding'] ?? '');
 
 /** Milliseconds of tolerance for clock readings and adjustments. */
 const SLACK_MS = 100;

@@ -5,8 +5,8 @@ import { compact, relocate, restart, timeoutMs } from '../support/check.ts';
 import { appendTo, lastLine } from '../support/disk.ts';
 import { eventBudget, publish, publishUnread } from '../support/drive.ts';
 import { eventsOf } from '../support/events.ts';
+import { sampleRetained } from '../support/replays.ts';
 import { mostEvents } from '../support/retention.ts';
-import { sampleRetained } from '../support/sample.ts';
 import { type Command, can, publishSome } from './commands.ts';
 import type { Reality } from './reality.ts';
 
@@ -16,11 +16,8 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
   async run(real) {
     const { t, ledger } = real;
     const { earliest, latest } = await compact(t);
-    if (earliest > latest)
-      real.remarks('log emptied', {
-        expected: 'an event that is left after compaction, so that a client that is a little behind can catch up',
-        actual: 'an empty log',
-      });
+    const expected = 'an event that is left after compaction, so that a client that is a little behind can catch up';
+    if (earliest > latest) real.remarks('log emptied', { expected, actual: 'an empty log' });
     if (earliest > ledger.earliest) ledger.earliest = earliest;
     if (latest > ledger.closed) ledger.skip({ first: ledger.closed + 1n, last: latest, count: 0 });
     t.saw('compactions survived');
@@ -48,7 +45,7 @@ export const compactAway = (): Command => ({
     const { retention = USUAL_RETENTION } = t.info;
     const isLong = retention > LONG_LOG;
     const oldest = isLong ? await sampleRetained(t, real.streams, OLDEST_BYTES) : undefined;
-    if (oldest !== undefined) ledger.remember(eventsOf(t, oldest.stream).map(({ id }) => id));
+    if (oldest !== undefined) ledger.oldest = eventsOf(t, oldest.stream).map(({ id }) => id);
     await oldest?.close();
     let published = 0;
     for (let many = isLong ? FIRST_BATCH : retention + 1; published <= 2 * retention; many *= 2) {
@@ -136,20 +133,16 @@ export const tearTail = (share: number): Command => ({
   async run(real) {
     const { t } = real;
     let rest: Buffer = Buffer.alloc(0);
-    const tear = async (whileDown: () => Promise<void>): Promise<void> => {
-      await whileDown();
-      real.tornAfter.push(real.ledger.newest);
-      const next = nextLine(await lastLine(t));
-      const torn = 1 + Math.floor(share * (next.length - 3));
-      rest = next.subarray(torn);
-      await appendTo(t, next.subarray(0, torn));
-    };
-    await during(
-      real,
-      'tear',
-      (whileDown) => restart(t, 'SIGTERM', () => tear(whileDown)),
-      () => appendTo(t, rest),
-    );
+    const restarting = (whileDown: () => Promise<void>) =>
+      restart(t, 'SIGTERM', async () => {
+        await whileDown();
+        real.tornAfter.push(real.ledger.newest);
+        const next = nextLine(await lastLine(t));
+        const torn = 1 + Math.floor(share * (next.length - 3));
+        rest = next.subarray(torn);
+        await appendTo(t, next.subarray(0, torn));
+      });
+    await during(real, 'tear', restarting, () => appendTo(t, rest));
   },
 });
 

@@ -2,10 +2,10 @@
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { StreamTimeout } from '../../../harness/client/sse.ts';
-import type { StopSignal } from '../../../harness/contract/control.ts';
+import type { ControlCompacted, StopSignal } from '../../../harness/contract/control.ts';
 import { type Measure, TELLING_BATCH } from '../../../harness/runner/session.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
-import type { Control, ControlCall } from '../../../harness/targets/control/control.ts';
+import type { Control, Exact } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import type { DeviceContext } from '../../../harness/targets/opened.ts';
 import { recordCompaction, recordDeployment, recordLogChange, recordPublishing } from './log-state.ts';
@@ -84,10 +84,8 @@ export async function compact(t: Device): Promise<{ earliest: bigint; latest: bi
   return { earliest: BigInt(earliest_id), latest: BigInt(latest_id) };
 }
 
-type Driven = Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked' | 'saw'>;
-
 /** Wraps control: times every call, and blocks the check before a call that takes longer than the run has left. */
-export function pacedControl(t: Driven): Control {
+export function pacedControl(t: Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked' | 'saw'>): Control {
   const { control, session, remainingMs, blocked } = t;
   let stopping = 0;
   const afford = (what: Measure, count = 1): void => {
@@ -119,28 +117,23 @@ export function pacedControl(t: Driven): Control {
     const rest = await publishAll(isSplit ? count - TELLING_BATCH : count, signal);
     return { first_id: first_id ?? rest.first_id, last_id: rest.last_id };
   };
-  const compact = async (signal: AbortSignal | undefined): ReturnType<Control['compact']> => {
-    const left = await control.compact(signal);
-    t.saw('compactions');
-    recordCompaction(t, BigInt(left.earliest_id), BigInt(left.latest_id));
-    return left;
-  };
-  const restarting = async (call: ControlCall, signal: AbortSignal | undefined): Promise<undefined> => {
-    const started = performance.now();
-    await control.call(call, signal);
-    const ms = performance.now() - started;
-    if (call.name === 'stop') stopping = ms;
-    else session.took('restart', stopping + ms);
-  };
   return layered(control, {
-    call: (call, signal) => {
+    call: async (call, signal) => {
+      if (call.name === 'publish') return publish(call.count, signal);
       if (call.name === 'deploy' || call.name === 'remove') recordDeployment(t);
       if (call.name === 'deploy') return timed('deployment', 1, () => control.call(call, signal));
-      if (call.name === 'publish') return publish(call.count, signal);
       if (call.name === 'stop') afford('restart');
       if (call.name === 'compact' || call.name === 'stop') recordLogChange(t);
-      if (call.name === 'compact') return compact(signal);
-      return call.name === 'stop' || call.name === 'start' ? restarting(call, signal) : undefined;
+      const started = performance.now();
+      const answer = await control.call(call, signal);
+      const ms = performance.now() - started;
+      if (call.name === 'stop') stopping = ms;
+      if (call.name === 'start') session.took('restart', stopping + ms);
+      if (call.name !== 'compact') return answer;
+      const { earliest_id, latest_id } = answer as Exact<ControlCompacted>;
+      t.saw('compactions');
+      recordCompaction(t, BigInt(earliest_id), BigInt(latest_id));
+      return answer;
     },
   });
 }
@@ -157,8 +150,6 @@ export const SERVED = ['device.socket.no-token', 'device.loopback.discovery'];
 
 /** Premise that the device opens a stream twice, one after the other. */
 export const STREAM = ['device.events.content-type.any'];
-
-export const TYPED = ['device.events.content-type'];
 
 /** Premise that the retained events are readable and have distinct ids; needs no control. */
 export const RETAINED = ['device.events.monotonic.retained'];

@@ -52,11 +52,9 @@ function withEnvelopeFields(t: Device, frame: SseFrame): SseFrame {
   const isWhole = DECIMAL.test(frame.id ?? '') && (frame.event ?? '') !== '';
   if (carriesNoEvent(frame) || isWhole || !t.allowsFor(FRAME_ODD)) return frame;
   const text = frame.data ?? '';
-  const [id, type] = [integerIn(text, 'id'), parseObject(text)?.['type']];
-  const fields = [
-    { name: 'id', value: id === undefined ? (frame.id ?? '') : String(id) },
-    { name: 'event', value: typeof type === 'string' ? type : (frame.event ?? '') },
-    ...frame.fields.filter(({ name }) => name !== 'id' && name !== 'event'),
-  ];
-  return { ...frame, id: fields[0]?.value ?? '', event: fields[1]?.value ?? '', fields };
+  const type = parseObject(text)?.['type'];
+  const id = String(integerIn(text, 'id') ?? frame.id ?? '');
+  const event = typeof type === 'string' ? type : (frame.event ?? '');
+  const others = frame.fields.filter(({ name }) => name !== 'id' && name !== 'event');
+  return { ...frame, id, event, fields: [{ name: 'id', value: id }, { name: 'event', value: event }, ...others] };
 }

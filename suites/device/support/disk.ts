@@ -4,7 +4,7 @@ import { uniqueName } from '../../../harness/common/names.ts';
 import type { Device } from './check.ts';
 import { sameJson } from './events.ts';
 
-export function logPath(t: Device): string {
+function logPath(t: Device): string {
   return t.info.event_log ?? t.blocked('the capability "log" is declared, but control names no event_log');
 }
 
@@ -35,9 +35,13 @@ export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
     const { size } = (await t.files.stat(file)) ?? { size: 0 };
     const most = Math.ceil(endBytes / files.length);
     const isLong = size > 2 * most;
-    texts.push(isLong ? await endsOf(t, file, size, most) : ((await t.files.read(file))?.toString('utf8') ?? ''));
     log.bytes += size;
     log.isCut ||= isLong;
+    if (isLong) {
+      const head = (await t.files.readPart(file, 0, most))?.toString('utf8') ?? '';
+      const tail = (await t.files.readPart(file, size - most, most))?.toString('utf8') ?? '';
+      texts.push(head.slice(0, head.lastIndexOf('\n') + 1), tail.slice(tail.indexOf('\n') + 1));
+    } else texts.push((await t.files.read(file))?.toString('utf8') ?? '');
   }
   const lines = texts.join('').split('\n');
   const last = lines.pop() ?? '';
@@ -47,17 +51,15 @@ export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
   return log;
 }
 
-async function endsOf(t: Device, file: string, size: number, most: number): Promise<string> {
-  const head = (await t.files.readPart(file, 0, most))?.toString('utf8') ?? '';
-  const tail = (await t.files.readPart(file, size - most, most))?.toString('utf8') ?? '';
-  return head.slice(0, head.lastIndexOf('\n') + 1) + tail.slice(tail.indexOf('\n') + 1);
-}
-
 /** Parses the JSON of a line only if a check reads it. */
 function lineOf(text: string): LogLine {
   let parsed: { value: unknown; json: boolean } | undefined;
   const read = () => {
-    parsed ??= parse(text);
+    try {
+      parsed ??= { value: JSON.parse(text), json: true };
+    } catch {
+      parsed = { value: undefined, json: false };
+    }
     return parsed;
   };
   return {
@@ -69,14 +71,6 @@ function lineOf(text: string): LogLine {
       return read().value;
     },
   };
-}
-
-function parse(text: string): { value: unknown; json: boolean } {
-  try {
-    return { value: JSON.parse(text), json: true };
-  } catch {
-    return { value: undefined, json: false };
-  }
 }
 
 export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): ReadonlyMap<bigint, readonly number[]> {
@@ -94,12 +88,9 @@ export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): Read
 
 /** Finds the id in any member of a log line, because the specification does not define log lines. */
 export function storesEvent(line: LogLine, id: bigint): boolean {
-  return line.json && line.text.includes(String(id)) && containsId(line.value, id);
-}
-
-/** Avoids recursion, because a log line may be nested to any depth. */
-function containsId(line: unknown, id: bigint): boolean {
-  const left = [line];
+  if (!line.json || !line.text.includes(String(id))) return false;
+  // Avoids recursion, because a log line may be nested to any depth.
+  const left = [line.value];
   while (left.length > 0) {
     const value = left.pop();
     if (typeof value === 'number' ? value === Number(id) : value === String(id)) return true;
@@ -115,11 +106,8 @@ async function segments(t: Device): Promise<string[]> {
   t.session.declarations.saw({ ...seen, holds: there !== undefined });
   if (there === undefined) t.blocked(`control names ${path} as its event_log, and nothing is there`);
   if (there.kind !== 'folder') return [path];
-  const entries = await t.files.list(path);
-  const paths = entries
-    .filter((entry) => entry.kind === 'file' && /\.jsonl$/.test(entry.path))
-    .map((entry) => entry.path);
-  return paths.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  const files = (await t.files.list(path)).filter((entry) => entry.kind === 'file' && /\.jsonl$/.test(entry.path));
+  return files.map((entry) => entry.path).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
 
 const newest = async (t: Device): Promise<string> => (await segments(t)).at(-1) ?? logPath(t);
@@ -156,7 +144,7 @@ export function configRoot(t: Device): string {
   return t.info.config_root ?? t.blocked('the capability "files" is declared, but control names no config_root');
 }
 
-export interface FoundFile {
+interface FoundFile {
   text: string;
   /** True if the file has its full path, below the root or below a subdirectory of the root. */
   inPlace: boolean;
@@ -178,7 +166,7 @@ export async function findConfigFile(t: Device, root: string, file: ConfigFile):
 }
 
 /** True if two texts differ at most in line ends and in the layout of JSON. */
-export function sameText(left: string, right: string): boolean {
+function sameText(left: string, right: string): boolean {
   const unlined = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replace(/\n+$/, '');
   if (unlined(left) === unlined(right)) return true;
   try {
@@ -196,8 +184,8 @@ export interface FileDifferences {
 }
 
 export async function compareFiles(t: Device, root: string, files: readonly ConfigFile[]): Promise<FileDifferences> {
-  const differences: FileDifferences = { lost: [], altered: [] };
-  const { lost, altered } = differences;
+  const lost: string[] = [];
+  const altered: string[] = [];
   for (const file of files) {
     const { filepath, content } = file;
     const found = await findConfigFile(t, root, file);
@@ -211,5 +199,5 @@ export async function compareFiles(t: Device, root: string, files: readonly Conf
     else if (!same.inPlace) altered.push(`a file of that name lies elsewhere, and not at ${filepath}`);
     else if (same.text !== content) altered.push(`${filepath} has other line ends, or another layout`);
   }
-  return differences;
+  return { lost, altered };
 }

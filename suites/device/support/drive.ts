@@ -1,5 +1,4 @@
 /** Publishes events for checks; each check follows its events by id, because others publish too. */
-import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
@@ -62,7 +61,10 @@ export async function readUpTo(subscription: Subscription, published: Published)
     expected: `${what}, on an open stream`,
     actual: `event ${seen.at(-1)?.id}, which was published after them, and not ${last}`,
   });
-  measurePace(t, published, came);
+  const batch = came.filter(({ id }) => id >= first && id <= last);
+  const from = Math.max(published.at, batch.at(0)?.frame.at ?? 0);
+  const until = batch.at(-1)?.frame.at ?? 0;
+  if (batch.length > 1 && until > from) t.session.took('event', (until - from) / (batch.length - 1));
   return seen;
 }
 
@@ -94,13 +96,6 @@ function makeProbe(t: Device, graceMs = 0): Probe {
     },
   };
   return probe;
-}
-
-function measurePace(t: Device, { first, last, at }: Published, came: readonly SeenEvent[]): void {
-  const batch = came.filter(({ id }) => id >= first && id <= last);
-  const from = Math.max(at, batch.at(0)?.frame.at ?? 0);
-  const until = batch.at(-1)?.frame.at ?? 0;
-  if (batch.length > 1 && until > from) t.session.took('event', (until - from) / (batch.length - 1));
 }
 
 /**
@@ -138,19 +133,6 @@ export function eventBudget(t: Device, wanted: number): number {
 /** Number of events, up to `wanted`, that fit into `withinMs`; at least 2, because one event has no order. */
 export const countWithin = (wanted: number, eachMs: number, withinMs: number): number =>
   eachMs * wanted <= withinMs ? wanted : Math.max(2, Math.floor(withinMs / eachMs));
-
-export async function deploy(
-  t: Device,
-  subscription: Subscription,
-  request: ControlDeployment = {},
-): Promise<{ id: string; event: SeenEvent; before: SeenEvent[] }> {
-  const made = await t.control.deploy(request);
-  const { id } = made;
-  const seen = await readUpToDeployed(subscription, made);
-  const event = seen.pop();
-  if (event === undefined) return t.blocked('the stream gave nothing');
-  return { id, event, before: seen };
-}
 
 export function payloadOf(event: SeenEvent): Record<string, unknown> {
   const data = event.envelope?.['data'];

@@ -1,5 +1,4 @@
 /** Reads, compares and judges events in the text that the device sent. */
-
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { deployedPayload, deployment, eventEnvelope } from '../../../harness/contract/device-api.ts';
 import { isIso8601, type Shape } from '../../../harness/contract/shape.ts';
@@ -22,10 +21,7 @@ export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined
   if (carriesNoEvent(frame)) return undefined;
   const { id, event, data } = frame;
   if (id === undefined || !DECIMAL.test(id) || data === undefined)
-    t.must(false, {
-      expected: 'an event frame with id (a decimal integer), event and data',
-      actual: showFrame(frame),
-    });
+    t.must(false, { expected: 'an event frame with id (a decimal integer), event and data', actual: showFrame(frame) });
   return { id: BigInt(id), type: event ?? 'message', text: data, envelope: parseObject(data), frame };
 }
 
@@ -93,9 +89,8 @@ export const frameText = ({ fields }: SseFrame): string =>
   `${fields.map(({ name, value }) => `${name}: ${value}\n`).join('')}\n`;
 
 export function showFrame(frame: SseFrame): string {
-  const lines = frame.fields.map(
-    ({ name, value }) => `${name}: ${value.length > 200 ? `${value.slice(0, 200)}…` : value}`,
-  );
+  const shown = (value: string): string => (value.length > 200 ? `${value.slice(0, 200)}…` : value);
+  const lines = frame.fields.map(({ name, value }) => `${name}: ${shown(value)}`);
   return JSON.stringify(lines.slice(0, 12).join('\n'));
 }
 
@@ -138,10 +133,7 @@ export function sameJson(left: unknown, right: unknown): boolean {
 /** Envelope members of section 2.3; other members may describe the delivery and differ each time. */
 const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
 
-export function sameEnvelope(
-  left: Record<string, unknown> | undefined,
-  right: Record<string, unknown> | undefined,
-): boolean {
+export function sameEnvelope(left: SeenEvent['envelope'], right: SeenEvent['envelope']): boolean {
   if (left === undefined || right === undefined) return left === right;
   return MEMBERS.every((name) => sameContent(left[name], right[name]));
 }
@@ -159,18 +151,27 @@ function sameContent(left: unknown, right: unknown): boolean {
   return sameJson(left, right);
 }
 
+/** Finding about an event that comes again with another type or content. */
+export const otherThanBefore = (
+  before: Pick<SeenEvent, 'type' | 'text'> | undefined,
+  { id, type, text }: Pick<SeenEvent, 'type' | 'text'> & { id: bigint | string },
+): { expected: string; actual: string } => ({
+  expected: `event ${id} as it was sent before: ${before?.type} ${before?.text.slice(0, 300)}`,
+  actual: `${type} ${text.slice(0, 300)}`,
+});
+
 export function problemsOf(shape: Shape, value: unknown): string | undefined {
   const problems = shape.problems(value);
   const readable = problems.slice(0, 6).map(({ path, message }) => `${path === '' ? 'it' : path} ${message}`);
   return problems.length === 0 ? undefined : readable.join('; ');
 }
 
-const DEPLOYMENT_FORM = 'its type, prefix, enumeration and ISO 8601 timestamp';
-
 export function expectDeployment(t: Assertions, body: unknown, where: string): void {
   const problems = problemsOf(deployment, body);
   t.must(problems === undefined, {
-    expected: `a Deployment in ${where}: every field of section 2.1 with ${DEPLOYMENT_FORM}`,
+    expected:
+      `a Deployment in ${where}: every field of section 2.1 with its type, prefix, enumeration and ` +
+      'ISO 8601 timestamp',
     actual: problems && `${problems} in ${JSON.stringify(body)}`,
   });
 }
@@ -225,19 +226,14 @@ export function expectEnvelope(t: Assertions, frame: SseFrame): void {
   });
 }
 
-const TYPE_FORM = /^[^.\s]+\.[^.\s]+$/;
 const VERSION_SUFFIX = /([._@:/-]v\d+([._]\d+)*|[@:]\d+([._]\d+)*)$/i;
 const KNOWN_WITH_MORE = /^deployment\.(deployed|removed)[._@:/-]?v?\d+$/i;
 
 export function expectTypeForm(t: Assertions, type: string): void {
-  t.must(TYPE_FORM.test(type), {
-    expected: 'an event type of the form {resource}.{action}',
-    actual: JSON.stringify(type),
-  });
-  t.must(!VERSION_SUFFIX.test(type) && !KNOWN_WITH_MORE.test(type), {
-    expected: 'an event type without a version suffix',
-    actual: JSON.stringify(type),
-  });
+  const actual = JSON.stringify(type);
+  t.must(/^[^.\s]+\.[^.\s]+$/.test(type), { expected: 'an event type of the form {resource}.{action}', actual });
+  const hasVersion = VERSION_SUFFIX.test(type) || KNOWN_WITH_MORE.test(type);
+  t.must(!hasVersion, { expected: 'an event type without a version suffix', actual });
 }
 
 export function expectDeployedPayload(t: Assertions, data: unknown): void {
@@ -249,30 +245,19 @@ export function expectDeployedPayload(t: Assertions, data: unknown): void {
   if (isObject(data)) expectMergedStatus(t, data, 'the payload of deployment.deployed');
 }
 
-export function expectSameEvents(
-  t: Assertions,
-  actual: readonly SeenEvent[],
-  expected: readonly SeenEvent[],
-  where: string,
-): void {
+type Events = readonly SeenEvent[];
+
+export function expectSameEvents(t: Assertions, actual: Events, expected: Events, where: string): void {
   expectSameIds(t, actual, expected, where);
   const known = new Map(expected.map((event) => [event.id, event]));
   for (const event of distinct(actual)) {
     const before = known.get(event.id);
     if (before?.type === event.type && sameEnvelope(before.envelope, event.envelope)) continue;
-    t.must(false, {
-      expected: `event ${event.id} as it was sent before: ${before?.type} ${before?.text.slice(0, 300)}`,
-      actual: `${event.type} ${event.text.slice(0, 300)}`,
-    });
+    t.must(false, otherThanBefore(before, event));
   }
 }
 
-export function expectSameIds(
-  t: Assertions,
-  actual: readonly SeenEvent[],
-  expected: readonly SeenEvent[],
-  where: string,
-): void {
+export function expectSameIds(t: Assertions, actual: Events, expected: Events, where: string): void {
   const came = distinct(actual);
   const due = distinct(expected);
   const known = new Set(due.map(({ id }) => id));

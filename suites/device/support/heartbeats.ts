@@ -108,7 +108,7 @@ class HeartbeatWatch {
   readonly #t: Device;
   readonly #subscription: Subscription;
   readonly #onFrame: (frame: SseFrame) => void;
-  readonly #slowness: Slowness;
+  readonly #slowness: ReturnType<typeof watchSlowness>;
   readonly #startedAt: number;
   #lastEventAt: number;
   #lastSignAt: number;
@@ -162,11 +162,14 @@ class HeartbeatWatch {
         if (early || stream.comments.length > this.#seen.comments) return false;
       } else await this.#subscription.expectCursor();
       undecidedIfEndedBusy(this.#t, this.#subscription);
+      const none = `none for ${Math.round(performance.now() - this.#lastSignAt)} ms`;
+      const instead = stream.frames.findLast((frame) => frame.at > this.#lastSignAt && !isEvent(frame));
+      const silence = instead === undefined ? none : `${none}; in its place came ${showFrame(instead)}`;
       this.#t.must(false, {
         expected:
           `a comment line within ${(LATE * this.intervalMs) / 1000} s on an idle stream (an interval of ` +
           `${this.#t.heartbeatSeconds} s is declared)`,
-        actual: error instanceof StreamEnded ? error.message : this.#describeSilence(),
+        actual: error instanceof StreamEnded ? error.message : silence,
       });
       throw error;
     }
@@ -208,13 +211,6 @@ class HeartbeatWatch {
   #allowedMs(): number {
     const worst = this.#slowness.worst();
     return LATE * this.intervalMs + (worst > this.intervalMs / 10 ? this.#t.patienceMs + 2 * worst : 0);
-  }
-
-  #describeSilence(): string {
-    const none = `none for ${Math.round(performance.now() - this.#lastSignAt)} ms`;
-    const { frames } = this.#subscription.stream;
-    const instead = frames.filter((frame) => frame.at > this.#lastSignAt && !isEvent(frame)).at(-1);
-    return instead === undefined ? none : `${none}; in its place came ${showFrame(instead)}`;
   }
 }
 
@@ -273,14 +269,7 @@ function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
     t.undecided('the device ended the stream while events were coming, so that it was not idle for long enough');
 }
 
-interface Slowness {
-  /** Longest delay of this process or of the target so far, in milliseconds. */
-  worst(): number;
-  measured(): Promise<void>;
-  stop(): void;
-}
-
-function watchSlowness(t: Device, everyMs: number): Slowness {
+function watchSlowness(t: Device, everyMs: number) {
   let worst = 0;
   let due = performance.now() + everyMs;
   let asking: { since: number; answered: Promise<void> } | undefined;
@@ -297,6 +286,7 @@ function watchSlowness(t: Device, everyMs: number): Slowness {
   };
   const timer = setInterval(measure, everyMs);
   return {
+    /** Returns the longest delay of this process or of the target so far, in milliseconds. */
     worst: () => worst,
     measured: async () => {
       measure();

@@ -33,25 +33,26 @@ interface Driven {
   readonly session: Session;
 }
 
-export function recordLogChange({ session }: Driven): void {
+function change({ session }: Driven, changed: (log: LogState) => Partial<LogState>): void {
   const log = session.get(LOG_STATE);
-  const { changes, changedAt, newest = changedAt } = log;
-  const unknown = { knownCursor: undefined, left: undefined };
-  session.set(LOG_STATE, { ...log, ...unknown, changes: changes + 1, changedAt: newest });
+  session.set(LOG_STATE, { ...log, ...changed(log) });
 }
 
-export function recordCompaction({ session }: Driven, earliest: bigint, latest: bigint): void {
-  session.set(LOG_STATE, { ...session.get(LOG_STATE), left: { earliest, latest } });
-}
+export const recordLogChange = (t: Driven): void =>
+  change(t, ({ changes, changedAt, newest = changedAt }) => ({
+    knownCursor: undefined,
+    left: undefined,
+    changes: changes + 1,
+    changedAt: newest,
+  }));
 
-export function recordPublishing({ session }: Driven, count: number): (first?: bigint, last?: bigint) => void {
-  const change = (changed: (log: LogState) => Partial<LogState>): void => {
-    const log = session.get(LOG_STATE);
-    session.set(LOG_STATE, { ...log, ...changed(log) });
-  };
-  change(({ asked }) => ({ asked: asked + count }));
+export const recordCompaction = (t: Driven, earliest: bigint, latest: bigint): void =>
+  change(t, () => ({ left: { earliest, latest } }));
+
+export function recordPublishing(t: Driven, count: number): (first?: bigint, last?: bigint) => void {
+  change(t, ({ asked }) => ({ asked: asked + count }));
   return (first, last) =>
-    change((log) => {
+    change(t, (log) => {
       const asked = log.asked - count;
       if (first === undefined || last === undefined) return { asked, more: log.more + count };
       const step = Math.min(log.step ?? Number.POSITIVE_INFINITY, Math.max(1, Number(last - first) / (count - 1)));
@@ -62,9 +63,6 @@ export function recordPublishing({ session }: Driven, count: number): (first?: b
 }
 
 /** Maximum number of events that one deployment causes, with those of the deployment that it replaces. */
-export const EVENTS_OF_A_DEPLOYMENT = 4;
+const EVENTS_OF_A_DEPLOYMENT = 4;
 
-export function recordDeployment({ session }: Driven): void {
-  const log = session.get(LOG_STATE);
-  session.set(LOG_STATE, { ...log, more: log.more + EVENTS_OF_A_DEPLOYMENT });
-}
+export const recordDeployment = (t: Driven): void => change(t, ({ more }) => ({ more: more + EVENTS_OF_A_DEPLOYMENT }));

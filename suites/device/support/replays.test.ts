@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest';
 import { publish } from './drive.ts';
 import { recordLogChange } from './log-state.ts';
-import { extendStretch, type LogStretch, record } from './replays.ts';
-import { requireRetained } from './sample.ts';
+import { extendStretch, type LogStretch, record, requireRetained } from './replays.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
 it('a recording on a slow target is shared until its events may be gone', async () => {

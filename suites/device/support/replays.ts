@@ -1,8 +1,8 @@
-/** Replays of published events: a long stretch of the log, or a short recording that several checks compare. */
-
+/** Replays: a long stretch of the log, a short recording that several checks compare, or the oldest retained events. */
 import fc from 'fast-check';
 import { LONGEST_ANSWER } from '../../../harness/client/http.ts';
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
+import { Patience } from '../../../harness/common/waiting.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { type Device, inTime, timeoutMs } from './check.ts';
 import {
@@ -15,9 +15,9 @@ import {
 } from './drive.ts';
 import { distinct, expectSameEvents, readEvent, type SeenEvent } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
-import { EVENTS_OF_EVERY_KIND, eventsAfter, mostEvents, requireRoomFor } from './retention.ts';
+import { eventsAfter, mostEvents, requireRoomFor } from './retention.ts';
 import { describeOpen, type Streams } from './streams.ts';
-import type { Subscription } from './subscription.ts';
+import { Subscription } from './subscription.ts';
 
 /** Published events, nearly as many as the log keeps, which reveal limits on replays and on starts. */
 export interface LogStretch {
@@ -37,8 +37,7 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   await live.close();
   const { retention } = t.info;
   // Leaves a tenth of the log free, because compaction may remove most events of a full log.
-  const kept = retention === undefined ? 500 : Math.floor(retention * 0.9);
-  const count = Math.floor(Math.min(most, kept));
+  const count = Math.floor(Math.min(most, retention === undefined ? 500 : retention * 0.9));
   requireRoomFor(t, count < LEAST_STRETCH ? LEAST_STRETCH : 0);
   const stretch: LogStretch = { cursor, events: [] };
   const started = performance.now();
@@ -62,13 +61,13 @@ export async function extendStretch(t: Device, streams: Streams, stretch: LogStr
 }
 
 export async function earliestServedIn(streams: Streams, { cursor, events }: LogStretch): Promise<bigint | undefined> {
-  if (await isServed(streams, cursor)) return cursor;
+  if ((await statusAt(streams, cursor)) !== 410) return cursor;
   let expired = -1;
   let good = events.length - 1;
   while (good - expired > 1) {
     const middle = Math.floor((good + expired) / 2);
-    if (await isServed(streams, events[middle]?.id ?? 0n)) good = middle;
-    else expired = middle;
+    if ((await statusAt(streams, events[middle]?.id ?? 0n)) === 410) expired = middle;
+    else good = middle;
   }
   return good < events.length - 1 ? events[good]?.id : undefined;
 }
@@ -78,15 +77,13 @@ export async function expectStretchReplayed(
   streams: Streams,
   stretch: LogStretch,
   openAt: (cursor: bigint) => OpenEvents = (after) => ({ after }),
-  when = '',
 ): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const cursor = await earliestServedIn(streams, stretch);
     if (cursor === undefined) break;
     const opening = openAt(cursor);
     const stream = await streams.try(opening);
-    const replay = { cursor, stream, what: `${describeOpen(opening)}${when}` };
-    if (await expectReplay(t, streams, stretch, replay)) return;
+    if (await expectReplay(t, streams, stretch, { cursor, stream, what: describeOpen(opening) })) return;
   }
   t.note('the log was compacted too soon to compare the replay of a long stretch of it');
 }
@@ -99,7 +96,7 @@ export async function expectReplay(
 ): Promise<boolean> {
   const last = stretch.events.at(-1)?.id ?? stretch.cursor;
   const { events, problem, expired } = await readUntil(t, streams, { stream, after: cursor, last });
-  if (expired || !(await isServed(streams, cursor))) return false;
+  if (expired || (await statusAt(streams, cursor)) === 410) return false;
   const due = stretch.events.filter(({ id }) => id > cursor);
   t.must(problem === undefined || events.length > 0, {
     expected: `the replay of ${due.length} events for ${what}`,
@@ -110,10 +107,10 @@ export async function expectReplay(
   return true;
 }
 
-async function isServed(streams: Streams, after: bigint): Promise<boolean> {
+async function statusAt(streams: Streams, after: bigint): Promise<number> {
   const stream = await streams.try({ after, cutAfterBytes: 1 });
   await stream.close();
-  return stream.status !== 410;
+  return stream.status;
 }
 
 interface Reading {
@@ -162,15 +159,10 @@ export interface Recording {
   published: Published;
 }
 
-interface Kept {
-  recording: Recording;
-  at: number;
-  changes: number;
-}
-
-const LAST_RECORDING = new Fact<Kept | undefined>(() => undefined);
+const LAST_RECORDING = new Fact<{ recording: Recording; at: number; changes: number } | undefined>(() => undefined);
 /** Milliseconds for which checks share a recording; agents keep events for longer. */
 const KEPT_MS = 60_000;
+const EVENTS_OF_EVERY_KIND = 8;
 
 /**
  * Publishes events and reads them from a replay, so that losses on live streams do not matter. On a slow target,
@@ -179,16 +171,14 @@ const KEPT_MS = 60_000;
 export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
   const { session } = t;
   const kept = session.publishesSlowly ? session.get(LAST_RECORDING) : undefined;
-  if (kept !== undefined && isFresh(t, kept)) return kept.recording;
+  const { knownCursor: newest, changes } = session.get(LOG_STATE);
+  if (kept !== undefined && newest !== undefined && kept.changes === changes) {
+    const isRetained = newest - kept.recording.cursor < BigInt(mostEvents(t));
+    if (isRetained && performance.now() - kept.at <= KEPT_MS) return kept.recording;
+  }
   const recording = await recordAfresh(t, streams, count);
   session.set(LAST_RECORDING, { recording, at: performance.now(), changes: session.get(LOG_STATE).changes });
   return recording;
-}
-
-function isFresh(t: Device, { recording, at, changes }: Kept): boolean {
-  const { knownCursor: newest, changes: now } = t.session.get(LOG_STATE);
-  if (newest === undefined || now !== changes || performance.now() - at > KEPT_MS) return false;
-  return newest - recording.cursor < BigInt(mostEvents(t));
 }
 
 export async function recordAfresh(t: Device, streams: Streams, count: number): Promise<Recording> {
@@ -214,31 +204,81 @@ export const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
 
 const PAUSES_MS = [200, 400, 800, 1600];
 
-/**
- * Publishes until each stream has carried a live event; returns the newest id. The check device.events.replay.seam
- * judges lost events.
- */
-export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subscription[]): Promise<bigint> {
-  const counted = subscriptions.map(({ stream }) => ({ stream, frames: stream.frames.length }));
+/** Publishes until the stream has carried a live event. The check device.events.replay.seam judges lost events. */
+export async function firstLiveEvent(t: Device, subscription: Subscription): Promise<void> {
+  const { stream } = subscription;
+  const seen = { frames: stream.frames.length, comments: Number.POSITIVE_INFINITY };
   const { first } = await publish(t, 1);
   const started = performance.now();
   for (const within of PAUSES_MS) {
-    const came = await Promise.all(counted.map(({ stream, frames }) => growsWithin(stream, frames, within)));
-    if (came.every(Boolean)) break;
+    const wait = { within, atMost: LONGEST_ANSWER * within, for: 'a live event' };
+    const hasCome = await stream.activity(seen, wait).catch((error: unknown) => {
+      if (error instanceof StreamTimeout || error instanceof StreamEnded) return false;
+      throw error;
+    });
+    if (hasCome) break;
     await publish(t, 1);
     // Gives up at the timeout for events, which is shorter after timeouts of other checks.
     if (performance.now() - started >= timeoutMs(t, 'event')) break;
   }
-  const read = await Promise.all(subscriptions.map((each) => each.reach(first, `a live event, from ${first} on`)));
-  return read.map((events) => events.at(-1)?.id ?? first).toSorted((a, b) => Number(b - a))[0] ?? first;
+  await subscription.reach(first, `a live event, from ${first} on`);
 }
 
-async function growsWithin(stream: EventStream, frames: number, within: number): Promise<boolean> {
-  try {
-    const seen = { frames, comments: Number.POSITIVE_INFINITY };
-    return await stream.activity(seen, { within, atMost: LONGEST_ANSWER * within, for: 'a live event' });
-  } catch (error) {
-    if (error instanceof StreamTimeout || error instanceof StreamEnded) return false;
-    throw error;
+/** Maximum number of bytes in a sample; the log may be much longer. */
+const SAMPLE_BYTES = 500_000;
+
+const EXTENT = new Fact<{ earliest: bigint; frames: number } | undefined>(() => undefined);
+
+export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
+  return (await sampleRetained(t, streams)) ?? t.undecided('the device replays no event that it retained');
+}
+
+/** Reads a sample of the oldest retained events, which needs no control of the device. */
+export async function sampleRetained(
+  t: Device,
+  streams: Streams,
+  cutAfterBytes = SAMPLE_BYTES,
+): Promise<Subscription | undefined> {
+  const known = t.session.get(EXTENT);
+  const patience = new Patience(t.patienceMs);
+  let cursor: bigint | undefined = known?.earliest;
+  let stream: EventStream;
+  // Tries again if compaction, caused by other checks, has removed the cursor meanwhile.
+  do {
+    cursor = await earliestServed(streams, cursor);
+    if (cursor === undefined) return undefined;
+    stream = await streams.try({ after: cursor, cutAfterBytes });
+  } while (stream.status === 410 && patience.leftMs > 0);
+  if (stream.status !== 200) return undefined;
+  // A silence of 250 ms ends the replay, or of 40 ms once the replay is as long as the last sample.
+  const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? 250 : 40);
+  await stream.idle(quietMs, { within: Math.min(3000, t.patienceMs), for: 'the end of the replay' });
+  const frames = stream.frames.length;
+  if (frames === 0) return undefined;
+  t.session.set(EXTENT, { earliest: cursor, frames: Math.max(frames, known?.frames ?? 0) });
+  return new Subscription(t, stream);
+}
+
+async function earliestServed(streams: Streams, known = 0n): Promise<bigint | undefined> {
+  const zero = await statusAt(streams, 0n);
+  if (zero !== 410) return zero === 200 ? 0n : undefined;
+  // Searches upwards from the last known cursor, because compaction never restores an event.
+  let low = known > 0n ? known - 1n : 0n;
+  let high = low + 1n;
+  for (;;) {
+    const status = await statusAt(streams, high);
+    if (status === 200) break;
+    if (status !== 410 || high > 2n ** 62n) return undefined;
+    const step = high - low;
+    low = high;
+    high += 2n * step;
   }
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    const status = await statusAt(streams, middle);
+    if (status !== 200 && status !== 410) return undefined;
+    if (status === 200) high = middle;
+    else low = middle;
+  }
+  return high;
 }

@@ -1,11 +1,8 @@
 /** Requests that need an answer: silence or a dropped connection is a finding about the target. */
-
-import fc from 'fast-check';
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
-import { requestText } from '../../../harness/client/raw.ts';
-import { retryAfterMs } from '../../../harness/common/durations.ts';
+import { retryAfterMs } from '../../../harness/common/units.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { countInWords } from '../../../harness/runner/results.ts';
 import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
@@ -105,10 +102,6 @@ class OpenStreams {
     return this.#lastServedAt > since || [...this.#streams].some(isRecent);
   }
 
-  mayBeInTheWay(withinMs: number): boolean {
-    return this.count > 0 || this.justClosed(withinMs);
-  }
-
   /** Runs throttled checks one at a time, because two checks could wait forever for each other's streams. */
   inTurn<T>(run: () => Promise<T>): Promise<T> {
     const turn = this.#turns.then(run);
@@ -124,9 +117,8 @@ export const servesFew = (streams: number): string =>
 export const countOpen = (streams: Iterable<HeldStream>): number =>
   [...streams].filter(({ status, ended }) => status === 200 && ended === undefined).length;
 
-export function objectOf(response: HttpResponse): Record<string, unknown> | undefined {
-  return isObject(response.json) ? response.json : undefined;
-}
+export const objectOf = (response: HttpResponse): Record<string, unknown> | undefined =>
+  isObject(response.json) ? response.json : undefined;
 
 export const mediaType = (headers: Readonly<Record<string, string>>): string =>
   (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
@@ -139,11 +131,9 @@ export function describeResponse(response: Pick<HttpResponse, 'status' | 'header
   return `${response.status}${type === '' ? '' : ` ${type}`} ${JSON.stringify(response.text.slice(0, 300))}`;
 }
 
-const NO_DEPLOYMENT = new Set([204, 404, 409, 410, 503]);
-
 /** Accepts every plausible answer of a device without a deployment, because the specification names none. */
 export const meansNoDeployment = (response: HttpResponse): boolean =>
-  NO_DEPLOYMENT.has(response.status) || (response.status === 200 && response.json === null);
+  [204, 404, 409, 410, 503].includes(response.status) || (response.status === 200 && response.json === null);
 
 export const isServed = (response: HttpResponse): boolean => response.status === 200 || meansNoDeployment(response);
 
@@ -170,139 +160,3 @@ export async function currentDeployment(t: Device, http?: HttpClient): Promise<R
   });
   return body;
 }
-
-export interface OddRequest {
-  name: string;
-  parts: (string | Buffer)[];
-  /** Number of answers that the device must send, unless it may hang up. Default: 1. */
-  answers?: number;
-  methods?: string[];
-  mayHangUp?: boolean;
-  accepts?(status: number): boolean;
-}
-
-export const rejected = (status: number): boolean =>
-  (status >= 400 && status < 500) || status === 501 || status === 505;
-export const noServerError = (status: number): boolean => status < 500 || status === 501 || status === 505;
-
-export const wholeRequest = (http: HttpClient): string => requestText(http, { target: http.basePath + CURRENT });
-
-const LONG = 'x'.repeat(64 * 1024);
-
-type Odd = (name: string, request: Parameters<typeof requestText>[1], extras?: Partial<OddRequest>) => OddRequest;
-
-const TAKEN = { accepts: noServerError };
-const HUNG_UP = { mayHangUp: true };
-const TAKEN_OR_HUNG_UP = { ...TAKEN, ...HUNG_UP };
-
-export function oddRequests(http: HttpClient): OddRequest[] {
-  const { basePath } = http;
-  const odd: Odd = (name, request, extras) => ({ name, parts: [requestText(http, request)], ...extras });
-  return [
-    ...oddMethods(basePath, odd),
-    ...oddPaths(basePath, odd),
-    ...oddHeaders(basePath + CURRENT, odd),
-    ...oddBytes(basePath + CURRENT, odd, wholeRequest(http)),
-  ];
-}
-
-const oddMethods = (base: string, odd: Odd): OddRequest[] => [
-  ...['DELETE', 'PUT', 'PATCH', 'POST', 'BREW', 'get'].map((method) =>
-    odd(
-      `${method} ${CURRENT}`,
-      { method, target: base + CURRENT, headers: ['Content-Length: 0'] },
-      { methods: [method] },
-    ),
-  ),
-  odd('POST /events', { method: 'POST', target: `${base}/events`, headers: ['Content-Length: 0'] }),
-  ...[CURRENT, '/events'].map((path) =>
-    odd(`HEAD ${path}`, { method: 'HEAD', target: base + path }, { methods: ['HEAD'], ...TAKEN }),
-  ),
-  odd(`OPTIONS ${CURRENT}`, { method: 'OPTIONS', target: base + CURRENT }, TAKEN),
-];
-
-const oddPaths = (base: string, odd: Odd): OddRequest[] => [
-  odd('a path that does not exist', { target: `${base}/nonsense` }),
-  odd('a path of 64 KiB', { target: `${base}/${LONG}` }, HUNG_UP),
-  odd('a query of 64 KiB', { target: `${base}${CURRENT}?q=${LONG}` }, TAKEN_OR_HUNG_UP),
-  odd('a path with bad escapes', { target: `${base}/deployments/%zz%` }),
-  // Accepts a redirect to the normalized path.
-  odd(
-    'a path that climbs',
-    { target: `${base}/../../etc/passwd` },
-    { accepts: (status) => status >= 300 && noServerError(status) },
-  ),
-];
-
-function oddHeaders(target: string, odd: Odd): OddRequest[] {
-  const thousand = Array.from({ length: 1000 }, (_, index) => `X-${index}: 1`);
-  const lengths = ['Content-Length: 1', 'Content-Length: 2'];
-  return [
-    odd('a header of 1 MiB', { target, headers: [`X-Long: ${LONG.repeat(16)}`] }, TAKEN_OR_HUNG_UP),
-    odd('a thousand headers', { target, headers: thousand }, TAKEN_OR_HUNG_UP),
-    odd('a header without colon', { target, headers: ['nonsense'] }, HUNG_UP),
-    odd('a header name with a space', { target, headers: ['X Y: 1'] }, HUNG_UP),
-    odd('a header value with a NUL', { target, headers: ['X-Y: a\0b'] }, TAKEN_OR_HUNG_UP),
-    odd('two lengths', { target, headers: lengths, body: 'ab' }, HUNG_UP),
-  ];
-}
-
-function oddBytes(target: string, odd: Odd, whole: string): OddRequest[] {
-  const foreign = [Buffer.from('160301020001000001fc0303', 'hex'), '\r\n\r\n'];
-  const halves = [whole.slice(0, whole.length / 2), whole.slice(whole.length / 2)];
-  const headers = ['Content-Type: application/json', 'Content-Length: 2'];
-  return [
-    odd('HTTP/9.9', { target, version: 'HTTP/9.9' }, HUNG_UP),
-    { name: 'bytes that are not HTTP', parts: foreign, ...HUNG_UP },
-    odd('a body where none belongs', { target, headers, body: '{}' }, TAKEN),
-    { name: 'three requests in one piece', parts: [whole.repeat(3)], answers: 3, ...TAKEN },
-    { name: 'a request byte by byte', parts: [...whole], ...TAKEN },
-    { name: 'a request in two pieces', parts: halves, ...TAKEN },
-  ];
-}
-
-export const headersWithoutToken = (token: string): (string | undefined)[] =>
-  [
-    undefined,
-    'Bearer',
-    'Bearer null',
-    'Bearer *',
-    'Basic Og==',
-    `Bearer ${token.slice(0, Math.ceil(token.length / 2))}`,
-    `Bearer ${token.slice(0, -2)}`,
-    `Bearer ${token.slice(0, 1)}`,
-    `Bearer ${token}x`,
-  ].filter((header) => header?.toLowerCase() !== `bearer ${token.toLowerCase()}`);
-
-/** Wrong tokens of the same length: all characters changed, only the first, or only the fourth from the end. */
-export function changedTokens(token: string): string[] {
-  const changed = (from: number, to: number): string =>
-    [...token].map((sign, at) => (at >= from && at < to ? (/z/i.test(sign) ? '7' : 'Z') : sign)).join('');
-  const late = Math.max(0, token.replace(/=+$/, '').length - 4);
-  return [changed(0, token.length), changed(0, 1), changed(late, late + 1)].filter((other) => other !== token);
-}
-
-export function otherCase(token: string): string | undefined {
-  const swapped = [...token].map((sign) => (sign === sign.toLowerCase() ? sign.toUpperCase() : sign.toLowerCase()));
-  return swapped.join('') === token ? undefined : swapped.join('');
-}
-
-/** True for a token in mixed case; a token in one case, such as hexadecimal, may be valid in both cases. */
-export const usesBothCases = (token: string): boolean => /[a-z]/.test(token) && /[A-Z]/.test(token);
-
-export const anyWrongHeader = (token: string): fc.Arbitrary<string | undefined> => {
-  // Leaves the padding unchanged, since a device that decodes the token may ignore it.
-  const bare = token.replace(/=+$/, '');
-  return fc
-    .oneof(
-      fc.constantFrom(...headersWithoutToken(token)),
-      fc.nat({ max: Math.max(0, bare.length - 2) }).map((length) => `Bearer ${bare.slice(0, length)}`),
-      fc.stringMatching(/^[A-Za-z0-9]{1,40}$/).map((text) => `Bearer ${text}`),
-      fc.stringMatching(/^[A-Za-z0-9]{1,8}$/).map((more) => `Bearer ${token}${more}`),
-      fc.nat({ max: Math.floor((bare.length - 1) / 2) }).map((at) => {
-        const other = bare[at] === 'Z' ? '7' : 'Z';
-        return `Bearer ${bare.slice(0, at)}${other}${token.slice(at + 1)}`;
-      }),
-    )
-    .filter((header) => header?.toLowerCase() !== `bearer ${token.toLowerCase()}`);
-};

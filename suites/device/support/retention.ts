@@ -11,16 +11,13 @@ export class TooFewRetained extends TooLittleSeen {
 
 /** Number of events that the log is assumed to keep until cursors show the real number. */
 const ASSUMED_RETENTION = 200;
-export const EVENTS_OF_EVERY_KIND = 8;
 
-interface Observed {
+const OBSERVED = new Fact(() => ({
   /** Maximum number of events seen after a cursor that the device served. */
-  served: number;
+  served: 0,
   /** Minimum number of events seen after a cursor that the device refused with 410. */
-  refused: number;
-}
-
-const OBSERVED = new Fact<Observed>(() => ({ served: 0, refused: Number.POSITIVE_INFINITY }));
+  refused: Number.POSITIVE_INFINITY,
+}));
 
 function retentionOf({ info, session }: Device): number {
   const { served, refused } = session.get(OBSERVED);
@@ -59,9 +56,8 @@ function describeRetention({ info, session }: Device): string {
 /** Learns from the answer to a cursor how many events the log keeps. */
 export function observeCursor(t: Device, options: OpenEvents, status: number): void {
   const cursor = cursorOf(options);
-  if (cursor === undefined || cursor <= t.session.get(LOG_STATE).changedAt) return;
-  const { newest, step = 1 } = t.session.get(LOG_STATE);
-  if (newest === undefined || newest < cursor) return;
+  const { newest, step = 1, changedAt } = t.session.get(LOG_STATE);
+  if (cursor === undefined || newest === undefined || cursor <= changedAt || newest < cursor) return;
   const { served, refused } = t.session.get(OBSERVED);
   // Counts only events that are certainly in the log, not events that control may still publish.
   const certainly = Math.floor(Number(newest - cursor) / step);
@@ -73,16 +69,13 @@ export function mayBeGone(t: Device, options: OpenEvents): boolean {
   const cursor = cursorOf(options);
   if (cursor === undefined) return false;
   // In a tiny log, a single event of another client may displace any event.
-  const isTiny = t.info.retention !== undefined && certainlyKept(t) === 0;
-  return isTiny || (eventsAfter(t, cursor) > certainlyKept(t) && !isLeft(t, cursor));
-}
-
-function isLeft(t: Device, cursor: bigint): boolean {
+  if (t.info.retention !== undefined && certainlyKept(t) === 0) return true;
+  if (eventsAfter(t, cursor) <= certainlyKept(t)) return false;
   const { left, step = 1 } = t.session.get(LOG_STATE);
-  if (left === undefined || cursor < left.earliest) return false;
+  if (left === undefined || cursor < left.earliest) return true;
   const kept = Math.ceil(Number(left.latest - left.earliest) / step) + 1;
   // Assumes that each later event displaces the oldest event.
-  return kept + Math.max(0, eventsAfter(t, left.latest)) <= (t.info.retention ?? kept);
+  return kept + Math.max(0, eventsAfter(t, left.latest)) > (t.info.retention ?? kept);
 }
 
 /** Ends the check as undecided if the cursor may have expired, so that 410 is a right answer. */

@@ -1,16 +1,59 @@
-/** Declares device checks. */
+/** Declares device checks, and compares the declarations of a device with what its checks observe. */
+import type { ControlCompacted, ControlPublished } from '../../../harness/contract/control.ts';
+import { retentionSeen } from '../../../harness/runner/declarations.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import { boundedProperty } from '../../../harness/runner/property.ts';
+import { Fact } from '../../../harness/runner/session.ts';
 import type { Capability, Check, Requirement, Sharing } from '../../../harness/runner/types.ts';
+import { type Control, ControlRefused } from '../../../harness/targets/control/control.ts';
+import { CAPABILITY_FOR, layered } from '../../../harness/targets/control/layers.ts';
 import type { DeviceContext } from '../../../harness/targets/opened.ts';
 import { sections } from '../../section.ts';
 import { type Device, pacedControl, relocate } from './check.ts';
-import { watchedControl } from './declared.ts';
 import { mostEvents, TooFewRetained } from './retention.ts';
 import { type Streams, withStreams } from './streams.ts';
 
+const PUBLISHED = new Fact<{ first: bigint; count: number }[]>(() => []);
+
+function watchedControl(control: Control, { session, info }: Pick<Device, 'session' | 'info'>): Control {
+  const { declarations } = session;
+  return layered(control, {
+    call: async (call, signal) => {
+      const capability = CAPABILITY_FOR[call.name];
+      const answer = await control.call(call, signal).catch((error: unknown) => {
+        // Control may refuse removals and deployments with special values.
+        const mayRefuse = call.name === 'remove' || (call.name === 'deploy' && Object.keys(call.request).length > 0);
+        if (error instanceof ControlRefused && !mayRefuse) declarations.refused(capability, error.message);
+        throw error;
+      });
+      declarations.worked(capability);
+      if (call.name === 'publish') {
+        const { first_id } = answer as ControlPublished;
+        session.get(PUBLISHED).push({ first: BigInt(first_id), count: call.count });
+      }
+      if (call.name !== 'compact') return answer;
+      const earliest = BigInt((answer as ControlCompacted).earliest_id);
+      // Counts a batch as removed once compaction has removed its first event.
+      const left = session.get(PUBLISHED).filter(({ first }) => first >= earliest);
+      session.set(PUBLISHED, left);
+      const kept = left.reduce((sum, { count }) => sum + count, 0);
+      if (info.retention !== undefined) declarations.saw(retentionSeen(info.retention, kept));
+      return answer;
+    },
+  });
+}
+
+/** Options of a check that publishes events, and recognises its own events by id. */
+export const PUBLISHING = { needs: ['drive'], sharing: 'publishing' } as const;
+
+/** Options of a check that needs no control, because it reads the events that earlier checks have left. */
+export const RETAINED_ONLY = { aspect: 'retained', turn: 'last', profile: 'core' } as const;
+
 /** Maximum number of events that concurrent checks may publish while a check reads. */
 const EVENTS_OF_OTHERS = 60;
+/** Minimum number of inputs of a property, even on a slow target. */
+const LEAST_INPUTS = 5;
+const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };
 
 const declare = checks<DeviceContext>();
 
@@ -20,16 +63,31 @@ export const check = (
   options: Parameters<typeof declare>[1],
   run: (t: Device, streams: Streams) => Promise<void>,
 ): Check<DeviceContext> => {
-  const { needs, sharing = usualSharing(needs) } = options;
-  const least = { ...usualLeast(needs), ...options.least };
+  const { needs = [], sharing = usualSharing(needs) } = options;
+  const least: Record<string, number> = {
+    requests: 1,
+    ...(needs.includes('restart') && { restarts: 1 }),
+    ...(needs.includes('compact') && { compactions: 1 }),
+    ...options.least,
+  };
   return declare(requirement, { ...options, sharing, least }, async (given) => {
+    const lacksPath = (name: Capability): boolean => {
+      const path = PATHS[name];
+      return path !== undefined && given.info[path] === undefined;
+    };
     const t = {
       ...given,
-      capabilities: usable(given),
+      capabilities: new Set([...given.capabilities].filter((name) => !lacksPath(name))),
       control: watchedControl(pacedControl(given), given),
-      property: boundedBy(given),
+      // Limits the time of a property, because a slow target takes minutes for all inputs.
+      property: boundedProperty(given, {
+        shrinkMs: 4000,
+        tryMs: () => (given.session.isSlow() ? 3000 : 15_000),
+        least: LEAST_INPUTS,
+        describeLeftOut: (tried) => `the target is slow: ${tried} inputs were tried, and no more`,
+      }),
     };
-    const useless = needs?.find((name) => given.capabilities.has(name) && !t.capabilities.has(name));
+    const useless = needs.find((name) => given.capabilities.has(name) && lacksPath(name));
     if (useless !== undefined) {
       const lacks = `control does not give its ${PATHS[useless]}`;
       t.session.declarations.refused(useless, lacks);
@@ -47,38 +105,9 @@ export const check = (
   });
 };
 
-export const section = sections(check);
-
-/** Minimum numbers of requests, restarts and compactions without which a check has no verdict. */
-const usualLeast = (needs: readonly Capability[] = []): Record<string, number> => ({
-  requests: 1,
-  ...(needs.includes('restart') && { restarts: 1 }),
-  ...(needs.includes('compact') && { compactions: 1 }),
-});
-
-function usualSharing(needs: readonly Capability[] = []): Sharing {
+function usualSharing(needs: readonly Capability[]): Sharing {
   if (needs.includes('compact') || needs.includes('restart')) return 'disruptive';
   return needs.includes('drive') ? 'exclusive' : 'shared';
 }
 
-/** Minimum number of inputs of a property, even on a slow target. */
-const LEAST_INPUTS = 5;
-
-/** Limits the time of a property, because a slow target takes minutes for all inputs. */
-const boundedBy = (t: Device): Device['property'] =>
-  boundedProperty(t, {
-    shrinkMs: 4000,
-    tryMs: () => (t.session.isSlow() ? 3000 : 15_000),
-    least: LEAST_INPUTS,
-    describeLeftOut: (tried) => `the target is slow: ${tried} inputs were tried, and no more`,
-  });
-
-const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };
-
-const usable = ({ capabilities, info }: DeviceContext): ReadonlySet<Capability> =>
-  new Set(
-    [...capabilities].filter((name) => {
-      const path = PATHS[name];
-      return path === undefined || info[path] !== undefined;
-    }),
-  );
+export const section = sections(check);

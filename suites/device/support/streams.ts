@@ -70,12 +70,8 @@ export class Streams {
   }
 
   async openAnother(options: OpenEvents): Promise<Subscription | undefined> {
-    const stream = await this.#attempt(options, undefined, this.#count === 0);
-    if (isThrottled(stream) && this.#count > 0) {
-      await stream.close();
-      this.#t.note(servesFew(this.#count));
-      return undefined;
-    }
+    const stream = await this.tryAnother(options);
+    if (stream === undefined) return void this.#t.note(servesFew(this.#count));
     await expectServed(this.#t, stream, options);
     return this.follow(stream);
   }
@@ -229,12 +225,8 @@ export async function describeAnswer(t: Device, stream: EventStream): Promise<st
   );
 }
 
-export function describeOpen(options: OpenEvents): string {
-  const parts = [
-    ...(options.query === undefined ? [] : [`?${options.query}`]),
-    ...(options.after === undefined ? [] : [`after=${options.after}`]),
-    ...(options.types === undefined ? [] : [`types=${options.types.join(',')}`]),
-    ...(options.lastEventId === undefined ? [] : [`Last-Event-ID: ${options.lastEventId}`]),
-  ];
+export function describeOpen({ query, after, types, lastEventId }: OpenEvents): string {
+  const given = { '?': query, 'after=': after, 'types=': types?.join(','), 'Last-Event-ID: ': lastEventId };
+  const parts = Object.entries(defined(given)).map(([name, value]) => `${name}${value}`);
   return parts.length === 0 ? 'GET /events' : `GET /events with ${parts.join(', ')}`;
 }

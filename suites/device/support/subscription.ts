@@ -27,12 +27,6 @@ const MOST_BYTES = 48 * 1024 * 1024;
 
 const eventBytes = (text: string): number => 1000 + 2 * text.length;
 
-const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigint | undefined =>
-  frames
-    .filter((frame) => !carriesNoEvent(frame) && DECIMAL.test(frame.id ?? ''))
-    .map(({ id }) => BigInt(id ?? ''))
-    .reduce((most, id) => (most === undefined || id > most ? id : most), before);
-
 interface EventWait {
   what: string;
   kind: WaitKind;
@@ -120,7 +114,10 @@ export class Subscription {
       looked = stream.frames.length;
       came.push(...fresh);
       bytes += fresh.reduce((sum, { data = '' }) => sum + eventBytes(data), 0);
-      const risen = highest(fresh, newest);
+      const risen: bigint | undefined = fresh
+        .filter((frame) => !carriesNoEvent(frame) && DECIMAL.test(frame.id ?? ''))
+        .map(({ id }) => BigInt(id ?? ''))
+        .reduce<bigint | undefined>((most, id) => (most === undefined || id > most ? id : most), newest);
       if (risen !== newest) {
         // Leaves events after `last` out of the timing, because they were published later.
         if (last !== undefined && risen !== undefined && risen <= last)
@@ -153,11 +150,6 @@ export class Subscription {
     return this.stream.close();
   }
 
-  /** True for an event that a resumed stream repeats, which section 6.2 (rule 1) allows. */
-  #isRepeated({ id }: SeenEvent): boolean {
-    return this.#resumedAt >= 0 && this.events.slice(0, this.#resumedAt).some((event) => event.id === id);
-  }
-
   #wait(what: string, probe: Probe | undefined, kind: WaitKind): EventWait {
     const within = timeoutMs(this.#t, kind);
     return { what, kind, within, patience: new Patience(within, LONGEST_MS), probe, hurry: undefined, taken: [] };
@@ -165,9 +157,11 @@ export class Subscription {
 
   async #next(wait: EventWait): Promise<SeenEvent> {
     for (;;) {
-      const frame = await this.#nextFrame(wait);
-      const event = readEvent(this.#t, frame);
-      if (event === undefined || this.#isRepeated(event)) continue;
+      const event = readEvent(this.#t, await this.#nextFrame(wait));
+      if (event === undefined) continue;
+      // Skips an event that a resumed stream repeats, which section 6.2 (rule 1) allows.
+      const before = this.events.slice(0, Math.max(0, this.#resumedAt));
+      if (before.some(({ id }) => id === event.id)) continue;
       this.events.push(event);
       this.#bytes += eventBytes(event.text);
       // Ends as undecided during a huge replay, because a device may replay its whole log without a cursor.
@@ -185,7 +179,10 @@ export class Subscription {
   async #nextFrame(wait: EventWait): Promise<SseFrame> {
     const { what, probe } = wait;
     const started = performance.now();
-    const silence = probe && setTimeout(() => probe.send(), silenceMs(this.#t));
+    const waits = this.#t.session.waits.device;
+    // Probes later than an event usually takes; soon once an event has failed to come, as a probe costs one event only.
+    const silenceMs = Math.max(waits.inVain('event') > 0 ? 50 : 400, 2 * waits.slowestMs('event'));
+    const silence = probe && setTimeout(() => probe.send(), silenceMs);
     try {
       const frame = await this.#nextInTime(wait);
       // Records no time after an extra event was sent, because the extra event may have caused this event.
@@ -245,13 +242,4 @@ export class Subscription {
     this.#t.note('the device ended a stream that was still read; it was resumed from the last id');
     return true;
   }
-}
-
-/**
- * Milliseconds of silence before a probe, longer than an event usually takes. Short once an event has failed to come,
- * because an early probe costs one event only.
- */
-function silenceMs({ session }: Device): number {
-  const events = session.waits.device;
-  return Math.max(events.inVain('event') > 0 ? 50 : 400, 2 * events.slowestMs('event'));
 }

@@ -1,36 +1,25 @@
 /** Checks whose requirements the exploration decides; all checks of a run share one exploration. */
-
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { type SupportedCodename, versionNamed } from '../../../harness/contract/versions.ts';
-import { Budget } from '../../../harness/runner/explore/budget.ts';
-import { Course } from '../../../harness/runner/explore/course.ts';
+import { Budget, Course } from '../../../harness/runner/explore.ts';
 import { countInWords } from '../../../harness/runner/results.ts';
 import { seedOf } from '../../../harness/runner/run-check.ts';
 import { Fact } from '../../../harness/runner/session.ts';
-import type { Check, Requirement } from '../../../harness/runner/types.ts';
+import { type Check, LEVELS, type Requirement } from '../../../harness/runner/types.ts';
 import type { Platform } from '../support/requests.ts';
 import { decide } from './decides.ts';
 import type { Comparison, Difference } from './differences.ts';
-import { describeAsk, type Seen, seenIn } from './exchange.ts';
+import { describeAsk, seenIn } from './exchange.ts';
 import { explore } from './exploration.ts';
 import { Explorer, TooSlow } from './explorer.ts';
 import { connectionOf, settle } from './settling.ts';
 
-interface Shared {
-  explorer: Explorer;
-  course: Course;
-}
-const EXPLORED = new Fact((): { shared?: Shared } => ({}));
+const EXPLORED = new Fact((): { shared?: { explorer: Explorer; course: Course } } => ({}));
 
 /** Bounds of an exploration; `ms` and `lateMs` are milliseconds and matter only on a slow platform. */
 const USUAL = { ms: 15_000, requests: 2400, least: 1900, lateMs: 60_000 };
 const FAST = { ms: 8000, requests: 1800, least: 1700, lateMs: 45_000 };
-
-function begin(t: Platform): Shared {
-  const explorer = new Explorer(t, seedOf(t.runSeed, 'exploration'), new Budget(t.runs < 1 ? FAST : USUAL));
-  return { explorer, course: new Course(inTime(explorer)) };
-}
 
 async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
   const { budget, notes } = explorer;
@@ -47,13 +36,16 @@ async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
 }
 
 /** Explores until the requirement is decided; throws the worst finding, and notes the other findings. */
-async function decided(t: Platform, { id, level }: Requirement, own: Own): Promise<void> {
+async function decided(t: Platform, { id, level }: Requirement, checkId: string, own: Own): Promise<void> {
   const { isMeant = () => true, makes, isFree, part = '' } = own;
   const kept = t.session.get(EXPLORED);
-  kept.shared ??= begin(t);
+  if (kept.shared === undefined) {
+    const explorer = new Explorer(t, seedOf(t.runSeed, 'exploration'), new Budget(t.runs < 1 ? FAST : USUAL));
+    kept.shared = { explorer, course: new Course(inTime(explorer)) };
+  }
   const { explorer, course } = kept.shared;
   explorer.turnTo(t);
-  const isAbout = (each: Difference): boolean => decide(each).ids.includes(id) && isMeant(each);
+  const isAbout = (each: Comparison): boolean => decide(each).ids.includes(id) && isMeant(each);
   const isWorst = (each: Difference): boolean => level !== 'MUST' || decide(each).level === 'MUST';
   await course.until(async () => {
     if (explorer.suspects.some(isAbout)) await settle(explorer);
@@ -61,21 +53,18 @@ async function decided(t: Platform, { id, level }: Requirement, own: Own): Promi
   }, t.signal);
   await settle(explorer);
   const { found, model, notes, budget, lacking } = explorer;
-  const comparisons = [...model.comparisons.values()].filter(
-    ({ comparison }) => decide(comparison).ids.includes(id) && isMeant(comparison),
-  );
+  const comparisons = [...model.comparisons.values()].filter(({ comparison }) => isAbout(comparison));
   const values = comparisons.reduce((sum, { count }) => sum + count, 0);
   t.saw('values', values);
   t.saw('cells', comparisons.length);
   for (const [what, count] of model.counts) t.saw(what, count);
   t.saw('requests', budget.requests);
   for (const note of notes) t.note(note);
-  const observed = explorer.observed.get(own.id);
+  const observed = explorer.observed.get(checkId);
   if (observed !== undefined) t.observe(...observed);
-  const all = [...found.values()]
-    .map((each) => ({ ...each, decision: decide(each) }))
-    .filter((each) => each.decision.ids.includes(id) && isMeant(each));
-  const [first] = all.toSorted((one, other) => rank(one.decision.level) - rank(other.decision.level));
+  const rank = (each: Comparison): number => LEVELS.indexOf(decide(each).level);
+  const all = [...found.values()].filter(isAbout);
+  const [first] = all.toSorted((one, other) => rank(one) - rank(other));
   const isMade = makes === undefined || model.of(makes, true).length > 0;
   const isOver = explorer.over.has(part);
   if (first !== undefined || isOver) await explorer.tidy();
@@ -89,31 +78,20 @@ async function decided(t: Platform, { id, level }: Requirement, own: Own): Promi
     t.undecided(status === undefined ? why : `${why}: ${refused} was answered ${status} ${text.slice(0, 120)}`);
   }
   if (first === undefined) return;
-  for (const seen of exchangesOf(first)) show(t, seen);
-  const others = all.filter((each) => each !== first);
-  if (others.length > 0)
-    t.note(`${countInWords('other difference', others.length)}: ${others.map(inWords).join('; ')}`);
+  for (const { asked, text } of [first.earlier, seenIn(first.exchange)].filter((each) => each !== undefined))
+    t.http.recorder.add({ ...asked, request_headers: {}, response_body: text });
+  const others = all
+    .filter((each) => each !== first)
+    .map(({ what, path, expected, exchange }) => `${what} ${path} (${describeAsk(exchange)}): expected ${expected}`);
+  if (others.length > 0) t.note(`${countInWords('other difference', others.length)}: ${others.join('; ')}`);
   const counterexample = `${describeAsk(first.exchange)}${await connectionOf(explorer, first)}`;
   const finding = { expected: first.expected, actual: first.actual, counterexample };
-  if (first.decision.level === 'MUST' || level !== 'MUST') t.must(false, finding);
+  if (isWorst(first)) t.must(false, finding);
   else t.should(false, finding);
 }
 
-const rank = (level: string): number => ['MUST', 'SHOULD', 'INFO'].indexOf(level);
-
-const exchangesOf = ({ earlier, exchange }: Difference): Seen[] =>
-  earlier === undefined ? [seenIn(exchange)] : [earlier, seenIn(exchange)];
-
-const show = (t: Platform, { asked, text }: Seen): void =>
-  void t.http.recorder.add({ ...asked, request_headers: {}, response_body: text });
-
-const inWords = ({ what, path, expected, exchange }: Difference): string =>
-  `${what} ${path} (${describeAsk(exchange)}): expected ${expected}`;
-
-type IsMeant = (comparison: Comparison) => boolean;
 interface Own {
-  id: string;
-  isMeant?: IsMeant | undefined;
+  isMeant?: ((comparison: Comparison) => boolean) | undefined;
   /** Kind of record that the run must have created for a verdict. */
   makes?: ResourceKind | undefined;
   /** Reason for which the check is not applicable if the exploration decided nothing. */
@@ -121,7 +99,7 @@ interface Own {
   /** Part of the exploration that decides the check. */
   part?: string | undefined;
 }
-type Options = Omit<Own, 'id'> &
+type Options = Own &
   Pick<Check<never>, 'needs' | 'premises' | 'profile' | 'least' | 'orElse' | 'writes'> & { aspect?: string };
 
 export const EXPLORED_IDS = new Set<string>();
@@ -132,11 +110,12 @@ export function byExploring(requirement: Requirement, { isMeant, makes, isFree, 
   return [
     requirement,
     { sharing: 'exclusive', least: { values: 1 }, ...options },
-    (t: Platform): Promise<void> => decided(t, requirement, { id, isMeant, makes, isFree, part }),
+    (t: Platform): Promise<void> => decided(t, requirement, id, { isMeant, makes, isFree, part }),
   ] as const;
 }
 
-export const inCodename =
-  (codename: SupportedCodename): IsMeant =>
-  ({ exchange }) =>
-    exchange.version === versionNamed(codename);
+/** Options of a check that judges one version of the API. */
+export const ofCodename = (codename: SupportedCodename) => ({
+  aspect: codename,
+  isMeant: ({ exchange }: Comparison): boolean => exchange.version === versionNamed(codename),
+});

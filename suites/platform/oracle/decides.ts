@@ -22,20 +22,12 @@ const should = (id: string | readonly string[], what: Row['what'], rest: Partial
   level: 'SHOULD',
 });
 
-const PAGE: readonly DifferenceKind[] = [
-  'limit',
-  'offset',
-  'refused',
-  'error',
-  'size',
-  'more',
-  'count',
-  'items',
-  'envelope',
-];
-const isAboutGroups = ({ exchange }: Comparison): boolean => JSON.stringify(exchange.body ?? '').includes('group');
-const REFUSAL: readonly DifferenceKind[] = ['served', 'unrefused'];
+const PAGE = ['limit', 'offset', 'refused', 'error', 'size', 'more', 'count', 'items', 'envelope'] as const;
+const REFUSAL = ['served', 'unrefused'] as const;
 const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 'pingDevice';
+const isList = ({ exchange }: Comparison): boolean => exchange.operation.list === true;
+const isLimited = ({ exchange }: Comparison): boolean => exchange.key === 'limited';
+const isOlder = ({ exchange }: Comparison): boolean => exchange.version !== NEWEST_VERSION;
 
 /** Requirement of each difference: a MUST of the specification, or a SHOULD of the published API document alone. */
 const ROWS: readonly Row[] = [
@@ -45,20 +37,16 @@ const ROWS: readonly Row[] = [
   should('platform.auth.key-wrong', 'served', { also: ({ exchange }) => exchange.key === 'recased' }),
   must('platform.auth.key-wrong', 'served', { also: ({ exchange }) => isWrong(exchange.key) }),
   should('platform.auth.key-wrong', 'unrefused', { also: ({ exchange }) => isWrong(exchange.key) }),
-  must('platform.auth.scope', 'served', {
-    also: ({ exchange }) => exchange.key === 'limited' && exchange.operation.id === 'pingDevice',
-  }),
-  should('platform.auth.scope', ['served', 'refused', 'unrefused'], {
-    also: ({ exchange }) => exchange.key === 'limited',
-  }),
+  must('platform.auth.scope', 'served', { also: (each) => isLimited(each) && isPing(each) }),
+  should('platform.auth.scope', ['served', 'refused', 'unrefused'], { also: isLimited }),
   should('platform.version.end-of-life', REFUSAL, { member: /end of life$/ }),
   should('platform.version.malformed', REFUSAL, { member: /malformed$/ }),
   should('platform.version.unknown', REFUSAL, { member: /never released$/ }),
   should('platform.robust.references', REFUSAL),
   must('platform.deployment.removing', 'foreign', { kind: 'deployment' }),
   must('platform.device.archived', 'foreign', { kind: 'device' }),
-  must('platform.list.envelope', 'status', { also: ({ exchange }) => exchange.operation.list === true }),
-  should('platform.list.envelope', 'media', { also: ({ exchange }) => exchange.operation.list === true }),
+  must('platform.list.envelope', 'status', { also: isList }),
+  should('platform.list.envelope', 'media', { also: isList }),
   should('platform.ping.success', 'shape', { also: isPing, member: /(short|of another code)$/ }),
   must('platform.ping.success', ['status', 'media', 'shape'], { also: isPing }),
   must('platform.list.clamp.nonsense', PAGE, { member: /that is nonsense$/ }),
@@ -83,14 +71,13 @@ const ROWS: readonly Row[] = [
   must('platform.config-instance.yaml', 'refused', { member: /yaml$/ }),
   should('platform.list.stable', 'unstable'),
   should('platform.list.filtered', ['filter', 'order']),
-  should('platform.list.filtered', 'refused', {
-    member: /^\?/,
-    also: ({ exchange }) => exchange.operation.list === true,
-  }),
+  should('platform.list.filtered', 'refused', { member: /^\?/, also: isList }),
   should('platform.resource.same', 'refused', { member: /^\?/ }),
   must('platform.version.supported', ['refused', 'silent']),
   must('platform.version.supported', 'error', { also: ({ exchange }) => exchange.operation.method === 'GET' }),
-  should(['platform.robust.fields', 'platform.group.tree'], 'error', { also: isAboutGroups }),
+  should(['platform.robust.fields', 'platform.group.tree'], 'error', {
+    also: ({ exchange }) => JSON.stringify(exchange.body ?? '').includes('group'),
+  }),
   should('platform.robust.fields', 'error'),
   should(['platform.list.created', 'platform.list.page-size'], 'unlisted'),
   should('platform.list.items', 'plural'),
@@ -108,11 +95,7 @@ const ROWS: readonly Row[] = [
   must('platform.group.tree', 'circle'),
   should('platform.group.tree', 'accepted', { kind: 'group' }),
   should('platform.robust.references', 'accepted'),
-  should('platform.device.archived', 'value', {
-    kind: 'device',
-    member: /\/status$/,
-    also: ({ exchange }) => exchange.version !== NEWEST_VERSION,
-  }),
+  should('platform.device.archived', 'value', { kind: 'device', member: /\/status$/, also: isOlder }),
   should(['platform.robust.fields', 'platform.config-type.slug'], ['value', 'effect'], {
     kind: 'config_type',
     member: /\/name$/,
@@ -132,11 +115,7 @@ const ROWS: readonly Row[] = [
     kind: 'deployment',
     member: /\/(device_id|release_id|created_at)$/,
   }),
-  must('platform.deployment.alike', 'value', {
-    kind: 'deployment',
-    member: /\/activity_status$/,
-    also: ({ exchange }) => exchange.version !== NEWEST_VERSION,
-  }),
+  must('platform.deployment.alike', 'value', { kind: 'deployment', member: /\/activity_status$/, also: isOlder }),
   must('platform.deployment.timestamps', 'moment'),
   should('platform.deployment.timestamps', 'odd-moment'),
   must('platform.deployment.timestamps', ['lacking', 'value'], {

@@ -2,7 +2,7 @@
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
-import type { Exchange } from './exchange.ts';
+import { askFor, type Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
 import type { World } from './world.ts';
@@ -27,7 +27,7 @@ async function deployAny(
 }
 
 const readAlone = (ex: Explorer, { id }: KnownRecord): Promise<Exchange> =>
-  ex.send({ operation: operation('getDeployment'), version: ex.newest, key: 'full', ids: [id], query: [] });
+  ex.send(askFor(operation('getDeployment'), ex.newest, [id]));
 const stateIn = ({ json }: Exchange) =>
   (json ?? {}) as { readonly activity_status?: unknown; readonly target_status?: unknown };
 
@@ -37,8 +37,6 @@ async function waitForTarget(ex: Explorer, record: KnownRecord, isDue: (target: 
   const wait = { timeoutMs: ex.t.patienceMs / 2, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
   return (await pollWithin(`the target of ${record.id}`, look, wait)) === true;
 }
-
-const isArchived = (target: unknown): boolean => target === 'archived';
 
 /** Tries the values of `parent_id` (specification section 9, rule 3) on new devices without any deployment. */
 export async function parents(ex: Explorer, world: World): Promise<void> {
@@ -51,7 +49,8 @@ export async function parents(ex: Explorer, world: World): Promise<void> {
   const first = await accepts(ex, world, { ...staged, why: 'the device has no deployment at all' });
   if (first !== undefined) await world.writes.act(VERSION, first, 'archive');
   const { last } = world.writes;
-  if (first !== undefined && last !== undefined && ok(last) && (await waitForTarget(ex, first, isArchived)))
+  const isArchiving = first !== undefined && last !== undefined && ok(last);
+  if (isArchiving && (await waitForTarget(ex, first, (target) => target === 'archived')))
     await accepts(ex, world, { ...alone, why: `its only deployment, ${first.id}, is archived` });
   await onTarget(ex, world);
   await atOnce(ex, world);
@@ -96,10 +95,10 @@ async function onTarget(ex: Explorer, world: World): Promise<void> {
   const why = 'it is the current target of the device';
   const second = await accepts(ex, world, { device, parent: first.id, control: undefined, why });
   if (second === undefined) return;
+  const about = { what: 'targets', kind: 'deployment', path: '/parent_id' } as const;
   const isTarget = stateIn(await readAlone(ex, second)).target_status === 'deployed';
   if (isTarget) {
     const isReplaced = await waitForTarget(ex, first, (target) => target !== 'deployed');
-    const about = { what: 'targets', kind: 'deployment', path: '/parent_id' } as const;
     const why = `${first.id} not to be the target of its device any more, as ${second.id} is`;
     ex.hold(await readAlone(ex, first), isReplaced, about, why, 'target_status deployed');
   }
@@ -108,7 +107,6 @@ async function onTarget(ex: Explorer, world: World): Promise<void> {
   const parent = filled?.members.get('parent_id')?.value;
   // Accepts an omitted parent that the platform has filled in, as the published document allows.
   const isFilled = parent === undefined || parent === target.id;
-  const about = { what: 'targets', kind: 'deployment', path: '/parent_id' } as const;
   if (filled !== undefined) ex.hold(await readAlone(ex, filled), isFilled, about, `parent_id ${target.id}`, parent);
   const stranger = deployments.find(({ members }) => members.get('device_id')?.value !== device.id);
   if (stranger === undefined) return;

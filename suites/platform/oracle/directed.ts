@@ -1,5 +1,4 @@
 /** Requests that random draws rarely reach: refusals, and edge values of `limit` and `offset`. */
-import { defined } from '../../../harness/common/defined.ts';
 import {
   inVersion,
   type Operation,
@@ -8,7 +7,7 @@ import {
 } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { type Ask, pairs, WRONG_KEYS } from './exchange.ts';
+import { type Ask, askFor, pairs, WRONG_KEYS } from './exchange.ts';
 import type { Explorer } from './explorer.ts';
 import { UNKNOWN } from './refusals.ts';
 
@@ -28,26 +27,23 @@ export function refusals(ex: Explorer): Ask[] {
       const isOne = each.path.includes('{');
       const record = each.kind === undefined ? undefined : ex.draw.one(ex.model.of(each.kind));
       if (isOne && record === undefined) continue;
-      const base = { operation: each, version, ids: isOne ? [record?.id ?? ''] : [], query: [] } as const;
-      asks.push({ ...base, key: ex.draw.one(['none', ...WRONG_KEYS, 'none'] as const) });
-      if (ex.t.limitedKey !== undefined) asks.push({ ...base, key: 'limited' });
+      const ask = askFor(each, version, isOne ? [record?.id ?? ''] : []);
+      asks.push({ ...ask, key: ex.draw.one(['none', ...WRONG_KEYS, 'none'] as const) });
+      if (ex.t.limitedKey !== undefined) asks.push({ ...ask, key: 'limited' });
       if (isOne && each.kind !== undefined)
-        asks.push({ ...base, key: 'full', ids: [`${RESOURCES[each.kind].prefix}${UNKNOWN}${ex.draw.one(TAILS)}`] });
+        asks.push({ ...ask, ids: [`${RESOURCES[each.kind].prefix}${UNKNOWN}${ex.draw.one(TAILS)}`] });
     }
   const newest = asks.filter(({ version, key }) => version === ex.newest && key !== 'full' && key !== 'limited');
   const list = ex.draw.one(servedLists(ex));
-  const base = { key: 'full', ids: [], query: [] } as const;
   if (list !== undefined)
     asks.push(
-      ...WRONG_KEYS.map((key) => ({ ...base, operation: list, version: ex.newest, key })),
-      ...pathsLike(list.path).map((path) => ({
-        ...{ ...base, operation: list, version: ex.newest, key: 'none' as const, path },
-      })),
+      ...WRONG_KEYS.map((key) => askFor(list, ex.newest, [], { key })),
+      ...pathsLike(list.path).map((path) => askFor(list, ex.newest, [], { key: 'none', path })),
     );
   for (const version of END_OF_LIFE_VERSIONS)
     asks.push(...newest.map((ask) => ({ ...ask, version, key: 'full' as const })));
   for (const version of WRONG_VERSIONS)
-    for (const operation of ex.draw.some(servedLists(ex), 1)) asks.push({ ...base, operation, version });
+    for (const operation of ex.draw.some(servedLists(ex), 1)) asks.push(askFor(operation, version));
   return asks;
 }
 
@@ -64,9 +60,7 @@ const OFFSETS = ['-1', '-1000', '1000000'];
 
 export function pagesOutOfRange(ex: Explorer): Ask[] {
   const served = servedLists(ex);
-  const page = (operation: Operation, query: Ask['query'], rawQuery?: string): Ask => ({
-    ...{ operation, version: ex.newest, key: 'full', ids: [], query, ...defined({ rawQuery }) },
-  });
+  const page = (operation: Operation, query: Ask['query']): Ask => askFor(operation, ex.newest, [], { query });
   const usual = served.flatMap((operation) =>
     [
       ...LIMITS.map((limit) => pairs({ limit })),
@@ -81,7 +75,7 @@ export function pagesOutOfRange(ex: Explorer): Ask[] {
     page(one, pairs({ limit: digits })),
     page(one, pairs({ limit: 5, offset: digits })),
   ]);
-  return [...usual, ...huge, ...NONSENSE.map((rawQuery) => page(one, [], rawQuery))];
+  return [...usual, ...huge, ...NONSENSE.map((rawQuery) => askFor(one, ex.newest, [], { rawQuery }))];
 }
 
 function ends(ex: Explorer, { kind }: Operation): Ask['query'][] {
@@ -91,10 +85,8 @@ function ends(ex: Explorer, { kind }: Operation): Ask['query'][] {
     ...[full, 1, 2].map((limit) => ({ limit, offset: total - limit })),
     ...[full, 1].map((limit) => ({ limit, offset: total - limit - 1 })),
     ...[0, 1, 5].map((beyond) => ({ limit: 10, offset: total + beyond })),
-    ...[
-      { limit: 3, offset: total - 2 },
-      { limit: 1, offset: 0 },
-    ],
+    { limit: 3, offset: total - 2 },
+    { limit: 1, offset: 0 },
   ];
   return pages
     .filter(({ limit, offset }) => limit > 0 && offset >= 0)
@@ -112,10 +104,8 @@ export function filtersAndOrders(ex: Explorer): Ask[] {
     const list = ex.model.list(kind);
     const { filters, orders } = RESOURCES[kind];
     const middle = String(Math.floor((list.reference?.total ?? 0) / 3));
-    const page = (version: string, limit: number, ...given: Ask['query']): Ask => {
-      const query = [...pairs({ limit, expand: 'total_count' }), ...given];
-      return { operation, version, key: 'full', ids: [], query };
-    };
+    const page = (version: string, limit: number, ...given: Ask['query']): Ask =>
+      askFor(operation, version, [], { query: [...pairs({ limit, expand: 'total_count' }), ...given] });
     const with100 = (span: Span, ...given: Ask['query']): Ask[] => {
       const version = ex.draw.one(ex.versions.filter((each) => inVersion(span, each) && ex.has(each, operation)));
       return version === undefined ? [] : [page(version, 100, ...given)];
@@ -124,11 +114,7 @@ export function filtersAndOrders(ex: Explorer): Ask[] {
     const unlikeTheFirst = ([first, ...others]: unknown[]): unknown => others.find((each) => each !== first) ?? first;
     const expansions = Object.entries(RESOURCES[kind].expansions).filter(([, span]) => inVersion(span, ex.newest));
     return [
-      ...expansions.map(
-        ([expand]): Ask => ({
-          ...{ operation, version: ex.newest, key: 'full', ids: [], query: pairs({ limit: 100, expand }) },
-        }),
-      ),
+      ...expansions.map(([expand]) => askFor(operation, ex.newest, [], { query: pairs({ limit: 100, expand }) })),
       ...Object.entries(filters)
         .filter(([name]) => list.filters.has(name))
         .flatMap(([name, span]) => [
@@ -146,9 +132,8 @@ export function filtersAndOrders(ex: Explorer): Ask[] {
 export function walks(ex: Explorer): Ask[] {
   const totalOf = ({ kind }: Operation): number => (kind && ex.model.list(kind).reference?.total) ?? 0;
   const served = servedLists(ex);
-  const page = (operation: Operation, limit: number, offset: number, version: string = ex.newest): Ask => ({
-    ...{ operation, version, key: 'full', ids: [], query: pairs({ limit, offset }) },
-  });
+  const page = (operation: Operation, limit: number, offset: number, version: string = ex.newest): Ask =>
+    askFor(operation, version, [], { query: pairs({ limit, offset }) });
   const walk = (operation: Operation, limit: number, version?: string): Ask[] =>
     Array.from({ length: Math.min(MOST_PAGES, Math.ceil(totalOf(operation) / limit)) }, (_, at) =>
       page(operation, limit, at * limit, version),

@@ -19,23 +19,19 @@ export const WRONG_KEYS = Object.keys(WRONG) as (keyof typeof WRONG)[];
 export const SURELY_WRONG_KEYS = WRONG_KEYS.filter((key) => key !== 'recased');
 export const isWrong = (key: Key): boolean => key in WRONG;
 
-const recased = (key: string): string => {
-  const other = [...key]
-    .map((each) => (each === each.toUpperCase() ? each.toLowerCase() : each.toUpperCase()))
-    .join('');
-  return other === key ? `${key}A` : other;
-};
-
 /** Changes a key so that no decoding of hexadecimal or base64 yields the valid key, except for `recased`. */
-export const changedKey = (key: string, how: Key): string | undefined =>
-  ({
+export function changedKey(key: string, how: Key): string | undefined {
+  const swapped = [...key].map((each) => (each === each.toUpperCase() ? each.toLowerCase() : each.toUpperCase()));
+  const recased = swapped.join('');
+  return {
     ...{ full: key, limited: undefined, none: undefined, empty: '' },
     changed: `${/[a-m0-4]/i.test(key[0] ?? '') ? 'z' : 'a'}${key.slice(1)}`,
     cut: key.slice(0, -1),
     half: key.slice(0, Math.floor(key.length / 2)),
     longer: `${key}a0a0a0a0`,
-    recased: recased(key),
-  })[how];
+    recased: recased === key ? `${key}A` : recased,
+  }[how];
+}
 
 export interface Ask {
   operation: Operation;
@@ -51,6 +47,14 @@ export interface Ask {
   isCut?: boolean;
   rawQuery?: string;
 }
+
+/** Builds a request with the full key, and without a query or a body unless `more` has one. */
+export const askFor = (
+  operation: Operation,
+  version: string,
+  ids: readonly string[] = [],
+  more: Partial<Ask> = {},
+): Ask => ({ operation, version, key: 'full', ids, query: [], ...more });
 
 export interface Exchange extends Ask {
   status: number;
@@ -96,14 +100,13 @@ export function notationOf({ query }: Pick<Ask, 'query'>): string {
 export function describeAsk(ask: Ask): string {
   const { key, version, operation } = ask;
   const query = queryOf(ask);
-  const who = key === 'full' ? '' : `${KEYS[key]}, `;
+  const keys = { limited: 'with the limited key', none: 'without a key', ...WRONG };
+  const who = key === 'full' ? '' : `${keys[key]}, `;
   const codename = version.slice(version.indexOf('.') + 1);
   const cut = ask.isCut === true ? ' in two pieces' : '';
   const body = ask.body === undefined ? '' : ` ${JSON.stringify(ask.body)}${cut}`;
   return `${who}in ${codename}, ${operation.method} ${pathOf(ask)}${query === '' ? '' : `?${query}`}${body}`;
 }
-
-const KEYS = { limited: 'with the limited key', none: 'without a key', ...WRONG } as const;
 
 export const askOf = ({ operation, version, key, ids, path, query, body, isKept, isCut, rawQuery }: Ask): Ask => ({
   ...{ operation, version, key, ids, query, ...defined({ path, isKept, isCut, body, rawQuery }) },

@@ -1,18 +1,21 @@
-/** One exploration of a platform: plain reads, then writes, then random sequences of commands and reads. */
-import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
+/** One exploration of a platform: plain reads, writes, writes that it must refuse, pings, then random sequences. */
+import { inVersion, type Operation, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
-import type { SupportedVersion } from '../../../harness/contract/versions.ts';
+import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { isObject } from '../../json.ts';
 import { mayWrite } from '../support/create.ts';
 import type { Page } from '../support/lists.ts';
-import { ok } from '../support/requests.ts';
+import { MILLISECOND_NANOS, pingCode } from '../support/ping.ts';
+import { ok, refused } from '../support/requests.ts';
 import { filtersAndOrders, pagesOutOfRange, refusals, walks } from './directed.ts';
-import { type Ask, type Exchange, pairs } from './exchange.ts';
-import { type Explorer, listOf } from './explorer.ts';
-import { pings, refuseWrites } from './forbidden-writes.ts';
+import { type Ask, askFor, type Exchange, pairs, SURELY_WRONG_KEYS } from './exchange.ts';
+import { type Explorer, getOf, listOf, operation } from './explorer.ts';
+import type { KnownRecord } from './model.ts';
 import { anyRead } from './reads.ts';
+import { dueRefusal } from './refusals.ts';
 import { settle } from './settling.ts';
 import { whatVersionsBrought } from './version-writes.ts';
-import { AT_ONCE, eachCommand, fillOneList, makeWorld, readAll, runSequence } from './world.ts';
+import { AT_ONCE, eachCommand, fillOneList, makeWorld, readAll, runSequence, type World } from './world.ts';
 
 export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
   const { t, draw } = ex;
@@ -65,7 +68,7 @@ const itemsOf = (exchange: Exchange): Page['data'] =>
   ok(exchange) ? ((exchange.json as Page | undefined)?.data ?? []) : [];
 
 const readList = (ex: Explorer, kind: ResourceKind, query: Ask['query']): Promise<Exchange> =>
-  ex.send({ operation: listOf(kind), version: ex.newest, key: 'full', ids: [], query });
+  ex.send(askFor(listOf(kind), ex.newest, [], { query }));
 
 /** Finds out by which members a platform filters and orders a list, because a platform may do neither. */
 async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
@@ -105,12 +108,8 @@ async function probeNotations(ex: Explorer, kinds: readonly ResourceKind[]): Pro
     const [one, other] = await servedAlone();
     if (one === undefined || other === undefined) continue;
     const both = [one, other].join();
-    const inOrder = (first: string, second: string): Promise<Exchange> =>
-      readList(ex, kind, [
-        ['expand', first],
-        ['expand', second],
-      ]);
-    const repeated = [await inOrder(one, other), await inOrder(other, one)];
+    const [ofOne, ofOther] = [['expand', one] as const, ['expand', other] as const];
+    const repeated = [await readList(ex, kind, [ofOne, ofOther]), await readList(ex, kind, [ofOther, ofOne])];
     const isBoth = (names: readonly string[]): boolean => names.includes(one) && names.includes(other);
     const wrong = repeated.find((exchange) => !isBoth(shownIn(exchange).split(',')));
     if (wrong === undefined) ex.model.notations.add('repeated');
@@ -126,20 +125,16 @@ function plainReads(ex: Explorer, version: SupportedVersion): Ask[] {
   return operationsOf(version)
     .filter(({ method, kind, sub }) => method === 'GET' && kind !== undefined && sub !== true)
     .flatMap((each): Ask[] => {
-      const base = { operation: each, version, key: 'full', query: [] } as const;
       const kind = each.kind as ResourceKind;
       const expansions = Object.entries(RESOURCES[kind].expansions).filter(([, span]) => inVersion(span, version));
-      if (each.list === true)
-        return [[], ...expansions.map(([name]) => [['expand', name]] as const)].map((query) => ({
-          ...{ ...base, ids: [], query },
-        }));
-      const [first, ...others] = unlike(ex, kind);
+      const queries = expansions.map(([expand]) => pairs({ expand }));
+      if (each.list === true) return [[], ...queries].map((query) => askFor(each, version, [], { query }));
+      const ids = unlike(ex, kind);
+      const [first] = ids;
       if (first === undefined) return [];
       return [
-        ...[first, ...others].map((id) => ({ ...base, ids: [id] })),
-        ...expansions.flatMap(([name]) =>
-          [first, ...active(ex, kind)].map((id) => ({ ...base, ids: [id], query: [['expand', name]] as const })),
-        ),
+        ...ids.map((id) => askFor(each, version, [id])),
+        ...queries.flatMap((query) => [first, ...active(ex, kind)].map((id) => askFor(each, version, [id], { query }))),
       ];
     });
 }
@@ -167,8 +162,125 @@ async function readAny(ex: Explorer): Promise<void> {
   for (const { cell } of drawn) ex.cells.visit(cell);
   const stale = new Set(drawn.flatMap(({ ask }) => (ask.operation.list === true ? [ask.operation.kind] : [])));
   for (const kind of stale) if (kind !== undefined && ex.model.list(kind).isStale) await ex.walk(kind);
-  await readAll(
-    ex,
-    drawn.map(({ ask }) => ask),
+  const asks = drawn.map(({ ask }) => ask);
+  await readAll(ex, asks);
+}
+
+export async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<void, void> {
+  const { writes, devices, parts } = world;
+  const [device, part] = [devices[0], parts[0]];
+  const staged = device && part && (await writes.deployment(ex.newest, { device, ...part }));
+  const asks = ex.draw.shuffled(forbiddenWrites(ex, world, staged));
+  const touched = asks.flatMap(({ ids, operation: { kind } }) =>
+    ids[0] !== undefined && kind !== undefined ? [{ id: ids[0], kind }] : [],
   );
+  const sent: Exchange[] = [];
+  while (asks.length > 0 && !ex.budget.isLate) sent.push(...(await readAll(ex, asks.splice(0, WRITTEN_IN_A_STEP))));
+  yield;
+  const kinds = new Set(sent.flatMap(({ operation: { kind } }) => (kind === undefined ? [] : [kind])));
+  await Promise.all([...kinds].map((kind) => ex.walk(kind)));
+  const shown = new Map<string, Readonly<Record<string, unknown>>>();
+  for (const { id, kind } of new Map(touched.map((each) => [each.id, each])).values()) {
+    const get = getOf(kind);
+    if (get === undefined || !ex.has(ex.newest, get)) continue;
+    const { json } = await ex.send(askFor(get, ex.newest, [id]));
+    if (isObject(json)) shown.set(id, json);
+  }
+  for (const exchange of sent) holdUndone(ex, exchange, shown);
+}
+
+const WRITTEN_IN_A_STEP = 24;
+
+/** Fails if a refused write left a trace: a name or version in a list, or a changed member. */
+function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string, Readonly<Record<string, unknown>>>) {
+  const { operation, ids, body } = exchange;
+  const why = dueRefusal(exchange);
+  const { kind } = operation;
+  if (kind === undefined || why === undefined) return;
+  const record = shown.get(ids[0] ?? '');
+  const set = Object.entries(operation.id === 'archiveDeployment' ? { target_status: 'archived' } : (body ?? {}));
+  const known = ex.model.records.get(ids[0] ?? '')?.members;
+  const marks = set.filter(([name]) => name === 'name' || name === 'version').map(([name, value]) => ({ name, value }));
+  const made = ex.model
+    .list(kind)
+    .reference?.items.find((item) => marks.some(({ name, value }) => item[name] === value));
+  const isChanged = set.some(([name, value]) => record?.[name] === value && known?.get(name)?.value !== value);
+  const done = record === undefined ? made : isChanged ? record : undefined;
+  const expected = `nothing to be carried out, since ${why}`;
+  ex.hold(exchange, done === undefined, { what: 'served', kind, path: ` ${why}` }, expected, done);
+}
+
+/** Lists every write of each version, valid except for the key or for an ended version. */
+function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undefined): Ask[] {
+  const [ended] = END_OF_LIFE_VERSIONS;
+  const asks = (version: string, has: SupportedVersion, key: () => Ask['key']): Ask[] =>
+    operationsOf(has).flatMap((each): Ask[] => {
+      const write = each.method === 'GET' ? undefined : bodyOf(each, world, staged);
+      return write === undefined ? [] : [askFor(each, version, [], { key: key(), ...write })];
+    });
+  return [
+    ...ex.versions.flatMap((version) =>
+      asks(version, version, () => ex.draw.one(['none', ...SURELY_WRONG_KEYS] as const)),
+    ),
+    ...asks(ex.newest, NEWEST_VERSION, () => 'none'),
+    ...asks(ex.newest, NEWEST_VERSION, () => ex.draw.one(SURELY_WRONG_KEYS) ?? 'changed'),
+    ...(ended === undefined ? [] : asks(ended, NEWEST_VERSION, () => 'full')),
+  ];
+}
+
+function bodyOf(
+  { id }: Operation,
+  { writes, types, devices, groups }: World,
+  staged: KnownRecord | undefined,
+): Pick<Ask, 'ids' | 'body'> | undefined {
+  const made = writes.bodies.get(id);
+  if (made !== undefined) return { ids: [], body: writes.renewed(made) };
+  const name = writes.names.next();
+  const changes: Readonly<Record<string, readonly [KnownRecord | undefined, object]>> = {
+    updateDevice: [devices[0], { name }],
+    pingDevice: [devices[0], { timeout_nanos: MILLISECOND_NANOS }],
+    updateConfigType: [types[0], { name }],
+    updateGroup: [groups.at(-1), { name }],
+    moveGroup: [groups.at(-1), { parent_id: null }],
+    archiveDeployment: [staged, {}],
+  };
+  const [record, body] = changes[id] ?? [];
+  if (id === 'createProvisioningToken') return { ids: [], body: {} };
+  return record && { ids: [record.id], body };
+}
+
+const PINGS = 3;
+/** Timeouts of pings in nanoseconds; section 2.5 of the specification allows up to 10 seconds. */
+const TIMEOUTS = [5000, 1000, 10_000].map((ms) => ms * MILLISECOND_NANOS);
+
+export async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
+  const { t } = ex;
+  const ping = (device: string, key: Ask['key'], version: string, nanos: number): Promise<Exchange> =>
+    ex.look(askFor(operation('pingDevice'), version, [device], { key, body: { timeout_nanos: nanos } }));
+  for (const version of ex.versions) {
+    const device = t.onlineDevice ?? offline ?? ex.model.of('device')[0]?.id;
+    if (device === undefined) return;
+    const { status } = await ping(offline ?? device, 'full', version, MILLISECOND_NANOS);
+    if (status === 401 || status === 403) return void ex.notes.push(`the API key may not ping (${status})`);
+    await ping(device, 'none', version, MILLISECOND_NANOS);
+    if (t.limitedKey !== undefined) await ping(device, 'limited', version, MILLISECOND_NANOS);
+    if (t.onlineDevice === undefined) continue;
+    const answers = new Map<number, Exchange>();
+    for (const nanos of TIMEOUTS) {
+      let exchange = await ping(t.onlineDevice, 'full', version, nanos);
+      // Pings again, because a message to a device may get lost without fault of the platform.
+      for (let times = 1; times < PINGS && pingCode(exchange) !== 'success'; times += 1)
+        exchange = await ping(t.onlineDevice, 'full', version, nanos);
+      answers.set(nanos, exchange);
+    }
+    const [accepted] = [...answers].find(([, each]) => pingCode(each) === 'success') ?? [];
+    for (const each of answers.values()) {
+      if (pingCode(each) === 'success' || !(ok(each) || refused(each))) continue;
+      // Pings once more, because a device that has gone offline explains the refusal.
+      const next = accepted && refused(each) ? await ping(t.onlineDevice, 'full', version, accepted) : undefined;
+      if (refused(each) && (next === undefined || pingCode(next) !== 'success')) continue;
+      const expected = 'code success from an online device, whatever its timeout up to 10 s';
+      return ex.hold(each, false, { what: 'shape', path: '/code' }, expected, pingCode(each) ?? each.status);
+    }
+  }
 }

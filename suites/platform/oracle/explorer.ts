@@ -1,37 +1,28 @@
 /** Sends requests and judges their answers; asks again before it reports a value that others may have changed. */
-
 import { NoAnswer, NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
 import type { Operation, ResourceKind } from '../../../harness/contract/platform/operation.ts';
-import { OPERATIONS, operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { OPERATIONS, operationsOf } from '../../../harness/contract/platform/operations.ts';
 import {
-  atLeast,
   codenameOf,
   NEWEST_VERSION,
   SUPPORTED_VERSIONS,
   type SupportedVersion,
 } from '../../../harness/contract/versions.ts';
-import type { Budget } from '../../../harness/runner/explore/budget.ts';
-import { Cells } from '../../../harness/runner/explore/cells.ts';
-import { Draw } from '../../../harness/runner/explore/draw.ts';
+import { type Budget, Cells, Draw } from '../../../harness/runner/explore.ts';
 import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import type { Page } from '../support/lists.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { ok, type Platform, send } from '../support/requests.ts';
 import { causeOf, type Difference } from './differences.ts';
-import { type Ask, askOf, changedKey, type Exchange, pairs, pathOf, queryOf, seenIn } from './exchange.ts';
-import { judge } from './judge.ts';
-import { Judgement, type More, type Words } from './judgement.ts';
-import { Model, type Shown } from './model.ts';
+import { type Ask, askFor, askOf, changedKey, type Exchange, pairs, pathOf, queryOf, seenIn } from './exchange.ts';
+import { Judgement, Model, type More, type Shown, type Words } from './model.ts';
+import { judge } from './refusals.ts';
 
 export const operation = (id: string): Operation => OPERATIONS.find((each) => each.id === id) as Operation;
 export const listOf = (kind: ResourceKind): Operation =>
   OPERATIONS.find((each) => each.kind === kind && each.list === true && each.sub !== true) as Operation;
-export const createOf = (kind: ResourceKind): Operation =>
-  OPERATIONS.find(
-    (each) => each.kind === kind && each.path === `/${RESOURCES[kind].collection}` && each.method === 'POST',
-  ) as Operation;
 export const getOf = (kind: ResourceKind): Operation | undefined =>
   OPERATIONS.find((each) => each.kind === kind && each.method === 'GET' && each.list !== true);
 
@@ -62,10 +53,9 @@ export class Explorer {
     this.t = t;
     this.draw = new Draw(seed);
     this.budget = budget;
-    const declared = SUPPORTED_VERSIONS.filter(
-      (version) => version === t.apiVersion || t.capabilities.has(codenameOf(version)),
-    );
-    this.versions = declared.toReversed();
+    const isDeclared = (version: SupportedVersion): boolean =>
+      version === t.apiVersion || t.capabilities.has(codenameOf(version));
+    this.versions = SUPPORTED_VERSIONS.filter(isDeclared).toReversed();
   }
 
   turnTo(t: Platform): void {
@@ -90,9 +80,6 @@ export class Explorer {
   has(version: string, operation: Operation): boolean {
     return operationsOf(version as SupportedVersion).some(({ id }) => id === operation.id);
   }
-
-  atLeast = (version: string, codename: Parameters<typeof atLeast>[1]): boolean =>
-    atLeast(version as SupportedVersion, codename);
 
   #client({ version, key }: Ask): HttpClient {
     const name = `${version} ${key}`;
@@ -178,20 +165,19 @@ export class Explorer {
       for (const [name, value] of Object.entries(predicted))
         record.members.set(name, { value, seen: seenIn(exchange), predicted: true });
       this.model.list(kind).isStale = true;
-      if (isNew && typeof at === 'string') this.#created(exchange, kind, Date.parse(at) - sentAt);
+      if (isNew && typeof at === 'string') {
+        // Expects that all creation times come from one clock, which may be wrong.
+        const ahead = Date.parse(at) - sentAt;
+        this.#clock ??= ahead;
+        const drift = ahead - this.#clock;
+        const isRight = Math.abs(drift) <= CLOCK_MS + Date.now() - this.#began;
+        const expected = 'the time at which it was created, by the clock of earlier records';
+        const about = { what: 'value', kind, path: '/created_at' } as const;
+        this.hold(exchange, isRight, about, expected, `${Math.round(drift / 1000)} s from that`);
+      }
     }
     this.note(this.judge(exchange));
     return exchange;
-  }
-
-  /** Expects that all creation times come from one clock, which may be wrong. */
-  #created(exchange: Exchange, kind: ResourceKind, ahead: number): void {
-    const drift = ahead - (this.#clock ?? ahead);
-    this.#clock ??= ahead;
-    const isRight = Math.abs(drift) <= CLOCK_MS + Date.now() - this.#began;
-    const expected = 'the time at which it was created, by the clock of earlier records';
-    const about = { what: 'value', kind, path: '/created_at' } as const;
-    this.hold(exchange, isRight, about, expected, `${Math.round(drift / 1000)} s from that`);
   }
 
   hold(
@@ -228,44 +214,36 @@ export class Explorer {
   #adopt({ what, id = '', kind, member, actual, exchange }: Difference): void {
     if (what === 'envelope' && kind !== undefined) this.model.list(kind as ResourceKind).isStale = true;
     const record = this.model.records.get(id);
-    if (record === undefined || member === undefined || !EFFECTS.has(what)) return;
+    if (record === undefined || member === undefined || (what !== 'effect' && what !== 'side-effect')) return;
     record.members.set(member, { value: actual, seen: seenIn(exchange), ask: askOf(exchange) });
   }
 
-  #reordered(exchange: Exchange, before: readonly string[], now: readonly Shown[]): void {
-    const moved = firstMoved(
-      before,
-      now.map(({ id }) => id),
-    );
-    if (before.length === 0) return;
-    const expected = `the items of the list in the order that they had: ${moved?.due} at place ${moved?.place}`;
-    const about = { what: 'unstable', path: '/data', certain: false } as const;
-    this.hold(exchange, moved === undefined, about, expected, moved?.shown);
-  }
-
-  async walk(kind: ResourceKind, most = MOST_PAGES): Promise<void> {
+  async walk(kind: ResourceKind): Promise<void> {
     const list = this.model.list(kind);
     const operation = listOf(kind);
     const items: Shown[] = [];
     let total = 0;
     let last: Exchange | undefined;
-    for (let page = 0; page < most; page += 1) {
+    for (let page = 0; page < MOST_PAGES; page += 1) {
       const query = pairs({ limit: '100', offset: page * 100, expand: 'total_count' });
       list.isStale = true;
-      const exchange = await this.look({ operation, version: this.newest, key: 'full', ids: [], query });
+      const exchange = await this.look(askFor(operation, this.newest, [], { query }));
       last = exchange;
-      const found = ok(exchange) && Array.isArray((exchange.json as Page | undefined)?.data);
-      if (!found) {
+      if (!ok(exchange) || !Array.isArray((exchange.json as Page | undefined)?.data)) {
         list.reference = undefined;
         return;
       }
       const { data, has_more: more, total_count: count } = exchange.json as Page;
       items.push(...(data as Shown[]));
       total = count ?? items.length;
-      if (more && data.length > 0 && page + 1 < most) continue;
+      if (more && data.length > 0 && page + 1 < MOST_PAGES) continue;
       const isWhole = !more || data.length === 0;
-      this.#reordered(exchange, list.reference?.ids ?? [], items);
-      list.reference = { items, ids: items.map(({ id }) => id), isWhole, total: isWhole ? items.length : total };
+      const [before, ids] = [list.reference?.ids ?? [], items.map(({ id }) => id)];
+      const moved = firstMoved(before, ids);
+      const expected = `the items of the list in the order that they had: ${moved?.due} at place ${moved?.place}`;
+      const about = { what: 'unstable', path: '/data', certain: false } as const;
+      if (before.length > 0) this.hold(exchange, moved === undefined, about, expected, moved?.shown);
+      list.reference = { items, ids, isWhole, total: isWhole ? items.length : total };
       break;
     }
     list.isStale = false;
@@ -295,7 +273,6 @@ const MOST_SILENT = 3;
 const CLOCK_MS = 60_000;
 /** Maximum number of pages to read; a longer list is not compared. */
 const MOST_PAGES = 10;
-const EFFECTS: ReadonlySet<string> = new Set(['effect', 'side-effect']);
 
 export function firstMoved(before: readonly string[], now: readonly string[]) {
   // Counts each item once, because pages may repeat an item if others write between the reads.

@@ -1,7 +1,7 @@
 /** Section 9, everglades: groups form a tree, and no device can write its group. */
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { ok, refused } from '../support/requests.ts';
-import type { Ask, Exchange } from './exchange.ts';
+import { type Ask, askFor, type Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
 import { readRecord, type World } from './world.ts';
@@ -12,7 +12,6 @@ export async function groupsOfDevices(
   { writes, devices: [device], groups: [group] }: World,
 ): Promise<void> {
   if (device === undefined || group === undefined) return;
-  const base = { version: ex.newest, key: 'full', query: [] } as const;
   const bodies = [
     { group_id: group.id },
     { name: writes.names.next(), group_id: group.id },
@@ -20,11 +19,11 @@ export async function groupsOfDevices(
   ];
   for (const body of bodies) {
     for (const name of ['updated_at', 'name']) device.members.delete(name);
-    await ex.write({ ...base, operation: operation('updateDevice'), ids: [device.id], body }, 'device', {});
+    await ex.write(askFor(operation('updateDevice'), ex.newest, [device.id], { body }), 'device', {});
     await readRecord(ex, device, ex.newest);
   }
   const body = { name: writes.names.next(), group_id: group.id };
-  const made = await ex.write({ ...base, operation: operation('createDevice'), ids: [], body }, 'device', {});
+  const made = await ex.write(askFor(operation('createDevice'), ex.newest, [], { body }), 'device', {});
   const { id, group_id: shown } = (made.json ?? {}) as { id?: string; group_id?: unknown };
   const isWritten = ok(made) && id !== undefined && shown === group.id;
   const expected = 'no group to be written with a device';
@@ -39,8 +38,8 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   const above = groups.find(({ id }) => id === chain.at(-1));
   if (chain.length < 2 || above === undefined || isShown === 0) return;
   for (const to of chain) {
-    const ask = { operation: operation('moveGroup'), ids: [above.id], body: { parent_id: to } };
-    const exchange = await ex.write({ ...ask, version: ex.newest, key: 'full', query: [] }, 'group', {});
+    const ask = askFor(operation('moveGroup'), ex.newest, [above.id], { body: { parent_id: to } });
+    const exchange = await ex.write(ask, 'group', {});
     // Forgets known parents after an accepted move, because a platform may repair the tree in any way.
     if (ok(exchange)) for (const group of groups) group.members.delete('parent_id');
     for (const group of groups) await readRecord(ex, group, ex.newest);
@@ -76,7 +75,11 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
     if (one === undefined || other === undefined || third === undefined) return;
     const { json } = (await readRecord(ex, one.record, ex.newest)) ?? {};
     // Gives up if the platform does not show the parent of a group as `parent_id`.
-    if ((json as Readonly<Record<string, unknown>> | undefined)?.['parent_id'] !== null) return;
+    if ((json as { parent_id?: unknown } | undefined)?.parent_id !== null) return;
+    const move = ({ record: { id } }: Group, to: Group): Ask =>
+      askFor(operation('moveGroup'), ex.newest, [id], { body: { parent_id: to.record.id } });
+    const rename = (): Ask =>
+      askFor(operation('updateGroup'), ex.newest, [third.record.id], { body: { name: writes.names.next() } });
     const swapped = await answersAtOnce(ex, [move(one, other), move(other, one)]);
     if (swapped === undefined) return;
     const [isDown = false, isUp = false] = swapped.map(ok);
@@ -84,31 +87,21 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
     const isOpen = isDown && isUp;
     one.parent = isOpen ? undefined : isDown ? other.record.id : null;
     other.parent = isOpen ? undefined : isUp ? one.record.id : null;
-    const changed = await answersAtOnce(ex, [move(third, other), named(third, writes)]);
+    const changed = await answersAtOnce(ex, [move(third, other), rename()]);
     if (changed === undefined) return;
     const [moved, ...names] = changed;
     if (moved !== undefined && ok(moved)) third.parent = other.record.id;
     third.names = namesAfter(third, names);
     if (!(await expectTree(ex, groups as Group[]))) return;
-    const renamed = await answersAtOnce(
-      ex,
-      [1, 2, 3].map(() => named(third, writes)),
-    );
+    const renamed = await answersAtOnce(ex, [rename(), rename(), rename()]);
     if (renamed === undefined) return;
     third.names = namesAfter(third, renamed);
     if (!(await expectTree(ex, groups as Group[]))) return;
   }
 }
 
-const move = ({ record: { id } }: Group, to: Group) => ({
-  ...{ operation: operation('moveGroup'), ids: [id], body: { parent_id: to.record.id } },
-});
-const named = ({ record: { id } }: Group, { names }: Writes) => ({
-  ...{ operation: operation('updateGroup'), ids: [id], body: { name: names.next() } },
-});
-
-async function answersAtOnce(ex: Explorer, asks: readonly Pick<Ask, 'operation' | 'ids' | 'body'>[]) {
-  const answers = await Promise.all(asks.map((ask) => ex.send({ ...ask, version: ex.newest, key: 'full', query: [] })));
+async function answersAtOnce(ex: Explorer, asks: readonly Ask[]): Promise<Exchange[] | undefined> {
+  const answers = await Promise.all(asks.map((ask) => ex.send(ask)));
   const isClear = answers.every((answer) => ok(answer) || refused(answer));
   for (const { ids } of asks)
     for (const name of isClear ? ['updated_at'] : ['updated_at', 'name', 'parent_id'])
@@ -129,15 +122,15 @@ interface Group {
 }
 
 async function add(writes: Writes): Promise<Group | undefined> {
-  const record = await writes.group(writes.ex.newest, null);
+  const record = await writes.group(null);
   return record && { record, names: [record.members.get('name')?.value], parent: null };
 }
 
 /** Polls, because no section states how soon a read shows a write. */
 async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<boolean> {
-  const reading = { operation: operation('getGroup'), version: ex.newest, key: 'full', query: [] } as const;
+  const read = ({ record }: Group): Promise<Exchange> => ex.send(askFor(operation('getGroup'), ex.newest, [record.id]));
   const look = async () => {
-    const answers = await Promise.all(groups.map(({ record }) => ex.send({ ...reading, ids: [record.id] })));
+    const answers = await Promise.all(groups.map(read));
     for (const [index, { record }] of groups.entries())
       for (const name of ['name', 'parent_id']) {
         const { [name]: value } = (answers[index]?.json ?? {}) as Readonly<Record<string, unknown>>;
@@ -149,7 +142,7 @@ async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<boole
   const wait = { timeoutMs: ex.t.patienceMs / 2, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
   const isThere = await pollWithin('groups that read as they were written', look, wait);
   for (const group of groups) {
-    const exchange = await ex.send({ ...reading, ids: [group.record.id] });
+    const exchange = await read(group);
     const [expected, actual] = problemOf(ex, group) ?? ['', ''];
     const about = { what: 'circle', kind: 'group', path: '/parent_id at once' } as const;
     if (ok(exchange)) ex.hold(exchange, expected === '', about, expected, actual);

@@ -5,7 +5,7 @@ import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/pla
  * Duration for which a value stays the same: `fixed` forever, `written` until a client writes the member, `timely`
  * until the next read at most.
  */
-export type Holding = 'fixed' | 'written' | 'timely';
+type Holding = 'fixed' | 'written' | 'timely';
 type Promised = Readonly<Partial<Record<'2' | '2.1' | '2.2' | '2.6' | '9' | 'published', string>>>;
 
 /** Members of every resource, by the section of the specification that names them. */
@@ -74,17 +74,15 @@ const KINDS: Readonly<Record<ResourceKind, Readonly<Partial<Record<Holding | 'op
 
 type Held = ReadonlyMap<string, Holding>;
 
-const heldIn = (kinds: (typeof KINDS)[ResourceKind]): Held =>
-  new Map(
-    (['fixed', 'written', 'timely'] as const).flatMap((holding) =>
+export const HOLDINGS = Object.fromEntries(
+  RESOURCE_KINDS.map((kind): [ResourceKind, Held] => {
+    const kinds = KINDS[kind];
+    const held = (['fixed', 'written', 'timely'] as const).flatMap((holding) =>
       Object.values(kinds[holding] ?? {}).flatMap((names) => names.split(' ').map((name) => [name, holding] as const)),
-    ),
-  );
-
-export const HOLDINGS = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, heldIn(KINDS[kind])])) as Record<
-  ResourceKind,
-  Held
->;
+    );
+    return [kind, new Map(held)];
+  }),
+) as Record<ResourceKind, Held>;
 
 /** Member that holds the id of an expanded resource; id and resource must agree in an answer. */
 export const NAMED_BY: Readonly<Record<string, string>> = {

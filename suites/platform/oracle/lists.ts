@@ -1,13 +1,11 @@
 /** Compares a page of a list with its request and with the whole list (sections 2.6 and 8). */
-
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { SUPPORTED_VERSIONS, versionNamed } from '../../../harness/contract/versions.ts';
-import { isSame } from '../../../harness/runner/explore/same.ts';
+import { isSame } from '../../../harness/runner/explore.ts';
 import { envelopeProblems, type Page } from '../support/lists.ts';
 import type { Difference } from './differences.ts';
 import { type Exchange, expansionsOf, notationOf, valuesOf } from './exchange.ts';
-import { Judgement, UNSURE } from './judgement.ts';
-import type { ListKnown, Model, Reference, Shown } from './model.ts';
+import { Judgement, type ListKnown, type Model, type Reference, type Shown, UNSURE } from './model.ts';
 
 export function judgePage(model: Model, exchange: Exchange): Difference[] {
   const [name, rule] = oddParameter(exchange);
@@ -40,23 +38,22 @@ const { limitDefault, limitMaximum, limitMinimum } = LIST_LIMITS;
 /** Maximum limit or offset that clients usually send; platform.list.clamp.huge judges larger numbers. */
 const USUAL = 2 ** 31 - 1;
 
-function ruleOf(exchange: Pick<Exchange, 'query' | 'rawQuery'>, name: 'limit' | 'offset'): string {
-  const given = asked(exchange as Exchange, name);
+function ruleOf(exchange: Exchange, name: 'limit' | 'offset'): string {
+  const given = asked(exchange, name);
   if (exchange.rawQuery !== undefined) return exchange.rawQuery.includes(name) ? 'nonsense' : 'default';
-  if (valuesOf(exchange as Exchange, name).length === 0) return 'default';
+  if (valuesOf(exchange, name).length === 0) return 'default';
   if (given === undefined) return 'nonsense';
   if (Math.abs(given) > USUAL) return 'huge';
   if (name === 'offset') return given < 0 ? 'negative' : '';
   return given > limitMaximum ? 'high' : given < limitMinimum ? 'low' : '';
 }
 
-export function oddParameter(exchange: Pick<Exchange, 'query' | 'rawQuery'>): [name: string, rule: string] {
+export function oddParameter(exchange: Exchange): readonly [name: string, rule: string] {
   const rules = [
     ['a limit', ruleOf(exchange, 'limit')],
     ['an offset', ruleOf(exchange, 'offset')],
   ] as const;
-  const [name, rule] = rules.find(([, each]) => each !== '' && each !== 'default') ?? ['a limit', ''];
-  return [name, rule];
+  return rules.find(([, each]) => each !== '' && each !== 'default') ?? ['a limit', ''];
 }
 
 function judgeLimit(judgement: Judgement, exchange: Exchange, { limit }: Page): void {
@@ -80,14 +77,9 @@ function judgeLimit(judgement: Judgement, exchange: Exchange, { limit }: Page): 
 function judgeOffset(judgement: Judgement, exchange: Exchange, { offset, data }: Page): void {
   const given = asked(exchange, 'offset') ?? 0;
   const rule = ruleOf(exchange, 'offset');
+  const path = rule === 'default' ? '/offset by default' : '/offset';
   const hold = (isRight: boolean, expected: string): void =>
-    judgement.hold(
-      isRight,
-      'offset',
-      rule === 'default' ? '/offset by default' : '/offset',
-      expected,
-      `offset ${offset}`,
-    );
+    judgement.hold(isRight, 'offset', path, expected, `offset ${offset}`);
   if (rule === 'nonsense') hold(offset >= 0, 'an offset of 0 or more');
   else if (given <= 0) hold(offset === 0, 'offset 0');
   // Accepts a smaller offset on an empty page, because a platform may clamp an offset past the end.
@@ -114,29 +106,22 @@ function judgeCount(model: Model, judgement: Judgement, exchange: Exchange, { to
     const notation = notationOf(exchange);
     if (notation === 'alone' || (notation === 'repeated' && model.notations.has(notation)))
       judgement.hold(isCount, 'count', path, expected, count ?? 'none');
-  } else if (!names.some((name) => name.includes('total_count')))
-    judgement.hold(
-      count === undefined,
-      'count',
-      '/total_count unasked',
-      'no total_count without expand=total_count',
-      count,
-    );
+  } else if (!names.some((name) => name.includes('total_count'))) {
+    const none = 'no total_count without expand=total_count';
+    judgement.hold(count === undefined, 'count', '/total_count unasked', none, count);
+  }
 }
 
-export function requestedItems(
-  list: ListKnown,
-  exchange: Pick<Exchange, 'query' | 'version'>,
-): readonly Shown[] | undefined {
-  const { reference } = list;
-  if (reference === undefined || !reference.isWhole) return undefined;
+export function requestedItems(list: ListKnown, exchange: Exchange): readonly Shown[] | undefined {
+  const { reference, filters: known } = list;
+  if (reference?.isWhole !== true) return undefined;
   const filters = filtersOf(exchange);
-  return filters.every(([name]) => list.filters.has(name) && isKnown(reference, name, exchange.version))
+  return filters.every(([name]) => known.has(name) && isKnown(reference, name, exchange.version))
     ? reference.items.filter((item) => filters.every(([name, value]) => value.split('|').includes(String(item[name]))))
     : undefined;
 }
 
-export const filtersOf = ({ query }: Pick<Exchange, 'query'>): (readonly [string, string])[] =>
+const filtersOf = ({ query }: Exchange): Exchange['query'] =>
   query.filter(([name]) => !['limit', 'offset', 'expand', 'expand[]', 'order_by'].includes(name));
 
 /** True if the items show the filtered member; excludes statuses that an older version may show differently. */
@@ -158,12 +143,12 @@ interface Compared {
 function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): void {
   const { exchange, page, due } = compared;
   const { limit, offset, data, has_more: more, total_count: count } = page;
+  const filters = filtersOf(exchange).map(([name, value]) => `${name}=${value}`);
   if (due.length > 0) model.saw(more ? 'pages before others' : 'last pages');
   if (typeof count === 'number') model.saw('counted items', due.length);
   if (offset > 0 && due.length > limit && data.length > 0) model.saw('walks over several pages');
-  if (due.length > 0 && (filtersOf(exchange).length > 0 || valuesOf(exchange, 'order_by').length > 0))
+  if (due.length > 0 && (filters.length > 0 || valuesOf(exchange, 'order_by').length > 0))
     model.saw('filtered or ordered pages');
-  const filters = filtersOf(exchange).map(([name, value]) => `${name}=${value}`);
   const what = filters.length > 0 ? 'filter' : 'items';
   const dueIds = new Set(due.map(({ id }) => id));
   const strange = data.find(({ id }) => !dueIds.has(id));

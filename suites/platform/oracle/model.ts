@@ -1,15 +1,14 @@
-/** Knowledge about a platform: records, lists and served operations; no I/O, no clock. */
-
+/** Knowledge about a platform (records, lists, served operations), and comparisons with it; no I/O, no clock. */
 import type { Resource, ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
-import { Adoptions } from '../../../harness/runner/explore/adoptions.ts';
+import { Adoptions } from '../../../harness/runner/explore.ts';
 import { isObject } from '../../json.ts';
-import type { Comparison } from './differences.ts';
-import type { Ask, Seen } from './exchange.ts';
+import type { Comparison, Difference, DifferenceKind } from './differences.ts';
+import { type Ask, askOf, type Exchange, type Seen } from './exchange.ts';
 
 /** Known member of a record: `ask` reads the member again, `predicted` marks a value that this run wrote. */
-export interface Known {
+interface Known {
   value: unknown;
   seen: Seen;
   ask?: Ask | undefined;
@@ -93,6 +92,50 @@ export class Model {
 
   of(kind: ResourceKind, ours = false): KnownRecord[] {
     return [...this.records.values()].filter((record) => record.kind === kind && (!ours || record.isOurs));
+  }
+}
+
+/** Details of a finding; `certain` means that the answer alone proves the finding, and defaults to true. */
+export type More = Partial<
+  Pick<Difference, 'kind' | 'isWritten' | 'member' | 'certain' | 'earlier' | 'id' | 'restsOn'>
+>;
+/** Marks a finding as uncertain, because other clients may have caused the difference. */
+export const UNSURE = { certain: false } as const;
+/** Text of a finding, or a function that formats the text only if needed. */
+export type Words = string | (() => string);
+
+export class Judgement {
+  readonly found: Difference[] = [];
+  readonly #model: Model;
+  readonly #exchange: Exchange;
+  readonly #suffix: string;
+
+  constructor(model: Model, exchange: Exchange, suffix = '') {
+    this.#model = model;
+    this.#exchange = exchange;
+    this.#suffix = suffix;
+  }
+
+  hold(
+    isRight: boolean,
+    what: DifferenceKind,
+    pointer: string,
+    expected: Words,
+    actual: unknown,
+    more: More = {},
+  ): void {
+    const [exchange, { comparisons }] = [this.#exchange, this.#model];
+    const { operation, version, key } = exchange;
+    const { kind, isWritten } = more;
+    const path = `${pointer}${this.#suffix}`;
+    const cell = `${what} ${operation.id} ${version} ${key} ${path}${isWritten === true ? ' as written' : ''}`;
+    const comparison = { what, path, kind, isWritten, exchange };
+    const known = comparisons.get(cell) ?? { comparison: { ...comparison, exchange: askOf(exchange) }, count: 0 };
+    known.count += 1;
+    comparisons.set(cell, known);
+    if (isRight) return;
+    const words = typeof expected === 'string' ? expected : expected();
+    this.found.push({ certain: true, ...more, ...comparison, expected: words, actual });
   }
 }
 

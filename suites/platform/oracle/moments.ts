@@ -3,8 +3,8 @@ import { isIso8601 } from '../../../harness/contract/shape.ts';
 import type { KnownRecord, Shown } from './model.ts';
 
 /** Words in the names of timestamps; any such name counts, because the specification names no members. */
-export const TIMINGS = ['queued', 'deployed', 'archived'] as const;
-export type Timing = (typeof TIMINGS)[number];
+const TIMINGS = ['queued', 'deployed', 'archived'] as const;
+type Timing = (typeof TIMINGS)[number];
 
 /** Words in the names of planned times, such as `auto_archived_after`, which are no past events. */
 const PLAN = /(^|_)(auto|after|until|by|scheduled|due|expected|planned|not|be)(_|$)/;
@@ -31,12 +31,6 @@ export function timestampOf(record: unknown, timing: Timing, depth = 2): string 
   }
   return undefined;
 }
-
-export const timestampsOf = (record: unknown): string[] =>
-  TIMINGS.flatMap((timing) => timestampOf(record, timing) ?? []);
-
-export const inOrder = (timestamps: readonly string[]): boolean =>
-  timestamps.map((text) => Date.parse(text)).every((time, index, times) => time >= (times[index - 1] ?? 0));
 
 /** Events (queued, deployed, archived) that must and must not have happened, by activity, on a device never online. */
 const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: readonly Timing[] }>> = {
@@ -67,7 +61,9 @@ export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void
     : { past: TIMINGS.filter((timing) => ACTIVITIES_SINCE[timing].includes(activity)), future: [] };
   for (const timing of past)
     hold(has(timing), record.isOurs && hasAny, `when it was ${timing}, in a deployment that is ${activity}`);
-  hold(inOrder(timestampsOf(item)), record.isOurs, 'queued, deployed and archived in that order');
+  const dates = [...times.values()].flatMap((at) => (typeof at === 'string' ? [Date.parse(at)] : []));
+  const isInOrder = dates.every((time, index) => time >= (dates[index - 1] ?? 0));
+  hold(isInOrder, record.isOurs, 'queued, deployed and archived in that order');
   if (!record.isOurs) return;
   const unused = activity === 'archived' && !record.mayBeDeployed ? (['deployed'] as const) : [];
   for (const timing of [...future, ...unused])

@@ -2,21 +2,20 @@
 import { inVersion, type Operation, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
-import type { Cell } from '../../../harness/runner/explore/cells.ts';
-import type { Ask, Key } from './exchange.ts';
+import type { Cell } from '../../../harness/runner/explore.ts';
+import { type Ask, askFor, type Key } from './exchange.ts';
 import type { Explorer } from './explorer.ts';
 import { UNKNOWN } from './refusals.ts';
 
 type Pair = readonly [string, string];
 
-export interface Candidate {
+interface Candidate {
   ask: Ask;
   cell: Cell;
 }
 
 export function anyRead(ex: Explorer): Candidate | undefined {
-  const candidates = Array.from({ length: 5 }, () => drawRead(ex)).filter((each) => each !== undefined);
-  const [first, ...others] = candidates;
+  const [first, ...others] = Array.from({ length: 5 }, () => drawRead(ex)).filter((each) => each !== undefined);
   return first && ex.cells.rarest(ex.draw, [first, ...others], ({ cell }) => cell);
 }
 
@@ -31,16 +30,16 @@ function drawRead(ex: Explorer): Candidate | undefined {
   if (ids === undefined) return undefined;
   const key: Key = ex.t.limitedKey !== undefined && draw.chance(0.08) ? 'limited' : 'full';
   const expand = drawExpansions(ex, operation.kind, version);
-  const isList = operation.list === true;
-  const filter = isList && operation.sub !== true ? drawFilter(ex, operation.kind, version) : NOTHING;
-  const order = isList && operation.sub !== true ? drawOrder(ex, operation.kind, version) : NOTHING;
-  const page = isList ? drawPage(ex, operation.kind) : NOTHING;
+  const isWholeList = operation.list === true && operation.sub !== true;
+  const filter = isWholeList ? drawFilter(ex, operation.kind, version) : NOTHING;
+  const order = isWholeList ? drawOrder(ex, operation.kind, version) : NOTHING;
+  const page = operation.list === true ? drawPage(ex, operation.kind) : NOTHING;
   const parts = { expand, filter, page, order };
   const query = Object.values(parts).flatMap((part) => part.query);
   const names = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.name]));
   const ours = ex.model.records.get(ids[0] ?? '')?.isOurs === true ? 'yes' : 'no';
   return {
-    ask: { operation, version, key, ids, query },
+    ask: askFor(operation, version, ids, { key, query }),
     cell: { operation: operation.id, version, key, ours, ...names },
   };
 }
@@ -122,7 +121,6 @@ const FAR_OFFSETS = ['-1', '-7', '10001', '2147483647', '2147483648', '900719925
 function drawPage({ draw, model }: Explorer, kind: ResourceKind): Part {
   const total = model.list(kind).reference?.total ?? 0;
   const count: Pair[] = draw.chance(0.3) ? [['expand', 'total_count']] : [];
-  const name = (text: string): string => (count.length > 0 ? `${text}, counted` : text);
   const limit = draw.one(LIMITS) as string;
   const near = Math.max(0, total - Number(limit));
   const at = (offset: number | string): Pair[] => [['limit', limit], ['offset', String(offset)], ...count];
@@ -138,6 +136,6 @@ function drawPage({ draw, model }: Explorer, kind: ResourceKind): Part {
     ['far', at(draw.one(FAR_OFFSETS) as string)],
     ['odd', [['limit', draw.one(ODD_LIMITS) as string], ...count]],
   ];
-  const [kindOf, query] = draw.one(pages) as [string, readonly Pair[]];
-  return { name: name(kindOf), query };
+  const [name, query] = draw.one(pages) as [string, readonly Pair[]];
+  return { name: count.length > 0 ? `${name}, counted` : name, query };
 }

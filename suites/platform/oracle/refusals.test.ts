@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Exchange } from './exchange.ts';
 import { operation } from './explorer.ts';
-import { judge } from './judge.ts';
 import { Model } from './model.ts';
+import { judge } from './refusals.ts';
 
 const asked = { method: 'GET', url: 'http://platform/devices', duration_ms: 1, curl: 'curl' };
 const answer = (status: number, query: Exchange['query']): Exchange => ({

@@ -1,5 +1,4 @@
-/** Judges which requests the platform refuses and which it serves. */
-
+/** Judges one answer to any client: whether the platform refuses or serves the request, then the answer's content. */
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { VERSION_FORMAT } from '../../watched.ts';
@@ -7,12 +6,18 @@ import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { isJson, NOT_SERVED, ok, refused } from '../support/requests.ts';
 import type { Difference } from './differences.ts';
 import { type Exchange, isWrong, type Seen, seenIn, valuesOf } from './exchange.ts';
-import { Judgement, UNSURE } from './judgement.ts';
 import { oddParameter } from './lists.ts';
-import type { Model } from './model.ts';
-import { askedExpansions } from './resources.ts';
+import { Judgement, type Model, UNSURE } from './model.ts';
+import { askedExpansions, judgeBody } from './resources.ts';
 
-export function judgeStatus(model: Model, exchange: Exchange): Difference[] {
+export function judge(model: Model, exchange: Exchange): Difference[] {
+  const { kind } = exchange.operation;
+  const answered = judgeStatus(model, exchange);
+  if (!ok(exchange) || kind === undefined || dueRefusal(exchange) !== undefined) return answered;
+  return [...answered, ...judgeBody(model, exchange, kind)];
+}
+
+function judgeStatus(model: Model, exchange: Exchange): Difference[] {
   const { status, operation } = exchange;
   const judgement = new Judgement(model, exchange);
   const why = dueRefusal(exchange);
@@ -41,21 +46,15 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   const listed = kind !== undefined && list === true ? model.list(kind).reference?.ids : undefined;
   const leaked = key === 'none' || isWrong(key) ? listed?.find((id) => id.length > 3 && text.includes(id)) : undefined;
   const path = ` ${why}`;
-  const expected = `a refusal that shows nothing: ${why}`;
+  const isUsualPath = exchange.path === undefined;
   // At an unusual path, only a leaked id is a finding, because the platform may answer anything.
-  const isServed = leaked !== undefined || (exchange.path === undefined && ok(exchange));
-  judgement.hold(!isServed, 'served', path, expected, leaked ?? status);
-  if (
-    ok(exchange) ||
-    status === 0 ||
-    exchange.path !== undefined ||
-    (operation.method !== 'GET' && operation.id !== 'pingDevice')
-  )
-    return;
+  const isServed = leaked !== undefined || (isUsualPath && ok(exchange));
+  judgement.hold(!isServed, 'served', path, `a refusal that shows nothing: ${why}`, leaked ?? status);
+  const isWrite = operation.method !== 'GET' && operation.id !== 'pingDevice';
+  if (ok(exchange) || status === 0 || !isUsualPath || isWrite) return;
   const usual = key === 'full' ? undefined : key === 'limited' ? [403] : [401, 403];
   const isUsual = usual?.includes(status) ?? refused(exchange);
-  const words = `${usual?.join(' or ') ?? 'a 4xx'}: ${why}`;
-  judgement.hold(isUsual, 'unrefused', path, words, status, UNSURE);
+  judgement.hold(isUsual, 'unrefused', path, `${usual?.join(' or ') ?? 'a 4xx'}: ${why}`, status, UNSURE);
 }
 
 /** Expects 200 and JSON: for lists by section 4.2, for other resources by the published document. */
@@ -97,6 +96,7 @@ export function judgePing(judgement: Judgement, { status, json, text, asked }: E
 /** Expects that the platform, once it has served an operation, serves every form and version of the request. */
 function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): void {
   const { status, version, operation } = exchange;
+  const { kind, list, sub } = operation;
   const served = `${operation.id} served`;
   const isServed = ok(exchange);
   if (isServed) {
@@ -105,16 +105,24 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   }
   const hold = (isRight: boolean, path: string, expected: string, earlier?: Seen): void =>
     judgement.hold(isRight, 'refused', path, expected, status, { certain: false, earlier });
+  // The platform must serve a list whose items it serves, if neither key nor version explains the refusal.
+  const isDue =
+    list === true &&
+    sub !== true &&
+    !NOT_THERE.has(status) &&
+    OPERATIONS.some(({ id, kind: other }) => kind === other && model.served.has(`${id} ${version}`));
   const form = formOf(exchange);
   if (form !== 'plain' && form !== 'odd') {
     const asked = `${operation.id} ${form}`;
     const earlier = model.adoptions.take(asked, isServed ? 'served' : 'refused', seenIn(exchange));
     if (earlier !== undefined) model.adoptions.replace(asked, 'served', seenIn(exchange));
     hold(earlier === undefined, `?${form}`, `the same answer as elsewhere: ${earlier?.answer}`, earlier?.seen);
-  } else if (!model.adoptions.has(served, 'yes') && !isDue(model, exchange)) {
+  } else if (!model.adoptions.has(served, 'yes') && !isDue) {
     // No section demands that the platform serves this request.
   } else if (form === 'plain') {
-    const path = isPastEnd(model, exchange) ? 'with an offset past the end' : '';
+    const total = kind && model.lists.get(kind)?.reference?.total;
+    const isPastEnd = total !== undefined && Number(valuesOf(exchange, 'offset')[0] ?? -1) >= total;
+    const path = isPastEnd ? 'with an offset past the end' : '';
     if (isServed || refused(exchange)) hold(isServed, path, 'an answer, as the same is served otherwise');
   } else {
     const [name, rule] = oddParameter(exchange);
@@ -123,19 +131,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   }
 }
 
-/** True if the platform must serve the list: its items are served, and neither key nor version explains the refusal. */
-const isDue = (model: Model, { operation: { kind, list, sub }, status, version }: Exchange): boolean =>
-  list === true &&
-  sub !== true &&
-  !NOT_THERE.has(status) &&
-  OPERATIONS.some(({ id, kind: other }) => kind === other && model.served.has(`${id} ${version}`));
 const NOT_THERE: ReadonlySet<number> = new Set([401, 403, ...NOT_SERVED]);
-
-function isPastEnd(model: Model, exchange: Exchange): boolean {
-  const { kind } = exchange.operation;
-  const total = kind === undefined ? undefined : model.lists.get(kind)?.reference?.total;
-  return total !== undefined && Number(valuesOf(exchange, 'offset')[0] ?? -1) >= total;
-}
 
 export function dueRefusal({ key, version, ids, operation }: Exchange): string | undefined {
   if (key === 'none') return 'there is no key';
@@ -163,12 +159,11 @@ function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): voi
   judgement.hold(earlier === undefined, answer, '', expected, actual, { earlier: earlier?.seen, ...UNSURE });
 }
 
-function formOf({ query, rawQuery }: Exchange): string {
+function formOf(exchange: Exchange): string {
+  const { query } = exchange;
   const names = [...new Set(query.map(([name]) => name))];
   const others = names.filter((name) => name !== 'limit' && name !== 'offset');
-  if (others.length === 0) {
-    return oddParameter({ query, ...(rawQuery !== undefined && { rawQuery }) })[1] === '' ? 'plain' : 'odd';
-  }
+  if (others.length === 0) return oddParameter(exchange)[1] === '' ? 'plain' : 'odd';
   const expansions = query.filter(([name]) => name.startsWith('expand'));
   if (others.length === 1 && expansions.length === 1 && expansions[0]?.[1] === 'total_count') return 'plain';
   const values = expansions.map(([, value]) => value).sort();

@@ -1,17 +1,28 @@
-/** Compares each resource in an answer with its known record. */
-
+/** Compares the page of an answer and each resource in it with what is known. */
 import { deployment as deploymentShape } from '../../../harness/contract/device-api.ts';
 import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { isIso8601 } from '../../../harness/contract/shape.ts';
 import { isPlatformVersion, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
-import { holds, isSame } from '../../../harness/runner/explore/same.ts';
+import { holds, isSame } from '../../../harness/runner/explore.ts';
 import { isObject } from '../../json.ts';
+import type { Page } from '../support/lists.ts';
 import type { Difference, DifferenceKind } from './differences.ts';
 import { type Exchange, expansionsOf, notationOf, type Seen, seenIn } from './exchange.ts';
-import { Judgement, type More, UNSURE, type Words } from './judgement.ts';
 import { HOLDINGS, NAMED_BY } from './kinds.ts';
-import { fieldsOf, type KnownRecord, knows, type Model, mayBeNull, type Shown } from './model.ts';
+import { judgePage } from './lists.ts';
+import {
+  fieldsOf,
+  Judgement,
+  type KnownRecord,
+  knows,
+  type Model,
+  type More,
+  mayBeNull,
+  type Shown,
+  UNSURE,
+  type Words,
+} from './model.ts';
 import { judgeMoments } from './moments.ts';
 
 interface Place {
@@ -26,15 +37,24 @@ interface Place {
   due?: string | undefined;
 }
 
-export function judgeResource(model: Model, exchange: Exchange, shown: unknown, place: Place): Difference[] {
+export function judgeBody(model: Model, exchange: Exchange, kind: ResourceKind): Difference[] {
+  const { operation, json, ids } = exchange;
   const version = isPlatformVersion(exchange.version) ? (exchange.version as SupportedVersion) : NEWEST_VERSION;
   const judgement = new Judgement(model, exchange);
-  judgeAt({ model, exchange, version, judgement, seen: seenIn(exchange) }, shown, place);
-  return judgement.found;
+  const answer = { model, exchange, version, judgement, seen: seenIn(exchange) };
+  const expand = askedExpansions(exchange);
+  if (operation.list !== true) {
+    const name = operation.method === 'GET' ? 'read' : 'write';
+    const due = operation.path.includes('{') ? ids[0] : undefined;
+    judgeAt(answer, json, { kind, path: '', name, expand, due });
+    return judgement.found;
+  }
+  const found = judgePage(model, exchange);
+  const { data } = Object(json) as Partial<Page>;
+  if (!Array.isArray(data)) return found;
+  for (const item of data) judgeAt(answer, item, { kind, path: '/data/-', name: 'list', expand });
+  return [...found, ...judgement.found];
 }
-
-export const placeOf = ({ operation }: Exchange): 'list' | 'read' | 'write' =>
-  operation.list === true ? 'list' : operation.method === 'GET' ? 'read' : 'write';
 
 export const askedExpansions = (exchange: Exchange): string[] =>
   expansionsOf(exchange).filter((name) => name !== 'total_count' && name !== '');
@@ -48,10 +68,10 @@ interface Answer {
 }
 
 function judgeAt(answer: Answer, shown: unknown, place: Place): void {
-  const { kind, path, due } = place;
+  const { kind, path } = place;
   const isWhole = isObject(shown) && typeof shown['id'] === 'string';
   answer.judgement.hold(isWhole, 'shape', path, `a ${kind} with an id`, shown, { kind, certain: false });
-  if (isWhole) new OneResource(answer, shown as Shown, place).judge(due);
+  if (isWhole) new OneResource(answer, shown as Shown, place).judge();
 }
 
 type Own = More & { path?: string };
@@ -71,8 +91,8 @@ class OneResource {
     this.#record = answer.model.record(item.id, place.kind);
   }
 
-  judge(due: string | undefined): void {
-    const { id } = this.#item;
+  judge(): void {
+    const [{ id }, { due }] = [this.#item, this.#place];
     if (due !== undefined) this.#hold(id === due, 'value', 'id', `id ${due}`, id);
     if (due !== undefined && id !== due) return;
     const { expansions } = RESOURCES[this.#kind];
@@ -172,8 +192,11 @@ class OneResource {
       if (!isOwn || HOLDINGS[kind].get(name) === 'fixed') record.members.set(member, { value, seen, ask: exchange });
       return;
     }
-    // Skips a value that the older version does not define and may replace by any other value.
-    if (!knows(kind, name, version, known.value) || isOpenIn(version, record, name)) return;
+    // Skips a value, or a status of an activity, that the older version does not define and may replace by any other.
+    const isStatus = kind === 'deployment' && (name === 'status' || name === 'activity_status');
+    const activity = record.members.get('activity_status')?.value;
+    const isOpen = isStatus && !knows(kind, 'activity_status', version, activity);
+    if (isOpen || !knows(kind, name, version, known.value)) return;
     const isWritten = known.predicted === true;
     const isRight = isSame(known.value, value) || (isWritten && holds(known.value, value));
     const { format } = isObject(known.value) ? known.value : {};
@@ -349,12 +372,4 @@ const RANKS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 /** Section 2.1: members that never change after creation. */
 const UNCHANGING: ReadonlySet<string> = new Set(['device_id', 'release_id', 'created_at']);
 
-const VERSIONED: ReadonlySet<string> = new Set([
-  ...['status', 'activity_status', 'instance_filepath', 'language', 'format'],
-]);
-
-/** True for a status in an older version that does not define the activity of the deployment. */
-const isOpenIn = (version: SupportedVersion, { kind, members }: KnownRecord, name: string): boolean =>
-  kind === 'deployment' &&
-  (name === 'status' || name === 'activity_status') &&
-  !knows(kind, 'activity_status', version, members.get('activity_status')?.value);
+const VERSIONED = new Set(['status', 'activity_status', 'instance_filepath', 'language', 'format']);

@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
-import { holds, isSame } from '../../../harness/runner/explore/same.ts';
+import { holds, isSame } from '../../../harness/runner/explore.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Page } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
 import { decide } from './decides.ts';
 import { causeOf, type Difference } from './differences.ts';
-import { type Ask, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
+import { type Ask, askFor, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
 import { type Explorer, firstMoved, getOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
 import { requestedItems } from './lists.ts';
@@ -21,7 +21,6 @@ const ALREADY_FAILED_MS = 100;
 const READ_AGAIN = 3;
 const MOST_CHANGES = 6;
 const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size', 'offset']);
-const MEMBER_WHATS: ReadonlySet<string> = new Set(['value', 'effect']);
 
 export const settle = async (ex: Explorer): Promise<void> =>
   void (await Promise.all(ex.takeSuspects().map((suspect) => settleOne(ex, suspect))));
@@ -50,10 +49,16 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
   const { exchange, what, member, restsOn } = suspect;
   if (restsOn !== undefined) await learnAgain(ex, restsOn);
   if (what === 'unstable') return await stillUnstable(ex, suspect);
-  if (what === 'unlisted') return await stillUnlisted(ex, suspect);
+  if (what === 'unlisted') {
+    const kind = exchange.operation.kind as ResourceKind;
+    await ex.walk(kind);
+    const { reference } = ex.model.list(kind);
+    return reference?.isWhole === true && !reference.ids.includes(suspect.id ?? '') ? suspect : undefined;
+  }
   if (exchange.operation.list === true && LIST_WHATS.has(what)) return listAgain(ex, suspect);
   const record = ex.model.records.get(suspect.id ?? '');
-  if (record === undefined || member === undefined || !MEMBER_WHATS.has(what)) return sameAgain(ex, suspect);
+  const isOfMember = what === 'value' || what === 'effect';
+  if (record === undefined || member === undefined || !isOfMember) return sameAgain(ex, suspect);
   const known = record.members.get(member);
   if (known === undefined) return undefined;
   const now = await valueNow(ex, suspect, member);
@@ -74,19 +79,12 @@ async function learnAgain(ex: Explorer, id: string): Promise<void> {
   const record = ex.model.records.get(id);
   const operation = record && getOf(record.kind);
   if (record === undefined || operation === undefined) return;
-  const ask: Ask = { operation, version: ex.newest, key: 'full', ids: [id], query: [] };
+  const ask = askFor(operation, ex.newest, [id]);
   const exchange = await ex.send(ask);
   const shown = ok(exchange) ? findIn(exchange.json, id) : undefined;
   for (const [name, known] of record.members)
     if (HOLDINGS[record.kind].get(name) === 'timely' && shown !== undefined && name in shown)
       record.members.set(name, { ...known, value: shown[name], seen: seenIn(exchange), ask });
-}
-
-async function stillUnlisted(ex: Explorer, suspect: Difference): Promise<Difference | undefined> {
-  const kind = suspect.exchange.operation.kind as ResourceKind;
-  await ex.walk(kind);
-  const { reference } = ex.model.list(kind);
-  return reference?.isWhole === true && !reference.ids.includes(suspect.id ?? '') ? suspect : undefined;
 }
 
 async function valueNow(ex: Explorer, suspect: Difference, member: string) {
@@ -99,10 +97,10 @@ async function valueNow(ex: Explorer, suspect: Difference, member: string) {
   if (read !== undefined) {
     const { expansions } = RESOURCES[kind as ResourceKind];
     const query = member in expansions ? ([['expand', member]] as const) : [];
-    asks.push({ operation: read, version: ex.newest, key: 'full', ids: [id], query });
+    asks.push(askFor(read, ex.newest, [id], { query }));
   }
   for (const ask of asks) {
-    const exchange = await ex.send({ ...ask });
+    const exchange = await ex.send(ask);
     const shown = ok(exchange) ? findIn(exchange.json, id) : undefined;
     if (shown !== undefined && member in shown) return { value: keptValue(shown[member]), exchange, ask };
   }
@@ -138,10 +136,8 @@ export async function connectionOf(ex: Explorer, found: Difference): Promise<str
 async function isGone(ex: Explorer, { operation: { kind }, ids: [id] }: Exchange): Promise<boolean> {
   const read = kind === undefined ? undefined : getOf(kind);
   if (id === undefined || read === undefined || ex.model.records.get(id)?.isOurs === true) return false;
-  const asks = ex.versions.filter((version) => ex.has(version, read));
-  const answers = await Promise.all(
-    asks.map((version) => ex.send({ operation: read, version, key: 'full', ids: [id], query: [] })),
-  );
+  const versions = ex.versions.filter((version) => ex.has(version, read));
+  const answers = await Promise.all(versions.map((version) => ex.send(askFor(read, version, [id]))));
   return !answers.some(ok);
 }
 

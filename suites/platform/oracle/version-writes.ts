@@ -1,13 +1,13 @@
-/** Sends each write of section 9 once in every version that defines the write. */
+/** Sends each write in every version that defines it, and with one wrong value (sections 4.2 and 9). */
 import { codenamesFrom, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import { ends, parents } from './deployments.ts';
-import type { Ask, Exchange } from './exchange.ts';
-import { createOf, type Explorer, getOf, operation } from './explorer.ts';
-import { unknownReferences, wrongFields } from './fields.ts';
+import { askFor } from './exchange.ts';
+import { type Explorer, getOf, operation } from './explorer.ts';
 import { circles, groupsAtOnce, groupsOfDevices } from './groups.ts';
 import type { KnownRecord } from './model.ts';
-import { readRecord, type World } from './world.ts';
+import { UNKNOWN } from './refusals.ts';
+import { AT_ONCE, readRecord, type World } from './world.ts';
 
 export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGenerator<void, void> {
   const parts = [
@@ -46,26 +46,20 @@ async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: Worl
   ];
   const two = await writes.schema(version, type, { slots: 2 });
   for (const each of [given, two]) if (each !== undefined) await readRecord(ex, each, version);
-  const paths: unknown[] = [];
+  const { value: slots, seen: earlier } = given?.members.get('instance_slots') ?? {};
   for (const schema of derived) {
     const exchange = schema && (await readRecord(ex, schema, version));
     if (exchange === undefined || !ok(exchange)) continue;
-    const [path] = pathsIn(exchange);
-    paths.push(path);
-    const isDerived = typeof path === 'string' && path !== '' && !pathsOf(given).includes(path);
-    const earlier = given?.members.get('instance_slots')?.seen;
+    const [path] = pathsIn((exchange.json as { instance_slots?: unknown } | undefined)?.instance_slots);
+    const isDerived = typeof path === 'string' && path !== '' && !pathsIn(slots).includes(path);
     const about = { what: 'shape', kind: 'config_schema', path: '/instance_slots', earlier } as const;
     const expected = 'a filepath that the server derives where instance_slots are omitted, and that is not reused';
     ex.hold(exchange, isDerived, about, expected, path ?? 'none');
   }
 }
 
-const pathsIn = ({ json }: Exchange): unknown[] => {
-  const { instance_slots: slots } = (json ?? {}) as { instance_slots?: unknown };
-  return Array.isArray(slots) ? slots.map((slot) => (slot as { filepath?: unknown } | null)?.filepath) : [];
-};
-const pathsOf = (schema: KnownRecord | undefined): unknown[] =>
-  ((schema?.members.get('instance_slots')?.value ?? []) as { filepath: unknown }[]).map(({ filepath }) => filepath);
+const pathsIn = (slots: unknown): unknown[] =>
+  Array.isArray(slots) ? slots.map((slot: { filepath?: unknown } | null) => slot?.filepath) : [];
 
 /** Expects that versions since rainier accept `yaml` content, by the format of the schema or of the instance. */
 async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
@@ -80,14 +74,11 @@ async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Pro
     }
     const { last } = writes;
     if (made !== undefined) await readRecord(ex, made, version, 'content');
-    else if (last !== undefined && refused(last))
-      ex.hold(
-        last,
-        false,
-        { what: 'refused', kind: 'config_instance', path: '/content yaml' },
-        `content of format yaml to be accepted in ${version}`,
-        last.text || last.status,
-      );
+    else if (last !== undefined && refused(last)) {
+      const about = { what: 'refused', kind: 'config_instance', path: '/content yaml' } as const;
+      const expected = `content of format yaml to be accepted in ${version}`;
+      ex.hold(last, false, about, expected, last.text || last.status);
+    }
   }
 }
 
@@ -104,44 +95,32 @@ async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promi
 
 const SCRIPTS = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖', 'e\u0301'];
 
-const RENAMES = { config_type: 'updateConfigType', device: 'updateDevice', group: 'updateGroup' } as const;
-
 /** Expects that a platform keeps a name in any script, up to Unicode normalization, or refuses the name. */
-async function names(
-  ex: Explorer,
-  { writes, types: [type], devices: [device], groups: [group] }: World,
-): Promise<void> {
-  const records = { config_type: type, device, group };
+async function names(ex: Explorer, { writes, types, devices, groups }: World): Promise<void> {
+  const named = [
+    { record: types[0], noun: 'ConfigType' },
+    { record: devices[0], noun: 'Device' },
+    { record: groups[0], noun: 'Group' },
+  ];
   for (const [n, script] of SCRIPTS.entries())
-    for (const kind of ['config_type', 'device', 'group'] as const) {
-      const record = records[kind];
+    for (const { record, noun } of named) {
       if (record === undefined) continue;
+      const { kind } = record;
       const slug = writes.names.next();
       const name = `${script} ${slug}`;
-      const change =
-        n === 0
-          ? { operation: createOf(kind), ids: [], body: { name, ...(kind === 'config_type' && { slug }) } }
-          : { operation: operation(RENAMES[kind]), ids: [record.id], body: { name } };
-      const ask = { ...change, version: ex.newest, key: 'full', query: [] } as const;
+      const isNew = n === 0;
+      const body = { name, ...(isNew && kind === 'config_type' && { slug }) };
       for (const member of ['name', 'updated_at']) record.members.delete(member);
-      const exchange = await ex.send(ask);
+      const write = operation(`${isNew ? 'create' : 'update'}${noun}`);
+      const exchange = await ex.send(askFor(write, ex.newest, isNew ? [] : [record.id], { body }));
       const { id = record.id } = (exchange.json ?? {}) as { id?: string };
       const get = getOf(kind);
-      const { json } =
-        !ok(exchange) || get === undefined
-          ? exchange
-          : await ex.send({ ...ask, operation: get, ids: [id], body: undefined });
+      const { json } = !ok(exchange) || get === undefined ? exchange : await ex.send(askFor(get, ex.newest, [id]));
       const { name: shown } = (json ?? {}) as { name?: unknown };
       const isKept = typeof shown !== 'string' || shown.normalize() === name.normalize();
-      const expected = `the name ${name}, or a 4xx`;
       const isRight = refused(exchange) || (ok(exchange) && isKept);
-      ex.hold(
-        exchange,
-        isRight,
-        { what: 'name', kind, path: '/name' },
-        expected,
-        ok(exchange) ? shown : exchange.status,
-      );
+      const about = { what: 'name', kind, path: '/name' } as const;
+      ex.hold(exchange, isRight, about, `the name ${name}, or a 4xx`, ok(exchange) ? shown : exchange.status);
       ex.model.list(kind).isStale = true;
     }
 }
@@ -160,14 +139,7 @@ async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promis
     type.members.delete('updated_at');
     const name = type.members.get('name');
     if ('name' in body) type.members.delete('name');
-    const ask: Ask = {
-      operation: operation('updateConfigType'),
-      version,
-      key: 'full',
-      ids: [type.id],
-      query: [],
-      body,
-    };
+    const ask = askFor(operation('updateConfigType'), version, [type.id], { body });
     const exchange = await ex.write(ask, 'config_type', {});
     if (refused(exchange) && name !== undefined) type.members.set('name', name);
     const expected = 'a 4xx to PATCH with slug';
@@ -176,4 +148,70 @@ async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promis
     if ('slug' in body) ex.hold(exchange, !ok(exchange), about, expected, exchange.status);
     await readRecord(ex, type, version);
   }
+}
+
+type FieldPath = readonly string[];
+
+const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
+  string: [null, 7, ['unheard'], {}],
+  number: [null, 'unheard', []],
+  boolean: [null, 'unheard', []],
+  null: [7, true, [], {}],
+  array: [null, 'unheard', {}, [null], [7]],
+  object: [null, 'unheard', []],
+};
+const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
+
+/** The exploration sends one in eight wrong bodies to a slow platform. */
+const ONE_OF_WHERE_SLOW = 8;
+
+async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {
+  const wrong = [...writes.bodies].flatMap(([id, body]) =>
+    placesIn(body).flatMap(({ place, value }) =>
+      (OTHERS[typeOf(value)] ?? []).map((other) => ({ id, body, place, other })),
+    ),
+  );
+  const asked = wrong.filter((_, index) => !ex.t.session.isSlow('answer') || index % ONE_OF_WHERE_SLOW === 0);
+  if (asked.length < wrong.length)
+    ex.notes.push(`answers are slow: ${asked.length} of ${wrong.length} bodies were tried`);
+  for (let at = 0; at < asked.length && !ex.budget.isLate; at += AT_ONCE)
+    await Promise.all(
+      asked.slice(at, at + AT_ONCE).map(({ id, body, place, other }) => {
+        const ask = askFor(operation(id), ex.newest, [], { body: put(writes.renewed(body), place, other) });
+        const { kind } = ask.operation;
+        return kind === undefined ? ex.look(ask) : ex.write(ask, kind, {});
+      }),
+    );
+}
+
+async function unknownReferences(ex: Explorer, { writes }: World): Promise<void> {
+  const isId = (value: unknown): value is string => typeof value === 'string' && ex.model.records.has(value);
+  const nothing = (id: string): string => `${id.slice(0, id.lastIndexOf('_') + 1)}${UNKNOWN}`;
+  for (const [id, body] of writes.bodies)
+    for (const { place, value } of placesIn(body)) {
+      const ids = Array.isArray(value) ? value.filter(isId) : [];
+      const [first] = ids;
+      const other = first !== undefined ? [...ids, nothing(first)] : isId(value) ? nothing(value) : undefined;
+      if (other === undefined || ex.budget.isLate) continue;
+      const asked = askFor(operation(id), ex.newest, [], { body: put(writes.renewed(body), place, other) });
+      const exchange = await ex.send(asked);
+      const about = { what: 'accepted', path: ' unknown reference' } as const;
+      ex.hold(exchange, refused(exchange), about, 'a 4xx to an id that nothing has', exchange.status);
+      const { kind } = asked.operation;
+      if (ok(exchange) && kind !== undefined) ex.model.list(kind).isStale = true;
+    }
+}
+
+function placesIn(value: unknown): { place: FieldPath; value: unknown }[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [
+    { place: [name], value: inner },
+    ...placesIn(inner).map((each) => ({ ...each, place: [name, ...each.place] })),
+  ]);
+}
+
+function put(value: unknown, [name, ...rest]: FieldPath, other: unknown): unknown {
+  if (name === undefined) return other;
+  const inner = put((value as Record<string, unknown>)[name], rest, other);
+  return Array.isArray(value) ? value.with(Number(name), inner) : { ...(value as object), [name]: inner };
 }

@@ -1,7 +1,7 @@
 /** Records that the run has created, and short sequences of commands on them. */
 import { randomInt } from 'node:crypto';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
-import type { Ask, Exchange } from './exchange.ts';
+import { type Ask, askFor, type Exchange } from './exchange.ts';
 import { type Explorer, getOf, listOf, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
 import { settle } from './settling.ts';
@@ -44,15 +44,15 @@ export async function makeWorld(ex: Explorer): Promise<World> {
     if (schema === undefined) continue;
     const data = JSON.stringify({ speed: world.parts.length, unit: 'm/s²', made: writes.names.next() });
     const instance = await writes.instance(version, schema, { format: 'json', data });
-    const release = await writes.release(version, [schema]);
+    const release = await writes.release(version, schema);
     if (release === undefined || instance === undefined) continue;
     world.parts.push({ schema, release, instances: [instance] });
   }
   if (ex.has(ex.newest, operation('createGroup'))) {
-    const top = keep(world.groups, await writes.group(ex.newest, null));
-    keep(world.groups, await writes.group(ex.newest, undefined));
-    const below = top && keep(world.groups, await writes.group(ex.newest, top.id));
-    if (below !== undefined) keep(world.groups, await writes.group(ex.newest, below.id));
+    const top = keep(world.groups, await writes.group(null));
+    keep(world.groups, await writes.group(undefined));
+    const below = top && keep(world.groups, await writes.group(top.id));
+    if (below !== undefined) keep(world.groups, await writes.group(below.id));
   }
   for (const [id, { status, text }] of ex.lacking)
     ex.notes.push(`not part of the target: ${id} (${status} ${text.slice(0, 120)})`);
@@ -73,40 +73,36 @@ export async function fillOneList(ex: Explorer, { writes, types }: World): Promi
 
 type Command = (ex: Explorer, world: World, version: SupportedVersion) => Promise<KnownRecord | undefined>;
 
+const rename =
+  (list: 'devices' | 'types' | 'groups', id: string): Command =>
+  async (ex, world, version) => {
+    const record = ex.draw.one(world[list]);
+    if (record !== undefined) await world.writes.change(version, record, id, { name: world.writes.names.next() });
+    return record;
+  };
+
 const COMMANDS: Readonly<Record<string, Command>> = {
-  'rename a device': async (ex, { writes, devices }, version) => {
-    const device = ex.draw.one(devices);
-    if (device !== undefined) await writes.rename(version, device, 'updateDevice');
-    return device;
-  },
-  'rename a config type': async (ex, { writes, types }, version) => {
-    const type = ex.draw.one(types);
-    if (type !== undefined) await writes.rename(version, type, 'updateConfigType');
-    return type;
-  },
+  'rename a device': rename('devices', 'updateDevice'),
+  'rename a config type': rename('types', 'updateConfigType'),
   'change a slug': async (ex, { writes, types }, version) => {
     const type = ex.draw.one(types);
     if (type !== undefined) await writes.slug(version, type);
     return type;
   },
-  'rename a group': async (ex, { writes, groups }) => {
-    const group = ex.draw.one(groups);
-    if (group !== undefined) await writes.rename(ex.newest, group, 'updateGroup');
-    return group;
-  },
+  'rename a group': (ex, world) => rename('groups', 'updateGroup')(ex, world, ex.newest),
   'move a group': async (ex, { writes, groups }) => {
     const group = ex.draw.one(groups);
     const to = ex.draw.one([undefined, ...groups]);
     if (group === undefined || (to !== undefined && isBelow(ex, to, group))) return undefined;
-    await writes.move(ex.newest, group, to?.id ?? null);
+    await writes.change(ex.newest, group, 'moveGroup', { parent_id: to?.id ?? null });
     return group;
   },
   deploy: async (ex, world, version) => {
     const { writes, devices, parts, deployments } = world;
     const [device, part] = [ex.draw.one(devices), ex.draw.one(parts)];
     if (device === undefined || part === undefined) return undefined;
-    const target = ex.draw.one(['staged', 'deployed'] as const);
-    const made = await writes.deployment(version, { device, ...part }, { target: target ?? 'staged' });
+    const target = ex.draw.one(['staged', 'deployed']);
+    const made = await writes.deployment(version, { device, ...part }, { target });
     if (made !== undefined) deployments.push(made);
     return made;
   },
@@ -139,15 +135,12 @@ const COMMANDS_IN_A_SEQUENCE = 4;
 
 export async function runSequence(ex: Explorer, world: World): Promise<void> {
   for (let given = 0; given < COMMANDS_IN_A_SEQUENCE; given += 1) {
-    const all = Object.keys(COMMANDS).flatMap((name) => ex.versions.map((version) => ({ name, version })));
-    const [first, ...others] = all;
+    const cells = Object.keys(COMMANDS).flatMap((command) => ex.versions.map((version) => ({ command, version })));
+    const [first, ...others] = cells;
     if (first === undefined) return;
-    const { name, version } = ex.cells.rarest(ex.draw, [first, ...others], (each) => ({
-      command: each.name,
-      version: each.version,
-    }));
-    ex.cells.visit({ command: name, version });
-    const record = await COMMANDS[name]?.(ex, world, version);
+    const cell = ex.cells.rarest(ex.draw, [first, ...others], (each) => each);
+    ex.cells.visit(cell);
+    const record = await COMMANDS[cell.command]?.(ex, world, cell.version);
     if (record !== undefined) await readAround(ex, record);
   }
 }
@@ -157,15 +150,14 @@ async function readAround(ex: Explorer, { id, kind }: KnownRecord): Promise<void
   const other = ex.draw.one(ex.model.of(kind, true));
   const version = ex.draw.one(ex.versions);
   const asks: Ask[] = [];
-  const base = { key: 'full', query: [] } as const;
   if (read !== undefined) {
-    asks.push({ ...base, operation: read, version: ex.newest, ids: [id] });
-    if (version !== undefined && ex.has(version, read)) asks.push({ ...base, operation: read, version, ids: [id] });
-    if (other !== undefined) asks.push({ ...base, operation: read, version: ex.newest, ids: [other.id] });
+    asks.push(askFor(read, ex.newest, [id]));
+    if (version !== undefined && ex.has(version, read)) asks.push(askFor(read, version, [id]));
+    if (other !== undefined) asks.push(askFor(read, ex.newest, [other.id]));
   }
   await readAll(ex, asks);
   if (version === undefined || !ex.has(version, listOf(kind))) return;
-  await ex.look({ ...base, operation: listOf(kind), version, ids: [], query: [['limit', '100']] });
+  await ex.look(askFor(listOf(kind), version, [], { query: [['limit', '100']] }));
 }
 
 export async function readRecord(
@@ -176,6 +168,5 @@ export async function readRecord(
 ): Promise<Exchange | undefined> {
   const get = getOf(kind);
   if (get === undefined || !ex.has(version, get)) return undefined;
-  const query = expand === undefined ? [] : ([['expand', expand]] as const);
-  return await ex.look({ operation: get, version, key: 'full', ids: [id], query });
+  return await ex.look(askFor(get, version, [id], { query: expand === undefined ? [] : [['expand', expand]] }));
 }

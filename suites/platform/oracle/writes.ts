@@ -1,9 +1,10 @@
 /** Creates and changes the records of the run. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
-import { DIALECT_NAMES } from '../../../harness/contract/versions.ts';
+import { atLeast, DIALECT_NAMES, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { ok } from '../support/requests.ts';
-import type { Ask, Exchange } from './exchange.ts';
+import { askFor, type Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
+import { HOLDINGS } from './kinds.ts';
 import type { KnownRecord } from './model.ts';
 
 type Body = Record<string, unknown>;
@@ -53,8 +54,7 @@ export class Writes {
     version: string,
     { body, predicted, ids = [] }: { body: Body; predicted: Body; ids?: readonly string[] },
   ): Promise<KnownRecord | undefined> {
-    const ask: Ask = { operation: operation(id), version, key: 'full', ids, query: [], body };
-    const exchange = await this.ex.write(ask, kind, predicted);
+    const exchange = await this.ex.write(askFor(operation(id), version, ids, { body }), kind, predicted);
     this.last = exchange;
     if (ok(exchange)) {
       if (ids.length === 0 && version === this.ex.newest) this.bodies.set(id, body);
@@ -86,17 +86,15 @@ export class Writes {
 
   async schema(version: string, type: KnownRecord, options: SchemaOptions = {}): Promise<KnownRecord | undefined> {
     const { hasPath = true, slots = 1, format = 'json', instanceFormat = 'json' } = options;
-    const hasSlots = this.ex.atLeast(version, 'everglades');
-    const paths = Array.from({ length: hasPath ? slots : 0 }, () => this.#path());
+    const hasSlots = atLeast(version as SupportedVersion, 'everglades');
+    const root = DIALECT_NAMES[this.ex.t.versionHeader.startsWith('Miru') ? 'miru' : 'spec'].configRoot;
+    const paths = Array.from({ length: hasPath ? slots : 0 }, () => `${root}/${this.names.next()}.json`);
     const instance_slots = paths.map((filepath, place) => ({
       ...{ key: place === 0 ? 'default' : `slot${place}`, name: `Slot ${place}`, filepath, required: true },
     }));
     const schema = { $schema: JSON_SCHEMA, title: this.names.next(), type: 'object' };
     const lines = Object.entries(schema).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
-    const document = {
-      name: `schema.${format}`,
-      data: format === 'json' ? JSON.stringify(schema) : lines.join(''),
-    };
+    const document = { name: `schema.${format}`, data: format === 'json' ? JSON.stringify(schema) : lines.join('') };
     const [filepath] = paths;
     const body = {
       config_type_ref: { id: type.id },
@@ -114,61 +112,42 @@ export class Writes {
     return this.#post('createConfigSchema', 'config_schema', version, { body, predicted });
   }
 
-  #path(): string {
-    const root = DIALECT_NAMES[this.ex.t.versionHeader.startsWith('Miru') ? 'miru' : 'spec'].configRoot;
-    return `${root}/${this.names.next()}.json`;
-  }
-
   instance(version: string, schema: KnownRecord, content: { format: string; data: string }) {
     const body = { config_schema_id: schema.id, content };
     return this.#post('createConfigInstance', 'config_instance', version, { body, predicted: body });
   }
 
-  async release(version: string, schemas: readonly KnownRecord[]): Promise<KnownRecord | undefined> {
-    const ids = schemas.map(({ id }) => id);
+  async release(version: string, schema: KnownRecord): Promise<KnownRecord | undefined> {
     const number = `v${Number.parseInt(this.names.mark, 36)}.${this.names.number}.0`;
-    const predicted = { version: number, config_schemas: ids.toSorted() };
-    const body = { version: number, config_schema_ids: ids };
+    const predicted = { version: number, config_schemas: [schema.id] };
+    const body = { version: number, config_schema_ids: [schema.id] };
     const made = await this.#post('createRelease', 'release', version, { body, predicted });
     if (made !== undefined) return made;
     const commit = this.ex.draw.one(this.ex.model.of('git_commit'));
     if (commit === undefined) return undefined;
-    const withCommit = { ...body, git_commit_ref: { id: commit.id } };
     return this.#post('createRelease', 'release', version, {
-      body: withCommit,
+      body: { ...body, git_commit_ref: { id: commit.id } },
       predicted: { ...predicted, git_commit_id: commit.id },
     });
   }
 
   /** Creates a group below `parent`: null means the top, undefined omits the member. */
-  group(version: string, parent: string | null | undefined): Promise<KnownRecord | undefined> {
+  group(parent: string | null | undefined): Promise<KnownRecord | undefined> {
     const body = { name: this.names.next(), ...(parent !== undefined && { parent_id: parent }) };
     const predicted = { name: body.name, parent_id: parent ?? null };
-    return this.#post('createGroup', 'group', version, { body, predicted });
+    return this.#post('createGroup', 'group', this.ex.newest, { body, predicted });
   }
 
-  async rename(version: string, record: KnownRecord, operationId: string): Promise<void> {
-    const change = { name: this.names.next() };
-    this.#forgetTimes(record);
-    await this.#change(operationId, record, version, { body: change, predicted: change });
-  }
-
-  async move(version: string, record: KnownRecord, parent: string | null): Promise<void> {
-    const change = { parent_id: parent };
-    this.#forgetTimes(record);
-    await this.#change('moveGroup', record, version, { body: change, predicted: change });
-  }
-
-  #change(id: string, { id: of, kind }: KnownRecord, version: string, change: { body: Body; predicted: Body }) {
-    return this.#post(id, kind, version, { ...change, ids: [of] });
+  /** Sends a change, and expects to see it afterwards unless `predicted` says otherwise. */
+  async change(version: string, record: KnownRecord, id: string, body: Body, predicted = body): Promise<void> {
+    record.members.delete('updated_at');
+    await this.#post(id, record.kind, version, { body, predicted, ids: [record.id] });
   }
 
   /** Sends a new slug, which everglades does not accept (section 9, rule 2) and older versions may accept. */
   async slug(version: string, type: KnownRecord): Promise<void> {
-    const slug = this.names.next();
-    this.#forgetTimes(type);
-    if (!this.ex.atLeast(version, 'everglades')) type.members.delete('slug');
-    await this.#change('updateConfigType', type, version, { body: { slug }, predicted: {} });
+    if (!atLeast(version as SupportedVersion, 'everglades')) type.members.delete('slug');
+    await this.change(version, type, 'updateConfigType', { slug: this.names.next() }, {});
   }
 
   async deployment(
@@ -195,24 +174,19 @@ export class Writes {
   async act(version: string, deployment: KnownRecord, action: 'deploy' | 'archive'): Promise<void> {
     const device = this.ex.model.records.get(String(deployment.members.get('device_id')?.value));
     if (device !== undefined) this.#forgetStates(device);
-    const target = action === 'deploy' ? 'deployed' : 'archived';
-    const id = action === 'deploy' ? 'deployDeployment' : 'archiveDeployment';
     if (action === 'deploy') deployment.mayBeDeployed = true;
-    await this.#change(id, deployment, version, { body: {}, predicted: { target_status: target } });
+    const predicted = { target_status: action === 'deploy' ? 'deployed' : 'archived' };
+    const { id, kind } = deployment;
+    await this.#post(`${action}Deployment`, kind, version, { body: {}, predicted, ids: [id] });
   }
 
   /** Forgets the states of a device and of its deployments, which a write to one deployment may change. */
   #forgetStates(device: KnownRecord): void {
-    const siblings = this.ex.model
-      .of('deployment')
-      .filter((each) => each.members.get('device_id')?.value === device.id);
-    for (const name of ['current_deployment', 'current_release', 'status']) device.members.delete(name);
-    for (const record of [device, ...siblings]) this.#forgetTimes(record);
-    for (const sibling of siblings) for (const name of STATES) sibling.members.delete(name);
-  }
-
-  #forgetTimes(record: KnownRecord): void {
-    record.members.delete('updated_at');
+    for (const name of ['current_deployment', 'current_release', 'status', 'updated_at']) device.members.delete(name);
+    for (const { members } of this.ex.model.of('deployment')) {
+      if (members.get('device_id')?.value !== device.id) continue;
+      for (const [name, holding] of HOLDINGS.deployment) if (holding === 'timely') members.delete(name);
+    }
   }
 
   async tidy(): Promise<void> {
@@ -222,8 +196,4 @@ export class Writes {
   }
 }
 
-const STATES = [
-  ...['status', 'activity_status', 'error_status', 'target_status'],
-  ...['queued_at', 'deployed_at', 'archived_at'],
-];
 const JSON_SCHEMA = 'https://json-schema.org/draft/2020-12/schema';

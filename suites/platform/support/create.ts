@@ -1,5 +1,4 @@
 /** Creates records; a refusal only blocks the check, because the specification shows no bodies of requests. */
-
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { recordName } from '../../../harness/common/names.ts';
 import { type Item, servedCollections } from './lists.ts';

@@ -1,10 +1,15 @@
-/** Reads collections, pages and items. A broken envelope fails the check, unless the check of envelopes has failed. */
+/**
+ * Reads collections, pages and items, and finds them in answers. A broken envelope fails the check, unless the check of
+ * envelopes has failed.
+ */
 import { NoAnswer } from '../../../harness/client/errors.ts';
+import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
+import { isObject } from '../../json.ts';
 import { describeResponse, ok, type Platform, send } from './requests.ts';
 
 /** Paths of collections; section 4.2 shows one path, and the other paths follow its form. */
@@ -18,14 +23,14 @@ export const COLLECTIONS = [
   'groups',
   'git_commits',
 ] as const;
-export type Collection = (typeof COLLECTIONS)[number];
+type Collection = (typeof COLLECTIONS)[number];
 
 export type Item = ListEnvelope['data'][number] & Readonly<Record<string, unknown>>;
 export interface Page extends Omit<ListEnvelope, 'data'> {
   data: Item[];
 }
 
-export type ListQuery = Record<string, string | number | readonly string[]> | string;
+type ListQuery = Record<string, string | number | readonly string[]> | string;
 
 type Collections = [Collection, ...Collection[]];
 
@@ -89,14 +94,8 @@ function whyNoList(response: HttpResponse): string {
   return problems.length === 0 ? describeResponse(response).slice(0, 80) : `200, but ${problems.join('; ')}`;
 }
 
-export function getList(
-  t: Platform,
-  collection: string,
-  query: ListQuery = {},
-  http: HttpClient = t.http,
-): Promise<HttpResponse> {
-  return send(t, { path: `/${collection}`, query }, http);
-}
+export const getList = (t: Platform, collection: string, query: ListQuery, http = t.http): Promise<HttpResponse> =>
+  send(t, { path: `/${collection}`, query }, http);
 
 /** Expects 200 with a list envelope; blocks the check if the key may not read the list. */
 export async function getPage(t: Platform, collection: string, query: ListQuery): Promise<Page> {
@@ -136,16 +135,13 @@ function readLeniently(value: unknown): Page | undefined {
   };
 }
 
-const isItem = (value: unknown): value is Item =>
-  typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string';
+const isItem = (value: unknown): value is Item => isObject(value) && typeof value['id'] === 'string';
 
 export function envelopeProblems(value: unknown): string[] {
   if (value === undefined) return ['the body is not JSON'];
   // Replaces a valid offset of hundreds of digits, which JSON.parse reads as Infinity.
-  const readable =
-    typeof value === 'object' && value !== null && 'offset' in value && value.offset === Number.POSITIVE_INFINITY
-      ? { ...value, offset: 0 }
-      : value;
+  const isHuge = isObject(value) && value['offset'] === Number.POSITIVE_INFINITY;
+  const readable = isHuge ? { ...value, offset: 0 } : value;
   return listEnvelope.problems(readable).map(({ path, message }) => `${path === '' ? 'the list' : path} ${message}`);
 }
 
@@ -174,4 +170,44 @@ export async function readItem(t: Platform, collection: string, id: string): Pro
     (await search(t, collection, id)).item ??
     t.blocked(`GET /${collection}/${id} answered ${describeResponse(response)}, and the list does not show it`)
   );
+}
+
+const NAMES: ReadonlySet<string> = new Set(COLLECTIONS);
+
+/** True for a path of a whole collection, but not for a list of one resource, such as `/devices/{id}/groups`. */
+export function isCollection(path: string): boolean {
+  const [last = '', ...earlier] = path.split('/').reverse();
+  return NAMES.has(last) && !earlier.some((part) => NAMES.has(part));
+}
+
+export function pageIn(seen: Happening): Page | undefined {
+  if (seen.kind !== 'answer' || seen.asked.method !== 'GET' || seen.answer.status !== 200) return undefined;
+  const { json } = seen.answer;
+  const isPage = isCollection(seen.path.split('?', 1)[0] ?? '') && envelopeProblems(json).length === 0;
+  return isPage ? (json as Page) : undefined;
+}
+
+type ResourceSeen = Readonly<Record<string, unknown>> & { readonly object: string; readonly id: string };
+
+const RESOURCES = new WeakMap<object, readonly ResourceSeen[]>();
+
+export function resourcesIn(seen: Happening): readonly ResourceSeen[] {
+  if (seen.kind !== 'answer' || seen.answer.status >= 300 || !isObject(seen.answer.json)) return [];
+  const { json } = seen.answer;
+  const known = RESOURCES.get(json);
+  if (known !== undefined) return known;
+  const found = [...resources(json)];
+  RESOURCES.set(json, found);
+  return found;
+}
+
+function* resources(value: unknown): Generator<ResourceSeen> {
+  if (Array.isArray(value)) for (const item of value) yield* resources(item);
+  if (!isObject(value)) return;
+  const { object, id } = value;
+  if (typeof object !== 'string') return;
+  if (typeof id === 'string') yield value as ResourceSeen;
+  // Skips `content`, because content of users may look like a resource.
+  for (const [name, member] of Object.entries(value))
+    if (typeof member === 'object' && name !== 'content') yield* resources(member);
 }

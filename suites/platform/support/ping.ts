@@ -1,6 +1,6 @@
 /** Chooses devices to ping, and pings them. */
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
-import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
+import type { HttpResponse } from '../../../harness/client/http.ts';
 import { createDevice, mayWrite } from './create.ts';
 import { envelopeProblems, getList, type Page, search } from './lists.ts';
 import { describeRequest, describeResponse, NOT_SERVED, ok, type Platform, send } from './requests.ts';
@@ -20,46 +20,35 @@ async function listedDevice(t: Platform): Promise<string | undefined> {
   return (listed ?? (mayWrite(t) ? await createDevice(t) : undefined))?.id;
 }
 
-/** Shortens long numbers in reports, such as `123456789012… (400 characters)`. */
-const shortened = (digits: string): string =>
-  digits.length <= 40 ? digits : `${digits.slice(0, 12)}… (${digits.length} characters)`;
+/** Describes a ping, with long numbers shortened, such as `123456789012… (400 characters)`. */
+export function describePing(device: string, timeoutNanos: number | string): string {
+  const digits = String(timeoutNanos);
+  const nanos = digits.length <= 40 ? digits : `${digits.slice(0, 12)}… (${digits.length} characters)`;
+  return describeRequest('POST', `/devices/${device}/ping`, `{"timeout_nanos":${nanos}}`);
+}
 
-export const describePing = (device: string, timeoutNanos: number | string): string =>
-  describeRequest('POST', `/devices/${device}/ping`, `{"timeout_nanos":${shortened(String(timeoutNanos))}}`);
-
-export interface PingOptions {
-  http?: HttpClient;
-  /** Milliseconds that the platform may wait for the device. Default: 10 seconds, the longest ping. */
-  takesMs?: number;
-  /** Milliseconds by which the answer may be late. Default: the timeout of the run. */
-  lateMs?: number;
+interface Waits {
+  /** Milliseconds that the platform may wait for the device. */
+  takesMs: number;
+  /** Milliseconds by which the answer may be late. */
+  lateMs: number;
 }
 
 /** Pings a device; sends a `body` of text unchanged, and an object as JSON. */
-export function ping(t: Platform, device: string, body: unknown, options: PingOptions = {}): Promise<HttpResponse> {
-  const { http, takesMs = LONGEST_PING_MS, lateMs = t.patienceMs } = options;
-  return send(
-    t,
-    {
-      method: 'POST',
-      path: `/devices/${encodeURIComponent(device)}/ping`,
-      body,
-      headers: { 'content-type': 'application/json' },
-      takesMs,
-      lateMs,
-    },
-    http,
-  );
+export function ping(t: Platform, device: string, body: unknown, waits: Partial<Waits> = {}): Promise<HttpResponse> {
+  const path = `/devices/${encodeURIComponent(device)}/ping`;
+  const headers = { 'content-type': 'application/json' };
+  return send(t, { method: 'POST', path, body, headers, takesMs: LONGEST_PING_MS, ...waits });
 }
 
 export async function pingWithin(
   t: Platform,
   device: string,
   body: unknown,
-  options: Required<Pick<PingOptions, 'takesMs' | 'lateMs'>>,
+  waits: Waits,
 ): Promise<HttpResponse | 'no answer'> {
   try {
-    return await ping(t, device, body, options);
+    return await ping(t, device, body, waits);
   } catch (error) {
     // Only a timeout counts as no answer; a connection that the platform closes early fails the check.
     if (error instanceof NoAnswerInTime) return 'no answer';
@@ -106,9 +95,6 @@ export async function requirePing(t: Platform): Promise<string> {
       `POST /devices/${device}/ping answered ${describeResponse(response)}; name an online device to find out why`,
     );
   }
-  t.must(served, {
-    expected: 'POST /devices/{device_id}/ping to be served',
-    actual: describeResponse(response),
-  });
+  t.must(served, { expected: 'POST /devices/{device_id}/ping to be served', actual: describeResponse(response) });
   return device;
 }

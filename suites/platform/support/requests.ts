@@ -1,14 +1,9 @@
 /** Context of a platform check, and its requests, which are repeated after a 429. */
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
-import { type RetryHeaders, retryAfterMs } from '../../../harness/common/durations.ts';
+import { type RetryHeaders, retryAfterMs } from '../../../harness/common/units.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
-import {
-  atLeast,
-  isPlatformVersion,
-  type SupportedCodename,
-  versionNamed,
-} from '../../../harness/contract/versions.ts';
+import { type SupportedCodename, versionNamed } from '../../../harness/contract/versions.ts';
 import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import { shortText } from '../../../harness/runner/violation.ts';
@@ -26,10 +21,7 @@ export const inVersion = (t: Platform, codename: SupportedCodename): Platform =>
   apiVersion: versionNamed(codename),
 });
 
-export const speaksAtLeast = (t: Platform, codename: SupportedCodename): boolean =>
-  isPlatformVersion(t.apiVersion) && atLeast(t.apiVersion, codename);
-
-export interface PlatformRequest extends Omit<HttpRequest, 'timeoutMs'> {
+interface PlatformRequest extends Omit<HttpRequest, 'timeoutMs'> {
   /** Milliseconds that the platform may take in addition to the usual time. */
   takesMs?: number;
   /** Milliseconds by which the answer may be late. Default: the timeout of the run. */
@@ -59,11 +51,7 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
 }
 
 /** Sends a request once, with a shorter timeout if the platform left similar requests unanswered. */
-export async function sendOnce(
-  t: Platform,
-  request: PlatformRequest,
-  http: HttpClient = t.http,
-): Promise<HttpResponse> {
+async function sendOnce(t: Platform, request: PlatformRequest, http: HttpClient): Promise<HttpResponse> {
   const { takesMs = 0, lateMs = t.patienceMs, ...rest } = request;
   const waits = t.session.waits.platform;
   const kind = kindOfRequest(request.method ?? 'GET', request.path);

@@ -1,18 +1,98 @@
 /** Judges single answers to any client by the model of the exploration. */
-import type { Happening } from '../../../harness/client/happening.ts';
-import { type Operation, RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
+import { createHash } from 'node:crypto';
+import type { AnswerSeen, Happening, RequestSeen } from '../../../harness/client/happening.ts';
+import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../../harness/contract/platform/operations.ts';
-import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import { DIALECT_NAMES, NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { isObject } from '../../json.ts';
+import { isPing, KEY, listOf, queryOf, VERSION_FORMAT, VERSION_HEADERS } from '../../watched.ts';
+import { STATUSES_OF_OTHER_CAUSES } from '../5-keys-and-versions.ts';
 import { decide } from '../oracle/decides.ts';
-import type { Comparison, Difference } from '../oracle/differences.ts';
-import type { Exchange } from '../oracle/exchange.ts';
+import type { Difference } from '../oracle/differences.ts';
+import { askFor, type Exchange } from '../oracle/exchange.ts';
 import { getOf } from '../oracle/explorer.ts';
-import { judgeBody } from '../oracle/judge.ts';
-import { Judgement } from '../oracle/judgement.ts';
-import { Model } from '../oracle/model.ts';
+import { Judgement, Model } from '../oracle/model.ts';
 import { judgePing } from '../oracle/refusals.ts';
+import { judgeBody } from '../oracle/resources.ts';
+import { isCollection } from '../support/lists.ts';
+import { refused } from '../support/requests.ts';
+
+interface Answered {
+  request: RequestSeen;
+  answer: AnswerSeen;
+}
+
+/** Returns an answer to a request with a key; agents and users of a console may have other endpoints. */
+export function answerIn(seen: Happening): Answered | undefined {
+  if (seen.kind !== 'answer' || seen.request?.headers[KEY] === undefined) return undefined;
+  return { request: seen.request, answer: seen.answer };
+}
+
+const versionHeaders = ({ headers }: RequestSeen): string[] =>
+  VERSION_HEADERS.filter((name) => headers[name] !== undefined);
+
+const SPECIFIED = DIALECT_NAMES.spec.versionHeader.toLowerCase();
+const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i')]));
+
+/** True if the answer contains the header, varies by the header, or names the header in a refusal. */
+function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
+  // Requires a version as the value, because a server may send its build number in this header.
+  if (VERSION_FORMAT.test(headers[name] ?? '')) return true;
+  const refusal = refused({ status }) && !STATUSES_OF_OTHER_CAUSES.has(status) ? text : '';
+  return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
+}
+
+/** Reads the version from a header that the platform has shown to know, else from the header of the specification. */
+export function versions(): (seen: Happening) => string | undefined {
+  const shown = new Set<string>();
+  const used = new Set<string>();
+  return (seen) => {
+    if (seen.kind !== 'answer') return undefined;
+    for (const each of VERSION_HEADERS) if (!shown.has(each) && shows(seen.answer, each)) shown.add(each);
+    const { request } = answerIn(seen) ?? {};
+    const names = request === undefined ? [] : versionHeaders(request);
+    for (const each of names) used.add(each);
+    const [name = ''] = names;
+    const isAlone = name === SPECIFIED && new Set([...used, ...shown]).size === 1;
+    return names.length === 1 && (isAlone || shown.has(name)) ? request?.headers[name] : undefined;
+  };
+}
+
+export function answerShown(seen: Happening): Answered | undefined {
+  const found = answerIn(seen);
+  if (found === undefined) return undefined;
+  const { request } = found;
+  const isOfList = isCollection(request.path) && ['GET', 'POST'].includes(request.method);
+  return isOfList || isPing(request) ? found : undefined;
+}
+
+interface ListAsked {
+  query: URLSearchParams;
+  /** Hash of a list in one version for one client; short, because rules remember many lists. */
+  key: string;
+}
+
+const LISTS = new WeakMap<RequestSeen, ListAsked>();
+
+function listAsked(request: RequestSeen): ListAsked {
+  const known = LISTS.get(request);
+  if (known !== undefined) return known;
+  const text = `${VERSION_HEADERS.map((name) => request.headers[name])} ${listOf(request)}`;
+  const asked = { query: queryOf(request), key: createHash('sha256').update(text).digest('base64url') };
+  LISTS.set(request, asked);
+  return asked;
+}
+
+/** Returns an answer to a list request; excludes unsupported versions, which may have other lists. */
+export function listAnswerIn(seen: Happening): (Answered & ListAsked) | undefined {
+  const found = answerIn(seen);
+  if (found === undefined || found.request.method !== 'GET' || !isCollection(found.request.path)) return undefined;
+  const { request } = found;
+  const given = versionHeaders(request).map((name) => request.headers[name]);
+  if (!given.every((version) => SUPPORTED_VERSIONS.some((each) => each === version))) return undefined;
+  return { ...found, ...listAsked(request) };
+}
 
 interface Judged {
   ids: ReadonlyMap<string, Difference | undefined>;
@@ -52,8 +132,12 @@ function judgedIn(seen: Happening, version: string): Judged | undefined {
   const all = kind === undefined ? judgement.found : judgeBody(model, exchange, kind);
   const found = all.filter((each) => decide(each).level === 'MUST');
   const ids = new Map<string, Difference | undefined>();
-  for (const [cell, { comparison }] of model.comparisons)
-    for (const id of idsOf(cell, comparison)) ids.set(id, undefined);
+  for (const [cell, { comparison }] of model.comparisons) {
+    const known = IDS.get(cell) ?? decide(comparison).ids;
+    if (IDS.size >= MOST_COMPARISONS) IDS.clear();
+    IDS.set(cell, known);
+    for (const id of known) ids.set(id, undefined);
+  }
   for (const each of found.toReversed()) for (const id of decide(each).ids) ids.set(id, each);
   return { ids, text: exchange.text };
 }
@@ -62,40 +146,23 @@ function judgedIn(seen: Happening, version: string): Judged | undefined {
 const IDS = new Map<string, readonly string[]>();
 const MOST_COMPARISONS = 10_000;
 
-function idsOf(cell: string, comparison: Comparison): readonly string[] {
-  const ids = IDS.get(cell) ?? decide(comparison).ids;
-  if (IDS.size >= MOST_COMPARISONS) IDS.clear();
-  IDS.set(cell, ids);
-  return ids;
-}
-
 function exchangeIn(seen: Happening, version: string): Exchange | undefined {
   if (seen.kind !== 'answer' || seen.answer.status >= 300) return undefined;
   const { asked, answer, path } = seen;
-  const [address = '', query = ''] = path.split('?', 2);
-  const operation = operationAt(asked.method, address) ?? readOf(answer.json);
-  if (operation === undefined || (operation.list === true && answer.status !== 200)) return undefined;
   const { status, headers, json, text } = answer;
-  const pairs = [...new URLSearchParams(query)];
-  return { operation, version, key: 'full', ids: [], query: pairs, status, headers, json, text, asked };
+  const [address = '', query = ''] = path.split('?', 2);
+  const parts = address.split('/');
+  const below = `/${parts.slice(parts.findIndex((part) => COLLECTIONS.has(part))).join('/')}`;
+  const found = ROUTES.find(({ operation, route }) => operation.method === asked.method && route.test(below));
+  // Finds the resource type by the member `object` too, because routes of agents show resources.
+  const kind = isObject(json) ? RESOURCE_KINDS.find((each) => each === json['object']) : undefined;
+  const operation = found?.operation ?? (kind && getOf(kind));
+  if (operation === undefined || (operation.list === true && status !== 200)) return undefined;
+  const ask = askFor(operation, version, [], { query: [...new URLSearchParams(query)] });
+  return { ...ask, status, headers, json, text, asked };
 }
 
 const ROUTES = OPERATIONS.filter(
   ({ id, kind, answer }) => id === 'pingDevice' || (kind !== undefined && answer === undefined),
-).map((operation) => ({
-  operation,
-  route: new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}));
+).map((operation) => ({ operation, route: new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }));
 const COLLECTIONS = new Set(Object.values(RESOURCES).map(({ collection }) => collection));
-
-function operationAt(method: string, address: string): Operation | undefined {
-  const parts = address.split('/');
-  const below = `/${parts.slice(parts.findIndex((part) => COLLECTIONS.has(part))).join('/')}`;
-  return ROUTES.find(({ operation, route }) => operation.method === method && route.test(below))?.operation;
-}
-
-/** Finds the resource type by the member `object`, because routes of agents show resources too. */
-function readOf(json: unknown): Operation | undefined {
-  const kind = isObject(json) ? RESOURCE_KINDS.find((each) => each === json['object']) : undefined;
-  return kind === undefined ? undefined : getOf(kind);
-}

@@ -1,5 +1,4 @@
 /** Context of a system check: waits, deployments, and the device's event stream. */
-
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -12,6 +11,7 @@ import type { Deviation } from '../../../harness/runner/session.ts';
 import type { Check, CheckContext } from '../../../harness/runner/types.ts';
 import { ControlError } from '../../../harness/targets/control/control.ts';
 import type { SystemContext } from '../../../harness/targets/opened.ts';
+import { parseObject } from '../../json.ts';
 import { propertyBounds } from '../../platform/support/check.ts';
 import { createdItem } from '../../platform/support/create.ts';
 import { type Item, readItem } from '../../platform/support/lists.ts';
@@ -23,7 +23,6 @@ import {
   CheckState,
   createReleaseFixture,
   type ReleaseFixture,
-  type ReleaseOptions,
   tryDeployment,
 } from './roll-out.ts';
 
@@ -43,11 +42,22 @@ const check = (
   run: (t: System) => Promise<void>,
 ): Check<SystemContext> =>
   declare(requirement, writing(options), async (given) => {
-    const t = trackingConnection({ ...given, state: new CheckState(), property: boundedProperty(given, SOAK) });
+    const state = new CheckState();
+    const t: System = {
+      ...{ ...given, state, property: boundedProperty(given, SOAK) },
+      offline: async () => {
+        state.isCutOff = true;
+        await given.offline();
+      },
+      online: async () => {
+        await given.online();
+        state.isCutOff = false;
+      },
+    };
     try {
       await run(t);
     } finally {
-      await archiveMade(platformSide(t), t.state);
+      await archiveMade(platformSide(t), state);
     }
   });
 
@@ -60,25 +70,9 @@ export const DEPLOYMENT_UNTOLD: Deviation = {
     'the device is connected anew after a deployment, so that it asks for it, and has it once it shows it as current',
 };
 
-const CUT_OFF = new WeakSet<CheckState>();
-
-function trackingConnection(t: System): System {
-  return {
-    ...t,
-    offline: async () => {
-      CUT_OFF.add(t.state);
-      await t.offline();
-    },
-    online: async () => {
-      await t.online();
-      CUT_OFF.delete(t.state);
-    },
-  };
-}
-
 /** Reconnects the device, so that the device asks for deployments; ignores a device that cannot be disconnected. */
 async function connectAnew(t: System): Promise<void> {
-  if (CUT_OFF.has(t.state) || !t.allowsFor(DEPLOYMENT_UNTOLD)) return;
+  if (t.state.isCutOff || !t.allowsFor(DEPLOYMENT_UNTOLD)) return;
   try {
     await t.offline();
   } catch (error) {
@@ -87,14 +81,8 @@ async function connectAnew(t: System): Promise<void> {
   await t.online();
 }
 
-/** Wait for an effect; `timeoutMs` is shorter after a similar effect failed to occur. */
-export interface EffectWait {
-  timeoutMs: number;
-  came(): void;
-  neverCame(): void;
-}
-
-export function effectWait(t: System, kind: string): EffectWait {
+/** Begins to wait for an effect; `timeoutMs` is shorter after a similar effect failed to occur. */
+function effectWait(t: System, kind: string) {
   const waits = t.session.waits.effect;
   // An effect travels from platform to device and back, which takes longer than one answer.
   const longest = 4 * Math.max(t.platform.patienceMs, t.device.patienceMs);
@@ -107,15 +95,13 @@ export function effectWait(t: System, kind: string): EffectWait {
 }
 
 /** Result of one look: `found` ends the wait; the violation after a timeout shows `seen`. */
-export type Look<T> = { found: T } | { seen: unknown };
-
-/** Kind of an effect without ids, so that equal waits for different deployments share a timeout. */
-const kindOf = (expected: string): string =>
-  expected.includes('archived') ? 'archived' : expected.replaceAll(/\b[a-z]+_\w+/g, '{id}');
+type Look<T> = { found: T } | { seen: unknown };
 
 /** Repeats `look` until `look` finds a result. Throws Violation with the last `seen` after the timeout. */
 export async function eventually<T>(t: System, expected: string, look: () => Promise<Look<T>>): Promise<T> {
-  const wait = effectWait(t, kindOf(expected));
+  // Leaves out ids, so that equal waits for different deployments share a timeout.
+  const kind = expected.includes('archived') ? 'archived' : expected.replaceAll(/\b[a-z]+_\w+/g, '{id}');
+  const wait = effectWait(t, kind);
   const { timeoutMs } = wait;
   let seen: unknown;
   const result = await pollWithin(
@@ -157,9 +143,9 @@ export interface RollOut {
 }
 
 /** Creates a release and a deployment on the platform. Throws Blocked if the platform refuses. */
-export async function rollOut(t: System, options: ReleaseOptions = {}): Promise<RollOut> {
+export async function rollOut(t: System, filepath?: string): Promise<RollOut> {
   const platform = platformSide(t);
-  const fixture = await createReleaseFixture(platform, options);
+  const fixture = await createReleaseFixture(platform, filepath);
   const { deployment, answers } = await tryDeployment(platform, t.state, fixture, t.deviceId);
   if (deployment === undefined) return t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
   const { id } = deployment;
@@ -173,8 +159,8 @@ export async function rollOut(t: System, options: ReleaseOptions = {}): Promise<
   return made;
 }
 
-export async function deploy(t: System, events: EventFollower, options: ReleaseOptions = {}): Promise<RollOut> {
-  const rolledOut = await rollOut(t, options);
+export async function deploy(t: System, events: EventFollower, filepath?: string): Promise<RollOut> {
+  const rolledOut = await rollOut(t, filepath);
   if (t.allowsFor(DEPLOYMENT_UNTOLD)) await untilCurrent(t, rolledOut.id);
   else await events.until('deployment.deployed', rolledOut.id);
   return rolledOut;
@@ -215,21 +201,11 @@ export async function readConfigFile(t: System, { fixture }: RollOut): Promise<s
 export async function mustHaveConfigFile(t: System, rolledOut: RollOut): Promise<void> {
   const { filepath, content } = rolledOut.fixture;
   const file = await readConfigFile(t, rolledOut);
-  t.must(isDeepStrictEqual(parse(file), parse(content)), {
-    expected: `${filepath} on the device with the content of the config instance: ${content}`,
-    actual: file ?? 'no such file',
-  });
+  const expected = `${filepath} on the device with the content of the config instance: ${content}`;
+  t.must(isDeepStrictEqual(parseObject(file), parseObject(content)), { expected, actual: file ?? 'no such file' });
 }
 
-function parse(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '');
-  } catch {
-    return undefined;
-  }
-}
-
-export interface DeviceEvent {
+interface DeviceEvent {
   id: number;
   type: string;
   data: Readonly<Record<string, unknown>>;
@@ -291,7 +267,9 @@ export class EventFollower implements AsyncDisposable {
   /** Throws Violation; shows the deployment on the platform too, which reveals the side that failed. */
   async #fail(type: string, deploymentId: string, timeoutMs: number): Promise<never> {
     const t: System = this.#t;
-    const last = [...this.#events.values()].slice(-5).map(describe);
+    const last = [...this.#events.values()]
+      .slice(-5)
+      .map(({ id, type, data }) => `${id} ${type} ${String(data['deployment_id'] ?? '')}`);
     const item = await readItem(platformSide(t), 'deployments', deploymentId);
     t.must(false, {
       expected: `${type} of ${deploymentId} on the device's event stream within ${timeoutMs / 1000} s`,
@@ -305,14 +283,17 @@ export class EventFollower implements AsyncDisposable {
     try {
       this.#stream ??= await this.#connect();
       const frame = await this.#stream.next({ within, for: what });
-      const event = eventIn(frame.data ?? '');
-      if (event === undefined) return;
-      this.#cursor = Math.max(event.id, this.#cursor ?? event.id);
-      if (!this.#events.has(event.id)) this.#events.set(event.id, event);
+      const { id, type, data } = (parseObject(frame.data) ?? {}) as Partial<DeviceEvent>;
+      if (typeof id !== 'number' || typeof type !== 'string' || typeof data !== 'object' || data === null) return;
+      this.#cursor = Math.max(id, this.#cursor ?? id);
+      if (!this.#events.has(id)) this.#events.set(id, { id, type, data });
     } catch (error) {
       if (error instanceof StreamTimeout) return;
-      if (!isDisconnected(error)) throw error;
-      await this.#drop();
+      // Connects again after an error that a restarting or offline device causes.
+      if (!(error instanceof StreamEnded || error instanceof Unreachable || error instanceof NoAnswer)) throw error;
+      const stream = this.#stream;
+      this.#stream = undefined;
+      await stream?.close();
       await sleep(100, undefined, { signal: this.#t.signal });
     }
   }
@@ -323,28 +304,5 @@ export class EventFollower implements AsyncDisposable {
     const body = stream.head();
     await stream.close();
     return this.#t.blocked(`the device answered ${stream.status} to GET /events: ${body.slice(0, 200)}`);
-  }
-
-  async #drop(): Promise<void> {
-    const stream = this.#stream;
-    this.#stream = undefined;
-    await stream?.close();
-  }
-}
-
-/** True for an error that a restarting or offline device causes, after which the follower reconnects. */
-const isDisconnected = (error: unknown): boolean =>
-  error instanceof StreamEnded || error instanceof Unreachable || error instanceof NoAnswer;
-
-const describe = ({ id, type, data }: DeviceEvent): string => `${id} ${type} ${String(data['deployment_id'] ?? '')}`;
-
-function eventIn(text: string): DeviceEvent | undefined {
-  try {
-    const { id, type, data } = JSON.parse(text) as Partial<DeviceEvent>;
-    if (typeof id !== 'number' || typeof type !== 'string' || typeof data !== 'object' || data === null)
-      return undefined;
-    return { id, type, data };
-  } catch {
-    return undefined;
   }
 }

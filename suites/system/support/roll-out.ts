@@ -3,12 +3,14 @@ import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
 import { recordName } from '../../../harness/common/names.ts';
+import { atLeast, isPlatformVersion } from '../../../harness/contract/versions.ts';
 import { create, createConfigType, createdItem } from '../../platform/support/create.ts';
 import { envelopeProblems, getList, type Item, type Page } from '../../platform/support/lists.ts';
-import { ok, type Platform, refused, send, speaksAtLeast } from '../../platform/support/requests.ts';
+import { ok, type Platform, refused, send } from '../../platform/support/requests.ts';
 
 export class CheckState {
   readonly made = new Set<string>();
+  isCutOff = false;
 }
 
 export interface ReleaseFixture {
@@ -18,30 +20,24 @@ export interface ReleaseFixture {
   content: string;
 }
 
-export interface ReleaseOptions {
-  filepath?: string;
-}
-
 /** Some platforms require a schema to name its dialect. */
 const JSON_SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
-/** Creates a schema with a unique title, because a platform may recognise a document that it already has. */
-function schemaBody(t: Platform, typeId: string, filepath: string): object {
+export async function createReleaseFixture(
+  t: Platform,
+  filepath = `/srv/configs/${recordName('config')}.json`,
+): Promise<ReleaseFixture> {
+  const type = await createConfigType(t);
+  // Names each schema differently, because a platform may recognise a document that it already has.
   const document = { $schema: JSON_SCHEMA_DIALECT, title: recordName('schema'), type: 'object' };
   const slots = [{ key: 'default', name: 'Default', filepath, required: true }];
-  return {
-    ...{ config_type_ref: { id: typeId }, language: 'jsonschema', format: 'json' },
+  const schema = await create(t, '/config_schemas', {
+    ...{ config_type_ref: { id: type.id }, language: 'jsonschema', format: 'json' },
     documents: [{ name: 'schema.json', data: JSON.stringify(document) }],
-    ...(speaksAtLeast(t, 'everglades')
+    ...(isPlatformVersion(t.apiVersion) && atLeast(t.apiVersion, 'everglades')
       ? { instance_slots: slots, instance_format: 'json' }
       : { instance_filepath: filepath }),
-  };
-}
-
-export async function createReleaseFixture(t: Platform, options: ReleaseOptions = {}): Promise<ReleaseFixture> {
-  const { filepath = `/srv/configs/${recordName('config')}.json` } = options;
-  const type = await createConfigType(t);
-  const schema = await create(t, '/config_schemas', schemaBody(t, type.id, filepath));
+  });
   const content = JSON.stringify({ speed: 1, marked: recordName('content') });
   const [release, instance] = await Promise.all([
     createRelease(t, schema.id),

@@ -1,0 +1,384 @@
+/** Section 5: tokens on loopback TCP, access to the unix socket, and discovery. */
+import { spawn } from 'node:child_process';
+import { readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { dirname } from 'node:path';
+import type { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { limitIn, NoAnswer, Unreachable } from '../../harness/client/errors.ts';
+import { HttpClient } from '../../harness/client/http.ts';
+import { discoveryFile } from '../../harness/contract/device-api.ts';
+import { Violation } from '../../harness/runner/violation.ts';
+import { LoopbackConnection, UnixConnection } from '../../harness/targets/transports/index.ts';
+import { type Device, inTime, PREFIX, STREAM } from './support/check.ts';
+import { problemsOf } from './support/events.ts';
+import {
+  CURRENT,
+  describeResponse,
+  isDeployment,
+  isEventStream,
+  isServed,
+  objectOf,
+  request,
+} from './support/requests.ts';
+import { section } from './support/section.ts';
+import { describeAnswer, withStreams } from './support/streams.ts';
+
+export const { requirement, check, checks } = section({ section: '5', since: '2026-11-21' });
+
+const noToken = requirement({
+  id: 'device.socket.no-token',
+  level: 'MUST',
+  clause: 'No token is used.',
+  text: 'Requests over the unix socket succeed without any credential.',
+});
+check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX, essential: true }, (t: Device) =>
+  expectDeviceApi(t, t.http.with({ headers: {} }), 'without credentials'),
+);
+
+/** Expects a deployment or an event stream; a server that answers every path alike offers neither. */
+function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void> {
+  return withStreams(t, async (streams) => {
+    const response = await request(t, { path: CURRENT }, `an answer ${how}`, http);
+    t.must(isServed(response), {
+      expected: `200 ${how} (404 or so while the device has no deployment)`,
+      actual: describeResponse(response),
+    });
+    const stream = await streams.try({}, http).catch((error: unknown) => {
+      if (!(error instanceof Violation)) throw error;
+    });
+    const opens = stream?.status === 200 && isEventStream(stream);
+    const refused = stream?.status === 401 || stream?.status === 403;
+    t.must(!refused && (opens || isDeployment(response)), {
+      expected: `a deployment ${how}, or an event stream while there is none; no refusal`,
+      actual:
+        `${describeResponse(response)} for ${CURRENT}, and ` +
+        `${stream === undefined ? 'no answer' : await describeAnswer(t, stream)} for /events`,
+    });
+  });
+}
+
+const discovery = requirement({
+  id: 'device.loopback.discovery',
+  level: 'MUST',
+  clause:
+    'The client reads a JSON discovery file at `{discovery_file}` containing `port` and `token`, ' +
+    'connects to `127.0.0.1` on that port',
+  text:
+    'The discovery file is JSON with a port from 1 to 65535 and a token that is not empty; ' +
+    'the Device API answers there.',
+});
+check(
+  discovery,
+  { needs: ['loopback'], profile: 'core', premises: PREFIX, essential: true, runsWhenUnreachable: true },
+  async (t: Device) => {
+    if (!(t.transport instanceof LoopbackConnection))
+      return t.notApplicable('the target is not reached by a discovery file');
+    const file = t.transport.discovery;
+    const text = await readFile(file, 'utf8').catch((error: Error) => t.blocked(`${file}: ${error.message}`));
+    let content: unknown;
+    try {
+      content = JSON.parse(text);
+    } catch {
+      t.must(false, { expected: 'a discovery file that is JSON', actual: `${text.length} bytes that are not` });
+    }
+    const problems = problemsOf(discoveryFile, content);
+    t.must(problems === undefined, {
+      expected: 'a discovery file with port (an integer from 1 to 65535) and token (a string that is not empty)',
+      actual: problems,
+    });
+    await expectDeviceApi(t, t.http, 'at the port and with the token of the discovery file');
+  },
+);
+
+const bearer = requirement({
+  id: 'device.loopback.bearer-required',
+  level: 'MUST',
+  clause: 'sends `Authorization: Bearer <ACCESS_TOKEN>`. Required.',
+  text: 'On loopback TCP nothing is served without the token, with a wrong one, or with a part of it.',
+});
+check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async (t: Device, streams) => {
+  if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
+  const { token } = t.transport;
+  // Opens a stream first: a device that serves no request must not pass.
+  await (await streams.open()).close();
+  await shouldRefuseTokenElsewhere(t, token);
+  await expectWrongTokensRefused(t, token);
+});
+
+/** Only warns, because each request contains the right token, merely in a wrong place. */
+async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<void> {
+  const shouldRefuse = async (path: string, authorization: string | undefined, what: string): Promise<void> => {
+    const status = await statusOn(t, path, clientWith(t, authorization));
+    t.should(status === undefined || status >= 300, { expected: `nothing served for ${what}`, actual: status });
+  };
+  for (const authorization of [token, `Basic ${token}`, `Token ${token}`, `Nobearer ${token}`])
+    await shouldRefuse('/events', authorization, 'the token that is not sent as a bearer token');
+  const swapped = otherCase(token);
+  t.http.recorder.redactor.add(swapped);
+  if (swapped !== undefined && !usesBothCases(token))
+    await shouldRefuse('/events', `Bearer ${swapped}`, 'the token in the other case');
+  const escaped = encodeURIComponent(token);
+  t.http.recorder.redactor.add(escaped);
+  // Servers log URLs, so a token in the query must not be accepted.
+  for (const name of ['access_token', 'token'])
+    await shouldRefuse(`/events?${name}=${escaped}`, undefined, `the token as ?${name}=, and not in a header`);
+}
+
+async function expectWrongTokensRefused(t: Device, token: string): Promise<void> {
+  const changed = (from: number, to: number): string =>
+    [...token].map((sign, at) => (at >= from && at < to ? (/z/i.test(sign) ? '7' : 'Z') : sign)).join('');
+  const late = Math.max(0, token.replace(/=+$/, '').length - 4);
+  // Changes all characters, only the first, or only the fourth from the end.
+  const others = [changed(0, token.length), changed(0, 1), changed(late, late + 1)].filter((other) => other !== token);
+  const swapped = usesBothCases(token) ? otherCase(token) : undefined;
+  if (swapped !== undefined) others.push(swapped);
+  const headers = [...headersWithoutToken(token), ...others.map((other) => `Bearer ${other}`)];
+  const examples = headers.flatMap((header): [unknown][] => [[[header, CURRENT]], [[header, '/events']]]);
+  await t.property(
+    fc.tuple(anyWrongHeader(token), fc.constantFrom(CURRENT, '/events')),
+    ([authorization, path]) => expectRefusal(t, path, authorization),
+    {
+      runs: examples.length + 12,
+      examples,
+      // Describes only the length of the header, because its text may contain most of the token.
+      describe: ([authorization, path]: [string | undefined, string]) =>
+        authorization === undefined
+          ? `GET ${path} with no Authorization`
+          : `GET ${path} with an Authorization of ${authorization.length} characters that is not the right one`,
+    },
+  );
+}
+
+const headersWithoutToken = (token: string): (string | undefined)[] =>
+  [
+    undefined,
+    'Bearer',
+    'Bearer null',
+    'Bearer *',
+    'Basic Og==',
+    `Bearer ${token.slice(0, Math.ceil(token.length / 2))}`,
+    `Bearer ${token.slice(0, -2)}`,
+    `Bearer ${token.slice(0, 1)}`,
+    `Bearer ${token}x`,
+  ].filter((header) => header?.toLowerCase() !== `bearer ${token.toLowerCase()}`);
+
+function otherCase(token: string): string | undefined {
+  const swapped = [...token].map((sign) => (sign === sign.toLowerCase() ? sign.toUpperCase() : sign.toLowerCase()));
+  return swapped.join('') === token ? undefined : swapped.join('');
+}
+
+/** True for a token in mixed case; a token in one case, such as hexadecimal, may be valid in both cases. */
+const usesBothCases = (token: string): boolean => /[a-z]/.test(token) && /[A-Z]/.test(token);
+
+const anyWrongHeader = (token: string): fc.Arbitrary<string | undefined> => {
+  // Leaves the padding unchanged, since a device that decodes the token may ignore it.
+  const bare = token.replace(/=+$/, '');
+  return fc
+    .oneof(
+      fc.constantFrom(...headersWithoutToken(token)),
+      fc.nat({ max: Math.max(0, bare.length - 2) }).map((length) => `Bearer ${bare.slice(0, length)}`),
+      fc.stringMatching(/^[A-Za-z0-9]{1,40}$/).map((text) => `Bearer ${text}`),
+      fc.stringMatching(/^[A-Za-z0-9]{1,8}$/).map((more) => `Bearer ${token}${more}`),
+      fc.nat({ max: Math.floor((bare.length - 1) / 2) }).map((at) => {
+        const other = bare[at] === 'Z' ? '7' : 'Z';
+        return `Bearer ${bare.slice(0, at)}${other}${token.slice(at + 1)}`;
+      }),
+    )
+    .filter((header) => header?.toLowerCase() !== `bearer ${token.toLowerCase()}`);
+};
+
+async function expectRefusal(t: Device, path: string, authorization: string | undefined): Promise<void> {
+  const status = await statusOn(t, path, clientWith(t, authorization));
+  if (status === undefined) return t.observe('a request without the token', 'dropped without an answer');
+  const shown = authorization === undefined ? 'no Authorization' : 'a wrong Authorization';
+  t.must(status >= 300, { expected: `nothing served for GET ${path} with ${shown} (401 is usual)`, actual: status });
+  t.should(status === 401, { expected: `401 for GET ${path} with ${shown}`, actual: status });
+  // Repeats the wrong request on a connection that a request with the right token has used.
+  const kept = { keepsAlive: true };
+  await request(t, { path: CURRENT }, 'an answer before the connection is used again', t.http.with(kept));
+  const later = await statusOn(t, path, clientWith(t, authorization).with(kept));
+  t.must(later === undefined || later >= 300, {
+    expected: `nothing served for GET ${path} with ${shown}, on a connection that was used with the token`,
+    actual: later,
+  });
+  if (path !== CURRENT) return;
+  const refusal = await request(t, { path }, 'a refusal', clientWith(t, authorization));
+  t.must(objectOf(refusal)?.['object'] !== 'deployment', {
+    expected: 'no deployment in the body of a refusal',
+    actual: `${refusal.status} with a deployment`,
+  });
+}
+
+async function statusOn(t: Device, path: string, http: HttpClient): Promise<number | undefined> {
+  try {
+    const opened = await inTime(t, 'stream', (timeoutMs) => http.open({ path, timeoutMs }));
+    opened.abort();
+    return opened.status;
+  } catch (error) {
+    if (error instanceof NoAnswer) return undefined;
+    throw error;
+  }
+}
+
+const clientWith = (t: Device, authorization: string | undefined) =>
+  t.http.with({ headers: authorization === undefined ? {} : { authorization } });
+
+const scheme = requirement({
+  id: 'device.loopback.scheme-case',
+  level: 'SHOULD',
+  clause: 'the bearer token (HTTP bearer scheme)',
+  text: 'The case of the authentication scheme does not matter, as in HTTP (RFC 9110, section 11.1).',
+});
+check(scheme, { needs: ['loopback'], premises: STREAM }, async (t: Device, streams) => {
+  if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
+  const { token } = t.transport;
+  for (const name of ['Bearer', 'bearer', 'BEARER']) {
+    const stream = await streams.try({}, clientWith(t, `${name} ${token}`));
+    t.must(stream.status === 200, {
+      expected: `200 for GET /events with the scheme written "${name}"`,
+      actual: stream.status,
+    });
+  }
+});
+
+const permissions = requirement({
+  id: 'device.socket.permissions',
+  level: 'MUST',
+  clause: 'Access is governed by the file permissions on the socket; the client needs permission to open it.',
+  text:
+    'A process whose user may not open the socket, by the permissions of the file, ' +
+    'is refused by the operating system.',
+});
+check(permissions, { needs: ['unix', 'root'], premises: STREAM }, async (t: Device, streams) => {
+  if (!(t.transport instanceof UnixConnection)) return t.notApplicable('the target is not reached by a socket');
+  const { socketPath } = t.transport;
+  // Proves that a server listens, since an abandoned socket refuses every user.
+  await streams.open();
+  if (await openToOthers(socketPath))
+    t.notApplicable('every user may open the socket, by its permissions: nobody is to be refused');
+  const involved = await usersServing(socketPath);
+  involved.add((await stat(dirname(socketPath))).uid);
+  const user = OTHER_USERS.find((other) => !involved.has(other)) ?? Math.max(...OTHER_USERS);
+  const result = await connectAs(t, user, socketPath);
+  if (result === undefined) return t.undecided('no process of another user can be started here');
+  t.must(result === 'EACCES' || result === 'EPERM', {
+    expected: 'EACCES for a user whom the permissions of the socket do not admit',
+    actual: result,
+  });
+});
+
+/** User ids: `nobody` on common systems, then two rarely used ids. */
+const OTHER_USERS = [65_534, 65_533, 65_532];
+const OTHERS_WRITE = 0o002;
+const OTHERS_ENTER = 0o001;
+
+/** Script for a child process, because a process cannot undo a change of its user. */
+const ATTEMPT = `
+const socket = require('node:net').connect(process.argv[1]);
+socket.on('connect', () => { process.stdout.write('connected'); process.exit(); });
+socket.on('error', (error) => { process.stdout.write(error.code); process.exit(); });
+`;
+
+function connectAs(t: Device, user: number, path: string): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['-e', ATTEMPT, path], {
+      uid: user,
+      gid: user,
+      cwd: '/',
+      env: {},
+      stdio: ['ignore', 'pipe', 'ignore'],
+      signal: t.signal,
+    });
+    let said = '';
+    child.once('error', (error) => (limitIn(error) === undefined ? resolve(undefined) : reject(error)));
+    // Node leaves `stdout` undefined when the system has no free file descriptor.
+    (child.stdout as Readable | undefined)?.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    child.once('close', () => resolve(said === '' ? undefined : said));
+  });
+}
+
+async function usersServing(path: string): Promise<Set<number>> {
+  const users = new Set<number>();
+  const sockets = await readFile('/proc/net/unix', 'utf8').catch(() => '');
+  const lines = sockets.split('\n').filter((line) => line.endsWith(` ${path}`));
+  const inodes = lines.map((line) => line.trim().split(/\s+/)[6]);
+  const processes = inodes.length === 0 ? [] : (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  for (const name of processes) {
+    const links = await readdir(`/proc/${name}/fd`).catch(() => []);
+    const targets = await Promise.all(links.map((link) => readlink(`/proc/${name}/fd/${link}`).catch(() => '')));
+    if (!inodes.some((inode) => targets.includes(`socket:[${inode}]`))) continue;
+    const owner = await stat(`/proc/${name}`).catch(() => undefined);
+    if (owner !== undefined) users.add(owner.uid);
+  }
+  return users;
+}
+
+async function openToOthers(path: string): Promise<boolean> {
+  if (((await stat(path)).mode & OTHERS_WRITE) === 0) return false;
+  for (let directory = dirname(path); ; directory = dirname(directory)) {
+    if (((await stat(directory)).mode & OTHERS_ENTER) === 0) return false;
+    if (directory === dirname(directory)) return true;
+  }
+}
+
+const loopbackOnly = requirement({
+  id: 'device.loopback.only',
+  protective: true,
+  level: 'SHOULD',
+  clause: 'connects to `127.0.0.1` on that port',
+  text: 'The loopback Device API cannot be reached at another address of the machine.',
+});
+check(loopbackOnly, { needs: ['loopback'], premises: STREAM }, async (t: Device, streams) => {
+  const { transport } = t;
+  if (!(transport instanceof LoopbackConnection))
+    return t.notApplicable('the target is not reached by a loopback port');
+  await streams.open();
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .filter(({ internal, scopeid }) => !internal && (scopeid ?? 0) === 0)
+    .map(({ address }) => address);
+  if (addresses.length === 0) return t.notApplicable('this machine has no address but loopback');
+  for (const address of addresses) {
+    t.must(!(await answersAt(t, address, transport.port)), {
+      expected: `port ${transport.port} closed at ${address}`,
+      actual: 'the Device API answers there',
+    });
+  }
+});
+
+async function answersAt(t: Device, host: string, port: number): Promise<boolean> {
+  const connected = await new Promise<boolean>((resolve) => {
+    const socket = connect({ host, port });
+    const done = (result: boolean): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(result);
+    };
+    // Some addresses drop packets silently; two seconds without an answer count as closed.
+    const timer = setTimeout(() => done(false), Math.min(2000, t.patienceMs));
+    socket.once('connect', () => done(true));
+    socket.once('error', () => done(false));
+  });
+  if (!connected) return false;
+  const name = host.includes(':') ? `[${host}]` : host;
+  const http = new HttpClient({
+    endpoint: { origin: `http://${name}:${port}` },
+    basePath: t.http.basePath,
+    headers: t.http.headers,
+    recorder: t.http.recorder,
+  });
+  try {
+    const opened = await http.open({ path: '/events', timeoutMs: t.patienceMs });
+    opened.abort();
+    return opened.status === 200;
+  } catch (error) {
+    if (error instanceof NoAnswer || error instanceof Unreachable) return false;
+    throw error;
+  } finally {
+    await http.close();
+  }
+}
