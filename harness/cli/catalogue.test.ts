@@ -4,8 +4,7 @@ import { deciding, SENTENCES } from '../contract/sentences.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
 import type { Suite } from '../runner/types.ts';
 import { catalogue, loadSuites, loadWatched, watchOf } from './catalogue.ts';
-import { coverageText, explainText } from './commands/explain.ts';
-import { listText } from './commands/list.ts';
+import { coverageText, explainText, listText } from './commands/explain.ts';
 
 const check = checks<object>();
 const plain = painter({ write: () => {} }, {});

@@ -1,9 +1,8 @@
 /** Lists every requirement with the checks that decide it, over all suites. */
-
 import { defined } from '../common/defined.ts';
-import { sectionTitle } from '../contract/sections.ts';
+import { sectionTitle } from '../contract/sentences.ts';
+import { isHeld, requirementSet } from '../runner/define.ts';
 import { profilesOf } from '../runner/plan.ts';
-import { isHeld, requirementSet } from '../runner/requirements.ts';
 import type { Api, Check, Requirement, Suite } from '../runner/types.ts';
 
 type Shown = 'id' | 'needs' | 'sharing' | 'writes' | 'least' | 'premises' | 'essential';
@@ -22,10 +21,7 @@ export interface CataloguedRequirement extends Omit<Requirement, 'until'> {
   watched?: WatchedRule[];
 }
 
-export interface Catalogue {
-  requirements_version: string;
-  requirements: CataloguedRequirement[];
-}
+export type Catalogue = { requirements_version: string; requirements: CataloguedRequirement[] };
 
 export async function loadSuites(): Promise<Suite<never>[]> {
   const [{ deviceSuite }, { platformSuite }, { systemSuite }, { clientSuite }] = await Promise.all([
@@ -59,15 +55,8 @@ export async function loadWatched(): Promise<Watched[]> {
 
 const OPTION_OF = { unix: 'socket', loopback: 'discovery', url: 'url' } as const;
 
-interface WatchedRule {
-  id: string;
-  api: Api;
-  option?: string;
-}
-
-interface Watched extends WatchedRule {
-  requirement: string;
-}
+type WatchedRule = { id: string; api: Api; option?: string };
+type Watched = WatchedRule & { requirement: string };
 
 export const watchOf = ({ api, option }: WatchedRule): string =>
   `muster watch ${api}${option === undefined ? '' : ` --${option}`}`;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { buildImage } from '../../fixtures/container/build.ts';
 import { Redactor } from '../common/redact.ts';
 import type { Report } from '../runner/types.ts';
-import { HttpControl } from '../targets/control/http-control.ts';
+import { HttpControl } from '../targets/control/ends.ts';
 import { startImage } from '../targets/launch/container.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
 import { TRANSPORTS } from '../targets/transports/index.ts';

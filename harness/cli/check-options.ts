@@ -1,5 +1,4 @@
 /** Defines the options of every `muster check`. */
-
 import process from 'node:process';
 import type { TSchema } from 'typebox';
 import { defined } from '../common/defined.ts';
@@ -36,7 +35,7 @@ import {
   type OptionsOf,
   type OptionTable,
   optionsIn,
-  pathAfterEquals,
+  REPORTED,
   textFrom,
   wholePath,
 } from './options.ts';
@@ -82,7 +81,7 @@ export const commonOptions = {
   ),
   baseline: OUTCOME.text('Known findings, with reason, owner and expiry', { path: wholePath }),
   'update-baseline': OUTCOME.flag('Write the findings of this run into the baseline, and say what changes'),
-  report: OUTCOME.list(REPORT_FORMATS_TEXT, { defaultText: 'pretty', path: pathAfterEquals }),
+  report: OUTCOME.list(REPORT_FORMATS_TEXT, REPORTED),
   verbose: OUTCOME.flag('Pretty report: list every check, show findings in full'),
   certificate: OUTCOME.text('Write a signed certificate to this file', { path: wholePath }),
   key: OUTCOME.text('Private key (PEM, Ed25519) that signs it', { path: wholePath }),
@@ -145,39 +144,30 @@ type OptionsFor<T extends Fields> = {
   [Name in keyof T as OptionName<Name, T[Name]>]: OptionSpec & OptionOf<Value<T[Name]>>;
 };
 
+type Schema = { type?: string; minimum?: number; maximum?: number; enum?: string[] };
+
 export function optionsFor<T extends Fields>(fields: T): OptionsFor<T> {
-  const options = Object.entries<Field>(fields).flatMap(([name, field]) =>
-    field.help === undefined ? [] : [[optionName(name, field), optionSpec(field, field.help)]],
-  );
+  const options = Object.entries<Field>(fields).flatMap(([name, field]) => {
+    const { type, given, help, isPath, defaultText, conflicts, variable: secret } = field;
+    if (help === undefined) return [];
+    const schema = (given ?? type ?? {}) as TSchema & Schema;
+    const { minimum: from, maximum: to, enum: choices } = schema;
+    const whole = isPath === true ? wholePath : undefined;
+    const path = typeof isPath === 'function' ? (value: string) => (isPath(value) ? value : undefined) : whole;
+    const spec: OptionSpec = {
+      ...(schema.type === 'boolean'
+        ? { type: 'boolean' }
+        : schema.type === 'integer'
+          ? { type: 'number', range: { whole: true, ...defined({ from, to }) } }
+          : { type: 'string', ...defined({ choices, array: schema.type === 'array' || undefined }) }),
+      describe: help,
+      group: 'Target',
+      ...defined({ defaultText, conflicts, secret, path }),
+    };
+    return [[optionName(name, field), spec]];
+  });
   return Object.fromEntries(options) as OptionsFor<T>;
 }
-
-function optionSpec({ type, given, variable, isPath, ...field }: Field, help: string): OptionSpec {
-  const schema = (given ?? type ?? {}) as TSchema & {
-    type?: string;
-    minimum?: number;
-    maximum?: number;
-    enum?: string[];
-  };
-  const { minimum: from, maximum: to, enum: choices } = schema;
-  return {
-    ...(schema.type === 'boolean'
-      ? { type: 'boolean' }
-      : schema.type === 'integer'
-        ? { type: 'number', range: { whole: true, ...defined({ from, to }) } }
-        : { type: 'string', ...defined({ choices, array: schema.type === 'array' || undefined }) }),
-    describe: help,
-    group: 'Target',
-    ...defined({ defaultText: field.defaultText, conflicts: field.conflicts, secret: variable, path: pathOf(isPath) }),
-  };
-}
-
-const pathOf = (isPath: Field['isPath']): OptionSpec['path'] =>
-  typeof isPath === 'function'
-    ? (value) => (isPath(value) ? value : undefined)
-    : isPath === true
-      ? wholePath
-      : undefined;
 
 function given<T extends Fields>(fields: T, args: Readonly<Record<string, unknown>>): Values<T> {
   const values = Object.entries<Field>(fields).flatMap(([name, field]) =>

@@ -1,22 +1,21 @@
 /** Runs a suite against a target and reports the results, for `muster check` and `muster replay`. */
-
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import process from 'node:process';
 import { LimitReached } from '../client/errors.ts';
-import { usualUserAgent } from '../client/user-agents.ts';
+import { usualUserAgent } from '../client/request-forms.ts';
 import { defined } from '../common/defined.ts';
 import { Redactor } from '../common/redact.ts';
 import { interruptedCode } from '../common/signals.ts';
 import { inert, printable } from '../common/terminal.ts';
 import { EXIT, nearest, UsageError } from '../common/usage.ts';
 import { prepareFile, writeWhole } from '../common/user-files.ts';
-import { CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
+import { CAPABILITIES_OF } from '../contract/capabilities.ts';
 import { badge, certificateIssuer, type Issuer } from '../reports/certificate/certificate.ts';
 import { Refused } from '../reports/certificate/envelope.ts';
 import { DAY } from '../reports/certificate/statement.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
-import { lines, plural } from '../reports/findings.ts';
+import { plural } from '../reports/findings.ts';
 import {
   applyBaseline,
   type Baseline,
@@ -58,12 +57,10 @@ export async function runAndReport<T extends CheckTable, Context>(
   const args = options as unknown as PlanArguments;
   const redactor = new Redactor();
   const say = (text: string): void => void process.stderr.write(inert(`${printable(redactor.text(text))}\n`));
-  const maxTimeMs = timeFrom('max-time', args['max-time']);
-  const demands = demandsOf(checked.api, args);
+  const settings = settingsOf(checked, options, again);
   const suite = await checked.suite();
-  const planned = { ...plannedBy(args, again), filedFailOn: await filedFailOn(args, redactor) };
-  const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
-  const kept = storable(checked.options, options);
+  const planned = await plannedBy(args, again, redactor);
+  const { seed, options: kept } = settings;
   const left = args['last-failed'] ? remembered(checked.api, kept) : undefined;
   // Refuses unknown ids of checks before the target starts.
   makePlan(suite, { ...planned, capabilities: new Set() });
@@ -83,17 +80,13 @@ export async function runAndReport<T extends CheckTable, Context>(
     });
     evidence.opened(target.description, say);
     const { ended: _ended, ...lasting } = target.description;
-    const plan = narrowedTo(makePlan(suite, { ...planned, capabilities: target.capabilities }), left);
     const { report, unwritten } = await ranWith(suite, {
-      ...aboutRun(checked, options, seed, again),
-      plan: again === undefined ? plan : onlyChecks(plan, again),
+      ...settings,
+      plan: narrowed(makePlan(suite, { ...planned, capabilities: target.capabilities }), left, again),
       target: again?.keep === true ? lasting : target.description,
       context: target.context,
-      demands,
       redactor,
-      version: VERSION,
       signal: AbortSignal.any([interrupt.signal, faulty.signal]),
-      maxTimeMs,
       excuses: (result) => evidence.excuses(redactor.value(result)),
       listeners: reporters,
       settle: (results) => {
@@ -101,9 +94,7 @@ export async function runAndReport<T extends CheckTable, Context>(
         // Masks secrets before the results are compared with the baseline and written.
         return evidence.settle(redactor.value(results));
       },
-      // Ignores `--bail` with `--update-baseline`, because the new baseline excuses the findings.
-      ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
-      ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
+      ...defined({ unreachable: target.unreachable }),
     });
     for (const { message } of unwritten) say(`muster: ${message}`);
     const forgotten = again === undefined ? remember(checked.api, kept, report) : undefined;
@@ -113,11 +104,14 @@ export async function runAndReport<T extends CheckTable, Context>(
     if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);
     return unwritten.length > 0 && code !== EXIT.nonconformant ? EXIT.harness : code;
   } catch (error) {
-    if (interrupt.signal.aborted && isAbort(error, interrupt.signal)) {
+    const isAbort = error === interrupt.signal.reason || (error instanceof Error && error.name === 'AbortError');
+    if (interrupt.signal.aborted && isAbort) {
       process.stderr.write('muster: interrupted before anything was checked; nothing is left running\n');
       return interruptedCode(interrupt.signal);
     }
-    throw redacted(error, redactor);
+    if (error instanceof Error)
+      Object.assign(error, { message: redactor.text(error.message), stack: redactor.text(error.stack ?? '') });
+    throw error;
   }
 }
 
@@ -128,10 +122,7 @@ function tellOutput({ checks }: Report, written: string): void {
 }
 
 /** Runs the suite; returns the report and errors of writing, e.g. on a full disk. Rejects on any other error. */
-async function ranWith<Context>(
-  suite: Suite<Context>,
-  options: RunOptions<Context>,
-): Promise<{ report: Report; unwritten: LimitReached[] }> {
+async function ranWith<Context>(suite: Suite<Context>, options: RunOptions<Context>) {
   let ended: Report | undefined;
   const last: RunListener = {
     onEnd(report) {
@@ -149,26 +140,30 @@ async function ranWith<Context>(
   }
 }
 
-async function keepUp(
-  target: TargetDescription,
-  { unreachable, interrupted }: Report,
-  say: (text: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  if (unreachable !== undefined || interrupted === true) return;
+async function keepUp(target: TargetDescription, report: Report, say: (text: string) => void, signal: AbortSignal) {
+  if (report.unreachable !== undefined || report.interrupted === true) return;
   if (target.ended !== true) return say('--keep: Muster did not start this target, so it stays as it is');
   say(`The target is up: ${target.address}, control ${target.control}. Ctrl+C (SIGINT) ends it.`);
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
-  only: again === undefined ? (args.only ?? []) : again.checks.map(({ check }) => check),
-  sections: args.section ?? [],
-  fast: args.fast,
-  readOnly: isReadOnly(args),
-  failOn: failOn(args['fail-on']),
-  ...defined({ profile: args.profile, requirements: args.requirements }),
-});
+async function plannedBy(args: PlanArguments, again: Again | undefined, redactor: Redactor) {
+  const given = failOn(args['fail-on']);
+  let filed: string | string[] = [];
+  if (args.target !== undefined) {
+    const { loadTargetFile } = await import('../targets/settings.ts');
+    filed = loadTargetFile(args.target, process.env, redactor).file.fail_on ?? [];
+  }
+  return {
+    only: again === undefined ? (args.only ?? []) : again.checks.map(({ check }) => check),
+    sections: args.section ?? [],
+    fast: args.fast,
+    readOnly: isReadOnly(args),
+    failOn: given,
+    filedFailOn: typeof filed === 'string' ? ['*'] : filed,
+    ...defined({ profile: args.profile, requirements: args.requirements }),
+  };
+}
 
 /** Returns the patterns after `should=` in `--fail-on`; `should` alone means `*`. Throws UsageError. */
 export function failOn(given: readonly string[] = []): string[] {
@@ -179,85 +174,67 @@ export function failOn(given: readonly string[] = []): string[] {
   });
 }
 
-async function filedFailOn({ target }: Pick<PlanArguments, 'target'>, redactor: Redactor): Promise<string[]> {
-  if (target === undefined) return [];
-  const { loadTargetFile } = await import('../targets/target-file.ts');
-  const { fail_on: named = [] } = loadTargetFile(target, process.env, redactor).file;
-  return typeof named === 'string' ? ['*'] : named;
+function narrowed<Context>(plan: Plan<Context>, left: Remembered | undefined, again: Again | undefined): Plan<Context> {
+  let { checks, narrowedBy } = plan;
+  if (left !== undefined) {
+    const { file, open } = left;
+    checks = checks.filter(({ check }) => open.includes(check.id));
+    if (checks.length === 0)
+      throw new UsageError(
+        `--last-failed: none of what the last run left open is asked for (${file}): ${open.slice(0, 10).join(', ')}`,
+      );
+    narrowedBy = [...narrowedBy, '--last-failed'];
+  }
+  // Removes checks that nobody asked to repeat, which the plan holds if a check and its requirement share an id.
+  if (again !== undefined) {
+    const asked = again.checks.map(({ check }) => check);
+    checks = checks.filter(({ check }) => asked.includes(check.id));
+  }
+  return { ...plan, checks, narrowedBy };
 }
 
-/** Removes checks that nobody asked to repeat, which the plan holds if a check and its requirement share an id. */
-const onlyChecks = <Context>(plan: Plan<Context>, { checks }: Again): Plan<Context> => ({
-  ...plan,
-  checks: plan.checks.filter(({ check: { id } }) => checks.some(({ check }) => check === id)),
-});
-
-function narrowedTo<Context>(plan: Plan<Context>, left: Remembered | undefined): Plan<Context> {
-  if (left === undefined) return plan;
-  const { file, open } = left;
-  const checks = plan.checks.filter(({ check }) => open.includes(check.id));
-  if (checks.length === 0)
-    throw new UsageError(
-      `--last-failed: none of what the last run left open is asked for (${file}): ${open.slice(0, 10).join(', ')}`,
-    );
-  return { ...plan, checks, narrowedBy: [...plan.narrowedBy, '--last-failed'] };
-}
-
-function aboutRun<T extends CheckTable, Context>(
-  { api, options: table, concurrency }: Checked<T, Context>,
-  options: OptionsOf<T>,
-  seed: number,
-  again: Again | undefined,
-) {
+/** Reads the options of the run, apart from its plan and target. Throws UsageError. */
+function settingsOf<T extends CheckTable, Context>(checked: Checked<T, Context>, options: OptionsOf<T>, again?: Again) {
+  const { api, options: table, concurrency } = checked;
   const args = options as unknown as PlanArguments;
+  const maxTimeMs = timeFrom('max-time', args['max-time']);
+  const demands = demandsOf(api, args);
+  const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
   const path = ['check', api];
   const command = commandLine(path, table, targetOnly(options as GivenOptions));
-  const file = again?.file ?? jsonReportFile(args.report ?? []);
   return {
     seed,
-    ...defined({ concurrency }),
+    maxTimeMs,
+    demands,
+    version: VERSION,
+    // Ignores `--bail` with `--update-baseline`, because the new baseline excuses the findings.
+    ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
+    ...defined({ concurrency, runs: args.runs, repeat: args.repeat }),
     arguments: commandWords(path, table, options),
     options: storable(table, options),
-    replayCommand: (result: CheckResult) => replayCommand({ command, seed, file }, result),
+    replayCommand: (result: CheckResult) =>
+      replayCommand({ command, seed, file: again?.file ?? jsonReportFile(args.report ?? []) }, result),
     ...(again === undefined ? {} : { replays: again.checks, replayOf: { file: again.file, outcomes: again.outcomes } }),
   };
 }
 
-const isAbort = (error: unknown, signal: AbortSignal): boolean =>
-  error === signal.reason || (error instanceof Error && error.name === 'AbortError');
-
-function redacted(error: unknown, redactor: Redactor): unknown {
-  if (!(error instanceof Error)) return error;
-  const stack = redactor.text(error.stack ?? '');
-  error.message = redactor.text(error.message);
-  error.stack = stack;
-  return error;
-}
-
-function demandsOf(api: Api, args: PlanArguments): Demands {
-  const least = args['min-decided'];
-  return {
-    require: (args.require ?? []).flatMap((list) => list.split(',')).map((name) => capability(api, name.trim())),
-    ...(least === undefined ? {} : { minDecided: minimum(least) }),
-  };
-}
-
-function capability(api: Api, name: string): Capability {
+function demandsOf(api: Api, { require: lists = [], 'min-decided': least }: PlanArguments): Demands {
   const known = api === 'system' ? [...CAPABILITIES_OF.device, ...CAPABILITIES_OF.platform] : CAPABILITIES_OF[api];
-  const found = known.find((one) => one === name);
-  if (found !== undefined) return found;
-  const near = nearest(name, known);
-  const meant = near === undefined ? '' : `did you mean ${near}? `;
-  throw new UsageError(`--require ${name}: ${meant}accepted are ${known.join(', ')}`);
-}
-
-function minimum(text: string): { count: number } | { percent: number } {
-  const [, digits = '', percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
+  const names = lists.flatMap((list) => list.split(',')).map((name) => name.trim());
+  const require = names.map((name) => {
+    const found = known.find((one) => one === name);
+    if (found !== undefined) return found;
+    const near = nearest(name, known);
+    const meant = near === undefined ? '' : `did you mean ${near}? `;
+    throw new UsageError(`--require ${name}: ${meant}accepted are ${known.join(', ')}`);
+  });
+  if (least === undefined) return { require };
+  const [, digits = '', percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(least) ?? [];
   const value = Number(digits);
-  if (digits !== '' && percent === '%' && value <= 100) return { percent: value };
-  if (digits !== '' && percent === '' && Number.isSafeInteger(value)) return { count: value };
+  if (digits !== '' && percent === '%' && value <= 100) return { require, minDecided: { percent: value } };
+  if (digits !== '' && percent === '' && Number.isSafeInteger(value)) return { require, minDecided: { count: value } };
   throw new UsageError(
-    `--min-decided ${text}: must be a whole number of checks, or up to 100% of them, e.g. 40 or 80%`,
+    `--min-decided ${least}: must be a whole number of checks, or up to 100% of them, e.g. 40 or 80%`,
   );
 }
 
@@ -271,8 +248,7 @@ export function prepareEvidence(
   today: string = new Date().toISOString().slice(0, 10),
 ) {
   const scope = { api: suite.api, ids: suite.checks.map((check) => check.id) };
-  const path = args.baseline;
-  const update = args['update-baseline'];
+  const { baseline: path, 'update-baseline': update } = args;
   if (update && path === undefined) throw new UsageError('--update-baseline needs --baseline FILE, which it writes');
   for (const name of ['key', 'valid-until', 'signer'] as const)
     if (args[name] !== undefined && args.certificate === undefined)
@@ -310,12 +286,7 @@ export function prepareEvidence(
     finish(report: Report, say: (text: string) => void): number {
       if (path !== undefined && updated !== undefined) {
         const { known, changes } = updated;
-        say(
-          lines(
-            `baseline: ${path} adds (+), keeps (=), removes (-):`,
-            changes.map((line) => `  ${line}`),
-          ).join('\n'),
-        );
+        say([`baseline: ${path} adds (+), keeps (=), removes (-):`, ...changes].join('\n  '));
         writeBaseline(path, updated);
         const open = known.filter(({ owner }) => owner === UNASSIGNED).length;
         const todo = open === 0 ? '' : `; ${open} of them ${open === 1 ? 'waits' : 'wait'} for a reason and an owner`;
@@ -327,14 +298,12 @@ export function prepareEvidence(
   };
 }
 
-const DAY_MS = 86_400_000;
-
 function issuerFor(args: EvidenceArguments, file: string): Issuer {
   const narrowing = (['fast', 'only', 'section', 'last-failed'] as const).filter((name) => args[name] ?? false);
   if (narrowing.length > 0)
     throw new UsageError(`--certificate needs a whole profile: leave out --${narrowing.join(' and --')}`);
   const { 'valid-until': validUntil, signer } = args;
-  const isPast = validUntil !== undefined && !(Date.parse(validUntil) + DAY_MS > Date.now());
+  const isPast = validUntil !== undefined && !(Date.parse(validUntil) + 86_400_000 > Date.now());
   if (validUntil !== undefined && (!DAY.test(validUntil) || isPast))
     throw new UsageError(`--valid-until ${validUntil}: must be a day from today on, e.g. 2027-06-30`);
   return certificateIssuer(file, args.key, { validUntil, signer });

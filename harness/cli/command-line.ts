@@ -1,5 +1,4 @@
 /** Parses a command line: yargs splits words and writes help, and Muster itself validates all options at once. */
-
 import { resolve } from 'node:path';
 import yargs, { type Argv, type Options } from 'yargs';
 import { defined } from '../common/defined.ts';
@@ -21,16 +20,18 @@ import {
 } from './options.ts';
 import { VERSION } from './version.ts';
 
-const COMPLETING = '--get-yargs-completions';
-
 export type Invocation = ParsedCommand | { text: string };
 
 /** Parses the words; searches for a config file from `folder` upwards if given. Throws UsageError with all mistakes. */
 export async function parseCommandLine(words: readonly string[], folder?: string): Promise<Invocation> {
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
-  const loaded = await loadNamed(words);
-  if (words[0] === COMPLETING) return { text: await completions(words, loaded) };
-  const { parsed, text, chosen } = await parse(declareCommands(root(), loaded), words);
+  const { parsed, text, chosen } = await parse(words);
+  if (words[0] === '--get-yargs-completions') {
+    // Offers options only after a dash; a shell completes file names if nothing is offered.
+    const begun = words.at(-1)?.startsWith('-') === true;
+    const lines = text.split('\n').filter((line) => begun || !line.startsWith('-'));
+    return { text: lines.join('\n') };
+  }
   const typed = parsed['_'].map(String);
   if (chosen === undefined) {
     const mistake = text === '' || parsed['help'] === true ? commandMistake(typed, text === '') : undefined;
@@ -39,8 +40,12 @@ export async function parseCommandLine(words: readonly string[], folder?: string
   }
   const { _, $0, '--': rest = [], [CONFIG]: named, ...values } = parsed;
   const { path, command } = chosen;
-  const config =
-    folder === undefined || named === false ? undefined : await configured(path, configName(named), folder);
+  let config: Configured | undefined;
+  if (folder !== undefined && named !== false) {
+    if (named !== undefined && (typeof named !== 'string' || named.trim() === ''))
+      throw new UsageError(`--${CONFIG}: ${Array.isArray(named) ? 'given twice; accepted: once' : 'needs a value'}`);
+    config = await configured(path, named, folder);
+  }
   const filed = config === undefined ? {} : readFile(config, chosen, values);
   const end = words.indexOf('--');
   const given = readOptions({
@@ -78,11 +83,6 @@ const fromFolder = (given: GivenOptions, table: OptionTable, folder = '.'): Give
 
 const CONFIG = 'config';
 
-function configName(named: unknown): string | undefined {
-  if (named === undefined || (typeof named === 'string' && named.trim() !== '')) return named;
-  throw new UsageError(`--${CONFIG}: ${Array.isArray(named) ? 'given twice; accepted: once' : 'needs a value'}`);
-}
-
 const STARTED = ['image', 'command', 'target'];
 const WHOLE_TARGET = [...STARTED, 'url', 'socket', 'discovery'];
 const INSTEAD: Readonly<Record<string, readonly string[]>> = {
@@ -90,11 +90,7 @@ const INSTEAD: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(['url', 'socket', 'discovery', 'target'].map((name) => [name, WHOLE_TARGET])),
 };
 
-function readFile(
-  { file, values }: Configured,
-  { path, command }: Found,
-  typed: Readonly<Record<string, unknown>>,
-): GivenOptions {
+function readFile({ file, values }: Configured, { path, command }: Found, typed: Readonly<Record<string, unknown>>) {
   const table: OptionTable = command.options;
   const wrong = Object.keys(values).flatMap((name) => {
     const spec = Object.hasOwn(table, name) ? table[name] : undefined;
@@ -105,8 +101,7 @@ function readFile(
   });
   const where = [file, ...path].join(': ');
   if (wrong.length > 0) throw new UsageError(together(wrong.map((mistake) => `${where}: ${mistake}`)));
-  const positional = Object.keys(table).filter((name) => table[name]?.positional === true);
-  const others = Object.entries(table).filter(([name]) => !positional.includes(name));
+  const others = Object.entries(table).filter(([, { positional }]) => positional !== true);
   const own = withoutNeed(Object.fromEntries(others), Object.keys(table));
   try {
     const given = readOptions({ path, table: own, takesRest: true, values, loose: [], rest: [], words: [] });
@@ -126,19 +121,10 @@ const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable 
     ]),
   );
 
-/** Offers options only if the last word begins with a dash; a shell completes file names if nothing is offered. */
-async function completions(words: readonly string[], loaded: Loaded): Promise<string> {
-  const { text } = await parse(declareCommands(root(), loaded), words);
-  const begun = words.at(-1)?.startsWith('-') === true;
-  const lines = text.split('\n').filter((line) => begun || !line.startsWith('-'));
-  return lines.join('\n');
-}
-
-type Loaded = ReadonlyMap<CommandEntry, AnyCommand>;
 type Found = Pick<ParsedCommand, 'path' | 'command'>;
 
-const root = (): Argv =>
-  yargs([])
+function declareCommands(loaded: ReadonlyMap<CommandEntry, AnyCommand>): Argv {
+  const cli = yargs([])
     .scriptName('muster')
     .usage(`${ABOUT}\n\nUsage: $0 <command> [options]`)
     .parserConfiguration({
@@ -159,15 +145,21 @@ const root = (): Argv =>
     .fail((_message, error) => {
       if (error !== undefined) throw error;
     });
-
-function declareCommands(cli: Argv, loaded: Loaded): Argv {
   const declare = (argv: Argv, entry: CommandEntry, around: readonly string[]): Argv => {
     const path = [...around, entry.name];
     const body = loaded.get(entry);
     return argv.command({
       command: [entry.name, ...entry.positionals].join(' '),
       describe: entry.describe,
-      builder: (own) => (body === undefined ? own : declareOptions(own, body)),
+      builder: (own) => {
+        if (body === undefined) return own;
+        for (const [name, spec] of Object.entries(body.options as OptionTable)) {
+          if (spec.positional === true) own.positional(name, yargsOption(spec) as Parameters<Argv['positional']>[1]);
+          else own.option(name, yargsOption(spec));
+        }
+        for (const [line, meaning] of body.examples ?? []) own.example(line.replaceAll('muster ', '$0 '), meaning);
+        return body.epilogue === undefined ? own : own.epilogue(body.epilogue);
+      },
       handler: (parsed) => {
         if (body !== undefined) throw new Chosen({ path, command: body }, parsed as unknown as Split);
       },
@@ -183,12 +175,7 @@ function declareCommands(cli: Argv, loaded: Loaded): Argv {
   return cli;
 }
 
-interface Split {
-  _: (string | number)[];
-  $0: string;
-  '--'?: (string | number)[];
-  [option: string]: unknown;
-}
+type Split = { _: (string | number)[]; $0: string; '--'?: (string | number)[]; [option: string]: unknown };
 
 /** Error that leaves yargs early, because yargs spends 100 ms on its help after a handler returns. */
 class Chosen extends Error {
@@ -202,13 +189,18 @@ class Chosen extends Error {
   }
 }
 
-async function parse(cli: Argv, words: readonly string[]): Promise<{ parsed: Split; text: string; chosen?: Found }> {
+async function parse(words: readonly string[]): Promise<{ parsed: Split; text: string; chosen?: Found }> {
+  const entries = COMMANDS.flatMap((entry) => {
+    if (!words.includes(entry.name)) return [];
+    return 'members' in entry ? entry.members.filter(({ name }) => words.includes(name)) : [entry];
+  });
+  const loaded = new Map(await Promise.all(entries.map(async (entry) => [entry, await entry.load()] as const)));
   // Refuses `--toString`, which yargs accepts because every object inherits that name.
   const inherited = words.find((word) => /^--./.test(word) && (word.slice(2).split('=')[0] ?? '') in {});
   if (inherited !== undefined) throw new UsageError(`${inherited}: no such option`);
   let text = '';
   try {
-    const parsed = await cli.parseAsync([...words], {}, (_error, _parsed, output) => {
+    const parsed = await declareCommands(loaded).parseAsync([...words], {}, (_error, _parsed, output) => {
       text = output;
     });
     return { parsed: parsed as Split, text };
@@ -216,23 +208,6 @@ async function parse(cli: Argv, words: readonly string[]): Promise<{ parsed: Spl
     if (error instanceof Chosen) return { parsed: error.parsed, text, chosen: error.chosen };
     throw error;
   }
-}
-
-async function loadNamed(words: readonly string[]): Promise<Map<CommandEntry, AnyCommand>> {
-  const entries = COMMANDS.flatMap((entry) => {
-    if (!words.includes(entry.name)) return [];
-    return 'members' in entry ? entry.members.filter(({ name }) => words.includes(name)) : [entry];
-  });
-  return new Map(await Promise.all(entries.map(async (entry) => [entry, await entry.load()] as const)));
-}
-
-function declareOptions(argv: Argv, { options, examples = [], epilogue }: AnyCommand): Argv {
-  for (const [name, spec] of Object.entries(options as OptionTable)) {
-    if (spec.positional === true) argv.positional(name, yargsOption(spec) as Parameters<Argv['positional']>[1]);
-    else argv.option(name, yargsOption(spec));
-  }
-  for (const [line, meaning] of examples) argv.example(line.replaceAll('muster ', '$0 '), meaning);
-  return epilogue === undefined ? argv : argv.epilogue(epilogue);
 }
 
 /** Declares numbers to yargs as text, because yargs reads an empty number as 0. */
@@ -269,8 +244,8 @@ function commandMistake(typed: readonly string[], isNeeded: boolean): UsageError
 
 export function commandPath(words: readonly string[]): string[] {
   const first = COMMANDS.find(({ name }) => name === words[0]);
-  if (first === undefined) return [];
-  const second = 'members' in first ? first.members.find(({ name }) => name === words[1]) : undefined;
+  const members = first !== undefined && 'members' in first ? first.members : [];
+  const second = members.find(({ name }) => name === words[1]);
   return [first, second].flatMap((entry) => (entry === undefined ? [] : [entry.name]));
 }
 
@@ -285,14 +260,23 @@ interface Typed {
 }
 
 function readOptions(typed: Typed): GivenOptions {
+  const { path, table, takesRest, values, loose, rest } = typed;
+  const options = Object.keys(table).filter((name) => table[name]?.positional !== true);
+  const unknown = Object.entries(values).filter(([name]) => !Object.hasOwn(table, name));
+  const mistakes = unknown.map(([name, value]) => {
+    const dashes = name.length === 1 ? '-' : value === false ? '--no-' : '--';
+    const near = name.length > 2 ? nearest(name, options) : undefined;
+    return `${dashes}${name}: no such option${near === undefined ? '' : `; did you mean --${near}?`}`;
+  });
+  mistakes.push(...loose.map((word) => `${word}: ${path.join(' ')} takes no such argument`));
+  if (rest.length > 0 && !takesRest) mistakes.push(`--: ${path.join(' ')} takes nothing after it`);
   const given: Record<string, OptionValue> = {};
-  const mistakes = [...unknownWords(typed)];
-  for (const [name, spec] of Object.entries(typed.table)) {
+  for (const [name, spec] of Object.entries(table)) {
     const read = readOption(name, spec, typed);
     if (typeof read === 'string') mistakes.push(read);
     else if (read.value !== undefined) given[name] = read.value;
   }
-  for (const [name, { conflicts = '' }] of Object.entries(typed.table))
+  for (const [name, { conflicts = '' }] of Object.entries(table))
     if (Object.hasOwn(given, name) && Object.hasOwn(given, conflicts))
       mistakes.push(`--${name} and --${conflicts}: give one of them`);
   if (mistakes.length > 0) throw new UsageError(together(mistakes));
@@ -301,26 +285,15 @@ function readOptions(typed: Typed): GivenOptions {
 
 const together = (mistakes: readonly string[]): string => mistakes.join('\n        ');
 
-function unknownWords({ path, table, takesRest, values, loose, rest }: Typed): string[] {
-  const options = Object.keys(table).filter((name) => table[name]?.positional !== true);
-  const unknown = Object.entries(values).filter(([name]) => !Object.hasOwn(table, name));
-  return [
-    ...unknown.map(([name, value]) => {
-      const dashes = name.length === 1 ? '-' : value === false ? '--no-' : '--';
-      const near = name.length > 2 ? nearest(name, options) : undefined;
-      return `${dashes}${name}: no such option${near === undefined ? '' : `; did you mean --${near}?`}`;
-    }),
-    ...loose.map((word) => `${word}: ${path.join(' ')} takes no such argument`),
-    ...(rest.length > 0 && !takesRest ? [`--: ${path.join(' ')} takes nothing after it`] : []),
-  ];
-}
-
-type Read = { value?: OptionValue } | string;
-
-function readOption(name: string, spec: OptionSpec, typed: Typed): Read {
+function readOption(name: string, spec: OptionSpec, typed: Typed): { value?: OptionValue } | string {
   const shown = spec.positional === true ? name.toUpperCase() : `--${name}`;
   const value = typed.values[name];
-  if (spec.type === 'boolean') return readFlag(name, value, typed.words);
+  if (spec.type === 'boolean') {
+    // Refuses `--fast=maybe`, which yargs reads as false without a message.
+    const wrong = typed.words.some((word) => word.startsWith(`--${name}=`) && !/=(?:true|false)$/.test(word));
+    if (wrong) return `--${name}: takes no value`;
+    return value === undefined ? {} : { value: value === true };
+  }
   const values = (value === undefined ? [] : [value].flat()) as unknown[];
   if (spec.positional === true && values.length === 0) {
     const accepted = spec.choices === undefined ? '' : `; accepted: ${spec.choices.join(', ')}`;
@@ -338,30 +311,22 @@ function readOption(name: string, spec: OptionSpec, typed: Typed): Read {
     const meant = near === undefined ? '' : `; did you mean ${near}?`;
     return `${shown}: ${stranger} is not accepted; accepted: ${spec.choices?.join(', ')}${meant}`;
   }
-  const read = spec.type === 'number' ? texts.map(Number) : texts;
-  if (spec.type === 'number' && !read.every((number) => fits(number as number, spec.range)))
-    return `${shown}: must be ${rangeText(spec.range)}`;
-  return { value: spec.array === true ? read : (read[0] ?? '') };
+  if (spec.type !== 'number') return { value: spec.array === true ? texts : (texts[0] ?? '') };
+  const numbers = texts.map(Number);
+  const range = rangeMissed(numbers, spec.range);
+  if (range !== undefined) return `${shown}: must be ${range}`;
+  return { value: spec.array === true ? numbers : (numbers[0] ?? '') };
 }
 
-/** Refuses `--fast=maybe`, which yargs reads as false without a message. */
-function readFlag(name: string, value: unknown, words: readonly string[]): Read {
-  const wrong = words.some((word) => word.startsWith(`--${name}=`) && !/=(?:true|false)$/.test(word));
-  if (wrong) return `--${name}: takes no value`;
-  return value === undefined ? {} : { value: value === true };
-}
-
-function fits(value: number, { whole, above, from, to }: Range = {}): boolean {
-  return (
+/** Describes the range if one of the numbers is outside it. */
+function rangeMissed(numbers: readonly number[], { whole, above, from, to }: Range = {}): string | undefined {
+  const isInside = (value: number): boolean =>
     Number.isFinite(value) &&
     (whole !== true || Number.isSafeInteger(value)) &&
     value > (above ?? Number.NEGATIVE_INFINITY) &&
     value >= (from ?? Number.NEGATIVE_INFINITY) &&
-    value <= (to ?? Number.POSITIVE_INFINITY)
-  );
-}
-
-function rangeText({ whole, above, from, to }: Range = {}): string {
+    value <= (to ?? Number.POSITIVE_INFINITY);
+  if (numbers.every(isInside)) return undefined;
   const kind = whole === true ? 'a whole number' : 'a number';
   if (above !== undefined) return `${kind} above ${above}${to === undefined ? '' : `, up to ${to}`}`;
   if (from === undefined) return kind;

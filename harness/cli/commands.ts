@@ -1,20 +1,10 @@
 /** Lists the commands in the order of the help; loads the module of a command only when the command runs. */
 import type { AnyCommand } from './options.ts';
 
-export interface CommandEntry {
-  name: string;
-  positionals: readonly string[];
-  describe: string;
-  load(): Promise<AnyCommand>;
-}
+export type CommandEntry = ReturnType<typeof entry>;
+export type CommandGroup = { name: string; describe: string; members: readonly CommandEntry[] };
 
-export interface CommandGroup {
-  name: string;
-  describe: string;
-  members: readonly CommandEntry[];
-}
-
-function entry(line: string, describe: string, load: () => Promise<AnyCommand>): CommandEntry {
+function entry(line: string, describe: string, load: () => Promise<AnyCommand>) {
   const [name = '', ...positionals] = line.split(' ');
   return { name, positionals, describe, load };
 }
@@ -135,7 +125,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry(
     'list [api]',
     'Show every requirement, its section and the checks that decide it',
-    async () => (await import('./commands/list.ts')).list,
+    async () => (await import('./commands/explain.ts')).list,
   ),
   entry(
     'explain [id]',
@@ -170,7 +160,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry(
     'keygen <file>',
     'Generate a key pair that signs certificates (Ed25519): FILE and FILE.pub',
-    async () => (await import('./commands/keygen.ts')).keygen,
+    async () => (await import('./commands/verify.ts')).keygen,
   ),
   entry(
     'completion <shell>',

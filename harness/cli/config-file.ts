@@ -3,25 +3,16 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import process from 'node:process';
 import { nearest, UsageError } from '../common/usage.ts';
-import { COMMANDS, type CommandEntry } from './commands.ts';
+import { COMMANDS, type CommandEntry, type CommandGroup } from './commands.ts';
 import { CONFIG_FILE, type OptionSpec, type OptionTable } from './options.ts';
 
-export interface Configured {
-  file: string;
-  /** Folder to which paths in the file are relative. */
-  folder: string;
-  values: Readonly<Record<string, string | boolean | readonly string[]>>;
-}
+export type Configured = NonNullable<Awaited<ReturnType<typeof configured>>>;
 
 /**
- * Reads the options of a command from the file `named`, else from the nearest `muster.yaml` in the repository. Throws
- * UsageError.
+ * Reads the options of a command from the file `named`, else from the nearest `muster.yaml` in the repository. Paths in
+ * the file are relative to `folder`. Throws UsageError.
  */
-export async function configured(
-  path: readonly string[],
-  named: string | undefined,
-  from: string,
-): Promise<Configured | undefined> {
+export async function configured(path: readonly string[], named: string | undefined, from: string) {
   const file = named === undefined ? findConfig(from) : resolve(from, named);
   if (file === undefined) return undefined;
   const shown = relative(from, file);
@@ -30,7 +21,12 @@ export async function configured(
   const options = path.reduce<Readonly<Record<string, unknown>> | undefined>((inner, name, depth) => {
     const accepted = namesBelow(path.slice(0, depth));
     const above = [shown, ...path.slice(0, depth)].join(': ');
-    for (const key of Object.keys(inner ?? {})) if (!accepted.includes(key)) throw strange(above, key, accepted);
+    const strange = Object.keys(inner ?? {}).find((key) => !accepted.includes(key));
+    if (strange !== undefined) {
+      const near = nearest(strange, accepted);
+      const instead = near === undefined ? `there are ${accepted.join(', ')}` : `did you mean ${near}?`;
+      throw new UsageError(`${above}: ${strange} is no command; ${instead}`);
+    }
     const value = inner?.[name];
     return value === undefined ? undefined : mapOf(value, [shown, ...path.slice(0, depth + 1)].join(': '), 'options');
   }, all);
@@ -60,21 +56,13 @@ function findConfig(from: string): string | undefined {
 /** True if no other user can change the file or folder, because Muster runs commands from config files. */
 function isOwn(path: string): boolean {
   const { uid, mode } = statSync(path);
-  return (uid === process.getuid?.() || uid === 0) && (mode & OTHERS_WRITE) === 0;
+  return (uid === process.getuid?.() || uid === 0) && (mode & 0o002) === 0;
 }
-
-const OTHERS_WRITE = 0o002;
 
 export function namesBelow(path: readonly string[]): string[] {
   const group = COMMANDS.find(({ name }) => name === path[0]);
   const entries = path.length === 0 ? COMMANDS : group !== undefined && 'members' in group ? group.members : [];
   return entries.map(({ name }) => name);
-}
-
-function strange(where: string, key: string, accepted: readonly string[]): UsageError {
-  const near = nearest(key, accepted);
-  const instead = near === undefined ? `there are ${accepted.join(', ')}` : `did you mean ${near}?`;
-  return new UsageError(`${where}: ${key} is no command; ${instead}`);
 }
 
 function mapOf(value: unknown, where: string, what: string): Readonly<Record<string, unknown>> {
@@ -97,25 +85,21 @@ export function notInFile(name: string, spec: OptionSpec): string | undefined {
   return spec.positional === true ? `${name}: is typed, after the command` : undefined;
 }
 
-export async function configSchema(): Promise<object> {
-  const own = async (entry: CommandEntry): Promise<object> => {
-    const table = (await entry.load()).options as OptionTable;
-    const fields = Object.entries(table).filter(([name, spec]) => notInFile(name, spec) === undefined);
-    return {
-      ...closed(Object.fromEntries(fields.map(([name, spec]) => [name, schemaOf(spec)]))),
-      description: entry.describe,
-    };
-  };
-  const properties: Record<string, object> = {};
-  for (const entry of COMMANDS) {
-    if (!('members' in entry)) properties[entry.name] = await own(entry);
+export const configSchema = async (): Promise<object> => ({ title: CONFIG_FILE, ...closed(await schemasOf(COMMANDS)) });
+
+async function schemasOf(entries: readonly (CommandEntry | CommandGroup)[]): Promise<Record<string, object>> {
+  const schemas: Record<string, object> = {};
+  for (const entry of entries) {
+    let properties: Record<string, object>;
+    if ('members' in entry) properties = await schemasOf(entry.members);
     else {
-      const members: Record<string, object> = {};
-      for (const member of entry.members) members[member.name] = await own(member);
-      properties[entry.name] = { ...closed(members), description: entry.describe };
+      const table = (await entry.load()).options as OptionTable;
+      const fields = Object.entries(table).filter(([name, spec]) => notInFile(name, spec) === undefined);
+      properties = Object.fromEntries(fields.map(([name, spec]) => [name, schemaOf(spec)]));
     }
+    schemas[entry.name] = { ...closed(properties), description: entry.describe };
   }
-  return { title: CONFIG_FILE, ...closed(properties) };
+  return schemas;
 }
 
 const closed = (properties: Record<string, object>) => ({

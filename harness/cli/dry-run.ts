@@ -4,11 +4,11 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
-import { HttpClient } from '../client/http.ts';
+import type { HttpClient } from '../client/http.ts';
 import { ownedFolder } from '../common/owner.ts';
 import { EXIT } from '../common/usage.ts';
-import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../contract/versions.ts';
-import { allOf } from './records.ts';
+import type { Dialect } from '../contract/versions.ts';
+import { allOf, platformHttp } from './records.ts';
 
 const COLLECTIONS = 'devices groups config_types config_schemas config_instances releases deployments'.split(' ');
 
@@ -18,9 +18,7 @@ export async function dryRun(
 ): Promise<number> {
   const { seed = randomInt(2 ** 31), dialect = 'spec', url = 'the platform' } = wanted;
   await using platform = await simulatePlatform({ dialect, devices: 3, seed: 1 });
-  const { origin, pathname } = new URL(platform.url);
-  const headers = { 'x-api-key': platform.apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
-  const http = new HttpClient({ endpoint: { origin }, basePath: pathname, headers });
+  const http = platformHttp({ url: platform.url, apiKey: platform.apiKey, dialect });
   const folder = ownedFolder('dry-run');
   try {
     const before = await countsOf(http);
@@ -47,8 +45,6 @@ export async function dryRun(
 }
 
 async function countsOf(http: HttpClient): Promise<Record<string, number>> {
-  const counts = COLLECTIONS.map(
-    async (name): Promise<[string, number]> => [name, (await allOf(http, `/${name}`)).length],
-  );
+  const counts = COLLECTIONS.map(async (name) => [name, (await allOf(http, `/${name}`)).length] as const);
   return Object.fromEntries(await Promise.all(counts));
 }

@@ -2,11 +2,7 @@
 import { ConflictError, combined, type Variant } from '../../simulators/defects/define.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 
-interface Named {
-  name: string;
-  summary: string;
-  file: string;
-}
+type Named = { name: string; summary: string; file: string };
 
 const LIST = 'list';
 
@@ -20,39 +16,33 @@ export function findByName<T extends Pick<Named, 'name'>>(
   const found = all.find((one) => one.name === name);
   if (found !== undefined) return found;
   const names = all.map((one) => one.name);
-  const near = meant(name, names);
+  const sorted = (text: string): string => text.split('-').sort().join('-');
+  const meant = nearest(name, names) ?? names.find((each) => sorted(each) === nearest(sorted(name), names.map(sorted)));
+  // Suggests a name with a corrected spelling or word order, else up to five names that share a word.
+  const words = name.split('-').filter((word) => word.length > 3);
+  const alike = names.filter((each) => words.some((word) => each.includes(word))).slice(0, 5);
+  const near = meant === undefined ? alike : [meant];
   const question = near.length === 0 ? '' : `; did you mean ${near.join(', ')}?`;
   throw new UsageError(
     `${option} ${name}: unknown name${question}\nmuster simulate ${simulator} ${option} ${LIST} prints all of them`,
   );
 }
 
-/** Suggests a name with a corrected spelling or word order, else up to five names that share a word. */
-function meant(name: string, names: readonly string[]): string[] {
-  const sorted = (text: string): string => text.split('-').sort().join('-');
-  const near = nearest(name, names) ?? names.find((each) => sorted(each) === nearest(sorted(name), names.map(sorted)));
-  if (near !== undefined) return [near];
-  const words = name.split('-').filter((word) => word.length > 3);
-  return names.filter((each) => words.some((word) => each.includes(word))).slice(0, 5);
-}
+type Asked = { defect?: readonly string[]; variant?: readonly string[] };
 
-export interface Asked {
-  defect?: readonly string[];
-  variant?: readonly string[];
-}
-
-export interface Known<B> {
+interface Known<B> {
   simulator: 'device' | 'platform';
   defects: readonly (Variant<B> & Named)[];
   variants: readonly (Variant<B> & Named)[];
 }
 
-export function listAsked<B>(
-  { defect = [], variant = [] }: Asked,
-  { defects, variants }: Known<B>,
-): string | undefined {
-  const lists = [...(defect.includes(LIST) ? [defects] : []), ...(variant.includes(LIST) ? [variants] : [])];
-  return lists.length === 0 ? undefined : lists.map(bySection).join('\n');
+export function listAsked<B>({ defect = [], variant = [] }: Asked, known: Known<B>): string | undefined {
+  const sets = [...(defect.includes(LIST) ? [known.defects] : []), ...(variant.includes(LIST) ? [known.variants] : [])];
+  const lists = sets.map((all: readonly Named[]) => {
+    const sections = Map.groupBy(all, ({ file }) => file.replace(/^.*\/|\.[jt]s$/g, '').replaceAll('-', ' '));
+    return [...sections].map(([section, some]) => `${section}\n${listOf(some, all)}`).join('\n');
+  });
+  return lists.length === 0 ? undefined : lists.join('\n');
 }
 
 export function behaviourAsked<B>({ defect = [], variant = [] }: Asked, known: Known<B>, reference: B): B {
@@ -72,9 +62,4 @@ export function behaviourAsked<B>({ defect = [], variant = [] }: Asked, known: K
 export function listOf(some: readonly Omit<Named, 'file'>[], all = some): string {
   const width = Math.max(...all.map(({ name }) => name.length));
   return some.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`).join('');
-}
-
-function bySection(all: readonly Named[]): string {
-  const sections = Map.groupBy(all, ({ file }) => file.replace(/^.*\/|\.[jt]s$/g, '').replaceAll('-', ' '));
-  return [...sections].map(([section, some]) => `${section}\n${listOf(some, all)}`).join('\n');
 }

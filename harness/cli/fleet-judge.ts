@@ -2,16 +2,15 @@
 import { extname } from 'node:path';
 import type { AnswersTold, Exchange } from '../../simulators/fleet/platform/answers.ts';
 import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
-import type { Judged } from '../../simulators/fleet/result/judged.ts';
-import type { AnswerJudge } from '../../simulators/fleet/run/plan.ts';
+import type { Judged } from '../../simulators/fleet/result/result.ts';
+import type { AnswerJudge } from '../../simulators/fleet/run/fleet.ts';
 import { defined } from '../common/defined.ts';
 import { poll } from '../common/waiting.ts';
 import type { Requirement } from '../runner/types.ts';
 import { shortText } from '../runner/violation.ts';
 import { JudgeWorker } from '../watch/judge-worker.ts';
 import type { PlainJudged } from '../watch/judging.ts';
-import type { ServerAddress } from '../watch/request-evidence.ts';
-import type { Traffic } from '../watch/traffic.ts';
+import type { ServerAddress, Traffic } from '../watch/traffic.ts';
 import type { ThreadData } from './watching/thread.ts';
 
 const MOST_BUSY = 0.05;

@@ -4,10 +4,16 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
-import { leastRobotsOf } from '../../simulators/fleet/scenario/classes.ts';
 import { contradictionsIn, parseScenario, ScenarioError } from '../../simulators/fleet/scenario/read.ts';
-import { LARGEST_FLEET, type Phase, ratePerSecond, type Scenario } from '../../simulators/fleet/scenario/scenario.ts';
-import { TRAFFIC_NAMES, UPLINKS } from '../../simulators/fleet/scenario/uplinks.ts';
+import {
+  LARGEST_FLEET,
+  leastRobotsOf,
+  type Phase,
+  ratePerSecond,
+  type Scenario,
+  TRAFFIC_NAMES,
+  UPLINKS,
+} from '../../simulators/fleet/scenario/scenario.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
@@ -91,34 +97,26 @@ export const fleetOptions = {
 export type FleetArguments = OptionsOf<typeof fleetOptions>;
 
 /** Reads a shard such as `2/8`; `auto` reads the variables of a Kubernetes Indexed Job. Throws UsageError. */
-export function shardFrom(
-  text: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
-): { index: number; count: number } | undefined {
+export function shardFrom(text: string | undefined, env: NodeJS.ProcessEnv) {
   if (text === undefined) return undefined;
   if (text === 'auto') {
     const [index, count] = [env['JOB_COMPLETION_INDEX'], env['MUSTER_SHARDS']];
-    if (!/^\d+$/.test(index ?? '') || !/^[1-9]\d*$/.test(count ?? '') || Number(index) >= Number(count)) {
+    if (!/^\d+$/.test(index ?? '') || !/^[1-9]\d*$/.test(count ?? '') || Number(index) >= Number(count))
       throw new UsageError(
         `--shard auto: needs JOB_COMPLETION_INDEX from 0 and MUSTER_SHARDS above it, got ${index ?? 'nothing'} ` +
           `and ${count ?? 'nothing'}`,
       );
-    }
     return { index: Number(index) + 1, count: Number(count) };
   }
   const match = /^([1-9]\d*)\/([1-9]\d*)$/.exec(text);
   const [index, count] = [Number(match?.[1]), Number(match?.[2])];
-  if (match === null || index > count) {
+  if (match === null || index > count)
     throw new UsageError(`--shard: '${text}' is not accepted; accepted: I/N with I from 1 to N, e.g. 2/8, or auto`);
-  }
   return { index, count };
 }
 
 /** Reads the run id from the option or from MUSTER_RUN_ID. Throws UsageError. */
-export function runIdFrom(
-  text: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
-): string | undefined {
+export function runIdFrom(text: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   const id = text ?? (env['MUSTER_RUN_ID'] || undefined);
   if (id === undefined || /^[A-Za-z0-9][\w.-]{0,62}$/.test(id)) return id;
   throw new UsageError(
@@ -128,12 +126,9 @@ export function runIdFrom(
 }
 
 /** Reads a scenario by name or file; throws UsageError for a mistake or for a phase that `--uplink` cannot serve. */
-export function scenarioFrom({
-  scenario: name,
-  uplink,
-  rate,
-}: Partial<Pick<FleetArguments, 'scenario' | 'uplink' | 'rate'>>): Scenario {
-  const read = readScenario(name ?? (uplink === 'calls' ? 'calls' : 'rollout')).scenario;
+export function scenarioFrom(args: Partial<Pick<FleetArguments, 'scenario' | 'uplink' | 'rate'>>): Scenario {
+  const { uplink, rate, scenario: name = uplink === 'calls' ? 'calls' : 'rollout' } = args;
+  const read = readScenario(name).scenario;
   const scenario = rate === undefined ? read : atRate(read, rate);
   if (uplink === undefined) return scenario;
   const [reason] = contradictionsIn({ ...scenario, uplink });
@@ -188,8 +183,13 @@ export function headersFrom(lines: readonly string[] = []): Record<string, strin
   return Object.fromEntries(headers);
 }
 
+/** Reads a ready scenario by name, from a checkout or from the package, or a YAML file. Throws UsageError. */
 export function readScenario(name: string): { scenario: Scenario; text: string } {
-  const ready = readyScenarios();
+  // Looks in two places, because the modules of the package lie one folder deeper.
+  const places = ['../../fixtures/scenarios/', '../../../fixtures/scenarios/'];
+  const dir = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
+  const files = dir === undefined ? [] : readdirSync(dir).filter((each) => each.endsWith('.yaml'));
+  const ready = new Map(files.sort().map((each) => [each.replace('.yaml', ''), join(dir ?? '', each)]));
   const file = ready.get(name) ?? name;
   let text: string;
   try {
@@ -207,33 +207,21 @@ export function readScenario(name: string): { scenario: Scenario; text: string }
   }
 }
 
-/** Lists ready scenarios by name, from a checkout or from the package, whose modules lie one folder deeper. */
-function readyScenarios(): Map<string, string> {
-  const places = ['../../fixtures/scenarios/', '../../../fixtures/scenarios/'];
-  const dir = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
-  const names = dir === undefined ? [] : readdirSync(dir).filter((name) => name.endsWith('.yaml'));
-  return new Map(names.sort().map((name) => [name.replace('.yaml', ''), join(dir ?? '', name)]));
-}
-
 /** Parses texts such as `seam-gap@137`, a defect and the index of a robot. Throws UsageError. */
-export async function defectsFrom(
-  texts: readonly string[] | undefined,
-  robots: number,
-): Promise<Record<number, string> | undefined> {
+export async function defectsFrom(texts: readonly string[] | undefined, robots: number) {
   if (texts === undefined) return undefined;
   const { deviceDefects } = await import('../../simulators/defects/device/index.ts');
-  return Object.fromEntries(
-    texts.map((text) => {
-      const [, name = '', index = ''] = /^([a-z0-9-]+)@(\d+)$/.exec(text) ?? [];
-      if (index === '' || Number(index) >= robots) {
-        throw new UsageError(
-          `--defect: '${text}' is not accepted; accepted: NAME@INDEX with an index from 0 to ${robots - 1}, ` +
-            'e.g. seam-gap@0',
-        );
-      }
-      return [Number(index), findByName('--defect', name, deviceDefects, 'device').name];
-    }),
-  );
+  const defects: Record<number, string> = {};
+  for (const text of texts) {
+    const [, name = '', index = ''] = /^([a-z0-9-]+)@(\d+)$/.exec(text) ?? [];
+    if (index === '' || Number(index) >= robots)
+      throw new UsageError(
+        `--defect: '${text}' is not accepted; accepted: NAME@INDEX with an index from 0 to ${robots - 1}, ` +
+          'e.g. seam-gap@0',
+      );
+    defects[Number(index)] = findByName('--defect', name, deviceDefects, 'device').name;
+  }
+  return defects;
 }
 
 /** Reads device ids, one per line; `#` begins a comment. Throws UsageError. */
@@ -255,10 +243,7 @@ export function devicesFrom(file: string): string[] {
 }
 
 /** Validates thresholds; throws UsageError for a wrong expression or an unknown class or phase. */
-export function conditionsFrom(
-  expressions: readonly string[] = [],
-  { option = '--threshold', scenario }: { option?: string; scenario?: Scenario } = {},
-): readonly string[] {
+export function conditionsFrom(expressions: readonly string[] = [], scenario?: Scenario, option = '--threshold') {
   const parts = scenario && {
     classes: Object.keys(scenario.classes ?? {}),
     phases: scenario.phases.map(({ do: kind }) => kind),

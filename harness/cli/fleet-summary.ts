@@ -1,17 +1,17 @@
-/** Shows the result of a fleet run on one screen. */
-
+/** Shows the result of a fleet run on one screen, and compares the results of two runs. */
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { costLine } from '../../simulators/fleet/measure/costs.ts';
 import type { Summary } from '../../simulators/fleet/measure/metrics.ts';
 import { ROLLOUT_LEGS } from '../../simulators/fleet/report/plots.ts';
 import { thresholdValue } from '../../simulators/fleet/report/report.ts';
-import { foundText, judgedText } from '../../simulators/fleet/result/judged.ts';
+import { compareFleets } from '../../simulators/fleet/result/compared.ts';
 import {
   exitCode,
-  type FleetOutcome,
   type FleetResult,
   figuresCount,
+  foundText,
+  judgedText,
   measuredNothing,
   outcomeOf,
   reachOf,
@@ -19,13 +19,22 @@ import {
   standingOf,
   timesOf,
 } from '../../simulators/fleet/result/result.ts';
-import { OutputError } from '../../simulators/fleet/result/shards.ts';
+import { OutputError, ResultError, readResult } from '../../simulators/fleet/result/shards.ts';
 import { classesIn, summaryOfClass } from '../../simulators/fleet/result/thresholds.ts';
 import type { Verdict } from '../../simulators/fleet/result/verdict.ts';
-import { readableDuration } from '../common/durations.ts';
 import { interruptedCode } from '../common/signals.ts';
-import { hanging, type Paint, painter, printable, printableValue, wrap } from '../common/terminal.ts';
-import { EXIT } from '../common/usage.ts';
+import {
+  hanging,
+  type Paint,
+  painter,
+  printable,
+  printableJson,
+  printableLine,
+  printableValue,
+  wrap,
+} from '../common/terminal.ts';
+import { readableDuration } from '../common/units.ts';
+import { EXIT, UsageError } from '../common/usage.ts';
 
 const NAME_COLUMNS = 28;
 const CELL_COLUMNS = 11;
@@ -108,7 +117,7 @@ export function summaryText(given: FleetResult, paint: Paint): string {
     [`${paint('bold', result.scenario)} · ${head}`],
     [...figures(result, given, paint), ...spent],
     [...thresholds(result, paint), ...wrong(result, paint)],
-    [...outcome(result, paint), ...verdict(result, paint)],
+    conclusion(result, paint),
   ]);
 }
 
@@ -212,34 +221,88 @@ function wrong(result: FleetResult, paint: Paint): string[] {
   ];
 }
 
-const OUTCOME_MARKS: Record<FleetOutcome, [mark: string, format: 'green' | 'red']> = {
-  PASSED: ['✓', 'green'],
-  FAILED: ['✗', 'red'],
-  INCOMPLETE: ['✗', 'red'],
-};
-
-function outcome(result: FleetResult, paint: Paint): string[] {
-  const word = outcomeOf(result);
-  const [mark, format] = OUTCOME_MARKS[word];
-  const nothing = measuredNothing(result) ? ` ${paint('dim', '(nothing was measured)')}` : '';
+function conclusion(result: FleetResult, paint: Paint): string[] {
+  const outcome = outcomeOf(result);
+  const [mark, format] = outcome === 'PASSED' ? (['✓', 'green'] as const) : (['✗', 'red'] as const);
+  const isEmpty = measuredNothing(result);
+  const nothing = isEmpty ? ` ${paint('dim', '(nothing was measured)')}` : '';
+  const [sign, tone, words] = VERDICT_WORDS[result.verdict];
+  const verdict = `load generator: ${result.verdict}`;
+  const judged = `${paint(tone, sign)} ${paint(['bold', tone], verdict)} ${paint('dim', `(${words})`)}`;
+  const partial = isEmpty ? [] : [paint('dim', `· ${verdict} (${words})`)];
+  const listed = (bullet: string, texts: readonly string[]): string[] =>
+    texts.flatMap((text) => hanging(bullet, wrap(text, TEXT_COLUMNS), 2, 2));
   return [
-    `${paint(format, mark)} ${paint(['bold', format], `outcome: ${word}`)}${nothing}`,
-    ...result.incomplete_reasons.flatMap((reason) => hanging('-', wrap(reason, TEXT_COLUMNS), 2, 2)),
+    `${paint(format, mark)} ${paint(['bold', format], `outcome: ${outcome}`)}${nothing}`,
+    ...listed('-', result.incomplete_reasons),
+    ...(result.complete ? [judged] : partial),
+    ...listed('-', result.verdict_reasons),
+    ...listed('·', result.notes).map((line) => paint('dim', line)),
   ];
 }
 
-function verdict(result: FleetResult, paint: Paint): string[] {
-  const [mark, format, words] = VERDICT_WORDS[result.verdict];
-  return [
-    ...(result.complete
-      ? [
-          `${paint(format, mark)} ${paint(['bold', format], `load generator: ${result.verdict}`)} ` +
-            `${paint('dim', `(${words})`)}`,
-        ]
-      : measuredNothing(result)
-        ? []
-        : [paint('dim', `· load generator: ${result.verdict} (${words})`)]),
-    ...result.verdict_reasons.flatMap((reason) => hanging('-', wrap(reason, TEXT_COLUMNS), 2, 2)),
-    ...result.notes.flatMap((note) => hanging('·', wrap(note, TEXT_COLUMNS), 2, 2)).map((line) => paint('dim', line)),
-  ];
+export const isFleet = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'robots' in value && 'verdict' in value;
+
+export function fleetIn(file: string): FleetResult {
+  try {
+    return readResult(file);
+  } catch (error) {
+    if (error instanceof ResultError) throw new UsageError(error.message);
+    throw error;
+  }
 }
+
+export type ComparedFleets = ReturnType<typeof comparedFleets>;
+
+export function comparedFleets(files: readonly string[], isGate: boolean) {
+  const [first, second] = files.slice(-2);
+  if (first === undefined || second === undefined)
+    throw new UsageError(`${first ?? 'compare'}: one result of a fleet; accepted: two, the earlier one first`);
+  const comparison = compareFleets(fleetIn(first), fleetIn(second));
+  const { missed, figures, reasons } = comparison;
+  const isWorse = missed.length > 0 || figures.some(({ change }) => change === 'worse');
+  const isOpen = reasons.length > 0 || figures.some(({ change, name }) => change === 'gone' && !name.includes('{'));
+  const code = !isGate ? EXIT.conformant : isOpen ? EXIT.incomplete : isWorse ? EXIT.nonconformant : EXIT.conformant;
+  return { ...comparison, files: [first, second] as const, code };
+}
+
+const FIGURE_COLUMNS = 44;
+const MARKS = {
+  worse: ['✗ worse', 'red'],
+  better: ['✓ better', 'green'],
+  same: ['', 'dim'],
+  gone: ['not measured any more', 'yellow'],
+  new: ['not measured before', 'dim'],
+} as const;
+
+/** Shows all figures of the whole run, and the changed figures of its phases and classes. */
+export function fleetsText(compared: ComparedFleets, paint: Paint): string {
+  const { files, figures, missed, settings, reasons, code } = printableValue(compared, printableLine);
+  const shown = figures.filter(({ name, change }) => !name.includes('{') || change === 'worse' || change === 'better');
+  const rows = shown.map(({ name, before, after, change }) => {
+    const text = (value: number): string =>
+      name.endsWith('.rate') ? `${Number((100 * value).toPrecision(3))} %` : readableDuration(value);
+    const cells = [before, after].map((value) => (value === null ? '–' : text(value)).padStart(CELL_COLUMNS)).join('');
+    const [mark, format] = MARKS[change];
+    return `${name.padEnd(FIGURE_COLUMNS)}${cells}  ${paint(format, mark)}`.trimEnd();
+  });
+  const worse = figures.filter(({ change }) => change === 'worse').length + missed.length;
+  const word = reasons.length > 0 ? 'NOT COMPARABLE' : worse > 0 ? `${worse} WORSE` : 'NOTHING WORSE';
+  const lines = [
+    paint('bold', `${files[0]} → ${files[1]}`),
+    ...settings.map(({ name, before, after }) => paint('yellow', `! ${name} differs: ${before} → ${after}`)),
+    '',
+    paint('dim', `${''.padEnd(FIGURE_COLUMNS)}${'before'.padStart(CELL_COLUMNS)}${'after'.padStart(CELL_COLUMNS)}`),
+    ...rows,
+    ...missed.map((expr) => paint('red', `✗ missed, and met before: ${expr}`)),
+    '',
+    ...reasons.map((reason) => paint('red', `- ${reason}`)),
+    paint('bold', word) + paint('dim', ' (beyond chance, and durations by half and 1 ms)'),
+    ...(code === EXIT.conformant ? [] : [paint('red', `exit ${code}`)]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+export const fleetsJson = ({ files, code, ...comparison }: ComparedFleets): string =>
+  `${printableJson({ files, exit_code: code, ...comparison }, 2)}\n`;

@@ -9,11 +9,9 @@ import { UsageError } from '../common/usage.ts';
 import { replaceWith, SECRET_MODE, whyNot } from '../common/user-files.ts';
 import { shape } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
-import type { Api, CheckResult, Outcome, Report } from '../runner/types.ts';
+import type { Api, Report } from '../runner/types.ts';
 import { targetOnly } from './check-options.ts';
 import type { GivenOptions } from './options.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const lastRun = shape(
   'LastRun',
@@ -24,10 +22,7 @@ const lastRun = shape(
 );
 type LastRun = Static<typeof lastRun.schema>;
 
-export interface Remembered {
-  readonly file: string;
-  readonly open: readonly string[];
-}
+export type Remembered = { readonly file: string; readonly open: readonly string[] };
 
 /** Maximum number of remembered targets; each has a file, and Muster deletes the oldest file first. */
 const MOST = 500;
@@ -43,32 +38,30 @@ export function partsOf(options: GivenOptions): { data: GivenOptions; reaching: 
   return { data: part(true), reaching: part(false) };
 }
 
-function folderIn({ XDG_STATE_HOME: state = '' }: Environment): string {
+function folderIn({ XDG_STATE_HOME: state = '' }: NodeJS.ProcessEnv): string {
   const base = isAbsolute(state) ? state : join(homedir(), '.local', 'state');
   return join(base, 'muster', 'runs');
 }
 
-function fileFor(api: Api, options: GivenOptions, env: Environment): string {
+function fileFor(api: Api, options: GivenOptions, env: NodeJS.ProcessEnv): string {
   const sorted = Object.entries(partsOf(options).reaching).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const key = createHash('sha256').update(JSON.stringify([api, process.cwd(), sorted]));
   return join(folderIn(env), `${api}-${key.digest('hex')}.json`);
 }
 
 /** True if an earlier run in this folder used the same target; `replay` distrusts any other target of a report. */
-export const isRemembered = (api: Api, options: GivenOptions, env: Environment = process.env): boolean =>
+export const isRemembered = (api: Api, options: GivenOptions, env = process.env): boolean =>
   existsSync(fileFor(api, options, env));
 
-const isOpen = (outcome: string): boolean => ['fail', 'blocked', 'undecided'].includes(outcome);
-
 /** Returns the failed, blocked and undecided checks of the last run; throws UsageError if there are none. */
-export function remembered(api: Api, options: GivenOptions, env: Environment = process.env): Remembered {
+export function remembered(api: Api, options: GivenOptions, env = process.env): Remembered {
   const file = fileFor(api, options, env);
   const last = read(file);
   if (last === undefined || Object.keys(last.checks).length === 0)
     throw new UsageError(
       `--last-failed: no run against this target is remembered (${file}); run the same command without it first`,
     );
-  const open = Object.keys(last.checks).filter((id) => isOpen(last.checks[id] ?? ''));
+  const open = Object.keys(last.checks).filter((id) => /^(?:fail|blocked|undecided)$/.test(last.checks[id] ?? ''));
   if (open.length === 0)
     throw new UsageError(
       `--last-failed: the last run against this target, at ${last.ended_at}, left nothing failed or undecided; ` +
@@ -90,33 +83,27 @@ export function remember(
   api: Api,
   options: GivenOptions,
   { checks, unreachable }: Pick<Report, 'checks' | 'unreachable'>,
-  env: Environment = process.env,
+  env = process.env,
 ): string | undefined {
   const file = fileFor(api, options, env);
   try {
     mkdirSync(folderIn(env), { recursive: true, mode: 0o700 });
     const before = read(file)?.checks ?? {};
     const ran = unreachable === undefined ? checks : [];
-    const now = Object.fromEntries(ran.map((check) => [check.id, outcomeOf(check)]));
+    // Remembers a failed SHOULD as failed if `--fail-on` selects that SHOULD.
+    const now = Object.fromEntries(
+      ran.map(({ id, outcome, fails_by: by }) => [id, outcome === 'warn' && by !== undefined ? 'fail' : outcome]),
+    );
     const kept: LastRun = { ended_at: new Date().toISOString(), checks: { ...before, ...now } };
     replaceWith(file, `${JSON.stringify(kept, null, 2)}\n`, SECRET_MODE);
-    forgetOldest(folderIn(env));
+    const names = readdirSync(folderIn(env));
+    const aged = (names.length > MOST ? names : []).map((name) => {
+      const path = join(folderIn(env), name);
+      return { path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 };
+    });
+    for (const { path } of aged.sort((one, other) => other.at - one.at).slice(MOST)) rmSync(path, { force: true });
     return undefined;
   } catch (error) {
     return `${file} cannot be written (${whyNot(error)}), so --last-failed and replay will not know this run`;
   }
-}
-
-/** Remembers a failed SHOULD as failed if `--fail-on` selects that SHOULD. */
-const outcomeOf = ({ outcome, fails_by: by }: CheckResult): Outcome =>
-  outcome === 'warn' && by !== undefined ? 'fail' : outcome;
-
-function forgetOldest(folder: string): void {
-  const files = readdirSync(folder);
-  if (files.length <= MOST) return;
-  const aged = files.map((name) => {
-    const path = join(folder, name);
-    return { path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 };
-  });
-  for (const { path } of aged.sort((one, other) => other.at - one.at).slice(MOST)) rmSync(path, { force: true });
 }

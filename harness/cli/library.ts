@@ -38,14 +38,8 @@ export type { Demands } from '../runner/coverage.ts';
 export { checks, requirement, suite } from '../runner/define.ts';
 export type * from '../runner/types.ts';
 export { type Control, ControlError } from '../targets/control/control.ts';
-export { HttpControl } from '../targets/control/http-control.ts';
-export type {
-  ClientContext,
-  DeviceContext,
-  OpenedTarget,
-  PlatformContext,
-  SystemContext,
-} from '../targets/opened.ts';
+export { HttpControl } from '../targets/control/ends.ts';
+export type { ClientContext, DeviceContext, OpenedTarget, PlatformContext, SystemContext };
 
 function patience(ms: number): number {
   const most = LONGEST_PATIENCE_SECONDS * 1000;

@@ -1,8 +1,7 @@
 /** Describes options as data, which serve parsing, help, completion, reports and replays. */
-
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
-import { durationMs } from '../common/durations.ts';
+import { durationMs } from '../common/units.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText } from '../common/user-files.ts';
 import type { Replay } from '../runner/run-check.ts';
@@ -27,19 +26,18 @@ export interface OptionSpec {
 }
 
 /** Range of a number; all bounds are inclusive except `above`. */
-export interface Range {
-  whole?: true;
-  above?: number;
-  from?: number;
-  to?: number;
-}
+export type Range = { whole?: true; above?: number; from?: number; to?: number };
 
 export type OptionTable = Readonly<Record<string, OptionSpec>>;
 export type OptionValue = string | number | boolean | readonly (string | number)[];
 export type GivenOptions = Readonly<Record<string, OptionValue>>;
 
 export const wholePath = (value: string): string => value;
-export const pathAfterEquals = (value: string): string | undefined => /=(.+)$/s.exec(value)?.[1];
+/** Properties of an option such as `--report html=FILE`. */
+export const REPORTED = {
+  defaultText: 'pretty',
+  path: (value: string): string | undefined => /=(.+)$/s.exec(value)?.[1],
+} as const;
 export const pathOfSocket = (value: string): string | undefined => (/^\d+$/.test(value) ? undefined : value);
 export const pathOfYaml = (value: string): string | undefined => (/[./]/.test(value) ? value : undefined);
 
@@ -147,20 +145,13 @@ export function storable(table: OptionTable, options: Readonly<Record<string, un
   ) as GivenOptions;
 }
 
-/** Words of the command line for a report, with `***` for each secret. */
-export const commandWords = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
-  wordsOf(path, table, options, () => '***', String);
-
-/** Command line that users can paste into a shell, with a variable in place of each secret. */
-export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
-  ['muster', ...wordsOf(path, table, options, (variable) => `"$${variable}"`, shellWord)].join(' ');
-
-function wordsOf(
+/** Words of the command line; for a report by default, with `***` for each secret. */
+export function commandWords(
   path: readonly string[],
   table: OptionTable,
   options: Readonly<Record<string, unknown>>,
-  secret: (variable: string) => string,
-  word: (text: string) => string,
+  secret: (variable: string) => string = () => '***',
+  word: (text: string) => string = String,
 ): string[] {
   const words = Object.entries(options).flatMap(([name, value]) => {
     const spec = table[name];
@@ -171,6 +162,10 @@ function wordsOf(
   });
   return [...path, ...words];
 }
+
+/** Command line that users can paste into a shell, with a variable in place of each secret. */
+export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
+  ['muster', ...commandWords(path, table, options, (variable) => `"$${variable}"`, shellWord)].join(' ');
 
 const shellWord = (word: string): string =>
   /^[\w./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
@@ -194,9 +189,8 @@ export const consoleOptions = {
   'ui-port': CONSOLE.whole('Port of the page; implies --ui', { from: 0, to: 65_535, defaultText: 'any free one' }),
 } as const satisfies OptionTable;
 
-export function uiPortOf(args: { ui: boolean; 'ui-port'?: number }): number | undefined {
-  return args['ui-port'] ?? (args.ui ? 0 : undefined);
-}
+export const uiPortOf = (args: { ui: boolean; 'ui-port'?: number }): number | undefined =>
+  args['ui-port'] ?? (args.ui ? 0 : undefined);
 
 export const WEB = ['http:', 'https:'] as const;
 export const MQTT = ['mqtt:', 'mqtts:'] as const;

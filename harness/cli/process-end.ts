@@ -1,7 +1,6 @@
 /**
  * Ends the process on signals and errors with exit codes of Muster; Node would exit with 1, which means a failed MUST.
  */
-
 import process from 'node:process';
 import { ENDING_SIGNALS, type EndingSignal, Interrupted, interruptedCode } from '../common/signals.ts';
 import { EXIT } from '../common/usage.ts';

@@ -1,5 +1,27 @@
-/** Reads all records of a list of the Platform API. */
-import type { HttpClient, HttpResponse } from '../client/http.ts';
+/** Connects to a Platform API, and reads all records of its lists. */
+import { HttpClient, type HttpResponse } from '../client/http.ts';
+import type { Recorder } from '../client/recorder.ts';
+import { defined } from '../common/defined.ts';
+import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../contract/versions.ts';
+
+interface PlatformAccess {
+  url: string;
+  apiKey: string;
+  dialect: Dialect;
+  version?: string;
+  ca?: string | undefined;
+  recorder?: Recorder;
+}
+
+export function platformHttp({ url, apiKey, dialect, version = NEWEST_VERSION, ca, recorder }: PlatformAccess) {
+  const { origin, pathname } = new URL(url);
+  return new HttpClient({
+    endpoint: { origin, ...defined({ ca }) },
+    basePath: pathname.replace(/\/$/, ''),
+    headers: { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: version },
+    ...defined({ recorder }),
+  });
+}
 
 export class NoListError extends Error {
   override name = 'NoListError';

@@ -3,7 +3,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { HttpClient } from '../client/http.ts';
-import { HttpControl } from '../targets/control/http-control.ts';
+import { HttpControl } from '../targets/control/ends.ts';
 import { MAIN, muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();

@@ -84,8 +84,8 @@ describe('muster simulate device', () => {
   test('lists defects and variants by section without other options', async () => {
     const { code, text } = await printed(typed`simulate device --defect list --variant list`);
     expect(code).toBe(0);
-    expect(text).toMatch(/^2\.1 deployment\n {2}\S+ +[A-Z]/);
-    expect(text).toMatch(/\n\n6\.1 frame\n(?: {2}\S+ +[A-Z].*\n)* {2}frame-without-id +Sends/);
+    expect(text).toMatch(/^2 deployments\n {2}\S+ +[A-Z]/);
+    expect(text).toMatch(/\n\n6\.1 frames\n(?: {2}\S+ +[A-Z].*\n)* {2}frame-without-id +Sends/);
     expect(text).toMatch(/\n\nslowness\n(?: {2}.*\n)* {2}byte-by-byte +Writes/);
   });
 

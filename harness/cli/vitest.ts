@@ -21,8 +21,8 @@ import type { OpenedTarget } from '../targets/opened.ts';
 import type { CheckOptions } from './library.ts';
 
 /**
- * Registers each check as a test. A failed MUST or a blocked check fails the test, a failed SHOULD adds an annotation, and
- * a check that decided nothing is skipped with its reason.
+ * Registers each check as a test. A failed MUST or a blocked check fails the test, a failed SHOULD adds an annotation,
+ * and a check that decided nothing is skipped with its reason.
  */
 export function describeSuite<Context>(
   suite: Suite<Context>,
@@ -32,7 +32,6 @@ export function describeSuite<Context>(
   const { seed = randomInt(2 ** 31), signal = new AbortController().signal, ...planOptions } = options;
   // Plans with all capabilities, because the target opens later; each test skips itself if the target lacks one.
   const plan = makePlan(suite, { ...planOptions, capabilities: new Set(CAPABILITIES) });
-  const { checks } = plan;
   const { runs = plan.runs } = options;
   describe(`muster ${suite.api} (seed ${seed})`, () => {
     let target: OpenedTarget<Context> | undefined;
@@ -57,7 +56,7 @@ export function describeSuite<Context>(
       await decide(check, target, context, { session, seed, runs, signal: AbortSignal.any([signal, context.signal]) });
     };
     for (const [sharing, concurrent] of Object.entries(CONCURRENT)) {
-      const members = checks.filter(({ check }) => (check.sharing ?? 'shared') === sharing);
+      const members = plan.checks.filter(({ check }) => (check.sharing ?? 'shared') === sharing);
       if (members.length === 0) continue;
       describe(sharing, { concurrent }, () => {
         for (const planned of members) {

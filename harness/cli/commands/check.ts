@@ -1,7 +1,6 @@
 /** Defines `muster check device`, `platform`, `system` and `client`. */
 import { defined } from '../../common/defined.ts';
 import { exitCodesText } from '../../common/usage.ts';
-import type { PlatformContext } from '../../targets/opened.ts';
 import {
   type Checked,
   type CheckTable,
@@ -66,7 +65,7 @@ const PLATFORM_OPTIONS = {
   'dry-run': optionsIn('How').flag('Only list the records that a run would make, by trying it on a platform of Muster'),
 } as const satisfies OptionTable;
 
-const platformChecks = {
+const checks = checkCommand({
   api: 'platform',
   options: PLATFORM_OPTIONS,
   examples: [
@@ -79,9 +78,7 @@ const platformChecks = {
     const target = { ...platformTarget(args, opening), ...firstAnswer(args, opening) };
     return openPlatformTarget({ ...target, readOnly: isReadOnly(args) });
   },
-} satisfies Checked<typeof PLATFORM_OPTIONS, PlatformContext>;
-
-const checks = checkCommand(platformChecks);
+});
 
 export const checkPlatform: Command<typeof PLATFORM_OPTIONS> = {
   ...checks,

@@ -1,26 +1,25 @@
 /** `muster clean platform`: archives the deployments that earlier runs of Muster left. */
 import process from 'node:process';
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
-import { HttpClient } from '../../client/http.ts';
+import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
+import { defined } from '../../common/defined.ts';
 import { isOwnName } from '../../common/names.ts';
 import { Redactor } from '../../common/redact.ts';
 import { printableLine } from '../../common/terminal.ts';
 import { EXIT, headerSecret, UsageError } from '../../common/usage.ts';
-import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../contract/versions.ts';
-import { command, OPTION, type OptionsOf, type OptionTable, urlFrom, WEB } from '../options.ts';
-import { allOf, describeAnswer, NoListError } from '../records.ts';
-
-const options = {
-  url: OPTION.text('Base URL of the Platform API'),
-  'api-key': OPTION.text('API key; better in MUSTER_API_KEY', { secret: 'MUSTER_API_KEY' }),
-  dialect: OPTION.oneOf(DIALECTS, 'Header names', { default: 'spec' }),
-  'api-version': OPTION.oneOf(SUPPORTED_VERSIONS, 'API version to use', { defaultText: 'the newest' }),
-  'dry-run': OPTION.flag('Only say what would be archived, and what stays'),
-} as const satisfies OptionTable;
+import { DIALECTS, SUPPORTED_VERSIONS } from '../../contract/versions.ts';
+import { command, OPTION, urlFrom, WEB } from '../options.ts';
+import { allOf, describeAnswer, NoListError, platformHttp } from '../records.ts';
 
 export const cleanPlatform = command({
-  options,
+  options: {
+    url: OPTION.text('Base URL of the Platform API'),
+    'api-key': OPTION.text('API key; better in MUSTER_API_KEY', { secret: 'MUSTER_API_KEY' }),
+    dialect: OPTION.oneOf(DIALECTS, 'Header names', { default: 'spec' }),
+    'api-version': OPTION.oneOf(SUPPORTED_VERSIONS, 'API version to use', { defaultText: 'the newest' }),
+    'dry-run': OPTION.flag('Only say what would be archived, and what stays'),
+  },
   examples: [
     ['muster clean platform --url https://api.example.com/beta --dry-run', 'what earlier runs left'],
     ['MUSTER_API_KEY=… muster clean platform --url https://api.example.com/beta', 'archive it'],
@@ -29,10 +28,16 @@ export const cleanPlatform = command({
     'Earlier runs are known by the names of their devices, such as muster-device-1e1bbca6. A deployment on any other ' +
     'device is left alone. A check that runs meanwhile has such devices too: let it end first.\n\n' +
     'Exit codes: 0 all that the platform lets a client archive is archived · 2 it answered an error, or not at all.',
-  async run(args) {
-    const http = clientFor(args);
+  async run({ url, 'api-key': given, dialect, 'api-version': version, 'dry-run': isDry }) {
+    if (url === undefined) throw new UsageError('--url: missing');
+    const { href } = urlFrom('url', url, WEB);
+    const key = given ?? process.env['MUSTER_API_KEY'];
+    if (key === undefined || key === '') throw new UsageError('--api-key: missing; here or in MUSTER_API_KEY');
+    const apiKey = headerSecret('--api-key', key);
+    const recorder = new Recorder(new Redactor([key]));
+    const http = platformHttp({ url: href, apiKey, dialect, recorder, ...defined({ version }) });
     try {
-      return await clean(http, args['dry-run']);
+      return await clean(http, isDry);
     } catch (error) {
       if (!(error instanceof NoAnswer || error instanceof Unreachable || error instanceof NoListError)) throw error;
       process.stderr.write(`muster: ${printableLine(error.message)}\n`);
@@ -42,29 +47,6 @@ export const cleanPlatform = command({
     }
   },
 });
-
-function clientFor({
-  url,
-  'api-key': given,
-  dialect,
-  'api-version': version = NEWEST_VERSION,
-}: OptionsOf<typeof options>) {
-  if (url === undefined) throw new UsageError('--url: missing');
-  const base = urlFrom('url', url, WEB);
-  const key = given ?? process.env['MUSTER_API_KEY'];
-  if (key === undefined || key === '') throw new UsageError('--api-key: missing; here or in MUSTER_API_KEY');
-  const headers = {
-    'x-api-key': headerSecret('--api-key', key),
-    [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: version,
-  };
-  const recorder = new Recorder(new Redactor([key]));
-  return new HttpClient({
-    endpoint: { origin: base.origin },
-    basePath: base.pathname.replace(/\/$/, ''),
-    headers,
-    recorder,
-  });
-}
 
 async function clean(http: HttpClient, isDry: boolean): Promise<number> {
   const devices = (await allOf(http, '/devices')).filter(({ name }) => isOwnName(String(name)));
@@ -84,7 +66,16 @@ async function clean(http: HttpClient, isDry: boolean): Promise<number> {
       );
   }
   const { archived, stay, failed } = outcomes;
-  const kept = await Promise.all(NAMED.map(async (collection) => `${await ownIn(http, collection)} ${collection}`));
+  const kept = await Promise.all(
+    ['groups', 'config_types', 'releases'].map(async (collection) => {
+      const items = await allOf(http, `/${collection}`).catch((error: unknown) => {
+        if (error instanceof NoListError) return [];
+        throw error;
+      });
+      const named = items.filter((item) => ['name', 'slug', 'version'].some((field) => isOwnName(String(item[field]))));
+      return `${named.length} ${collection}`;
+    }),
+  );
   const left = stay + failed === 0 ? '' : `; ${stay + failed} could not be`;
   const done = isDry
     ? `${open.length} deployments are not archived yet`
@@ -92,15 +83,4 @@ async function clean(http: HttpClient, isDry: boolean): Promise<number> {
   const stays = [`${devices.length} devices`, ...kept].join(', ').replaceAll('_', ' ');
   process.stdout.write(`${done}.\nThe API removes nothing, so these stay, with muster in their names: ${stays}.\n`);
   return failed === 0 ? EXIT.conformant : EXIT.incomplete;
-}
-
-const NAMED = ['groups', 'config_types', 'releases'] as const;
-
-async function ownIn(http: HttpClient, collection: (typeof NAMED)[number]): Promise<number> {
-  const items = await allOf(http, `/${collection}`).catch((error: unknown) => {
-    if (error instanceof NoListError) return [];
-    throw error;
-  });
-  return items.filter(({ name, slug, version }) => [name, slug, version].some((text) => isOwnName(String(text))))
-    .length;
 }

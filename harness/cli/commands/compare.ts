@@ -20,7 +20,7 @@ import { paintOf, reportWriter } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { APIS } from '../../runner/types.ts';
 import { loadSuites } from '../catalogue.ts';
-import { type ComparedFleets, comparedFleets, fleetsJson, fleetsText, isFleet } from '../fleet-compare.ts';
+import { type ComparedFleets, comparedFleets, fleetsJson, fleetsText, isFleet } from '../fleet-summary.ts';
 import {
   type CommandContext,
   columns,
@@ -29,7 +29,7 @@ import {
   OPTION,
   type OptionsOf,
   type OptionTable,
-  pathAfterEquals,
+  REPORTED,
   wholePath,
 } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
@@ -50,10 +50,7 @@ const options = {
       'exit 2 when one of the two alone decided a check',
     { default: 'none' },
   ),
-  report: OPTION.list('Report: pretty, html or json, each with =FILE', {
-    defaultText: 'pretty',
-    path: pathAfterEquals,
-  }),
+  report: OPTION.list('Report: pretty, html or json, each with =FILE', REPORTED),
   out: OPTION.text('Folder that keeps the reports of what was checked first', { path: wholePath }),
 } as const satisfies OptionTable;
 
@@ -74,9 +71,14 @@ export const compare = command({
     'Certificates are read without a look at their signature: muster verify checks it.\n\n' +
     `Exit codes: ${exitCodesText('compare')}.`,
   async run(args, context) {
-    const files = args.file ?? [];
-    if (files.some((file) => file.endsWith('.json') && isFleet(readJson(file)))) return fleets(files, args);
-    const write = reportWriter(args.report ?? ['pretty'], FORMATS, process.stdout);
+    const { file: files = [], report = ['pretty'], gate } = args;
+    if (files.some((file) => file.endsWith('.json') && isFleet(readJson(file)))) {
+      const write = reportWriter(report, FLEET_FORMATS, process.stdout);
+      const compared = comparedFleets(files, gate !== 'none');
+      write((format, isTerminal) => format.text(compared, isTerminal));
+      return compared.code;
+    }
+    const write = reportWriter(report, FORMATS, process.stdout);
     const kept = readEntries(files);
     using interrupt = interruptSignal();
     const made = await checked(args, context, interrupt.signal);
@@ -84,20 +86,15 @@ export const compare = command({
     const entries = [...kept, ...made];
     const checks = (await loadSuites()).flatMap((suite) => suite.checks);
     const comparison = compareEntries(entries, new Map(checks.map(({ id, requirement }) => [id, requirement])));
-    const verdict = verdictOf(comparison, args.gate);
+    const verdict = verdictOf(comparison, gate);
     write((format, isTerminal) => format.text(comparison, verdict, isTerminal));
     return verdict.code;
   },
 });
 
-type Args = OptionsOf<typeof options>;
+type CompareText = (comparison: Comparison, verdict: GateVerdict, isTerminal: boolean) => string;
 
-interface CompareFormat {
-  name: string;
-  text(comparison: Comparison, verdict: GateVerdict, isTerminal: boolean): string;
-}
-
-const FORMATS: readonly CompareFormat[] = [
+const FORMATS: readonly { name: string; text: CompareText }[] = [
   {
     name: 'pretty',
     text: (comparison, verdict, isTerminal) =>
@@ -115,21 +112,11 @@ const FLEET_FORMATS = [
   { name: 'json', text: fleetsJson },
 ] as const;
 
-function fleets(files: readonly string[], { gate, report = ['pretty'] }: Args): number {
-  const write = reportWriter(report, FLEET_FORMATS, process.stdout);
-  const compared = comparedFleets(files, gate !== 'none');
-  write((format, isTerminal) => format.text(compared, isTerminal));
-  return compared.code;
-}
-
-const asJson = (
-  { entries, requirements, choices, steps, changes }: Comparison,
-  { word, share, code, meaning }: GateVerdict,
-) => ({
-  verdict: word,
-  share,
-  exit_code: code,
-  meaning,
+const asJson = ({ entries, requirements, choices, steps, changes }: Comparison, verdict: GateVerdict) => ({
+  verdict: verdict.word,
+  share: verdict.share,
+  exit_code: verdict.code,
+  meaning: verdict.meaning,
   entries: entries.map(({ label, source, api, startedAt }) => ({ label, source, api, started_at: startedAt })),
   requirements: requirements.map((row) => ({
     ...row,
@@ -160,11 +147,8 @@ function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mend
 }
 
 /** Checks each given image and command; returns the exit code instead of results after an interrupt. */
-async function checked(
-  { image = [], command: lines = [], api, out }: Args,
-  context: CommandContext,
-  signal: AbortSignal,
-): Promise<Entry[] | number> {
+async function checked(args: OptionsOf<typeof options>, context: CommandContext, signal: AbortSignal) {
+  const { image = [], command: lines = [], api, out } = args;
   const targets = [
     ...image.map((value) => ({ option: '--image', value })),
     ...lines.map((value) => ({ option: '--command', value })),

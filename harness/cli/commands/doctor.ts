@@ -1,5 +1,4 @@
 /** `muster doctor`: tests which features of Muster work on this machine. */
-
 import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { createServer, type ListenOptions } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -17,10 +16,9 @@ import {
   sensibleWorkers,
 } from '../../../simulators/fleet/run/capacity.ts';
 import { defined } from '../../common/defined.ts';
-import { readableDuration } from '../../common/durations.ts';
 import { ownedFolder } from '../../common/owner.ts';
-import { memoryText } from '../../common/sizes.ts';
-import { hanging, inert, type Paint, painter, printableJson, printableLine, wrap } from '../../common/terminal.ts';
+import { hanging, inert, painter, printableJson, printableLine, wrap } from '../../common/terminal.ts';
+import { memoryText, readableDuration } from '../../common/units.ts';
 import { EXIT, exitCodesText } from '../../common/usage.ts';
 import { Patience } from '../../common/waiting.ts';
 import { containerRuntime, reasonOf } from '../../targets/launch/container.ts';
@@ -42,15 +40,25 @@ export const doctor = command({
   async run({ json }) {
     const findings: Finding[] = [];
     const paint = painter(process.stdout, process.env);
-    for await (const finding of diagnose()) {
-      if (!json) process.stdout.write(inert(textOf(finding, findings.at(-1)?.group, paint)));
+    for (const probe of PROBES) {
+      const finding = await diagnose(probe);
+      const { group, name, ok, seen, todo } = finding;
+      const before = findings.at(-1)?.group;
       findings.push(finding);
+      if (json) continue;
+      const heading = group === before ? [] : [...(before === undefined ? [] : ['']), paint(['bold', 'cyan'], group)];
+      const mark = ok ? paint('green', '✓') : paint(group === NEEDED ? 'red' : 'yellow', '!');
+      const words = printableLine(`${name}: ${seen}${todo === undefined ? '' : `. ${todo}`}`);
+      process.stdout.write(inert(`${[...heading, ...hanging(mark, wrap(words, columns() - 4), 2, 2)].join('\n')}\n`));
     }
     const able = findings.every(({ group, ok }) => ok || group !== NEEDED);
+    const some = findings.every(({ ok }) => ok)
+      ? 'Everything can run here.'
+      : 'Checks can run here. What ! names is needed only for what its heading says.';
     process.stdout.write(
       json
         ? `${printableJson({ checks: findings.map(({ group: _, waits: __, ...check }) => check) }, 2)}\n`
-        : `\n${ending(able, findings)}\n`,
+        : `\n${able ? some : `Checks cannot run here: see ! below ${NEEDED}.`}\n`,
     );
     const code = able ? EXIT.conformant : EXIT.harness;
     // Exits at once, because an unanswered probe would keep the process running.
@@ -58,19 +66,6 @@ export const doctor = command({
     return code;
   },
 });
-
-function textOf({ group, name, ok, seen, todo }: Finding, before: string | undefined, paint: Paint): string {
-  const heading = group === before ? [] : [...(before === undefined ? [] : ['']), paint(['bold', 'cyan'], group)];
-  const mark = ok ? paint('green', '✓') : paint(group === NEEDED ? 'red' : 'yellow', '!');
-  const words = printableLine(`${name}: ${seen}${todo === undefined ? '' : `. ${todo}`}`);
-  return `${[...heading, ...hanging(mark, wrap(words, columns() - 4), 2, 2)].join('\n')}\n`;
-}
-
-function ending(able: boolean, findings: readonly Finding[]): string {
-  if (!able) return `Checks cannot run here: see ! below ${NEEDED}.`;
-  if (findings.every(({ ok }) => ok)) return 'Everything can run here.';
-  return 'Checks can run here. What ! names is needed only for what its heading says.';
-}
 
 interface Probe {
   group: string;
@@ -80,11 +75,7 @@ interface Probe {
   todo?: string;
 }
 
-interface Finding extends Omit<Probe, 'probe'> {
-  ok: boolean;
-  seen: string;
-  waits: boolean;
-}
+type Finding = Omit<Probe, 'probe'> & { ok: boolean; seen: string; waits: boolean };
 
 class Silent extends Error {}
 
@@ -99,80 +90,127 @@ const PROBES: readonly Probe[] = [
   {
     group: NEEDED,
     name: 'unix socket',
-    probe: unixSocket,
+    async probe() {
+      using folder = temporary();
+      // Uses the longest file name of Muster's sockets, because a socket's path is limited to about 100 bytes.
+      const path = join(folder.path, 'control.sock');
+      const { close } = await listenUnix(
+        path,
+        () => {},
+        () => {},
+      );
+      close();
+      return `can be bound in ${tmpdir()}`;
+    },
     todo: 'Set TMPDIR to a folder on a disk of this machine, with a short path such as /tmp.',
   },
-  { group: NEEDED, name: 'loopback port', probe: loopbackPort, todo: 'Allow programs to listen on 127.0.0.1.' },
+  {
+    group: NEEDED,
+    name: 'loopback port',
+    async probe() {
+      await bind({ host: '127.0.0.1', port: 0 });
+      const sixth = await bind({ host: '::1', port: 0 }).then(
+        () => 'and on ::1',
+        (error: unknown) => `not on ::1 (${reasonOf(error)})`,
+      );
+      return `can be bound on 127.0.0.1, ${sixth}`;
+    },
+    todo: 'Allow programs to listen on 127.0.0.1.',
+  },
   {
     group: NEEDED,
     name: 'temporary folder',
-    probe: temporaryFolder,
+    probe() {
+      using folder = temporary();
+      writeFileSync(join(folder.path, 'file'), VERSION);
+      const { bavail, blocks, bsize } = statfsSync(folder.path);
+      // Some network disks report a size of 0, which is no lack of space.
+      if (blocks === 0) return tmpdir();
+      const seen = `${tmpdir()}, ${memoryText(bavail * bsize)} free`;
+      if (bavail * bsize < FREE_BYTES) throw new Error(seen);
+      return seen;
+    },
     todo: `Set TMPDIR to a folder that this user can write to, with ${memoryText(FREE_BYTES)} free.`,
   },
   {
     group: CONTAINERS,
     name: 'testcontainers',
-    probe: testcontainers,
+    // Imports testcontainers to find a broken installation.
+    probe: () => import('testcontainers').then(() => 'installed'),
     todo: 'Run: npm install --save-dev testcontainers',
   },
   {
     group: CONTAINERS,
     name: 'container runtime',
-    probe: () => unlessSilent(runtime()),
+    async probe() {
+      const work = runtime();
+      const { promise: silence, reject } = Promise.withResolvers<never>();
+      const stop = new Patience(PATIENCE_MS).watch(() =>
+        reject(new Silent(`no answer within ${readableDuration(PATIENCE_MS)}`)),
+      );
+      try {
+        return await Promise.race([work, silence]);
+      } finally {
+        stop();
+      }
+    },
     todo: 'Start Docker and try `docker info`, or set DOCKER_HOST.',
   },
-  { group: FLEETS, name: 'open files', probe: openFiles, todo: 'Raise `ulimit -n`.' },
-  { group: FLEETS, name: 'robots', probe: robots, todo: 'Start fewer: --robots N.' },
+  {
+    group: FLEETS,
+    name: 'open files',
+    probe() {
+      const { limits, holds } = fleet();
+      const { descriptors } = limits;
+      if (descriptors === 0) return 'how many a process may have is not known here';
+      const { capacity } = holds(1);
+      const seen = `${thousands(descriptors)} a process, which suffice for ${thousands(capacity.descriptors)} robots`;
+      if (capacity.descriptors < 1) throw new Error(seen);
+      return seen;
+    },
+    todo: 'Raise `ulimit -n`.',
+  },
+  {
+    group: FLEETS,
+    name: 'robots',
+    probe() {
+      const { lively, holds, workers } = fleet();
+      const { capacity, problems } = holds(workers);
+      if (problems.length > 0) throw new Error(problems.join('; '));
+      const held = Object.entries({ processors: lively, ...capacity })
+        .filter(([, count]) => Number.isFinite(count))
+        .sort(([, one], [, other]) => one - other);
+      const counts = held.map(([resource, count]) => `${resource} ${thousands(count)}`);
+      return `about ${thousands(held[0]?.[1] ?? 0)} in all (${counts.join(', ')})`;
+    },
+    todo: 'Start fewer: --robots N.',
+  },
   ...['curl', 'socat'].map((tool) => ({
     group: REPEATING,
     name: tool,
-    probe: () => pathOf(tool),
+    probe() {
+      const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, tool));
+      const found = places.find((path) => {
+        try {
+          accessSync(path, constants.X_OK);
+          return true;
+        } catch {
+          return false;
+        }
+      });
+      if (found === undefined) throw new Error('not found in PATH');
+      return found;
+    },
     todo: `Install ${tool}, or repeat findings with \`muster replay\`.`,
   })),
 ];
 
-async function* diagnose(): AsyncGenerator<Finding> {
-  for (const { group, name, probe, todo } of PROBES) {
-    try {
-      yield { group, name, ok: true, seen: await probe(), waits: false };
-    } catch (error) {
-      yield { group, name, ok: false, seen: reasonOf(error), ...defined({ todo }), waits: error instanceof Silent };
-    }
-  }
-}
-
-async function unlessSilent<T>(work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = new Patience(PATIENCE_MS).watch(() =>
-    reject(new Silent(`no answer within ${readableDuration(PATIENCE_MS)}`)),
-  );
+async function diagnose({ group, name, probe, todo }: Probe): Promise<Finding> {
   try {
-    return await Promise.race([work, promise]);
-  } finally {
-    stop();
+    return { group, name, ok: true, seen: await probe(), waits: false };
+  } catch (error) {
+    return { group, name, ok: false, seen: reasonOf(error), ...defined({ todo }), waits: error instanceof Silent };
   }
-}
-
-async function unixSocket(): Promise<string> {
-  using folder = temporary();
-  // Uses the longest file name of Muster's sockets, because a socket's path is limited to about 100 bytes.
-  const path = join(folder.path, 'control.sock');
-  const { close } = await listenUnix(
-    path,
-    () => {},
-    () => {},
-  );
-  close();
-  return `can be bound in ${tmpdir()}`;
-}
-
-async function loopbackPort(): Promise<string> {
-  await bind({ host: '127.0.0.1', port: 0 });
-  const sixth = await bind({ host: '::1', port: 0 }).then(
-    () => 'and on ::1',
-    (error: unknown) => `not on ::1 (${reasonOf(error)})`,
-  );
-  return `can be bound on 127.0.0.1, ${sixth}`;
 }
 
 async function bind(options: ListenOptions): Promise<void> {
@@ -181,26 +219,9 @@ async function bind(options: ListenOptions): Promise<void> {
   server.close();
 }
 
-function temporaryFolder(): string {
-  using folder = temporary();
-  writeFileSync(join(folder.path, 'file'), VERSION);
-  const { bavail, blocks, bsize } = statfsSync(folder.path);
-  // Some network disks report a size of 0, which is no lack of space.
-  if (blocks === 0) return tmpdir();
-  const seen = `${tmpdir()}, ${memoryText(bavail * bsize)} free`;
-  if (bavail * bsize < FREE_BYTES) throw new Error(seen);
-  return seen;
-}
-
 function temporary(): { path: string } & Disposable {
   const path = ownedFolder('doctor');
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
-}
-
-/** Imports testcontainers to find a broken installation. */
-async function testcontainers(): Promise<string> {
-  await import('testcontainers');
-  return 'installed';
 }
 
 async function runtime(): Promise<string> {
@@ -220,39 +241,4 @@ function fleet() {
   const holds = (workers: number) =>
     preflight(ROBOTS, { workers, platform: true, filesInMemory: isInMemory(dir) }, cost, limits);
   return { limits, lively, holds, workers: sensibleWorkers(lively, cost, limits) };
-}
-
-function openFiles(): string {
-  const { limits, holds } = fleet();
-  const { descriptors } = limits;
-  if (descriptors === 0) return 'how many a process may have is not known here';
-  const { capacity } = holds(1);
-  const seen = `${thousands(descriptors)} a process, which suffice for ${thousands(capacity.descriptors)} robots`;
-  if (capacity.descriptors < 1) throw new Error(seen);
-  return seen;
-}
-
-function robots(): string {
-  const { lively, holds, workers } = fleet();
-  const { capacity, problems } = holds(workers);
-  if (problems.length > 0) throw new Error(problems.join('; '));
-  const held = Object.entries({ processors: lively, ...capacity })
-    .filter(([, count]) => Number.isFinite(count))
-    .sort(([, one], [, other]) => one - other);
-  const counts = held.map(([resource, count]) => `${resource} ${thousands(count)}`);
-  return `about ${thousands(held[0]?.[1] ?? 0)} in all (${counts.join(', ')})`;
-}
-
-function pathOf(tool: string): string {
-  const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, tool));
-  const found = places.find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-  if (found === undefined) throw new Error('not found in PATH');
-  return found;
 }

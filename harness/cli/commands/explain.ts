@@ -1,13 +1,15 @@
-/** `muster explain`: explains requirements, checks, capabilities and profiles, and how the specification is covered. */
+/**
+ * `muster list`: lists requirements. `muster explain`: explains requirements, checks, capabilities and profiles, and
+ * how the specification is covered.
+ */
 import process from 'node:process';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
 import { nearest, UsageError } from '../../common/usage.ts';
 import { CAPABILITIES, CAPABILITY_MEANINGS, CAPABILITY_OPTIONS, type Capability } from '../../contract/capabilities.ts';
 import { PROFILE_NAMES, PROFILES } from '../../contract/profiles.ts';
-import { sectionTitle } from '../../contract/sections.ts';
-import { deciding, SENTENCES } from '../../contract/sentences.ts';
+import { deciding, SENTENCES, sectionTitle } from '../../contract/sentences.ts';
 import { countInWords } from '../../runner/results.ts';
-import { APIS } from '../../runner/types.ts';
+import { APIS, LEVELS } from '../../runner/types.ts';
 import {
   type Catalogue,
   type CataloguedCheck,
@@ -18,6 +20,66 @@ import {
   watchOf,
 } from '../catalogue.ts';
 import { columns, command, OPTION } from '../options.ts';
+
+export const list = command({
+  options: {
+    api: OPTION.oneOf(APIS, 'Only this suite', { positional: true }),
+    level: OPTION.oneOf(LEVELS, 'Only these levels', { array: true }),
+    section: OPTION.list('Only these sections of the specification'),
+    requirements: OPTION.text('Requirement set of this date (YYYY-MM-DD)', { defaultText: 'the newest' }),
+    json: OPTION.flag('As JSON'),
+  },
+  examples: [
+    ['muster list device --level MUST', 'what an agent must do'],
+    ['muster list --json', 'for a script'],
+  ],
+  async run({ api, level, section, requirements, json }) {
+    const all = catalogue(await loadSuites(), requirements, await loadWatched());
+    const shown = {
+      ...all,
+      requirements: all.requirements.filter(
+        (entry) =>
+          (api === undefined || entry.api === api) &&
+          (level === undefined || level.includes(entry.level)) &&
+          (section === undefined || section.some((at) => entry.section === at || entry.section.startsWith(`${at}.`))),
+      ),
+    };
+    const paint = painter(process.stdout, process.env);
+    process.stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, paint, columns()));
+    return 0;
+  },
+});
+
+const TONES = { MUST: 'bold', SHOULD: 'yellow', INFO: 'dim' } as const;
+
+export function listText({ requirements, requirements_version }: Catalogue, paint: Paint, columns: number): string {
+  const groups = Map.groupBy(requirements, (entry) => `${entry.api}  ${entry.section} ${entry.title}`);
+  const checks = requirements.reduce((sum, entry) => sum + entry.checks.length, 0);
+  return [
+    ...[...groups].flatMap(([heading, entries]) => [
+      paint(['bold', 'cyan'], heading),
+      ...entries.flatMap((entry) => requirementLines(entry, paint, columns)),
+      '',
+    ]),
+    `${requirements.length} requirements, ${checks} checks · requirements of ${requirements_version} · muster ` +
+      'explain ID for more',
+    '',
+  ].join('\n');
+}
+
+function requirementLines(entry: CataloguedRequirement, paint: Paint, columns: number): string[] {
+  const isOne = entry.checks.length === 1 && entry.checks[0]?.id === entry.id;
+  const notes = entry.checks.map(({ id, needs }) =>
+    [...(isOne ? [] : [id]), ...(needs.length === 0 ? [] : ['needs', needs.join(', ')])].join(' '),
+  );
+  const watched = (entry.watched ?? []).map((rule) => `${rule.id} by ${watchOf(rule)}`);
+  return [
+    `  ${paint(TONES[entry.level], entry.level.padEnd(6))} ${entry.id}`,
+    ...[entry.text, ...notes, ...watched]
+      .filter((text) => text !== '')
+      .flatMap((text) => wrap(text, columns - 9).map((line) => paint('dim', `         ${line}`))),
+  ];
+}
 
 export const explain = command({
   options: {
@@ -41,23 +103,54 @@ export const explain = command({
       throw new UsageError(`explain: --coverage is about all sentences; leave out ${id}`);
     const all = catalogue(await loadSuites(), undefined, await loadWatched());
     const paint = painter(process.stdout, process.env);
-    const text =
-      id === undefined
-        ? coverageText(all, await brokenByDefects(), paint, columns())
-        : explainText(all, id, paint, columns());
-    process.stdout.write(text);
+    if (id !== undefined) {
+      process.stdout.write(explainText(all, id, paint, columns()));
+      return 0;
+    }
+    const [{ deviceDefects }, { clientDefects }, { platformDefects, systemDefects }] = await Promise.all([
+      import('../../../simulators/defects/device/index.ts'),
+      import('../../../simulators/defects/client/index.ts'),
+      import('../../../simulators/defects/platform/index.ts'),
+    ]);
+    const defects = [deviceDefects, clientDefects, platformDefects, systemDefects].flat().map(({ breaks }) => breaks);
+    process.stdout.write(coverageText(all, defects, paint, columns()));
     return 0;
   },
 });
 
+type Field = readonly [label: string, ...texts: string[]];
+type Explained = { name: string; kind: string; meaning: string; fields: readonly Field[] };
+
 export function explainText(all: Catalogue, id: string, paint: Paint, columns: number): string {
+  // Writes a label before the first of its texts, and wraps texts but not the commands to try.
+  const fieldLines = ([label, ...texts]: Field): string[] =>
+    texts.flatMap((text, index) =>
+      hanging(paint('dim', index === 0 ? label : ''), label === 'try' ? [text] : wrap(text, columns - 14), 2, 10),
+    );
+  const textOf = ({ name, kind, meaning, fields }: Explained): string =>
+    [
+      `${paint('bold', name)}  ${paint('dim', kind)}`,
+      '',
+      ...wrap(meaning, columns - 2).map((line) => `  ${line}`),
+      '',
+      ...fields.flatMap(fieldLines),
+      '',
+    ].join('\n');
   const capability = CAPABILITIES.find((name) => name === id);
-  if (capability !== undefined) return capabilityText(all, capability, paint, columns);
-  if (PROFILE_NAMES.includes(id)) return profileText(all, id, paint, columns);
+  if (capability !== undefined) return textOf(capabilityEntry(all, capability));
+  if (PROFILE_NAMES.includes(id)) return profileEntries(all, id).map(textOf).join('\n');
   const found = all.requirements.filter((entry) => idsOf(entry).includes(id));
   const below = found.length > 0 ? found : all.requirements.filter((entry) => entry.id.startsWith(`${id}.`));
-  if (below.length === 0) throw new UsageError(unknown(all, id));
-  if (below.length > MOST_IN_FULL) {
+  if (below.length === 0) {
+    const ids = all.requirements.flatMap(idsOf);
+    const words = id.split('.').filter((word) => word.length > 2);
+    const alike = [...new Set(ids)].filter((known) => words.some((word) => known.includes(word))).slice(0, 5);
+    const near = nearest(id, ids);
+    const hint =
+      near !== undefined ? `; did you mean ${near}?` : alike.length > 0 ? `; there are ${alike.join(', ')}` : '';
+    throw new UsageError(`${id}: no requirement and no check has that id${hint} (\`muster list\` shows them all)`);
+  }
+  if (below.length > MOST_IN_FULL)
     return [
       ...below.map(({ level, id: each, section, text }) => {
         const head = `${level.padEnd(6)} ${paint('bold', each)}  ${paint('dim', `section ${section}`)}`;
@@ -65,8 +158,7 @@ export function explainText(all: Catalogue, id: string, paint: Paint, columns: n
       }),
       `\n${below.length} requirements below ${id}: name one of them to see more.\n`,
     ].join('\n');
-  }
-  return below.map((entry) => requirementText(entry, paint, columns)).join('\n');
+  return below.map((entry) => textOf(requirementEntry(entry))).join('\n');
 }
 
 const idsOf = ({ id, checks, watched = [] }: CataloguedRequirement): string[] =>
@@ -74,39 +166,23 @@ const idsOf = ({ id, checks, watched = [] }: CataloguedRequirement): string[] =>
 
 const MOST_IN_FULL = 3;
 
-const fieldsIn =
-  (paint: Paint, columns: number) =>
-  (label: string, text: string): string[] =>
-    hanging(paint('dim', label), wrap(text, columns - 14), 2, 10);
-
-const headOf = (name: string, kind: string, meaning: string, paint: Paint, columns: number): string[] => [
-  `${paint('bold', name)}  ${paint('dim', kind)}`,
-  '',
-  ...wrap(meaning, columns - 2).map((line) => `  ${line}`),
-  '',
-];
-
-function requirementText(entry: CataloguedRequirement, paint: Paint, columns: number): string {
-  const needs = [...new Set(entry.checks.flatMap((check) => check.needs))];
-  const field = fieldsIn(paint, columns);
+function requirementEntry({ id, text, clause, checks, watched = [], ...entry }: CataloguedRequirement): Explained {
+  const needs = [...new Set(checks.flatMap((check) => check.needs))];
   const { level, api, section, title, since } = entry;
-  const kind = `${level} · ${api} · section ${section} ${title} · since ${since}`;
   const judged = api === 'client' ? 'what clients do' : 'what clients get';
-  return [
-    ...headOf(entry.id, kind, entry.text, paint, columns),
-    ...(entry.clause === undefined ? [] : field('clause', `“${entry.clause}”`)),
-    ...field('decided', DECIDED[entry.level]),
-    ...entry.checks.flatMap((check, index) => field(index === 0 ? 'checks' : '', `${check.id}: ${how(check)}`)),
-    ...(entry.watched ?? []).flatMap((rule, index) =>
-      field(index === 0 ? 'watched' : '', `${rule.id}: a rule of ${watchOf(rule)}, which judges ${judged}`),
-    ),
-    ...needs.flatMap((need, index) => field(index === 0 ? 'needs' : '', `${need}: ${CAPABILITY_MEANINGS[need]}`)),
-    ...[
-      `muster check ${api} … --only ${entry.id}`,
-      ...(entry.watched ?? []).map((rule) => `${watchOf(rule)} … --only ${rule.id}`),
-    ].flatMap((line, index) => hanging(paint('dim', index === 0 ? 'try' : ''), [line], 2, 10)),
-    '',
-  ].join('\n');
+  return {
+    name: id,
+    kind: `${level} · ${api} · section ${section} ${title} · since ${since}`,
+    meaning: text,
+    fields: [
+      ['clause', ...(clause === undefined ? [] : [`“${clause}”`])],
+      ['decided', DECIDED[level]],
+      ['checks', ...checks.map((check) => `${check.id}: ${how(check)}`)],
+      ['watched', ...watched.map((rule) => `${rule.id}: a rule of ${watchOf(rule)}, which judges ${judged}`)],
+      ['needs', ...needs.map((need) => `${need}: ${CAPABILITY_MEANINGS[need]}`)],
+      ['try', `muster check ${api} … --only ${id}`, ...watched.map((rule) => `${watchOf(rule)} … --only ${rule.id}`)],
+    ],
+  };
 }
 
 const DECIDED = {
@@ -120,6 +196,7 @@ const DECIDED = {
 function how(check: CataloguedCheck): string {
   const drives = check.needs.flatMap((need) => WHAT_IT_DOES[need] ?? []);
   const others = check.needs.filter((need) => WHAT_IT_DOES[need] === undefined);
+  const least = Object.entries(check.least).map(([name, count]) => countInWords(name, count));
   const place = {
     shared: 'beside other checks',
     publishing: 'one at a time, or several where events take long',
@@ -134,7 +211,7 @@ function how(check: CataloguedCheck): string {
     ...(check.waits ? ['waits for seconds (--fast leaves it out)'] : []),
     ...(check.writes ? ['sends the platform more than GET (--read-only leaves it out)'] : []),
     ...(check.profiles.length > 0 ? [`part of the profiles ${listed(check.profiles)}`] : []),
-    ...leastOf(check),
+    ...(least.length > 0 ? [`must have seen at least ${listed(least)}`] : []),
   ].join('; ');
   return [
     does,
@@ -142,11 +219,6 @@ function how(check: CataloguedCheck): string {
     ...(check.premises.length === 0 ? [] : [`What it finds may follow from ${check.premises.join(', ')}`]),
   ].join('. ');
 }
-
-const leastOf = ({ least }: CataloguedCheck): string[] => {
-  const told = Object.entries(least).map(([name, count]) => countInWords(name, count));
-  return told.length === 0 ? [] : [`must have seen at least ${listed(told)}`];
-};
 
 const WHAT_IT_DOES: Readonly<Partial<Record<Capability, string>>> = {
   drive: 'makes deployments and events through control',
@@ -159,58 +231,37 @@ const WHAT_IT_DOES: Readonly<Partial<Record<Capability, string>>> = {
 const listed = (parts: readonly string[]): string =>
   parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 
-function capabilityText(all: Catalogue, name: Capability, paint: Paint, columns: number): string {
+function capabilityEntry(all: Catalogue, name: Capability): Explained {
   const checks = all.requirements.flatMap((entry) => entry.checks.filter(({ needs }) => needs.includes(name)));
-  const field = fieldsIn(paint, columns);
   const option = CAPABILITY_OPTIONS[name];
-  return [
-    ...headOf(name, 'a capability of a target', CAPABILITY_MEANINGS[name], paint, columns),
-    ...(option === undefined ? [] : field('add', option)),
-    ...field(
-      'checks',
-      checks.length === 0
-        ? 'none need it'
-        : `${checks.length} that need${checks.length === 1 ? 's' : ''} it: ${checks.map(({ id }) => id).join(' ')}`,
-    ),
-    '',
-  ].join('\n');
+  const count = `${checks.length} that need${checks.length === 1 ? 's' : ''} it`;
+  return {
+    name,
+    kind: 'a capability of a target',
+    meaning: CAPABILITY_MEANINGS[name],
+    fields: [
+      ['add', ...(option === undefined ? [] : [option])],
+      ['checks', checks.length === 0 ? 'none need it' : `${count}: ${checks.map(({ id }) => id).join(' ')}`],
+    ],
+  };
 }
 
-function profileText(all: Catalogue, name: string, paint: Paint, columns: number): string {
-  const field = fieldsIn(paint, columns);
-  return APIS.flatMap((api) => {
+const profileEntries = (all: Catalogue, name: string): Explained[] =>
+  APIS.flatMap((api): Explained[] => {
     const profile = PROFILES[api].find((each) => each.name === name);
     if (profile === undefined) return [];
     const own = all.requirements.filter((entry) => entry.api === api);
     const held = own.filter(({ checks }) => checks.some(({ profiles }) => profiles.includes(name)));
-    return [
-      ...headOf(`${api}: ${name}`, 'a profile', `Holds the target to ${profile.about}.`, paint, columns),
-      ...field('needs', profile.has.length === 0 ? 'nothing' : profile.has.join(', ')),
-      ...field('decides', `${held.length} of ${own.length} requirements: ${held.map(({ id }) => id).join(' ')}`),
-      ...hanging(paint('dim', 'try'), [`muster check ${api} … --profile ${name}`], 2, 10),
-      '',
+    const fields: Field[] = [
+      ['needs', profile.has.length === 0 ? 'nothing' : profile.has.join(', ')],
+      ['decides', `${held.length} of ${own.length} requirements: ${held.map(({ id }) => id).join(' ')}`],
+      ['try', `muster check ${api} … --profile ${name}`],
     ];
-  }).join('\n');
-}
+    return [{ name: `${api}: ${name}`, kind: 'a profile', meaning: `Holds the target to ${profile.about}.`, fields }];
+  });
 
-async function brokenByDefects(): Promise<(readonly string[])[]> {
-  const [device, client, platform] = await Promise.all([
-    import('../../../simulators/defects/device/index.ts'),
-    import('../../../simulators/defects/client/index.ts'),
-    import('../../../simulators/defects/platform/index.ts'),
-  ]);
-  const { platformDefects, systemDefects } = platform;
-  return [device.deviceDefects, client.clientDefects, platformDefects, systemDefects]
-    .flat()
-    .map(({ breaks }) => breaks);
-}
-
-export function coverageText(
-  { requirements, requirements_version }: Catalogue,
-  defects: readonly (readonly string[])[],
-  paint: Paint,
-  columns: number,
-): string {
+export function coverageText(all: Catalogue, defects: readonly (readonly string[])[], paint: Paint, columns: number) {
+  const { requirements, requirements_version } = all;
   const covered = SENTENCES.map((sentence) => ({ sentence, by: deciding(sentence, requirements) }));
   const proofs = (by: readonly CataloguedRequirement[]): number => {
     const ids = new Set(by.flatMap(({ id, checks }) => [id, ...checks.map((check) => check.id)]));
@@ -248,14 +299,4 @@ function checksOf(checks: readonly CataloguedCheck[]): string {
     ...(rules > 0 ? [countInWords('rules', rules)] : []),
   ];
   return parts.join(', ');
-}
-
-function unknown(all: Catalogue, id: string): string {
-  const ids = all.requirements.flatMap(idsOf);
-  const words = id.split('.').filter((word) => word.length > 2);
-  const alike = [...new Set(ids)].filter((known) => words.some((word) => known.includes(word))).slice(0, 5);
-  const near = nearest(id, ids);
-  const hint =
-    near !== undefined ? `; did you mean ${near}?` : alike.length > 0 ? `; there are ${alike.join(', ')}` : '';
-  return `${id}: no requirement and no check has that id${hint} (\`muster list\` shows them all)`;
 }

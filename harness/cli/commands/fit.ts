@@ -2,11 +2,9 @@
 import process from 'node:process';
 import { inert, printableJson } from '../../common/terminal.ts';
 import { exitCodesText } from '../../common/usage.ts';
-import { readEvidence } from '../../reports/fit/evidence.ts';
-import { type Fit, fitOf } from '../../reports/fit/fit.ts';
-import { fitJson, fitPage, fitText } from '../../reports/fit/fit-formats.ts';
+import { type Fit, fitJson, fitOf, fitPage, fitText, readEvidence } from '../../reports/fit/fit.ts';
 import { paintOf, reportWriter } from '../../reports/format.ts';
-import { columns, command, OPTION, pathAfterEquals, wholePath } from '../options.ts';
+import { columns, command, OPTION, REPORTED, wholePath } from '../options.ts';
 import { VERSION } from '../version.ts';
 
 const WHICH = 'as NAME, NAME@VERSION or sha256:…';
@@ -21,10 +19,7 @@ export const fit = command({
     agent: OPTION.list(`Agent that goes out, ${WHICH}`, { defaultText: 'the newest version of each' }),
     platform: OPTION.list(`Platform that it meets, ${WHICH}`, { defaultText: 'the newest version of each' }),
     client: OPTION.list(`Client of either, ${WHICH}`, { defaultText: 'the newest version of each' }),
-    report: OPTION.list('Report: pretty, html or json, each with =FILE', {
-      defaultText: 'pretty',
-      path: pathAfterEquals,
-    }),
+    report: OPTION.list('Report: pretty, html or json, each with =FILE', REPORTED),
   },
   examples: [
     ['muster fit reports/ --agent acme-agent@1.4 --platform hub@7', 'may this agent go out to that platform?'],
@@ -42,12 +37,7 @@ export const fit = command({
   },
 });
 
-interface FitFormat {
-  name: string;
-  text(fit: Fit, isTerminal: boolean): string;
-}
-
-const FORMATS: readonly FitFormat[] = [
+const FORMATS: readonly { name: string; text(fit: Fit, isTerminal: boolean): string }[] = [
   { name: 'pretty', text: (answer, isTerminal) => inert(fitText(answer, paintOf(process, isTerminal), columns())) },
   { name: 'html', text: (answer) => fitPage(answer, VERSION) },
   { name: 'json', text: (answer) => `${printableJson(fitJson(answer), 2)}\n` },

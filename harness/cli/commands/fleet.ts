@@ -1,5 +1,4 @@
 /** `muster fleet`: runs a scenario of thousands of simulated robots against a platform. */
-
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -18,9 +17,9 @@ import {
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
 import type { Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
 import { defined } from '../../common/defined.ts';
-import { durationMs } from '../../common/durations.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
+import { durationMs } from '../../common/units.ts';
 import { EXIT, exitCodesText, headerSecret, UsageError, usage } from '../../common/usage.ts';
 import {
   conditionsFrom,
@@ -132,29 +131,26 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirr
   // Adds a folder for the shard, because all pods of a Job get the same `--out`.
   if (id === undefined) return { out: args.shard === 'auto' ? join(out, shardFolder(shard)) : out, shard };
   const jobId = process.env['MUSTER_JOB_UID'] || undefined;
-  const runId = id === 'auto' || mirror !== undefined ? await awaitedRun(args, mirror, { startWithinMs, signal }) : id;
+  const isAwaited = id === 'auto' || mirror !== undefined;
+  const runId = isAwaited ? await awaitedRun(args, mirror, startWithinMs, signal) : id;
   const identity = { runId, startWithinMs, ...(jobId !== undefined && { jobId }) };
   return { out: join(out, runId, shardFolder(shard)), shard, identity };
 }
 
-async function awaitedRun(
-  args: FleetArguments,
-  mirror: Mirror | undefined,
-  { startWithinMs, signal }: { startWithinMs: number; signal: AbortSignal },
-): Promise<string> {
+async function awaitedRun(args: FleetArguments, mirror: Mirror | undefined, withinMs: number, signal: AbortSignal) {
   const { createFolders } = await import('../../../simulators/fleet/run/ready.ts');
   const out = resolve(args.out);
   // Creates the folders first, so that a pod that may not write there fails at once.
   createFolders({ out, stateDir: resolve(args.state) });
-  if (mirror !== undefined) {
-    const { AccessError } = await import('../../../simulators/fleet/result/mirror.ts');
-    return await mirror.awaitRun(startWithinMs, signal).catch((error: unknown) => {
-      if (!(error instanceof AccessError)) throw error;
-      throw new UsageError(`--results: ${error.message}; accepted: the MUSTER_RESULTS_TOKEN that the merge has`);
-    });
+  if (mirror === undefined) {
+    process.stderr.write(`waiting for a run to be announced in ${args.out}\n`);
+    return await announcedRun(out, withinMs, signal);
   }
-  process.stderr.write(`waiting for a run to be announced in ${args.out}\n`);
-  return await announcedRun(out, startWithinMs, signal);
+  const { AccessError } = await import('../../../simulators/fleet/result/mirror.ts');
+  return await mirror.awaitRun(withinMs, signal).catch((error: unknown) => {
+    if (!(error instanceof AccessError)) throw error;
+    throw new UsageError(`--results: ${error.message}; accepted: the MUSTER_RESULTS_TOKEN that the merge has`);
+  });
 }
 
 /** Writes why this shard failed, so that `muster merge` does not wait for its result. */
@@ -181,6 +177,16 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     throw new UsageError('--name-prefix: must be 1 to 40 letters, digits, dots, dashes or underscores');
   const defects = await defectsFrom(args.defect, robots);
   const platform = platformFrom(args, scenario);
+  const thresholds = conditionsFrom(args.threshold, scenario);
+  const abortOn = conditionsFrom(args['abort-on'], scenario, '--abort-on');
+  const { for: wanted } = args;
+  if (wanted !== undefined && args.shard !== undefined)
+    throw new UsageError('--for: not with --shard; accepted: a fleet on one machine');
+  const forMs = wanted === undefined ? undefined : usage('--for', () => durationMs(wanted));
+  if (forMs === 0) throw new UsageError('--for: leaves no time; accepted: a duration above 0, e.g. 72h');
+  if (args.judge && platform === undefined)
+    throw new UsageError('--judge: judges the answers of a platform; accepted: robots with an uplink');
+  const judge = args.judge ? await import('../fleet-judge.ts') : undefined;
   return {
     ...place,
     scenario,
@@ -190,14 +196,14 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     // Defaults to short keys with the embedded platform, because thousands of keys of 2048 bits take minutes.
     keyBits: args['key-bits'] ?? scenario.key_bits ?? (args.platform === 'embedded' ? 1024 : 2048),
     stateDir: resolve(args.state),
-    thresholds: conditionsFrom(args.threshold, { scenario }),
-    abortOn: conditionsFrom(args['abort-on'], { option: '--abort-on', scenario }),
+    thresholds,
+    abortOn,
     version: VERSION,
-    ...soakFrom(args),
-    ...(await judgingFrom(args, platform)),
     force: args.force,
     keep: args.keep,
     ...defined({
+      soak: forMs === undefined ? undefined : { forMs, everyMs: durationMs('1h') },
+      judging: judge && ((address: PlatformAddress) => new judge.FleetJudge(address)),
       workers,
       connections,
       defects,
@@ -210,43 +216,22 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
   };
 }
 
-async function judgingFrom(
-  { judge }: FleetArguments,
-  platform: RunOptions['platform'],
-): Promise<Pick<RunOptions, 'judging'>> {
-  if (!judge) return {};
-  if (platform === undefined)
-    throw new UsageError('--judge: judges the answers of a platform; accepted: robots with an uplink');
-  const { FleetJudge } = await import('../fleet-judge.ts');
-  return { judging: (address) => new FleetJudge(address) };
-}
-
-function soakFrom({ for: wanted, shard }: FleetArguments): Pick<RunOptions, 'soak'> {
-  if (wanted === undefined) return {};
-  if (shard !== undefined) throw new UsageError('--for: not with --shard; accepted: a fleet on one machine');
-  const forMs = usage('--for', () => durationMs(wanted));
-  if (forMs === 0) throw new UsageError('--for: leaves no time; accepted: a duration above 0, e.g. 72h');
-  return { soak: { forMs, everyMs: durationMs('1h') } };
-}
-
 function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress | 'embedded' | undefined {
   if (scenario.uplink === 'none') return undefined;
-  if (args.platform === undefined) {
+  if (args.platform === undefined)
     throw new UsageError(
       "--platform: is needed; accepted: the base URL of a Platform API, or embedded for Muster's own",
     );
-  }
   if (args.platform === 'embedded') {
     if (args.header !== undefined) throw new UsageError('--header: the embedded platform takes no other header');
     return 'embedded';
   }
   const url = urlFrom('platform', args.platform, WEB);
   const apiKey = args['api-key'] ?? process.env['MUSTER_API_KEY'];
-  if (apiKey === undefined || apiKey === '') {
+  if (apiKey === undefined || apiKey === '')
     throw new UsageError(
       '--api-key: is needed for this platform; the environment variable MUSTER_API_KEY keeps it out of sight',
     );
-  }
   return {
     url: url.href,
     agentUrl: urlFrom('agent-url', args['agent-url'] ?? url.origin, WEB).href,

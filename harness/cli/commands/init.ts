@@ -99,8 +99,6 @@ const options = {
   baseline: OPTION.flag('Begin with a baseline, which excuses what fails today'),
 } as const satisfies OptionTable;
 
-type Asked = OptionsOf<typeof options>;
-
 export const init = command({
   options,
   examples: [
@@ -140,7 +138,7 @@ function writeNew(file: string, text: string): void {
   process.stdout.write(`wrote ${file}\n`);
 }
 
-async function answers(asked: Asked) {
+async function answers(asked: OptionsOf<typeof options>) {
   const given = REACHED.filter((name) => asked[name] !== undefined);
   if (given.length > 1) throw new UsageError(`${given.map((name) => `--${name}`).join(' and ')}: give one of them`);
   const missing = [

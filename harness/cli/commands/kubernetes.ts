@@ -1,10 +1,15 @@
-/** `muster kubernetes`: prints the manifests of a fleet run on a cluster. */
+/**
+ * `muster kubernetes`: prints the manifests of a fleet run on a cluster: one Job with a pod for each shard, and one Job
+ * that merges results.
+ */
 import process from 'node:process';
+import { Document } from 'yaml';
+import { memoryOf, robotCost, sensibleWorkers } from '../../../simulators/fleet/run/capacity.ts';
+import type { Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
 import { membersOf } from '../../../simulators/fleet/schedule/schedule.ts';
-import { durationMs } from '../../common/durations.ts';
-import { EXIT, UsageError, usage } from '../../common/usage.ts';
+import { durationMs } from '../../common/units.ts';
+import { EXIT, exitCodesOf, UsageError, usage } from '../../common/usage.ts';
 import { conditionsFrom, fleetOptions, readScenario } from '../fleet-options.ts';
-import { type ClusterRun, manifestsOf, shardArguments, shardResources } from '../kubernetes-manifests.ts';
 import {
   type CommandContext,
   command,
@@ -47,8 +52,6 @@ const options = {
   storage: CLUSTER.text('Size of the new claim', { defaultText: '10Gi' }),
 } as const satisfies OptionTable;
 
-type Arguments = OptionsOf<typeof options>;
-
 export const kubernetes = command({
   options,
   takesRest: true,
@@ -68,15 +71,17 @@ export const kubernetes = command({
   },
 });
 
-async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Promise<ClusterRun> {
-  const { shards, name, image } = args;
+type ClusterRun = Awaited<ReturnType<typeof clusterRun>>;
+
+async function clusterRun(args: OptionsOf<typeof options>, { rest, parse }: CommandContext) {
+  const { shards, image, timeout, results, storage = '10Gi' } = args;
   const { scenario, text } = readScenario(args.scenario);
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
   if (robots < shards) throw new UsageError(`--shards: ${shards} shards need as many robots, and there are ${robots}`);
   // Refuses wrong thresholds before any pod starts.
   conditionsFrom([...(scenario.thresholds ?? []), ...(scenario.abort_on ?? [])]);
-  usage('--timeout', () => durationMs(args.timeout));
+  usage('--timeout', () => durationMs(timeout));
   const fleetArguments = [
     ...(args.robots === undefined ? [] : [`--robots=${robots}`]),
     `--platform=${urlFrom('platform', args.platform, WEB).href}`,
@@ -85,26 +90,13 @@ async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Pro
   ];
   await parse(['fleet', ...shardArguments(fleetArguments)]);
   if (/^$|\s/.test(image)) throw new UsageError(`--image: '${image}' is no name of an image`);
-  return {
-    shards,
-    scenario: text,
-    fleetArguments,
-    image,
-    timeout: args.timeout,
-    name: label('name', name, 30),
-    secret: label('secret', args.secret, 63),
-    volume: volumeOf(args),
-    results: args.results,
-    resources: shardResources(membersOf(robots, { index: 1, count: shards }).length, scenario),
-  };
-}
-
-function volumeOf({ claim, storage }: Arguments): ClusterRun['volume'] {
-  if (claim !== undefined) return { claim: label('claim', claim, 63) };
-  const size = storage ?? '10Gi';
-  if (!/^[1-9]\d*(\.\d+)?([KMGT]i|[kMGT])?$/.test(size))
-    throw new UsageError(`--storage: '${size}' is not accepted; accepted: a size such as 10Gi`);
-  return { storage: size };
+  const name = label('name', args.name, 30);
+  const secret = label('secret', args.secret, 63);
+  const claim = args.claim === undefined ? undefined : label('claim', args.claim, 63);
+  if (!/^[1-9]\d*(\.\d+)?([KMGT]i|[kMGT])?$/.test(storage))
+    throw new UsageError(`--storage: '${storage}' is not accepted; accepted: a size such as 10Gi`);
+  const resources = shardResources(membersOf(robots, { index: 1, count: shards }).length, scenario);
+  return { shards, scenario: text, fleetArguments, image, timeout, name, secret, claim, storage, results, resources };
 }
 
 function label(option: string, text: string, most: number): string {
@@ -114,3 +106,247 @@ function label(option: string, text: string, most: number): string {
       'letter or digit at both ends',
   );
 }
+
+const MIB = 2 ** 20;
+/** Fraction of the requested memory that a shard may fill; the fleet requires the remaining memory to be free. */
+const USED = 0.85;
+const ROBOTS_PER_CPU = 5000;
+/** Factor from the size of the robots' files to the size of their disk, because event logs grow with each roll-out. */
+const FILES_SPARE = 3;
+
+function shardResources(robots: number, scenario: Pick<Scenario, 'uplink' | 'subscribers' | 'phases'>) {
+  const cost = robotCost(scenario);
+  const unknown = { descriptors: 0, memoryBytes: 0, ports: 0, diskBytes: 0, inodes: 0 };
+  const workers = sensibleWorkers(robots, cost, { ...unknown, cores: robots });
+  const { whole } = memoryOf(robots, cost, { workers, platform: false, filesInMemory: true });
+  const memory = whole / MIB / USED;
+  return {
+    cpu: String(Math.max(1, Math.ceil(robots / ROBOTS_PER_CPU))),
+    memory: steps(memory, 256),
+    memoryLimit: steps(2 * memory, 512),
+    /** Size of the memory disk that holds the robots' files; `memory` includes this size. */
+    files: steps((FILES_SPARE * robots * cost.memoryDiskBytes) / MIB, 64),
+  };
+}
+
+const steps = (mebibytes: number, step: number): string => `${Math.max(1, Math.ceil(mebibytes / step)) * step}Mi`;
+
+const RESULTS = '/results';
+const METRICS_PORT = 9464;
+const RESULTS_PORT = 8443;
+const POD = {
+  restartPolicy: 'Never',
+  automountServiceAccountToken: false,
+  securityContext: { runAsNonRoot: true, runAsUser: 10_001, runAsGroup: 10_001, fsGroup: 10_001 },
+};
+const CONTAINER = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
+
+/** Builds the YAML for `kubectl apply -f -`; a comment at the top quotes `line`, the command that printed the YAML. */
+function manifestsOf(run: ClusterRun, line: string): string {
+  const scenario = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: scenarioName(run), labels: labels('fleet') },
+    data: { 'scenario.yaml': run.scenario },
+  };
+  const claim = run.claim === undefined && {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: claimName(run), labels: labels('results') },
+    spec: {
+      accessModes: [run.results === 'volume' ? 'ReadWriteMany' : 'ReadWriteOnce'],
+      resources: { requests: { storage: run.storage } },
+    },
+  };
+  const service = run.results === 'network' && {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: mergeName(run), labels: labels('merge') },
+    spec: {
+      selector: { 'batch.kubernetes.io/job-name': mergeName(run) },
+      ports: [{ name: 'results', port: RESULTS_PORT, targetPort: RESULTS_PORT }],
+    },
+  };
+  const resources = [scenario, claim, service, shardsOf(run), mergeOf(run)].filter((resource) => resource !== false);
+  const texts = resources.map((resource) => new Document(resource).toString({ lineWidth: 0 }));
+  const comment = introduction(run, line)
+    .replaceAll(/^(?=.)/gm, ' ')
+    .replaceAll(/^/gm, '#');
+  return `${comment}\n${texts.join('---\n')}`;
+}
+
+const introduction = ({ name, secret, claim, results }: ClusterRun, line: string): string => {
+  const conditions = `-o jsonpath='{.status.conditions[*].type}'`;
+  const token = results === 'volume' ? '' : ' --from-literal=results-token=$(openssl rand -hex 16)';
+  const also = claim === undefined ? ' Deleting this whole file deletes the volume with the results.' : '';
+  return `A fleet over several machines: an Indexed Job whose pods are the shards, and a pod that collects their \
+results. Printed by:
+${line}
+
+  kubectl create secret generic ${secret} --from-literal=api-key=…${token}
+  kubectl apply -f fleet.yaml
+  until kubectl get job/${name}-merge ${conditions} | grep -Eq 'Complete|Failed'; do sleep 5; done
+  kubectl logs job/${name}-merge
+
+The collecting pod announces its Job's uid as the id of the run, and /results has a folder for each run. The shards \
+wait for each other
+and begin together, so all pods must find room at the same time. To run again:
+kubectl delete job ${name}-fleet ${name}-merge, then apply again.${also}`;
+};
+
+const labels = (component: string) => ({
+  'app.kubernetes.io/name': 'muster',
+  'app.kubernetes.io/component': component,
+});
+
+const scenarioName = ({ name }: ClusterRun): string => `${name}-scenario`;
+const claimName = ({ name, claim }: ClusterRun): string => claim ?? `${name}-results`;
+
+/** Never restarts a failed shard, because a second attempt would be a different run; the other shards continue. */
+const shardsOf = (run: ClusterRun) => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: `${run.name}-fleet`, labels: labels('fleet') },
+  spec: {
+    completionMode: 'Indexed',
+    completions: run.shards,
+    parallelism: run.shards,
+    backoffLimitPerIndex: 0,
+    template: {
+      metadata: {
+        labels: labels('fleet'),
+        annotations: {
+          'prometheus.io/scrape': 'true',
+          'prometheus.io/port': String(METRICS_PORT),
+          'prometheus.io/path': '/metrics',
+        },
+      },
+      spec: {
+        ...POD,
+        terminationGracePeriodSeconds: 30,
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'kubernetes.io/hostname',
+            whenUnsatisfiable: 'ScheduleAnyway',
+            labelSelector: { matchLabels: labels('fleet') },
+          },
+        ],
+        containers: [shardOf(run)],
+        volumes: [
+          run.results === 'volume' ? resultsOf(run) : { name: 'results', emptyDir: {} },
+          { name: 'scenario', configMap: { name: scenarioName(run) } },
+          { name: 'temporary', emptyDir: {} },
+          { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: run.resources.files } },
+        ],
+      },
+    },
+  },
+});
+
+const JOB_UID = { fieldRef: { fieldPath: "metadata.labels['batch.kubernetes.io/controller-uid']" } };
+
+const shardOf = (run: ClusterRun) => ({
+  name: 'shard',
+  image: run.image,
+  imagePullPolicy: 'IfNotPresent',
+  args: ['fleet', ...shardArguments(run.fleetArguments), ...delivering(run)],
+  env: [
+    { name: 'MUSTER_SHARDS', value: String(run.shards) },
+    { name: 'MUSTER_JOB_UID', valueFrom: JOB_UID },
+    { name: 'MUSTER_API_KEY', valueFrom: { secretKeyRef: { name: run.secret, key: 'api-key' } } },
+    ...(run.results === 'network'
+      ? [{ name: 'MUSTER_POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } }]
+      : []),
+    ...resultsToken(run),
+  ],
+  ports: [{ name: 'metrics', containerPort: METRICS_PORT }],
+  resources: {
+    requests: { cpu: run.resources.cpu, memory: run.resources.memory },
+    limits: { memory: run.resources.memoryLimit },
+  },
+  securityContext: CONTAINER,
+  volumeMounts: [
+    { name: 'results', mountPath: RESULTS },
+    { name: 'scenario', mountPath: '/scenario', readOnly: true },
+    { name: 'temporary', mountPath: '/tmp' },
+    // Enlarges /dev/shm for the robots' files; the default of 64 MiB suffices for only 800 robots.
+    { name: 'memory', mountPath: '/dev/shm' },
+  ],
+});
+
+/** Names robots after their pod unless pods share a volume, because platforms refuse a known robot with a new key. */
+function delivering(run: ClusterRun): string[] {
+  if (run.results === 'volume') return [];
+  const isNamed = run.fleetArguments.some((word) => word.startsWith('--name-prefix'));
+  return [
+    `--results=http://${mergeName(run)}:${RESULTS_PORT}`,
+    ...(isNamed ? [] : ['--name-prefix=$(MUSTER_POD_UID)']),
+  ];
+}
+
+const resultsToken = ({ results, secret }: ClusterRun) =>
+  results === 'volume'
+    ? []
+    : [{ name: 'MUSTER_RESULTS_TOKEN', valueFrom: { secretKeyRef: { name: secret, key: 'results-token' } } }];
+
+const mergeName = ({ name }: ClusterRun): string => `${name}-merge`;
+
+const shardArguments = (own: readonly string[]): string[] => [
+  '--shard=auto',
+  '--run-id=auto',
+  '--scenario=/scenario/scenario.yaml',
+  ...own,
+  `--state=${RESULTS}/state`,
+  `--out=${RESULTS}`,
+  '--metrics-host=0.0.0.0',
+  `--metrics-port=${METRICS_PORT}`,
+];
+
+const resultsOf = (run: ClusterRun) => ({ name: 'results', persistentVolumeClaim: { claimName: claimName(run) } });
+
+/** Exit codes of Muster itself; a signal causes a code above 128, after which a retry may succeed. */
+const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
+
+/** Retries a merge that a signal or a drained node has ended, but no merge that Muster has ended. */
+const mergeOf = (run: ClusterRun) => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: mergeName(run), labels: labels('merge') },
+  spec: {
+    backoffLimit: 3,
+    podFailurePolicy: {
+      rules: [
+        { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+        { action: 'FailJob', onExitCodes: { containerName: 'merge', operator: 'In', values: OWN_ENDS } },
+      ],
+    },
+    template: {
+      metadata: { labels: labels('merge') },
+      spec: {
+        ...POD,
+        containers: [
+          {
+            name: 'merge',
+            image: run.image,
+            imagePullPolicy: 'IfNotPresent',
+            args: [
+              'merge',
+              RESULTS,
+              `--expect=${run.shards}`,
+              '--watch',
+              `--timeout=${run.timeout}`,
+              ...(run.results === 'network' ? [`--serve=${RESULTS_PORT}`, '--serve-host=0.0.0.0'] : []),
+            ],
+            env: [{ name: 'MUSTER_RUN_ID', valueFrom: JOB_UID }, ...resultsToken(run)],
+            ...(run.results === 'network' && { ports: [{ name: 'results', containerPort: RESULTS_PORT }] }),
+            resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
+            securityContext: CONTAINER,
+            volumeMounts: [{ name: 'results', mountPath: RESULTS }],
+          },
+        ],
+        volumes: [resultsOf(run)],
+      },
+    },
+  },
+});

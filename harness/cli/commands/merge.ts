@@ -1,5 +1,4 @@
 /** `muster merge`: merges the shards of a fleet run into one result. */
-
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';
@@ -8,8 +7,8 @@ import { serveResults, tokenOfResults } from '../../../simulators/fleet/result/m
 import { ResultError } from '../../../simulators/fleet/result/shards.ts';
 import { mergeShards, NoShardLeft } from '../../../simulators/fleet/run/shards.ts';
 import { defined } from '../../common/defined.ts';
-import { durationMs } from '../../common/durations.ts';
 import { printable } from '../../common/terminal.ts';
+import { durationMs } from '../../common/units.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { whyNot } from '../../common/user-files.ts';
 import { conditionsFrom, runIdFrom } from '../fleet-options.ts';
@@ -81,10 +80,13 @@ async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promis
     throw new UsageError('--watch: needs --expect, the number of shards to wait for');
   const deadAfterMs = usage('--dead-after', () => durationMs(args['dead-after']));
   const timeoutMs = usage('--timeout', () => durationMs(args.timeout));
-  const watch =
-    args.watch && expect !== undefined
-      ? { expect, deadAfterMs, timeoutMs, signal, onProgress: progressLines(expect) }
-      : undefined;
+  let last = '';
+  const onProgress = (done: number, alive: number): void => {
+    const line = `${done} of ${expect} shards are done, ${alive} running`;
+    if (line !== last) process.stderr.write(`${line}\n`);
+    last = line;
+  };
+  const watch = args.watch && expect !== undefined ? { expect, deadAfterMs, timeoutMs, signal, onProgress } : undefined;
   const dirs = args.dir.map((dir) => resolve(dir));
   const given = runIdFrom(args['run-id'], process.env);
   if (given === 'auto' && watch === undefined)
@@ -96,11 +98,7 @@ async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promis
   );
 }
 
-async function served(
-  args: OptionsOf<typeof options>,
-  dir: string,
-  runId: string | undefined,
-): Promise<AsyncDisposable> {
+async function served(args: OptionsOf<typeof options>, dir: string, runId: string | undefined) {
   const { serve: port = 0, 'serve-host': host } = args;
   if (runId === undefined) throw new UsageError('--serve: needs --watch and --run-id');
   const token = usage('--serve', () => tokenOfResults(process.env));
@@ -110,13 +108,4 @@ async function served(
   });
   process.stderr.write(`results: http${tls === undefined ? '' : 's'}://${host}:${server.port}\n`);
   return server;
-}
-
-function progressLines(expect: number): (done: number, alive: number) => void {
-  let last = '';
-  return (done, alive) => {
-    const line = `${done} of ${expect} shards are done, ${alive} running`;
-    if (line !== last) process.stderr.write(`${line}\n`);
-    last = line;
-  };
 }

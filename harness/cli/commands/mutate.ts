@@ -3,16 +3,14 @@ import process from 'node:process';
 import { defined } from '../../common/defined.ts';
 import { exitCodesText, headerSecret, UsageError } from '../../common/usage.ts';
 import { DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
-import { MUTATION_FORMATS_TEXT } from '../../reports/mutation/formats.ts';
-import { SUBJECT_KINDS } from '../../reports/mutation/report.ts';
 import type { Suite } from '../../runner/types.ts';
+import { mutateOptions } from '../mutate/options.ts';
 import type { OwnPlatform } from '../mutate/system.ts';
 import {
   command,
   type OptionsOf,
   type OptionTable,
   optionsIn,
-  pathAfterEquals,
   textFrom,
   timeFrom,
   urlFrom,
@@ -20,40 +18,7 @@ import {
   wholePath,
 } from '../options.ts';
 
-const TESTS = optionsIn('Tests');
 const SERVER = optionsIn('Server');
-const WHICH = optionsIn('Which servers');
-const OUTCOME = optionsIn('Outcome');
-
-const mutateOptions = {
-  command: TESTS.text('Shell line that runs your tests; it ends with another code than 0 when they fail', {
-    required: true,
-  }),
-  setup: TESTS.text('Shell line that prepares the server before each run of the tests, with the same environment'),
-  jobs: TESTS.whole('Runs of the tests at a time, each with a server of its own', {
-    from: 1,
-    to: 256,
-    defaultText: 'one for each core',
-  }),
-  'test-timeout': TESTS.text('Time for one run; what takes longer is killed, and counts as a failed test', {
-    defaultText: '10s, or five times the first run; 60s at least on a variant',
-  }),
-  'max-first': TESTS.text('Time for the first run, on the faithful simulator', { default: '10m' }),
-  only: WHICH.list('Only these defects and variants; * matches anything'),
-  section: WHICH.list('Only those of these sections of the specification'),
-  kind: WHICH.oneOf(SUBJECT_KINDS, 'Only defects, or only variants'),
-  sample: WHICH.whole('So many defects and so many variants at most, from all sections alike', { from: 1 }),
-  seed: WHICH.whole('Seed of the ids on the servers, and of the sample', { defaultText: 'a new one' }),
-  'min-score': OUTCOME.number('Exit 1 only when less than this share of the defects is killed, in per cent', {
-    from: 0,
-    to: 100,
-    defaultText: '100',
-  }),
-  baseline: OUTCOME.text('Known survivors, with reason, owner and expiry', { path: wholePath }),
-  'update-baseline': OUTCOME.flag('Write what survived into the baseline, and say what changes'),
-  report: OUTCOME.list(MUTATION_FORMATS_TEXT, { defaultText: 'pretty', path: pathAfterEquals }),
-  verbose: OUTCOME.flag('Pretty report: say of each server that was not run why'),
-} as const satisfies OptionTable;
 
 const DIALECT = SERVER.oneOf(DIALECTS, 'Names of headers, and what is answered where the specification is silent', {
   default: 'spec',
@@ -88,8 +53,6 @@ const systemOptions = {
   ...mutateOptions,
 } as const satisfies OptionTable;
 
-type SystemArguments = OptionsOf<typeof systemOptions>;
-
 export const mutateSystem = command({
   options: systemOptions,
   examples: [
@@ -110,13 +73,19 @@ export const mutateSystem = command({
     const jobs = args.jobs ?? (args.api === 'agent' ? 1 : undefined);
     const platform = ownPlatformOf(args);
     const sides = { side: 'system', api: args.api } as const;
-    return await runMutate({ ...args, ...defined({ jobs }) }, systemOptions, sides, (seed) =>
-      systemWorldOf(args, platform, seed),
-    );
+    return await runMutate({ ...args, ...defined({ jobs }) }, systemOptions, sides, async (seed) => {
+      const { requirementsOf } = await import('../mutate/subjects.ts');
+      const { agentSubjects, platformForAgentSubjects } = await import('../mutate/system.ts');
+      const { systemSuite } = await import('../../../suites/system/index.ts');
+      const requirements = requirementsOf(systemSuite as unknown as Suite<never>);
+      if (platform === undefined) return platformForAgentSubjects({ dialect: args.dialect, seed }, requirements);
+      const heartbeatMs = timeFrom('heartbeat', args.heartbeat ?? HEARTBEAT);
+      return agentSubjects(platform, { heartbeatMs, seed, dialect: args.dialect }, requirements);
+    });
   },
 });
 
-function ownPlatformOf(args: SystemArguments): OwnPlatform | undefined {
+function ownPlatformOf(args: OptionsOf<typeof systemOptions>): OwnPlatform | undefined {
   const { api, url, 'api-key': key = process.env['MUSTER_API_KEY'], 'agent-url': agentUrl, mqtt } = args;
   const { 'api-version': version = NEWEST_VERSION } = args;
   if (api === 'platform') {
@@ -133,20 +102,7 @@ function ownPlatformOf(args: SystemArguments): OwnPlatform | undefined {
   return { url, apiKey: headerSecret('--api-key', key), version, agentUrl: agentUrl ?? origin, mqtt };
 }
 
-async function systemWorldOf(args: SystemArguments, platform: OwnPlatform | undefined, seed: number) {
-  const { requirementsOf } = await import('../mutate/subjects.ts');
-  const { agentSubjects, platformForAgentSubjects } = await import('../mutate/system.ts');
-  const { systemSuite } = await import('../../../suites/system/index.ts');
-  const requirements = requirementsOf([systemSuite as unknown as Suite<never>]);
-  if (platform === undefined) return platformForAgentSubjects({ dialect: args.dialect, seed }, requirements);
-  const heartbeatMs = timeFrom('heartbeat', args.heartbeat ?? HEARTBEAT);
-  return agentSubjects(platform, { heartbeatMs, seed, dialect: args.dialect }, requirements);
-}
-
-const DEVICES = 30;
 const HEARTBEAT = '1s';
-
-type ClientArguments = OptionsOf<typeof clientOptions>;
 
 export const mutateClient = command({
   options: clientOptions,
@@ -164,35 +120,31 @@ export const mutateClient = command({
     'each defect, where they should fail, and on each legal variant, where they should pass.\n\n' +
     `Exit codes: ${exitCodesText('mutate')}.`,
   async run(args) {
-    refuseOther(args);
-    const { api } = args;
+    const { api, 'seed-file': seedFile, devices, heartbeat } = args;
+    if (api === 'device' && seedFile !== undefined) throw new UsageError('--seed-file: needs --api platform');
+    if (api === 'device' && devices !== undefined) throw new UsageError('--devices: needs --api platform');
+    if (api === 'platform' && heartbeat !== undefined) throw new UsageError('--heartbeat: needs --api device');
+    if (seedFile !== undefined && devices !== undefined)
+      throw new UsageError('--seed-file and --devices: give one; each makes a whole workspace');
     const { runMutate } = await import('../mutate/run-mutate.ts');
     return await runMutate(args, clientOptions, { side: 'client', api }, (seed) => worldOf(args, seed));
   },
 });
 
-function refuseOther({ api, 'seed-file': seedFile, devices, heartbeat }: ClientArguments): void {
-  if (api === 'device' && seedFile !== undefined) throw new UsageError('--seed-file: needs --api platform');
-  if (api === 'device' && devices !== undefined) throw new UsageError('--devices: needs --api platform');
-  if (api === 'platform' && heartbeat !== undefined) throw new UsageError('--heartbeat: needs --api device');
-  if (seedFile !== undefined && devices !== undefined)
-    throw new UsageError('--seed-file and --devices: give one; each makes a whole workspace');
-}
-
-async function worldOf(args: ClientArguments, seed: number) {
+async function worldOf(args: OptionsOf<typeof clientOptions>, seed: number) {
   const { requirementsOf } = await import('../mutate/subjects.ts');
   if (args.api === 'device') {
     const heartbeatMs = timeFrom('heartbeat', args.heartbeat ?? HEARTBEAT);
     const { deviceSuite } = await import('../../../suites/device/index.ts');
     const { deviceSubjects } = await import('../mutate/device.ts');
-    const requirements = requirementsOf([deviceSuite as unknown as Suite<never>]);
+    const requirements = requirementsOf(deviceSuite as unknown as Suite<never>);
     return deviceSubjects({ heartbeatMs, seed, dialect: args.dialect }, requirements);
   }
-  const { 'seed-file': path, devices = DEVICES } = args;
+  const { 'seed-file': path, devices = 30 } = args;
   const seedFile = path === undefined ? undefined : textFrom('seed-file', path);
   const { platformSuite } = await import('../../../suites/platform/index.ts');
   const { platformSubjects } = await import('../mutate/platform.ts');
-  const requirements = requirementsOf([platformSuite as unknown as Suite<never>]);
+  const requirements = requirementsOf(platformSuite as unknown as Suite<never>);
   return await platformSubjects({ seed, seedFile, devices, dialect: args.dialect }, requirements, path).catch(
     (error: unknown) => {
       if (!(error instanceof Error) || error.name !== 'SeedError') throw error;

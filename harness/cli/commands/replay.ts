@@ -10,7 +10,6 @@ import { APIS, type CheckResult, type Report } from '../../runner/types.ts';
 import { isRemembered, partsOf } from '../last-run.ts';
 import {
   type Again,
-  type CommandContext,
   command,
   commandLine,
   commandWords,
@@ -18,7 +17,7 @@ import {
   type GivenOptions,
   isExcluded,
   OPTION,
-  type OptionTable,
+  type ParsedCommand,
   wholePath,
 } from '../options.ts';
 
@@ -42,65 +41,56 @@ export const replay = command({
   takesRest: true,
   async run({ file, only, keep }, { rest, parse }) {
     const report = readReport(file);
-    if (keep && report.api === 'client') {
+    if (keep && report.api === 'client')
       throw new UsageError(
         '--keep: a client is started anew for each situation, so nothing of it can be kept up; ' +
           'muster simulate device --scenario NAME plays one to it for as long as it takes',
       );
-    }
     const failed = chosen(report, file, only);
     const anew = await parse(['check', report.api, ...rest]);
     if (anew === undefined) return EXIT.conformant;
     const outcomes = Object.fromEntries(failed.map(({ id, outcome }) => [id, outcome]));
     const { command: check, given } = anew;
-    const before = await optionsBefore(report, file, { given, table: check.options, parse });
+    const before = (await parse(wordsBefore(report, file, anew)))?.given ?? {};
     const kept = Object.entries(before).filter(([name]) => !isExcluded(name, given, check.options));
     const options = { ...Object.fromEntries(kept), ...given };
-    const again = { file, outcomes, keep, checks: failed.flatMap(toRunFor), seed: report.seed };
+    // Repeats for a rule without requests of its own the checks whose traffic broke the rule.
+    const checks: Again['checks'] = failed.flatMap((finding) => [
+      coordinatesOf(finding),
+      ...(finding.seen_by ?? []).map((seen) => ({ check: seen })),
+    ]);
+    const again = { file, outcomes, keep, checks, seed: report.seed };
     return await check.run(complete(check.options, options) as never, { rest, parse, again });
   },
 });
 
-async function optionsBefore(
-  { api, options }: ReplayableReport,
-  file: string,
-  { given, table, parse }: { given: GivenOptions; table: OptionTable; parse: CommandContext['parse'] },
-): Promise<GivenOptions> {
+function wordsBefore({ api, options }: ReplayableReport, file: string, { command, given }: ParsedCommand): string[] {
   const { data, reaching } = partsOf(options);
   const isOwn = isRemembered(api, options);
   const isNamed = Object.keys(partsOf(given).reaching).length > 0;
   if (!isOwn && !isNamed && Object.keys(reaching).length > 0) {
-    const line = commandLine([], table, reaching).replace(/^muster /, '');
+    const line = commandLine([], command.options, reaching).replace(/^muster /, '');
     throw new UsageError(
       `${file}: no run on this machine was made with the target of this report, and what a report names is not run ` +
         `or asked by itself. Name the target after --; if you trust it, that of the report is: ${line}`,
     );
   }
-  const words = commandWords(['check', api], table, isOwn ? { ...data, ...reaching } : data);
-  return (await parse(words))?.given ?? {};
+  return commandWords(['check', api], command.options, isOwn ? { ...data, ...reaching } : data);
 }
 
 type ReplayableReport = Report & { options: GivenOptions };
 
 function readReport(file: string): ReplayableReport {
   const report = readJson(file);
-  if (!looksLikeReport(report) || !APIS.some((api) => api === report['api'])) {
+  if (!looksLikeReport(report) || !APIS.some((api) => api === report['api']))
     throw new UsageError(`${file}: is not a report of \`muster check\`; write one with --report json=FILE`);
-  }
-  if (report['options'] === undefined) {
+  if (report['options'] === undefined)
     throw new UsageError(
       `${file}: contains no options to run its checks with (another program wrote it); ` +
         'write a new one with --report json=FILE',
     );
-  }
   return reportFrom(report, file) as ReplayableReport;
 }
-
-/** Returns the failed check and, for a rule without requests of its own, the checks whose traffic broke the rule. */
-const toRunFor = (finding: CheckResult): Again['checks'] => [
-  coordinatesOf(finding),
-  ...(finding.seen_by ?? []).map((check) => ({ check })),
-];
 
 function chosen(report: Report, file: string, only: readonly string[] | undefined): CheckResult[] {
   const failed = report.checks.filter(({ outcome }) => ['fail', 'warn', 'known', 'flaky'].includes(outcome));
@@ -111,10 +101,9 @@ function chosen(report: Report, file: string, only: readonly string[] | undefine
   const takesIn = (pattern: string) => (check: CheckResult) =>
     failed.some(({ id }) => id === pattern) ? check.id === pattern : isNamed(pattern, check.id, check.requirement_id);
   const unknown = only.find((pattern) => !failed.some(takesIn(pattern)));
-  if (unknown !== undefined) {
+  if (unknown !== undefined)
     throw new UsageError(
       `--only ${unknown}: not among what failed or warned in ${file}: ${failed.map(({ id }) => id).join(', ')}`,
     );
-  }
   return failed.filter((check) => only.some((pattern) => takesIn(pattern)(check)));
 }

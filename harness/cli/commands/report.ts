@@ -8,9 +8,8 @@ import { EXIT, UsageError } from '../../common/usage.ts';
 import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
 import { paintOf, reportWriter } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
-import { fleetIn, isFleet } from '../fleet-compare.ts';
-import { endingText, summaryText } from '../fleet-summary.ts';
-import { command, OPTION, pathAfterEquals, wholePath } from '../options.ts';
+import { endingText, fleetIn, isFleet, summaryText } from '../fleet-summary.ts';
+import { command, OPTION, REPORTED, wholePath } from '../options.ts';
 
 export const report = command({
   options: {
@@ -19,10 +18,7 @@ export const report = command({
       required: true,
       path: wholePath,
     }),
-    report: OPTION.list(`Report: ${REPORT_FORMATS_TEXT}; of a fleet, pretty or html`, {
-      defaultText: 'pretty',
-      path: pathAfterEquals,
-    }),
+    report: OPTION.list(`Report: ${REPORT_FORMATS_TEXT}; of a fleet, pretty or html`, REPORTED),
     verbose: OPTION.flag('Show a line for each check that passed, too'),
   },
   examples: [
@@ -39,8 +35,11 @@ export const report = command({
       // Needs no secrets to mask, because Muster masked the report when writing.
       const reporters = createReporters(formats ?? [], { redactor: new Redactor(), stdout, stderr, env, verbose });
       for (const reporter of reporters) await reporter.onEnd?.(run);
-    } else if (isFleet(value)) renderFleet(file, formats ?? ['pretty']);
-    else {
+    } else if (isFleet(value)) {
+      const write = reportWriter(formats ?? ['pretty'], FLEET_FORMATS, stdout);
+      const result = fleetIn(file);
+      write((format, isTerminal) => format.text(result, dirname(file), isTerminal));
+    } else {
       throw new UsageError(
         `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE) nor the result.json of a fleet`,
       );
@@ -49,12 +48,9 @@ export const report = command({
   },
 });
 
-interface FleetFormat {
-  name: string;
-  text(result: FleetResult, out: string, isTerminal: boolean): string;
-}
+type FleetText = (result: FleetResult, out: string, isTerminal: boolean) => string;
 
-const FLEET_FORMATS: readonly FleetFormat[] = [
+const FLEET_FORMATS: readonly { name: string; text: FleetText }[] = [
   {
     name: 'pretty',
     text: (result, out, isTerminal) => {
@@ -64,9 +60,3 @@ const FLEET_FORMATS: readonly FleetFormat[] = [
   },
   { name: 'html', text: reportHtml },
 ];
-
-function renderFleet(file: string, formats: readonly string[]): void {
-  const write = reportWriter(formats, FLEET_FORMATS, process.stdout);
-  const result = fleetIn(file);
-  write((format, isTerminal) => format.text(result, dirname(file), isTerminal));
-}

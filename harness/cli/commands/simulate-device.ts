@@ -1,5 +1,4 @@
 /** `muster simulate device`: serves a Device API to develop against, until a signal. */
-
 import { resolve } from 'node:path';
 import process from 'node:process';
 import type { Deviation } from '../../../simulators/console/page/device/document.ts';
@@ -16,7 +15,7 @@ import {
   transportUsage,
 } from '../../../simulators/device/transport.ts';
 import { defined } from '../../common/defined.ts';
-import { size } from '../../common/sizes.ts';
+import { size } from '../../common/units.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { SITUATIONS } from '../../contract/situations.ts';
 import { DIALECTS } from '../../contract/versions.ts';
@@ -85,7 +84,7 @@ type Arguments = OptionsOf<typeof deviceOptions>;
 
 function settingsOf(args: Arguments): ProcessSettings {
   const heartbeatMs = timeFrom('heartbeat', args.heartbeat);
-  const { uplink, dir, defect = [], variant = [], fault = [], name, seed } = args;
+  const { dir, defect = [], variant = [], fault = [], name, seed } = args;
   const { 'device-id': deviceId, 'retain-bytes': bytes } = args;
   const retainBytes = bytes === undefined ? undefined : size(bytes);
   if (dir === undefined) throw new UsageError('--dir: missing');
@@ -110,7 +109,7 @@ function settingsOf(args: Arguments): ProcessSettings {
     },
     defects: [...new Set(defect)],
     variants: [...new Set(variant)],
-    ...defined({ uplink: uplink === 'none' ? noUplink(args) : { kind: uplink, ...platform(args) } }),
+    ...defined({ uplink: uplinkOf(args) }),
     logLevel: args['log-level'],
   };
 }
@@ -135,19 +134,18 @@ async function controlOf({ control: text, 'control-token': file }: Arguments): P
   return { port, token: usage('--control-token', () => controlTokenIn(file)) };
 }
 
-function platform(args: Arguments) {
-  const token = args.token ?? process.env['MUSTER_TOKEN'];
-  if (args.platform === undefined) throw new UsageError(`--uplink ${args.uplink} needs --platform URL`);
-  if (args.uplink === 'polling' && token === undefined)
-    throw new UsageError('--uplink polling needs --token, the API key');
-  urlFrom('platform', args.platform, WEB);
-  if (args.mqtt !== undefined) urlFrom('mqtt', args.mqtt, MQTT);
-  return { platform: args.platform, dialect: args.dialect, ...defined({ token, mqtt: args.mqtt }) };
-}
-
-function noUplink(args: Arguments): undefined {
-  const given = (['platform', 'token', 'mqtt'] as const).find((option) => args[option] !== undefined);
-  if (given !== undefined) throw new UsageError(`--${given} needs --uplink agent or --uplink polling`);
+function uplinkOf(args: Arguments) {
+  const { uplink, platform, token = process.env['MUSTER_TOKEN'], mqtt, dialect } = args;
+  if (uplink === 'none') {
+    const given = (['platform', 'token', 'mqtt'] as const).find((option) => args[option] !== undefined);
+    if (given !== undefined) throw new UsageError(`--${given} needs --uplink agent or --uplink polling`);
+    return undefined;
+  }
+  if (platform === undefined) throw new UsageError(`--uplink ${uplink} needs --platform URL`);
+  if (uplink === 'polling' && token === undefined) throw new UsageError('--uplink polling needs --token, the API key');
+  urlFrom('platform', platform, WEB);
+  if (mqtt !== undefined) urlFrom('mqtt', mqtt, MQTT);
+  return { kind: uplink, platform, dialect, ...defined({ token, mqtt }) };
 }
 
 const NOT_PLAYED = ['control', 'dir', 'defect', 'variant', 'fault', 'platform', 'ui-port'] as const;

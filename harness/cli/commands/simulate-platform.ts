@@ -70,13 +70,19 @@ export type SimulatePlatformArguments = OptionsOf<typeof platformOptionTable>;
 export async function platformOptions(args: SimulatePlatformArguments, log: Logger): Promise<PlatformOptions> {
   const { parseFaults } = await import('../../../simulators/platform/faults.ts');
   const { KeyRing, SCOPES } = await import('../../../simulators/platform/keys.ts');
-  const behaviour = await behaviourOf(args);
+  let behaviour: PlatformOptions['behaviour'];
+  if (args.defect !== undefined || args.variant !== undefined) {
+    const { referenceBehaviour } = await import('../../../simulators/platform/reference.ts');
+    behaviour = behaviourAsked(args, await known(), referenceBehaviour);
+  }
   const tls = pairFrom('tls', args['tls-cert'], args['tls-key']);
   const uiPort = uiPortOf(args);
   const keys = args['api-key']?.map((text) => keyOf(text, SCOPES));
   usage('--api-key', () => new KeyRing(keys ?? []));
-  const { port, dialect, db, devices, seed, 'min-key-bits': minKeyBits, fault } = args;
+  const { port, dialect, db, devices, seed, 'seed-file': seedFile, 'min-key-bits': minKeyBits, fault } = args;
   const host = await hostOf(args, behaviour);
+  if (seedFile !== undefined && devices !== undefined)
+    throw new UsageError('--seed-file and --devices: give one; each makes a whole workspace');
   return {
     port,
     host,
@@ -87,7 +93,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
       db,
       devices,
       seed,
-      seedFile: seedFileOf(args),
+      seedFile: seedFile === undefined ? undefined : textFrom('seed-file', seedFile),
       control: await controlOf(args),
       ui: uiPort === undefined ? undefined : { port: uiPort },
       mqtt: mqttOf(args),
@@ -112,12 +118,6 @@ async function hostOf({ host }: SimulatePlatformArguments, behaviour: PlatformOp
     `--host: ${host} needs keys, and --defect makes the platform serve requests without a valid one; ` +
       `accepted: ${LOOPBACK}`,
   );
-}
-
-function seedFileOf({ 'seed-file': file, devices }: SimulatePlatformArguments): string | undefined {
-  if (file === undefined) return undefined;
-  if (devices !== undefined) throw new UsageError('--seed-file and --devices: give one; each makes a whole workspace');
-  return textFrom('seed-file', file);
 }
 
 async function controlOf({
@@ -154,12 +154,6 @@ function mqttOf(args: SimulatePlatformArguments): PlatformOptions['mqtt'] {
   if (!/^mqtts?:\/\/[^/]/.test(args.mqtt))
     throw new UsageError('--mqtt: accepted are mqtt://HOST, mqtts://HOST and none');
   return { url: args.mqtt };
-}
-
-async function behaviourOf(args: SimulatePlatformArguments): Promise<PlatformOptions['behaviour']> {
-  if (args.defect === undefined && args.variant === undefined) return undefined;
-  const { referenceBehaviour } = await import('../../../simulators/platform/reference.ts');
-  return behaviourAsked(args, await known(), referenceBehaviour);
 }
 
 async function known() {

@@ -1,6 +1,6 @@
+/** `muster verify`: checks a certificate; `muster keygen`: generates the keys that sign certificates. */
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
-import { durationMs } from '../../common/durations.ts';
 import {
   inert,
   type Paint,
@@ -10,6 +10,7 @@ import {
   printableValue,
   wrap,
 } from '../../common/terminal.ts';
+import { durationMs } from '../../common/units.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { readInputText, TooLarge, whyNot } from '../../common/user-files.ts';
 import {
@@ -19,7 +20,7 @@ import {
   ownSuites,
   verifyCertificate,
 } from '../../reports/certificate/certificate.ts';
-import { keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
+import { generateKey, keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
 import { DAY } from '../../reports/certificate/statement.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
@@ -44,25 +45,26 @@ export const verify = command({
     ],
   ],
   epilogue: `Exit codes: ${exitCodesText('verify')}.`,
-  async run({ file, key, digest, artifact, json, 'max-age': age, ...limits }) {
+  async run({ file, key, digest, artifact, json, 'max-age': age, 'at-least': atLeast }) {
     const maxAgeMs = age === undefined ? undefined : usage('--max-age', () => durationMs(age));
     const publicKey = readPublicKey(key);
-    const wanted = digestFrom(digest) ?? digestOf(artifact);
+    const hex = /^(?:sha256:)?([0-9a-f]{64})$/i.exec(digest ?? '')?.[1];
+    if (digest !== undefined && hex === undefined) throw new UsageError('--digest: must be sha256: and 64 hex digits');
+    const wanted = hex === undefined ? digestOf(artifact) : `sha256:${hex.toLowerCase()}`;
     const own = ownSuites(VERSION, await loadSuites());
     const paint = painter(process.stdout, process.env);
     try {
-      const statement = verifyCertificate(readText(file), publicKey, {
-        own,
-        ...defined({ digest: wanted, maxAgeMs, atLeast: dayFrom(limits['at-least']) }),
-      });
+      const text = readText(file);
+      if (atLeast !== undefined && !DAY.test(atLeast))
+        throw new UsageError(`--at-least ${atLeast}: must be the date of requirements, e.g. 2026-11-25`);
+      const limits = defined({ digest: wanted, maxAgeMs, atLeast });
+      const statement = verifyCertificate(text, publicKey, { own, ...limits });
       const good = statement.predicate.result !== 'FAILED';
-      const claims = (): string =>
-        claimsText(
-          printableValue({ ...claimsOf(statement, own), decisions: decisionsIn(statement) }, printableLine),
-          keyId(publicKey),
-          good,
-          paint,
-        );
+      const claims = (): string => {
+        const decisions = decisionsIn(statement);
+        const claimed = printableValue({ ...claimsOf(statement, own), decisions }, printableLine);
+        return claimsText(claimed, keyId(publicKey), good, paint);
+      };
       process.stdout.write(json ? `${printableJson(statement, 2)}\n` : inert(claims()));
       return good ? EXIT.conformant : EXIT.nonconformant;
     } catch (error) {
@@ -75,12 +77,8 @@ export const verify = command({
   },
 });
 
-function claimsText(
-  { headline, about, claims, not, decisions }: Claims & { decisions: readonly string[] },
-  id: string,
-  good: boolean,
-  paint: Paint,
-): string {
+function claimsText(claimed: Claims & { decisions: readonly string[] }, id: string, good: boolean, paint: Paint) {
+  const { headline, about, claims, not, decisions } = claimed;
   const lines = (items: readonly string[]): string[] =>
     items.flatMap((item) => {
       const indent = item.startsWith('  ') ? 6 : 4;
@@ -105,18 +103,6 @@ function claimsText(
   ].join('\n');
 }
 
-function digestFrom(text: string | undefined): string | undefined {
-  const hex = text === undefined ? undefined : /^(?:sha256:)?([0-9a-f]{64})$/i.exec(text)?.[1];
-  if (text !== undefined && hex === undefined) throw new UsageError('--digest: must be sha256: and 64 hex digits');
-  return hex === undefined ? undefined : `sha256:${hex.toLowerCase()}`;
-}
-
-function dayFrom(text: string | undefined): string | undefined {
-  if (text !== undefined && !DAY.test(text))
-    throw new UsageError(`--at-least ${text}: must be the date of requirements, e.g. 2026-11-25`);
-  return text;
-}
-
 function readText(file: string): string {
   try {
     return readInputText(file);
@@ -125,3 +111,22 @@ function readText(file: string): string {
     throw new UsageError(`${file}: cannot be read (${whyNot(error)})`);
   }
 }
+
+export const keygen = command({
+  options: {
+    file: OPTION.text('Where the private key goes; never overwritten', {
+      positional: true,
+      required: true,
+      path: wholePath,
+    }),
+  },
+  examples: [['muster keygen muster.pem', 'then: muster check … --certificate c.json --key muster.pem']],
+  run({ file }) {
+    const { keyId: id, publicFile } = generateKey(file);
+    process.stdout.write(
+      `${file}      private: keep it secret, sign with --key ${file}\n${publicFile}  public: give it to those ` +
+        `who verify\nkey id ${id}\n`,
+    );
+    return 0;
+  },
+});

@@ -1,27 +1,20 @@
 /** Defines `muster watch device` and `muster watch platform`, which judge live or recorded traffic. */
 import { exitCodesText } from '../../common/usage.ts';
 import { type Command, command, type OptionTable } from '../options.ts';
-import { type WatchArguments, watchDeviceOptions, watchPlatformOptions } from '../watching/options.ts';
-import type { WatchedApi } from '../watching/suite.ts';
+import { type WatchArguments, type WatchedApi, watchDeviceOptions, watchPlatformOptions } from '../watching/suite.ts';
 
-const EPILOGUE =
-  'When clients can come it writes one line of JSON to stdout. It forwards every byte unchanged, and judges copies ' +
-  'of them: whatever becomes of the judging, traffic goes on. Findings are told on stderr as they come, and the ' +
-  'report is written when it is ended by a signal. A SIGINT or SIGTERM that comes a second or more after that one ' +
-  'ends it at once, without a report, with exit code 129, 130 or 143.' +
-  `\n\nExit codes: ${exitCodesText('watch')}.`;
-
-const watchCommand = <const T extends OptionTable>(
-  api: WatchedApi,
-  { options, examples }: Pick<Command<T>, 'options' | 'examples'>,
-): Command<T> =>
+const watchCommand = <const T extends OptionTable>(api: WatchedApi, shown: Pick<Command<T>, 'options' | 'examples'>) =>
   command({
-    options,
-    ...(examples !== undefined && { examples }),
-    epilogue: EPILOGUE,
+    ...shown,
+    epilogue:
+      'When clients can come it writes one line of JSON to stdout. It forwards every byte unchanged, and judges ' +
+      'copies of them: whatever becomes of the judging, traffic goes on. Findings are told on stderr as they come, ' +
+      'and the report is written when it is ended by a signal. A SIGINT or SIGTERM that comes a second or more after ' +
+      'that one ends it at once, without a report, with exit code 129, 130 or 143.' +
+      `\n\nExit codes: ${exitCodesText('watch')}.`,
     async run(args) {
       const { watchTraffic } = await import('../watching/watching.ts');
-      return await watchTraffic(api, options, args as unknown as WatchArguments);
+      return await watchTraffic(api, shown.options, args as unknown as WatchArguments);
     },
   });
 

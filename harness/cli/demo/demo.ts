@@ -1,5 +1,4 @@
 /** `muster demo`: starts a platform and a fleet, rolls out a release, and checks both, in less than a minute. */
-
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
@@ -13,10 +12,10 @@ import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { defined } from '../../common/defined.ts';
 import { Display } from '../../common/display.ts';
-import { readableDuration } from '../../common/durations.ts';
 import { ownedFolder } from '../../common/owner.ts';
 import { Redactor } from '../../common/redact.ts';
 import { type Output, printableJson } from '../../common/terminal.ts';
+import { readableDuration } from '../../common/units.ts';
 import { EXIT } from '../../common/usage.ts';
 import { writeWhole } from '../../common/user-files.ts';
 import { createReporters } from '../../reports/create.ts';
@@ -49,20 +48,31 @@ interface Demo {
 
 /** Runs the demo and resolves with the exit code; an interrupt closes everything and rejects. */
 export async function runDemo(demo: Demo): Promise<number> {
-  const { robots, seed, out, screen, signal } = demo;
+  const { robots, seed, out, uiPort, screen, signal } = demo;
   const keys = { full: `demo_${randomBytes(12).toString('hex')}`, limited: `demo_${randomBytes(12).toString('hex')}` };
   const scratch = ownedFolder('demo');
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rmSync(scratch, { recursive: true, force: true }));
   screen.title(`Muster ${VERSION}`, 'a platform, a fleet, and a verdict on both');
 
-  const platform = stack.use(await startPlatform(keys, demo));
+  const platform = stack.use(
+    await simulatePlatform({
+      seed,
+      devices: PAST_DEVICES,
+      minKeyBits: DEMO_KEY_BITS,
+      ...(uiPort !== undefined && { ui: { port: 0 } }),
+      keys: [
+        { key: keys.full, name: 'demo', scopes: 'all' },
+        { key: keys.limited, name: 'demo without devices:read', scopes: ['releases:read'] },
+      ],
+    }),
+  );
   signal.throwIfAborted();
   screen.done('platform', `${platform.url} · broker ${platform.mqttUrl ?? 'none'}`);
   const fleet = stack.use(await startRobots(demo, platform, keys.full));
   const { summary, missed } = await rollOut(demo, fleet);
   mkdirSync(out, { recursive: true });
-  const early = demo.uiPort === undefined ? await conclude(fleet, out) : undefined;
+  const early = uiPort === undefined ? await conclude(fleet, out) : undefined;
 
   // Checks a robot outside the fleet, because a check manipulates its robot and would spoil the result of the fleet.
   const place = { socket: join(scratch, 'robot.sock'), control: join(scratch, 'control.sock') };
@@ -89,18 +99,6 @@ export async function runDemo(demo: Demo): Promise<number> {
   return Math.max(...reports.map((report) => report.exit_code));
 }
 
-const startPlatform = (keys: { full: string; limited: string }, { seed, uiPort }: Demo): Promise<SimulatedPlatform> =>
-  simulatePlatform({
-    seed,
-    devices: PAST_DEVICES,
-    minKeyBits: DEMO_KEY_BITS,
-    ...(uiPort !== undefined && { ui: { port: 0 } }),
-    keys: [
-      { key: keys.full, name: 'demo', scopes: 'all' },
-      { key: keys.limited, name: 'demo without devices:read', scopes: ['releases:read'] },
-    ],
-  });
-
 async function conclude(fleet: Fleet, out: string): ReturnType<Fleet['verify']> {
   const violations = await fleet.verify();
   const result = await fleet.result(VERSION);
@@ -111,11 +109,9 @@ async function conclude(fleet: Fleet, out: string): ReturnType<Fleet['verify']> 
 
 type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
-async function startRobots(
-  { robots, seed, uiPort, screen, signal }: Demo,
-  { url, agentUrl, mqttUrl = '', uiUrl }: SimulatedPlatform,
-  apiKey: string,
-): Promise<Fleet> {
+async function startRobots(demo: Demo, platform: SimulatedPlatform, apiKey: string): Promise<Fleet> {
+  const { robots, seed, uiPort, screen, signal } = demo;
+  const { url, agentUrl, mqttUrl = '', uiUrl } = platform;
   const row = screen.row('robots', robots);
   const links = uiUrl === undefined ? [] : [{ label: 'the platform', url: uiUrl }];
   const onServed = (page: string): void => {
@@ -139,7 +135,9 @@ async function startRobots(
 async function rollOut({ robots, screen, signal }: Demo, fleet: Fleet): ReturnType<Fleet['rollout']> {
   const row = screen.row('roll-out', robots);
   row.update(0, 'deploying');
-  const done = await until(signal, fleet.rollout({ content: '{"max_speed_mps": 1.5}\n', over: '2s' }));
+  const work = fleet.rollout({ content: '{"max_speed_mps": 1.5}\n', over: '2s' });
+  const interrupted = signal.aborted ? Promise.resolve() : once(signal, 'abort');
+  const done = await Promise.race([interrupted.then(() => Promise.reject(signal.reason)), work]);
   const { p50, p99 } = done.summary;
   const text = `p50 ${readableDuration(p50)} · p99 ${readableDuration(p99)}, from POST to the event on the robot`;
   row.end(text, done.latencies.length);
@@ -174,13 +172,6 @@ async function check<Context>(
   return report;
 }
 
-function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const interrupted = signal.aborted ? Promise.resolve() : once(signal, 'abort');
-  return Promise.race([interrupted.then(() => Promise.reject(signal.reason)), work]);
-}
-
-const LABELS = 18;
-
 interface Outcome {
   robots: number;
   latencies: { p50: number; p99: number };
@@ -194,7 +185,7 @@ export class DemoScreen {
   readonly #display: Display;
 
   constructor(output: Output, env: Record<string, string | undefined>) {
-    this.#display = new Display(output, { labels: LABELS, env });
+    this.#display = new Display(output, { labels: 18, env });
   }
 
   title(name: string, text: string): void {
@@ -227,9 +218,7 @@ export class DemoScreen {
       update,
       step: (doing: string): void => update(++steps, doing),
       end: (text: string, done = total): void => end(`${done}/${total} ${text}`, done === total),
-      verdict: ({ summary, exit_code }: Report): void => {
-        end(counts(summary), exit_code === 0);
-      },
+      verdict: ({ summary, exit_code }: Report): void => end(counts(summary), exit_code === 0),
     };
   }
 

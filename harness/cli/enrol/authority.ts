@@ -1,14 +1,8 @@
 /** Makes certificates in DER (RFC 5280): an authority for one run, and servers on loopback. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
-export interface ServerCertificate {
-  cert: string;
-  key: string;
-}
-
-export interface Authority extends ServerCertificate {
-  ca: string;
-}
+export type ServerCertificate = { cert: string; key: string };
+export type Authority = ServerCertificate & { ca: string };
 
 const VALID_MS = 7 * 86_400_000;
 /** Milliseconds before now at which a certificate becomes valid, because the clocks of two machines may differ. */
@@ -23,14 +17,12 @@ export function makeAuthority(): Authority {
 /** Makes an authority that issues server certificates, each valid for a week from `now`. */
 export function issuingAuthority(): { ca: string; issue(now?: Date): ServerCertificate } {
   const ca = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const name = nameOf(`Muster run ${randomBytes(4).toString('hex')}`);
-  const issued = { issuer: name, signer: ca.privateKey };
-  const caId = extension('2.5.29.14', false, octets(keyIdentifier(ca.publicKey)));
+  const issuer = { name: nameOf(`Muster run ${randomBytes(4).toString('hex')}`), key: ca.privateKey };
   const ofCa = [
     extension('2.5.29.19', true, sequence(TRUE)),
     // keyUsage: keyCertSign and cRLSign
     extension('2.5.29.15', true, Buffer.from([0x03, 0x02, 0x01, 0x06])),
-    caId,
+    extension('2.5.29.14', false, octets(keyIdentifier(ca.publicKey))),
   ];
   const ofServer = [
     extension('2.5.29.19', true, sequence()),
@@ -42,27 +34,20 @@ export function issuingAuthority(): { ca: string; issue(now?: Date): ServerCerti
     extension('2.5.29.35', false, sequence(tagged(0x80, keyIdentifier(ca.publicKey)))),
   ];
   return {
-    ca: certificate({ ...issued, subject: name, publicKey: ca.publicKey, extensions: ofCa, now: new Date() }),
+    ca: certificate(issuer, issuer.name, ca.publicKey, ofCa, new Date()),
     issue: (now = new Date()) => {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
       return {
-        cert: certificate({ ...issued, subject: nameOf('localhost'), publicKey, extensions: ofServer, now }),
+        cert: certificate(issuer, nameOf('localhost'), publicKey, ofServer, now),
         key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
       };
     },
   };
 }
 
-interface Wanted {
-  issuer: Buffer;
-  subject: Buffer;
-  publicKey: KeyObject;
-  signer: KeyObject;
-  extensions: readonly Buffer[];
-  now: Date;
-}
+type Issuer = { name: Buffer; key: KeyObject };
 
-function certificate({ issuer, subject, publicKey, signer, extensions, now }: Wanted): string {
+function certificate(issuer: Issuer, subject: Buffer, publicKey: KeyObject, extensions: readonly Buffer[], now: Date) {
   const ecdsaWithSha256 = sequence(oid('1.2.840.10045.4.3.2'));
   const serial = randomBytes(16);
   // A serial number must be positive and must not begin with a zero byte.
@@ -71,13 +56,13 @@ function certificate({ issuer, subject, publicKey, signer, extensions, now }: Wa
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),
     tagged(0x02, serial),
     ecdsaWithSha256,
-    issuer,
+    issuer.name,
     sequence(time(now.getTime() - EARLIER_MS), time(now.getTime() + VALID_MS)),
     subject,
     spki(publicKey),
     tagged(0xa3, sequence(...extensions)),
   );
-  const signature = sign('sha256', content, signer);
+  const signature = sign('sha256', content, issuer.key);
   const der = sequence(content, ecdsaWithSha256, tagged(0x03, Buffer.concat([Buffer.from([0]), signature])));
   const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');

@@ -1,20 +1,18 @@
 /** Starts Muster's platform, where the agent under test enrols and receives deployments. */
-
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { HttpClient } from '../../client/http.ts';
+import type { HttpClient } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
 import { ownedFolder } from '../../common/owner.ts';
 import type { Redactor } from '../../common/redact.ts';
 import { UsageError } from '../../common/usage.ts';
 import { poll, pollWithin } from '../../common/waiting.ts';
-import { DIALECT_NAMES, NEWEST_VERSION } from '../../contract/versions.ts';
 import type { TargetDescription } from '../../runner/types.ts';
 import { type Control, ControlError } from '../../targets/control/control.ts';
 import { TcpProxy } from '../../targets/control/controlled-agent.ts';
 import { PlatformClient, PlatformControl } from '../../targets/control/platform-control.ts';
-import type { DeviceTargetOptions, TargetFile } from '../../targets/fields.ts';
+import type { DeviceTargetOptions } from '../../targets/fields.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
 import { openSystemTarget } from '../../targets/open-system.ts';
@@ -29,6 +27,7 @@ import {
   type systemTargetOptions,
 } from '../check-options.ts';
 import type { OptionsOf } from '../options.ts';
+import { platformHttp } from '../records.ts';
 import { type Authority, makeAuthority } from './authority.ts';
 
 export interface ControlPlatformOptions extends OwnPlatform {
@@ -69,12 +68,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   }).catch(notListening);
   stack.use(platform);
   redactor.add(platform.apiKey, 'MUSTER_API_KEY');
-  const base = new URL(platform.url);
-  const http = new HttpClient({
-    endpoint: { origin: base.origin, ...defined({ ca: made?.authority.ca }) },
-    basePath: base.pathname,
-    headers: { 'x-api-key': platform.apiKey, [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: NEWEST_VERSION },
-  });
+  const http = platformHttp({ url: platform.url, apiKey: platform.apiKey, dialect, ca: made?.authority.ca });
   stack.defer(() => http.close());
   const client = new PlatformClient(http);
   const env = await environment(platform, client, made?.file, options).catch(notListening);
@@ -162,19 +156,15 @@ function notListening(error: unknown): never {
 }
 
 /** Reads how to start the agent. Throws UsageError for a container, which cannot reach Muster's loopback. */
-async function agentSettings(
-  { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
-  redactor: Redactor,
-): Promise<{ started: boolean; file: TargetFile | undefined }> {
-  const { loadTargetFile } = await import('../../targets/target-file.ts');
+async function agentSettings({ command, image, target }: DeviceTargetOptions, redactor: Redactor) {
+  const { loadTargetFile } = await import('../../targets/settings.ts');
   const file = target === undefined ? undefined : loadTargetFile(target, process.env, redactor).file;
-  if (command === undefined && (image ?? file?.device?.image) !== undefined) {
+  if (command === undefined && (image ?? file?.device?.image) !== undefined)
     throw new UsageError(
       "--image: a container cannot reach Muster's own platform, which listens on loopback. Start it yourself: " +
         "--command 'docker run --rm --network host " +
         "--env MUSTER_PLATFORM_URL --env MUSTER_MQTT_URL --env MUSTER_TOKEN …'",
     );
-  }
   return { started: (command ?? file?.device?.command) !== undefined, file };
 }
 
@@ -183,11 +173,7 @@ const announcer =
   (text: string): void =>
     void (started || process.stderr.write(`${text}\n`));
 
-async function openAgent(
-  platform: ControlPlatform,
-  target: DeviceTargetOptions,
-  started: boolean,
-): Promise<OpenDeviceTarget> {
+async function openAgent(platform: ControlPlatform, target: DeviceTargetOptions, started: boolean) {
   if (started) return openDeviceTarget(target);
   const trouble = await platform.enrolled().then(
     () => undefined,
@@ -279,9 +265,8 @@ export async function openSystem(
   const agent = { ...target, env: { ...process.env, ...own?.env }, ...defined({ placeholders: own?.placeholders }) };
   const device = stack.use(own === undefined ? await openDeviceTarget(target) : await openAgent(own, agent, started));
   const deviceId = device.unreachable === undefined ? (args['device-id'] ?? (await own?.enrolled())) : undefined;
-  if (deviceId === undefined && device.unreachable === undefined) {
+  if (deviceId === undefined && device.unreachable === undefined)
     throw new UsageError('--device-id: missing; with --platform, which of its devices is this agent?');
-  }
   const apiKey = own?.apiKey ?? args['api-key'] ?? process.env['MUSTER_API_KEY'];
   const platform = stack.use(
     await openPlatformTarget({
@@ -307,10 +292,8 @@ export async function openSystem(
   });
 }
 
-function platformNamed({
-  'platform-name': name,
-  'platform-version': version,
-}: OptionsOf<typeof systemTargetOptions>): TargetDescription['platform'] {
+function platformNamed(args: OptionsOf<typeof systemTargetOptions>): TargetDescription['platform'] {
+  const { 'platform-name': name, 'platform-version': version } = args;
   if (name !== undefined) return { name, ...defined({ version }) };
   if (version !== undefined) throw new UsageError('--platform-version: give --platform-name, too');
   return undefined;

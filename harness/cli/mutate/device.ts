@@ -5,24 +5,15 @@ import { join } from 'node:path';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { serveControl } from '../../../simulators/device/control/server.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
-import {
-  type DeviceBehaviour,
-  type DeviceOptions,
-  type SimulatedDevice,
-  simulateDevice,
-} from '../../../simulators/device/index.ts';
+import { type DeviceBehaviour, type DeviceOptions, simulateDevice } from '../../../simulators/device/index.ts';
 import { type Endpoint, listening, type Serving } from '../../../simulators/device/transport.ts';
 import { ownedFolder } from '../../common/owner.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DEVICE_API_PREFIX, type Dialect } from '../../contract/versions.ts';
-import type { Server, SubjectSource } from '../../mutate/subject.ts';
-import { type Requirements, recordingDecisions, subjectsOf, VARIABLES } from './subjects.ts';
+import type { Server, SubjectSource } from '../../mutate/plan.ts';
+import { deviatingServers, type Requirements, recordingDecisions, VARIABLES } from './subjects.ts';
 
-export interface DeviceSetting {
-  readonly dialect: Dialect;
-  readonly heartbeatMs: number;
-  readonly seed: number | string;
-}
+export type DeviceSetting = { readonly dialect: Dialect; readonly heartbeatMs: number; readonly seed: number | string };
 
 const PAST_EVENTS = 5;
 
@@ -33,7 +24,7 @@ export function deviceSubjects(setting: DeviceSetting, requirements: Requirement
   const byHand = `muster simulate device --socket robot.sock --dir robot --control control.sock ${words}`;
   const overLoopback = ' --loopback --discovery agent.json';
   return {
-    subjects: subjectsOf<DeviceBehaviour>({
+    ...deviatingServers<DeviceBehaviour>({
       all: [...deviceDefects, ...deviceVariants],
       requirements,
       reference,
@@ -55,9 +46,16 @@ export function deviceSubjects(setting: DeviceSetting, requirements: Requirement
   };
 }
 
-async function startDevice(setting: DeviceSetting, behaviour: DeviceBehaviour): Promise<Server> {
+async function startDevice(setting: DeviceSetting, { transport, ...others }: DeviceBehaviour): Promise<Server> {
+  // Allows requests without a token on the plain address, even if a defect breaks the check of tokens.
+  const authorized: typeof transport.authorized = (header, token, way) =>
+    way === PLAIN || transport.authorized(header, token, way);
+  // Uses a proxy instead of a copy, because copying would record decisions that no request has used.
+  const get = (target: typeof transport, name: string): unknown =>
+    name === 'authorized' ? authorized : Reflect.get(target, name);
+  const behaviour = { ...others, transport: new Proxy(transport, { get }) };
   await using starting = new AsyncDisposableStack();
-  const { device, server } = await openDevice(setting, { behaviour: openAtPlain(behaviour) });
+  const { device, server } = await openDevice(setting, { behaviour });
   starting.use(server);
   await device.publish(PAST_EVENTS);
   await device.deploy();
@@ -65,10 +63,8 @@ async function startDevice(setting: DeviceSetting, behaviour: DeviceBehaviour): 
   return server;
 }
 
-export async function openDevice(
-  { heartbeatMs, seed, dialect }: DeviceSetting,
-  options: Pick<DeviceOptions, 'behaviour' | 'uplink'>,
-): Promise<{ device: SimulatedDevice; server: Server }> {
+export async function openDevice(setting: DeviceSetting, options: Pick<DeviceOptions, 'behaviour' | 'uplink'>) {
+  const { heartbeatMs, seed, dialect } = setting;
   await using starting = new AsyncDisposableStack();
   const folder = ownedFolder('mutate');
   starting.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -106,16 +102,6 @@ export async function openDevice(
     [VARIABLES.controlSocket]: control,
   };
   return { device, server: { env, secrets: [controlToken], [Symbol.asyncDispose]: () => all.disposeAsync() } };
-}
-
-/** Allows requests without a token on the plain address, even if a defect breaks the check of tokens. */
-function openAtPlain({ transport, ...others }: DeviceBehaviour): DeviceBehaviour {
-  const authorized: typeof transport.authorized = (header, token, way) =>
-    way === PLAIN || transport.authorized(header, token, way);
-  // Uses a proxy instead of a copy, because copying would record decisions that no request has used.
-  const get = (target: typeof transport, name: string): unknown =>
-    name === 'authorized' ? authorized : Reflect.get(target, name);
-  return { ...others, transport: new Proxy(transport, { get }) };
 }
 
 const PLAIN = 'url';

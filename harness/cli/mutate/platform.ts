@@ -9,8 +9,8 @@ import {
 import { defined } from '../../common/defined.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
-import type { Server, SubjectSource } from '../../mutate/subject.ts';
-import { faithfulServer, type Requirements, subjectsOf, VARIABLES } from './subjects.ts';
+import type { Server, SubjectSource } from '../../mutate/plan.ts';
+import { deviatingServers, type Requirements, VARIABLES } from './subjects.ts';
 
 export interface PlatformSetting {
   readonly dialect: Dialect;
@@ -22,39 +22,43 @@ export interface PlatformSetting {
 /** API key with every scope; each platform has the same key, so that tests need no new one. */
 const KEY = 'key_mutate_0123456789abcdefghij';
 
-interface KnownContent {
-  deviceId?: string;
-  releaseId?: string;
-  offline: boolean;
-}
-
 /** Prepares the platforms with their defects; rejects if the seed file has a mistake. */
 export async function platformSubjects(
   setting: PlatformSetting,
   requirements: Requirements,
   seedPath: string | undefined,
 ): Promise<SubjectSource> {
-  const known = await knownContent(setting);
-  const start = (behaviour: PlatformBehaviour) => startPlatform(setting, known, behaviour);
+  const { offline, deviceId, releaseId } = await knownContent(setting);
   const world = seedPath === undefined ? `--devices ${setting.devices}` : `--seed-file ${seedPath}`;
   const dialect = setting.dialect === 'spec' ? '' : ` --dialect ${setting.dialect}`;
   const byHand = `muster simulate platform --port 8080 --api-key dev ${world} --seed ${setting.seed}${dialect}`;
-  return {
-    subjects: subjectsOf<PlatformBehaviour>({
-      all: [...platformDefects, ...platformVariants],
-      requirements,
-      reference: referenceBehaviour,
-      byHand: (kind, name) => `${byHand} --${kind} ${name}`,
-      start,
-    }),
-    faithful: () => faithfulServer(referenceBehaviour, start),
-  };
+  return deviatingServers<PlatformBehaviour>({
+    all: [...platformDefects, ...platformVariants],
+    requirements,
+    reference: referenceBehaviour,
+    byHand: (kind, name) => `${byHand} --${kind} ${name}`,
+    async start(behaviour) {
+      await using starting = new AsyncDisposableStack();
+      const platform = starting.use(await openPlatform(setting, behaviour));
+      const { url, agentUrl, controlUrl = '', controlToken = '' } = platform;
+      if (offline && deviceId !== undefined)
+        await fetch(`${controlUrl}/devices/${deviceId}/online`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${controlToken}` },
+        });
+      starting.move();
+      return serverOf(platform, {
+        [CLIENT_VARIABLES.platformUrl]: url,
+        ...(deviceId !== undefined && { [CLIENT_VARIABLES.device]: deviceId }),
+        ...(releaseId !== undefined && { [CLIENT_VARIABLES.release]: releaseId }),
+        [VARIABLES.agentUrl]: agentUrl,
+      });
+    },
+  });
 }
 
-type Content = Partial<Pick<PlatformSetting, 'seedFile' | 'devices'>>;
-
 export const openPlatform = (
-  { seed, seedFile, devices, dialect }: Pick<PlatformSetting, 'seed' | 'dialect'> & Content,
+  { seed, seedFile, devices, dialect }: Pick<PlatformSetting, 'seed' | 'dialect'> & Partial<PlatformSetting>,
   behaviour: PlatformBehaviour,
 ): Promise<SimulatedPlatform> =>
   simulatePlatform({
@@ -89,7 +93,7 @@ export const headersOf = (dialect: Dialect): Record<string, string> => ({
 });
 
 /** Reads ids from a correct platform, because a defect may hide records. */
-async function knownContent(setting: PlatformSetting): Promise<KnownContent> {
+async function knownContent(setting: PlatformSetting) {
   await using platform = await openPlatform(setting, referenceBehaviour);
   const list = async (path: string): Promise<{ id: string; status?: string }[]> => {
     const answer = await fetch(`${platform.url}${path}`, { headers: headersOf(setting.dialect) });
@@ -100,26 +104,4 @@ async function knownContent(setting: PlatformSetting): Promise<KnownContent> {
   const device = online ?? devices.find(({ status }) => status !== 'archived');
   const [release] = await list('/releases');
   return { offline: online === undefined, ...defined({ deviceId: device?.id, releaseId: release?.id }) };
-}
-
-async function startPlatform(
-  setting: PlatformSetting,
-  { deviceId, releaseId, offline }: KnownContent,
-  behaviour: PlatformBehaviour,
-): Promise<Server> {
-  await using starting = new AsyncDisposableStack();
-  const platform = starting.use(await openPlatform(setting, behaviour));
-  const { url, agentUrl, controlUrl = '', controlToken = '' } = platform;
-  if (offline && deviceId !== undefined)
-    await fetch(`${controlUrl}/devices/${deviceId}/online`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${controlToken}` },
-    });
-  starting.move();
-  return serverOf(platform, {
-    [CLIENT_VARIABLES.platformUrl]: url,
-    ...(deviceId !== undefined && { [CLIENT_VARIABLES.device]: deviceId }),
-    ...(releaseId !== undefined && { [CLIENT_VARIABLES.release]: releaseId }),
-    [VARIABLES.agentUrl]: agentUrl,
-  });
 }

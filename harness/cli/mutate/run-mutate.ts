@@ -1,4 +1,4 @@
-/** Runs `muster mutate` and writes its reports. */
+/** Runs `muster mutate`, shows its progress on standard error, and writes its reports. */
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -8,38 +8,84 @@ import { random } from '../../../simulators/common/random.ts';
 import { defined } from '../../common/defined.ts';
 import { isSecretName, Redactor } from '../../common/redact.ts';
 import { interruptedCode } from '../../common/signals.ts';
-import { inert, printable } from '../../common/terminal.ts';
+import { bar, inert, LiveArea, type Output, printable } from '../../common/terminal.ts';
+import { readableDuration } from '../../common/units.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { type BaselineUse, reportOf, type TestedSide, updatedMutationBaseline } from '../../mutate/mutation-report.ts';
-import { sampleOf, selectedSubjects } from '../../mutate/plan.ts';
-import { type MutationResults, runMutation } from '../../mutate/run.ts';
-import { CannotStart, type Subject, type SubjectSource } from '../../mutate/subject.ts';
+import { CannotStart, type SubjectSource, sampleOf, selectedSubjects } from '../../mutate/plan.ts';
+import { type MutateListener, type MutationResults, runMutation } from '../../mutate/run.ts';
 import { mutationWriters } from '../../reports/mutation/formats.ts';
-import { shortened } from '../../reports/mutation/report.ts';
+import { isFinding, isKilled, shortened } from '../../reports/mutation/report.ts';
 import { readBaseline, writeBaseline } from '../../runner/baseline.ts';
 import { columns, commandLine, type OptionTable, timeFrom } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 import { VERSION } from '../version.ts';
-import { Progress } from './progress.ts';
+import type { MutateArguments } from './options.ts';
 import { withoutOurs } from './subjects.ts';
 
-export interface MutateArguments {
-  readonly command: string;
-  readonly setup?: string;
-  readonly only?: readonly string[];
-  readonly section?: readonly string[];
-  readonly kind?: Subject['kind'];
-  readonly sample?: number;
-  readonly jobs?: number;
-  readonly 'test-timeout'?: string;
-  readonly 'max-first': string;
-  readonly seed?: number;
-  readonly 'min-score'?: number;
-  readonly baseline?: string;
-  readonly 'update-baseline': boolean;
-  readonly report?: readonly string[];
-  readonly verbose: boolean;
+const EVERY = 25;
+
+export class Progress implements MutateListener {
+  readonly onSecrets: MutateListener['onSecrets'];
+  readonly #area: LiveArea;
+  readonly #count = { all: 0, done: 0, killed: 0, findings: 0 };
+  #since = 0;
+  #saidLeft = false;
+
+  constructor(output: Output, onSecrets: MutateListener['onSecrets']) {
+    this.#area = new LiveArea(output);
+    this.onSecrets = onSecrets;
+  }
+
+  onBegin: MutateListener['onBegin'] = ({ first, timeoutMs, count, jobs, expectedMs }) => {
+    this.#count.all = count;
+    this.#since = performance.now();
+    const passed = `the tests pass on the faithful simulator in ${readableDuration(first.durationMs)}`;
+    const most = `${readableDuration(timeoutMs)} at most for each`;
+    this.#area.line(
+      count === 0
+        ? `${passed}; no other server can show in what they ask`
+        : `${passed}; now ${count} others, ${jobs} at a time: ${about(expectedMs)}, ${most}`,
+    );
+    this.#draw();
+  };
+
+  onResult: MutateListener['onResult'] = (result) => {
+    this.#count.done += 1;
+    if (isKilled(result)) this.#count.killed += 1;
+    if (isFinding(result)) {
+      this.#count.findings += 1;
+      this.#area.line(inert(printable(`${result.state} ${result.name}: ${result.summary}`)));
+    }
+    if (!this.#area.live && this.#count.done % EVERY === 0) this.#area.line(this.#words());
+    this.#draw();
+  };
+
+  onLeftBehind: MutateListener['onLeftBehind'] = () => {
+    if (this.#saidLeft) return;
+    this.#saidLeft = true;
+    this.#area.line(
+      'the tests have ended, but something that they started in a session of its own still runs and holds their output',
+    );
+  };
+
+  end(): void {
+    this.#area.clear();
+  }
+
+  #draw(): void {
+    this.#area.draw([`${bar(this.#count.done, this.#count.all)} ${this.#words()}`]);
+  }
+
+  #words(): string {
+    const { all, done, killed, findings } = this.#count;
+    const left = done === 0 ? 0 : ((performance.now() - this.#since) / done) * (all - done);
+    const when = done === 0 || done === all ? '' : ` · ${about(left)} left`;
+    return `${done} of ${all} · ${killed} killed · ${findings} to look at${when}`;
+  }
 }
+
+const about = (ms: number): string => `about ${readableDuration(Math.ceil(ms / 1000) * 1000)}`;
 
 export async function runMutate(
   args: MutateArguments,
@@ -48,12 +94,12 @@ export async function runMutate(
   worldOf: (seed: number) => Promise<SubjectSource>,
 ): Promise<number> {
   const { stdout, stderr, env } = process;
-  const redactor = new Redactor(secretsIn(env));
+  // Masks secrets of the environment, because the tests inherit and may print the environment.
+  const redactor = new Redactor(Object.keys(env).flatMap((name) => (isSecretName(name) && env[name]) || []));
   const say = (text: string): void => void stderr.write(inert(`${printable(redactor.text(text))}\n`));
   const { report: formats = [], verbose } = args;
   const write = mutationWriters(formats, { stdout, env, columns: columns(), verbose, sourceOf });
-  const baseline = baselineOf(args);
-  const { seed, jobs, ...timeouts } = numbersOf(args);
+  const { baseline, seed, jobs, ...timeouts } = settingsOf(args);
   const startedAt = new Date();
   const hide = (secrets: readonly string[]): void => {
     for (const secret of secrets) redactor.add(secret);
@@ -63,45 +109,39 @@ export async function runMutate(
   const { signal } = interrupt;
   const world = await worldOf(seed);
   hide(world.secrets ?? []);
-  const wanted = selectedSubjects(
-    world.subjects,
-    defined({ only: args.only, sections: args.section, kind: args.kind }),
-  );
+  const { command: line, setup, only, section: sections, kind, sample } = args;
+  const subjects = selectedSubjects(world.subjects, defined({ only, sections, kind }));
   let found: MutationResults;
   try {
     found = await runMutation(
-      { ...world, subjects: wanted, faithful: (each) => world.faithful(each) },
+      { ...world, subjects },
       {
-        ...defined({ setup: args.setup }),
-        line: args.command,
+        ...defined({ setup }),
+        line,
         env: withoutOurs(env),
         jobs,
         ...timeouts,
         signal,
-        choose: (subjects) =>
-          args.sample === undefined ? [...subjects] : sampleOf(subjects, args.sample, random(seed).next),
+        choose: (all) => (sample === undefined ? [...all] : sampleOf(all, sample, random(seed).next)),
         listener: progress,
       },
-    );
+    ).finally(() => progress.end());
   } catch (error) {
-    progress.end();
     return exitCodeBefore(error, signal, say);
-  } finally {
-    progress.end();
   }
   const names = world.subjects.map(({ name }) => name);
-  const use = baseline && { baseline: baseline.known, today: today(), names };
+  const use = baseline && { baseline, today: new Date().toISOString().slice(0, 10), names };
   const about = {
     ...sides,
     muster: VERSION,
-    command: redactor.text(args.command),
+    command: redactor.text(line),
     repeat: redactor.text(repeatOf(args, table, sides.side, seed)),
     seed,
     started_at: startedAt.toISOString(),
     duration_ms: Date.now() - startedAt.getTime(),
     jobs,
     minScore: args['min-score'],
-    kind: args.kind,
+    kind,
   };
   const settled = writtenUpdate(args, sides, found, use, say);
   const report = shortened(redactor.value(reportOf(found, about, settled, signal)));
@@ -118,8 +158,6 @@ function exitCodeBefore(error: unknown, signal: AbortSignal, say: (text: string)
   say('muster: interrupted before the first run of the tests was over; nothing is left running');
   return interruptedCode(signal);
 }
-
-const today = (): string => new Date().toISOString().slice(0, 10);
 
 function writtenUpdate(
   args: MutateArguments,
@@ -139,33 +177,20 @@ function writtenUpdate(
   return { ...use, baseline: update };
 }
 
-function baselineOf({ baseline: path, 'update-baseline': update }: MutateArguments) {
-  if (path !== undefined) return { known: readBaseline(path, { mayBeMissing: update }) };
-  if (update) throw new UsageError('--update-baseline: needs --baseline FILE, the file to write');
-  return undefined;
-}
-
-function numbersOf({
-  seed,
-  jobs,
-  kind,
-  'min-score': least,
-  'test-timeout': each,
-  'max-first': first,
-}: MutateArguments) {
-  if (kind === 'variant' && least !== undefined)
+function settingsOf(args: MutateArguments) {
+  const { baseline: path, 'update-baseline': update, 'test-timeout': each } = args;
+  if (update && path === undefined) throw new UsageError('--update-baseline: needs --baseline FILE, the file to write');
+  const baseline = path === undefined ? undefined : readBaseline(path, { mayBeMissing: update });
+  if (args.kind === 'variant' && args['min-score'] !== undefined)
     throw new UsageError('--min-score: needs defects, which --kind variant leaves out');
   return {
-    seed: seed ?? randomInt(2 ** 31),
-    jobs: jobs ?? availableParallelism(),
+    baseline,
+    seed: args.seed ?? randomInt(2 ** 31),
+    jobs: args.jobs ?? availableParallelism(),
     testTimeoutMs: each === undefined ? undefined : timeFrom('test-timeout', each),
-    firstTimeoutMs: timeFrom('max-first', first),
+    firstTimeoutMs: timeFrom('max-first', args['max-first']),
   };
 }
-
-/** Lists secrets of the environment, because the tests inherit and may print the environment. */
-const secretsIn = (env: NodeJS.ProcessEnv): string[] =>
-  Object.keys(env).flatMap((name) => (isSecretName(name) && env[name]) || []);
 
 /** Command line that repeats the tests against one server, whose name follows `--only`. */
 function repeatOf(args: MutateArguments, table: OptionTable, side: string, seed: number): string {

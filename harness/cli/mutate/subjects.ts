@@ -1,21 +1,16 @@
 /** Describes each defect and variant as a server that Muster starts for the tests. */
-import type { Located } from '../../../simulators/defects/catalogue.ts';
-import type { Defect, Variant } from '../../../simulators/defects/define.ts';
+import type { Defect, Located, Variant } from '../../../simulators/defects/define.ts';
 import { defined } from '../../common/defined.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
-import type { Server, Subject } from '../../mutate/subject.ts';
+import type { Server, Subject, SubjectSource } from '../../mutate/plan.ts';
 import type { Requirement, Suite } from '../../runner/types.ts';
 
 export type Requirements = ReadonlyMap<string, Pick<Requirement, 'id' | 'section' | 'text' | 'clause'>>;
 
-export const requirementsOf = (suites: readonly Pick<Suite<never>, 'checks'>[]): Requirements =>
-  new Map(
-    suites.flatMap(({ checks }) =>
-      checks.flatMap(({ id, requirement }) => [[id, requirement] as const, [requirement.id, requirement] as const]),
-    ),
-  );
+export const requirementsOf = ({ checks }: Pick<Suite<never>, 'checks'>): Requirements =>
+  new Map(checks.flatMap(({ id, requirement: held }) => [[id, held] as const, [held.id, held] as const]));
 
-export interface PlantedDeviation<B> {
+interface Deviations<B> {
   readonly all: readonly Located<Defect<B> | Variant<B>>[];
   readonly requirements: Requirements;
   readonly reference: B;
@@ -24,12 +19,13 @@ export interface PlantedDeviation<B> {
   start(behaviour: B, signal: AbortSignal): Promise<Server>;
 }
 
-export function subjectsOf<B>({ all, requirements, reference, byHand, start }: PlantedDeviation<B>): Subject[] {
+export function deviatingServers<B extends object>(deviations: Deviations<B>): SubjectSource {
+  const { all, requirements, reference, byHand, start } = deviations;
   const sectionOf = (one: Located<Defect<B> | Variant<B>>): string | undefined =>
     'breaks' in one ? one.breaks.map((id) => requirements.get(id)?.section).find(Boolean) : undefined;
   // Gives a variant the section of the defects in its file, because a variant breaks no requirement.
   const byFile = new Map(all.map((one) => [one.file, sectionOf(one)] as const).filter(([, section]) => section));
-  return all.map((each) => {
+  const subjects = all.map((each): Subject => {
     const { name, summary, file } = each;
     const kind = 'breaks' in each ? 'defect' : 'variant';
     const breaks = 'breaks' in each ? each.breaks : [];
@@ -46,6 +42,13 @@ export function subjectsOf<B>({ all, requirements, reference, byHand, start }: P
       start: (signal) => start(each.behaviour(reference), signal),
     };
   });
+  return {
+    subjects,
+    async faithful(signal) {
+      const taken = new Set<string>();
+      return { ...(await start(recordingDecisions(reference, taken), signal)), taken };
+    },
+  };
 }
 
 /** Records in `taken` which decisions of the simulator are used: functions when called, other values when read. */
@@ -64,11 +67,6 @@ export const recordingDecisions = <T extends object>(behaviour: T, taken: Set<st
       };
     },
   });
-
-export async function faithfulServer<B extends object>(reference: B, start: (behaviour: B) => Promise<Server>) {
-  const taken = new Set<string>();
-  return { ...(await start(recordingDecisions(reference, taken))), taken };
-}
 
 /** Names of environment variables that tell tests where the server is; see `fixtures/mutate/README.md`. */
 export const VARIABLES = {

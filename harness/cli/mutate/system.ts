@@ -5,16 +5,16 @@ import { platformVariants, systemDefects } from '../../../simulators/defects/pla
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
 import { type AgentHabits, createUplink } from '../../../simulators/device/uplink/index.ts';
 import { type PlatformBehaviour, referenceBehaviour } from '../../../simulators/platform/index.ts';
-import { HttpClient } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
-import { readableDuration } from '../../common/durations.ts';
+import { readableDuration } from '../../common/units.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
-import { DIALECT_NAMES, type Dialect } from '../../contract/versions.ts';
-import { CannotStart, type Server, type SubjectSource } from '../../mutate/subject.ts';
+import type { Dialect } from '../../contract/versions.ts';
+import { CannotStart, type Server } from '../../mutate/plan.ts';
 import { PlatformClient } from '../../targets/control/platform-control.ts';
+import { platformHttp } from '../records.ts';
 import { type DeviceSetting, openDevice } from './device.ts';
 import { headersOf, openPlatform, serverOf } from './platform.ts';
-import { faithfulServer, type Requirements, subjectsOf, VARIABLES } from './subjects.ts';
+import { deviatingServers, type Requirements, VARIABLES } from './subjects.ts';
 
 export interface OwnPlatform {
   readonly url: string;
@@ -28,24 +28,19 @@ export interface OwnPlatform {
 const START_LIMIT_MS = 30_000;
 
 /** Enrols a new robot for each run of the tests; the robot later stays in the platform, offline. */
-export function agentSubjects(
-  platform: OwnPlatform,
-  setting: DeviceSetting,
-  requirements: Requirements,
-): SubjectSource {
+export function agentSubjects(platform: OwnPlatform, setting: DeviceSetting, requirements: Requirements) {
   // Names `muster mutate` as the command to repeat, because `muster simulate device` lacks these defects.
   const byHand = `muster mutate system --api agent --url ${platform.url} --jobs 1 --command LINE --only`;
   const { password } = new URL(platform.url);
   return {
     secrets: [platform.apiKey, password, decodeURIComponent(password)].filter((secret) => secret !== ''),
-    subjects: subjectsOf<AgentHabits>({
+    ...deviatingServers<AgentHabits>({
       all: [...agentDefects, ...agentVariants],
       requirements,
       reference: {},
       byHand: (_, name) => `${byHand} ${name}`,
       start: (habits, signal) => startRobot(platform, setting, habits, signal),
     }),
-    faithful: (signal) => faithfulServer<AgentHabits>({}, (habits) => startRobot(platform, setting, habits, signal)),
   };
 }
 
@@ -57,12 +52,7 @@ async function startRobot(
 ): Promise<Server> {
   await using starting = new AsyncDisposableStack();
   const { dialect } = setting;
-  const base = new URL(url);
-  const http = new HttpClient({
-    endpoint: { origin: base.origin },
-    basePath: base.pathname.replace(/\/$/, ''),
-    headers: { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: version },
-  });
+  const http = platformHttp({ url, apiKey, dialect, version });
   starting.defer(() => http.close());
   const token = () => new PlatformClient(http).provisioningToken();
   const uplink = createUplink({ kind: 'agent', platform: agentUrl, token, habits, dialect, ...defined({ mqtt }) });
@@ -112,34 +102,23 @@ async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Pro
   }
 }
 
-export function platformForAgentSubjects(
-  { dialect, seed }: { dialect: Dialect; seed: number },
-  requirements: Requirements,
-): SubjectSource {
-  const start = (behaviour: PlatformBehaviour) => startPlatformForAgent({ dialect, seed }, behaviour);
+export function platformForAgentSubjects(setting: { dialect: Dialect; seed: number }, requirements: Requirements) {
+  const { dialect } = setting;
   const words = dialect === 'spec' ? '' : ` --dialect ${dialect}`;
-  return {
-    subjects: subjectsOf<PlatformBehaviour>({
-      all: [...systemDefects, ...platformVariants],
-      requirements,
-      reference: referenceBehaviour,
-      byHand: (kind, name) =>
-        `muster simulate platform --port 8080 --mqtt-port 1883 --api-key dev${words} --${kind} ${name}`,
-      start,
-    }),
-    faithful: () => faithfulServer(referenceBehaviour, start),
-  };
-}
-
-async function startPlatformForAgent(
-  setting: { dialect: Dialect; seed: number },
-  behaviour: PlatformBehaviour,
-): Promise<Server> {
-  await using starting = new AsyncDisposableStack();
-  const platform = starting.use(await openPlatform(setting, behaviour));
-  const headers = { ...headersOf(setting.dialect), 'content-type': 'application/json' };
-  const answer = await fetch(`${platform.url}/provisioning_tokens`, { method: 'POST', headers, body: '{}' });
-  const { token = '' } = (await answer.json()) as { token?: string };
-  starting.move();
-  return serverOf(platform, { [CLIENT_VARIABLES.platformUrl]: platform.agentUrl, [VARIABLES.token]: token });
+  return deviatingServers<PlatformBehaviour>({
+    all: [...systemDefects, ...platformVariants],
+    requirements,
+    reference: referenceBehaviour,
+    byHand: (kind, name) =>
+      `muster simulate platform --port 8080 --mqtt-port 1883 --api-key dev${words} --${kind} ${name}`,
+    async start(behaviour) {
+      await using starting = new AsyncDisposableStack();
+      const platform = starting.use(await openPlatform(setting, behaviour));
+      const headers = { ...headersOf(dialect), 'content-type': 'application/json' };
+      const answer = await fetch(`${platform.url}/provisioning_tokens`, { method: 'POST', headers, body: '{}' });
+      const { token = '' } = (await answer.json()) as { token?: string };
+      starting.move();
+      return serverOf(platform, { [CLIENT_VARIABLES.platformUrl]: platform.agentUrl, [VARIABLES.token]: token });
+    },
+  });
 }

@@ -19,8 +19,7 @@ import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { Readers } from '../../watch/judge-thread.ts';
 import { TrafficJudge } from '../../watch/judging.ts';
 import { type Place, Relay, type Tap } from '../../watch/relay.ts';
-import type { ServerAddress } from '../../watch/request-evidence.ts';
-import type { Traffic } from '../../watch/traffic.ts';
+import type { ServerAddress, Traffic } from '../../watch/traffic.ts';
 import { type WatchedApi, type Way, watchSuite } from '../watching/suite.ts';
 
 const planted = <B>(

@@ -8,20 +8,17 @@ import { exchangesOf } from '../../reports/exchanges.ts';
 import type { JudgeLink } from '../../watch/judge-link.ts';
 import type { LiveFigures } from '../../watch/judge-thread.ts';
 import type { Relay } from '../../watch/relay.ts';
-import type { LeadingFinding } from './finding-reporter.ts';
-import { gapsIn } from './reporting.ts';
+import { gapsIn, type LeadingFinding } from './reporting.ts';
 
 const KEPT = 300;
 const LOOK_MS = 500;
-
-type About = Pick<WatchDocument, 'api' | 'server' | 'began' | 'rules'>;
 
 export class WatchPage implements AsyncDisposable {
   readonly #feed: Feed<WatchDocument>;
   #console: Console | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(about: About) {
+  constructor(about: Pick<WatchDocument, 'api' | 'server' | 'began' | 'rules'>) {
     this.#feed = new Feed<WatchDocument>({
       ...about,
       ...{ clients: '', unreachable: null, connections: { open: 0, all: 0 }, bytes: { client: 0, server: 0 } },
@@ -59,7 +56,18 @@ export class WatchPage implements AsyncDisposable {
   }
 
   findings(leads: readonly LeadingFinding[]): void {
-    this.#feed.set({ findings: leads.map(lineOf) });
+    const findings = leads.map(({ result, at, looked, followers }): FindingLine => {
+      const { id, level, section, requirement, expected = '', actual = '', exchanges = [] } = result;
+      const shown = exchangesOf(result);
+      return {
+        ...{ id, at, level, section, requirement, looked, followers },
+        expected: printable(expected),
+        actual: printable(actual),
+        side: id.startsWith('client.') ? 'client' : 'server',
+        exchanges: shown.map((each, index) => ({ ...each, curl: printable(exchanges[index]?.curl ?? '') })),
+      };
+    });
+    this.#feed.set({ findings });
   }
 
   /** Shows why the server is unreachable; null ends the outage. */
@@ -79,16 +87,4 @@ export class WatchPage implements AsyncDisposable {
     clearInterval(this.#timer);
     await this.#console?.[Symbol.asyncDispose]();
   }
-}
-
-function lineOf({ result, at, looked, followers }: LeadingFinding): FindingLine {
-  const { id, level, section, requirement, expected = '', actual = '', exchanges = [] } = result;
-  const shown = exchangesOf(result);
-  return {
-    ...{ id, at, level, section, requirement, looked, followers },
-    expected: printable(expected),
-    actual: printable(actual),
-    side: id.startsWith('client.') ? 'client' : 'server',
-    exchanges: shown.map((each, index) => ({ ...each, curl: printable(exchanges[index]?.curl ?? '') })),
-  };
 }

@@ -1,5 +1,4 @@
 /** Finds the address of the watched server, and tells clients the address of the relay. */
-
 import { lookup } from 'node:dns/promises';
 import { chmodSync, chownSync, rmSync, type Stats, statSync, unwatchFile, watchFile } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -9,21 +8,17 @@ import { Redactor } from '../../common/redact.ts';
 import { UsageError } from '../../common/usage.ts';
 import { prepareFile, readInputText, replaceWith, SECRET_MODE } from '../../common/user-files.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
-import { type LoopbackConnection, loopback, readCa, webAddress, webEndpoint } from '../../targets/transports/index.ts';
-import { accepts } from '../../targets/transports/transport.ts';
+import {
+  accepts,
+  type LoopbackConnection,
+  loopback,
+  readCa,
+  webAddress,
+  webEndpoint,
+} from '../../targets/transports/index.ts';
 import type { Place, Upstream } from '../../watch/relay.ts';
-import type { ServerAddress } from '../../watch/request-evidence.ts';
-import type { WatchedApi, Way } from './suite.ts';
-
-export interface AddressArguments {
-  socket?: string;
-  discovery?: string;
-  url?: string;
-  ca?: string;
-  listen?: string;
-  'tls-cert'?: string;
-  'tls-key'?: string;
-}
+import type { ServerAddress } from '../../watch/traffic.ts';
+import type { WatchArguments, WatchedApi, Way } from './suite.ts';
 
 export interface RelayRoute {
   way: Way;
@@ -39,7 +34,7 @@ export interface RelayRoute {
 const LOOPBACK = '127.0.0.1';
 const LOOKS_MS = 500;
 
-export async function relayRouteOf(api: WatchedApi, args: AddressArguments): Promise<RelayRoute> {
+export async function relayRouteOf(api: WatchedApi, args: WatchArguments): Promise<RelayRoute> {
   const { socket, discovery, url, listen } = args;
   const given = Object.entries({ socket, discovery, url }).filter(([, value]) => value !== undefined);
   const ways = api === 'platform' ? '--url URL' : '--socket PATH, --discovery FILE or --url URL';
@@ -145,7 +140,7 @@ function onLoopback(file: string, listen: string): RelayRoute {
   };
 }
 
-async function onUrl(api: WatchedApi, args: AddressArguments & { listen: string; url: string }): Promise<RelayRoute> {
+async function onUrl(api: WatchedApi, args: WatchArguments & { listen: string; url: string }): Promise<RelayRoute> {
   const address = webAddress('--url', args.url);
   const { origin, pathname, hostname, port, protocol } = new URL(address);
   const isSecure = protocol === 'https:';

@@ -1,18 +1,24 @@
-/** Turns the results of a watch into reports and an exit code. */
+/** Prints the findings of a watch at once, and turns its results into reports and an exit code. */
 import process from 'node:process';
+import { Recorder } from '../../client/recorder.ts';
 import { quote } from '../../client/request-forms.ts';
 import { defined } from '../../common/defined.ts';
+import { telling } from '../../common/excerpt.ts';
 import type { TrafficRedactor } from '../../common/redact.ts';
-import { inert, printableLine } from '../../common/terminal.ts';
+import { inert, painter, printableLine } from '../../common/terminal.ts';
 import { EXIT } from '../../common/usage.ts';
 import { plural } from '../../reports/findings.ts';
 import type { Reporter } from '../../reports/format.ts';
-import type { Plan } from '../../runner/plan.ts';
+import { findingText } from '../../reports/pretty.ts';
+import { groupByCause } from '../../runner/causes.ts';
+import type { Plan, Planned } from '../../runner/plan.ts';
+import { resultOf } from '../../runner/results.ts';
 import { History, type RuleOutcome } from '../../runner/rules.ts';
 import { runSuite } from '../../runner/run.ts';
-import type { CheckResult, Suite, TargetDescription, Watched } from '../../runner/types.ts';
+import type { CheckResult, Suite, TargetDescription } from '../../runner/types.ts';
+import { shortText } from '../../runner/violation.ts';
 import type { Concluded, PlainJudged, Seen } from '../../watch/judging.ts';
-
+import { columns } from '../options.ts';
 import { VERSION } from '../version.ts';
 
 export interface Conclusion {
@@ -33,25 +39,28 @@ export interface Conclusion {
   settle(results: CheckResult[]): CheckResult[];
 }
 
-/** Words of the report for rules that stay undecided. */
-const NARROWED = 'what no traffic showed';
-
 export async function writeReports(about: Conclusion): Promise<number> {
   const { suite, plan, concluded, found, target, redactor, began, recording } = about;
   const bySecrets = new Set(suite.checks.filter((check) => check.bySecrets).map(({ id }) => id));
-  const judged = concluded?.judged ?? Object.fromEntries(suite.checks.map(({ id }) => [id, lost(found.get(id))]));
+  const lost: PlainJudged = { sightings: 0, fault: 'what judges the traffic has ended' };
+  const judged = concluded?.judged ?? Object.fromEntries(suite.checks.map(({ id }) => [id, found.get(id) ?? lost]));
+  const { connections = 0, exchanges = 0, events = 0, answers } = concluded?.seen ?? {};
+  const gaps = [...(concluded === undefined ? [] : gapsIn(concluded.seen)), ...about.troubles];
+  const outcomes = Object.entries(judged).map(([id, { sightings, broken, fault }]): [string, RuleOutcome] => {
+    const seen = broken?.seen.map(({ check, asked, text }) => ({ check, asked, text: () => text })) ?? [];
+    const violation = broken && { finding: broken.finding, seen };
+    return [id, { sightings, ...defined({ broken: violation, fault }) }];
+  });
   const report = await runSuite(suite, {
-    plan: { ...plan, narrowedBy: [...plan.narrowedBy, NARROWED] },
+    plan: { ...plan, narrowedBy: [...plan.narrowedBy, 'what no traffic showed'] },
     target,
     context: () => ({}) as never,
     redactor,
     seed: 0,
     version: VERSION,
     varied: false,
-    history: History.withOutcomes(
-      Object.fromEntries(Object.entries(judged).map(([id, each]) => [id, ruleOutcome(each)])),
-    ),
-    watched: { ...watchedOf(concluded?.seen, about.troubles), began, answers: concluded?.seen.answers },
+    history: History.withOutcomes(Object.fromEntries(outcomes)),
+    watched: { connections, exchanges, events, gaps, began, answers },
     listeners: about.reporters,
     arguments: about.arguments,
     settle: about.settle,
@@ -61,27 +70,6 @@ export async function writeReports(about: Conclusion): Promise<number> {
         : `muster watch ${suite.api} --replay ${quote(recording)} --only ${id}`,
   });
   return report.exit_code;
-}
-
-const NO_JUDGE = 'what judges the traffic has ended';
-const lost = (found: PlainJudged | undefined): PlainJudged => found ?? { sightings: 0, fault: NO_JUDGE };
-
-function ruleOutcome({ sightings, broken, fault }: PlainJudged): RuleOutcome {
-  return {
-    sightings,
-    ...(broken !== undefined && {
-      broken: {
-        finding: broken.finding,
-        seen: broken.seen.map(({ check, asked, text }) => ({ check, asked, text: () => text })),
-      },
-    }),
-    ...defined({ fault }),
-  };
-}
-
-function watchedOf(seen: Seen | undefined, troubles: readonly string[]): Watched {
-  const { connections = 0, exchanges = 0, events = 0 } = seen ?? {};
-  return { connections, exchanges, events, gaps: [...(seen === undefined ? [] : gapsIn(seen)), ...troubles] };
 }
 
 export function gapsIn({ lost: gone, unread }: Pick<Seen, 'lost' | 'unread'>): string[] {
@@ -98,11 +86,7 @@ export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'wr
   }
 }
 
-interface OutageListener {
-  announce(text: string): void;
-  trouble(text: string): void;
-  changed(why: string | null): void;
-}
+type OutageListener = { announce(text: string): void; trouble(text: string): void; changed(why: string | null): void };
 
 /** Maximum number of messages about a server that fails and returns repeatedly. */
 const MOST_TOLD = 40;
@@ -133,3 +117,85 @@ export function outageReporter({ announce, trouble, changed }: OutageListener) {
 /** Returns `EXIT.hungUp` if SIGHUP ended a watch without a finding, otherwise `code`. */
 export const exitCodeAfter = (code: number, signal: string | undefined): number =>
   signal === 'SIGHUP' && (code === EXIT.conformant || code === EXIT.incomplete) ? EXIT.hungUp : code;
+
+const EXCHANGES = 8;
+
+interface FindingReporterOptions {
+  suite: Suite<never>;
+  checks: readonly Planned<never>[];
+  verbose: boolean;
+  stderr: NodeJS.WriteStream;
+  env: NodeJS.ProcessEnv;
+}
+
+/** Finding that no earlier finding explains, with figures for the page. */
+export interface LeadingFinding {
+  result: CheckResult;
+  /** Time of the finding in milliseconds since 1970. */
+  at: number;
+  /** Number of times that traffic obeyed or broke the rule so far. */
+  looked: number;
+  /** Ids of findings that this finding may explain. */
+  followers: string[];
+}
+
+/** Prints only the first of several findings with the same cause. */
+export class FindingReporter {
+  readonly #options: FindingReporterOptions;
+  readonly #found: CheckResult[] = [];
+  readonly #about = new Map<string, Pick<LeadingFinding, 'at' | 'looked'>>();
+
+  constructor(options: FindingReporterOptions) {
+    this.#options = options;
+  }
+
+  get failures(): number {
+    return this.#leads().filter(({ outcome }) => outcome === 'fail').length;
+  }
+
+  get leads(): LeadingFinding[] {
+    const all = groupByCause(this.#found, this.#options.suite.checks);
+    return this.#leads().map((result) => ({
+      result,
+      ...(this.#about.get(result.id) ?? { at: 0, looked: 0 }),
+      followers: all.filter((each) => each.consequence_of === result.id).map(({ id }) => id),
+    }));
+  }
+
+  report(id: string, judged: PlainJudged): void {
+    const planned = this.#options.checks.find(({ check }) => check.id === id);
+    const result = planned === undefined ? undefined : resultIn(planned.check, judged);
+    if (result === undefined) return;
+    this.#found.push(result);
+    this.#about.set(id, { at: Date.now(), looked: judged.sightings });
+    // Skips a finding that an earlier finding explains; the report lists all findings.
+    if (!this.#leads().some((lead) => lead.id === id)) return;
+    const { stderr, env, verbose } = this.#options;
+    const text = findingText(result, { paint: painter(stderr, env), columns: columns(env), verbose });
+    try {
+      stderr.write(text);
+    } catch {
+      // Ignores a failed output, because the relay must go on and the report has the finding, too.
+    }
+  }
+
+  #leads(): CheckResult[] {
+    return groupByCause(this.#found, this.#options.suite.checks).filter((each) => each.consequence_of === undefined);
+  }
+}
+
+function resultIn(check: Planned<never>['check'], { broken }: PlainJudged): CheckResult | undefined {
+  const { level } = check.requirement;
+  if (broken === undefined || level === 'INFO') return undefined;
+  const { expected, actual, counterexample } = broken.finding;
+  const recorder = new Recorder();
+  for (const { asked, text } of broken.seen) recorder.add({ ...asked, request_headers: {}, response_body: text });
+  const about = { expected, actual: shortText(actual) };
+  return resultOf(check, {
+    outcome: level === 'MUST' ? 'fail' : 'warn',
+    duration_ms: 0,
+    ...about,
+    ...(counterexample !== undefined && { counterexample }),
+    exchanges: recorder.evidence(telling(about), EXCHANGES),
+  });
+}

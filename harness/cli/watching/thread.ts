@@ -2,9 +2,8 @@
 import { workerData } from 'node:worker_threads';
 import { serveJudge } from '../../watch/judge-thread.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
-import type { RecordingHead } from '../../watch/recorded.ts';
-import { recordTo } from '../../watch/recording.ts';
-import type { ServerAddress } from '../../watch/request-evidence.ts';
+import { type RecordingHead, recordTo } from '../../watch/recording.ts';
+import type { ServerAddress } from '../../watch/traffic.ts';
 import { serverRules, type WatchedApi, type Way, watchSuite } from './suite.ts';
 
 export interface ThreadData {

@@ -1,19 +1,17 @@
 /** Runs `muster watch`: relays live traffic until a signal, or judges a recording. */
-
 import { existsSync, realpathSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
-import { durationMs } from '../../common/durations.ts';
 import { TrafficRedactor } from '../../common/redact.ts';
 import { Interrupted } from '../../common/signals.ts';
-import { size } from '../../common/sizes.ts';
+import { durationMs, size } from '../../common/units.ts';
 import { UsageError, usage } from '../../common/usage.ts';
 import { prepareFile } from '../../common/user-files.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import { createReporters } from '../../reports/create.ts';
 import { makePlan, type Plan } from '../../runner/plan.ts';
-import { CAPABILITIES, type TargetDescription } from '../../runner/types.ts';
+import { CAPABILITIES } from '../../runner/types.ts';
 import { webAddress } from '../../targets/transports/index.ts';
 import { JudgeLink } from '../../watch/judge-link.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
@@ -24,12 +22,17 @@ import { failOn, prepareEvidence } from '../check-run.ts';
 import { commandWords, type OptionTable, pairFrom, uiPortOf } from '../options.ts';
 import { interruptSignal, outputsMayFail, takeFaults } from '../process-end.ts';
 import { VERSION } from '../version.ts';
-import { FindingReporter } from './finding-reporter.ts';
-import type { WatchArguments } from './options.ts';
 import type { WatchPage } from './page.ts';
 import { listenProblem, type RelayRoute, relayRouteOf } from './relay-route.ts';
-import { type Conclusion, exitCodeAfter, outageReporter, writeReports, writeToStderr } from './reporting.ts';
-import { type WatchedApi, type Way, watchSuite } from './suite.ts';
+import {
+  type Conclusion,
+  exitCodeAfter,
+  FindingReporter,
+  outageReporter,
+  writeReports,
+  writeToStderr,
+} from './reporting.ts';
+import { type WatchArguments, type WatchedApi, type Way, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
 
 /** Milliseconds within which several signals count as one, because a service manager may send two. */
@@ -89,7 +92,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     const code = await writeReports({
       ...conclusion,
       ...{ suite, plan, concluded, found, troubles },
-      target: descriptionOf(route.way, route.address),
+      target: { kind: route.way, address: route.address, capabilities: [], control: 'none' },
       recording: record?.path,
     });
     const { reason } = interrupt.signal;
@@ -138,13 +141,6 @@ function faultsEndJudging(link: JudgeLink): Disposable {
   return { [Symbol.dispose]: () => taking[Symbol.dispose]() };
 }
 
-const descriptionOf = (kind: string, address: string): TargetDescription => ({
-  kind,
-  address,
-  capabilities: [],
-  control: 'none',
-});
-
 async function prepareWatch(api: WatchedApi, way: Way, table: OptionTable, args: WatchArguments) {
   const suite = await watchSuite(api, way);
   const plan: Plan<never> = makePlan(suite, {
@@ -161,21 +157,18 @@ async function prepareWatch(api: WatchedApi, way: Way, table: OptionTable, args:
   if (taken !== undefined && args.replay === undefined)
     throw new UsageError(`--report ${taken}: standard output has the ready line; give it a file: ${taken}=FILE`);
   const reporters = createReporters(specs, { redactor, stdout, stderr, env, verbose: args.verbose });
-  const { settle } = prepareEvidence({ ...NO_EVIDENCE, ...defined({ baseline: args.baseline }) }, suite);
+  const none = { 'update-baseline': false, fast: false, 'last-failed': false };
+  const { settle } = prepareEvidence({ ...none, ...defined({ baseline: args.baseline }) }, suite);
   const reporter = new FindingReporter({ suite, checks: plan.checks, verbose: args.verbose, stderr, env });
   const words = commandWords(['watch', api], table, args as Readonly<Record<string, unknown>>);
   const conclusion = { reporters, redactor, settle, arguments: words, began: Date.now() };
   return { suite, plan, conclusion, reporter } satisfies { conclusion: Partial<Conclusion> } & Record<string, unknown>;
 }
 
-const NO_EVIDENCE = { 'update-baseline': false, fast: false, 'last-failed': false } as const;
-
-const LEAST_SIZE = 10_000;
-
 function recordOf(api: WatchedApi, { way, server, address }: RelayRoute, args: WatchArguments): ThreadData['record'] {
   if (args.record === undefined) return undefined;
   const limit = size(args['record-size']);
-  if (limit === undefined || limit < LEAST_SIZE)
+  if (limit === undefined || limit < 10_000)
     throw new UsageError(`--record-size ${args['record-size']}: must be a size of 10kB or more, e.g. 100MB`);
   const option = `--record ${args.record}`;
   if (args.record.endsWith('.har')) throw new UsageError(`${option}: is written as lines of JSON; name it .jsonl`);
@@ -215,7 +208,7 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
     ...conclusion,
     ...{ suite, plan, found, troubles: lacks },
     concluded: { judged: judge.judged(), seen: judge.seen },
-    target: descriptionOf('recording', head?.address ?? path),
+    target: { kind: 'recording', address: head?.address ?? path, capabilities: [], control: 'none' },
     recording: path,
   });
 }
