@@ -1,6 +1,8 @@
 /** Builds the report of `muster mutate`, with baseline, score and exit code. */
+import { defined } from '../common/defined.ts';
 import { interruptedCode } from '../common/signals.ts';
 import { EXIT } from '../common/usage.ts';
+import { lines } from '../reports/findings.ts';
 import {
   countsOf,
   findingOf,
@@ -17,10 +19,10 @@ import {
 } from '../reports/mutation/report.ts';
 import { applyBaseline, type Baseline, type BaselineUpdate, updatedBaseline } from '../runner/baseline.ts';
 import type { CheckResult, Outcome } from '../runner/types.ts';
+import type { Subject } from './plan.ts';
 import type { MutationResults } from './run.ts';
-import type { Subject } from './subject.ts';
 
-export type ReportFacts = Pick<
+type ReportFacts = Pick<
   MutationReport,
   'muster' | 'side' | 'api' | 'command' | 'repeat' | 'seed' | 'started_at' | 'duration_ms' | 'jobs'
 > & {
@@ -60,9 +62,10 @@ const resultOf = (sides: TestedSide, subject: MutationSubject): CheckResult => (
   requirement_id: subject.requirements[0]?.id ?? '',
   outcome: OUTCOMES[subject.state],
   duration_ms: subject.duration_ms ?? 0,
-  ...(isFinding(subject)
-    ? { expected: `the tests to ${subject.kind === 'defect' ? 'fail' : 'pass'}`, actual: findingOf(subject) }
-    : {}),
+  ...(isFinding(subject) && {
+    expected: `the tests to ${subject.kind === 'defect' ? 'fail' : 'pass'}`,
+    actual: findingOf(subject),
+  }),
 });
 
 const scopeOf = (sides: TestedSide, names: readonly string[]) => ({
@@ -82,7 +85,7 @@ export const updatedMutationBaseline = (
     scopeOf(sides, names),
   );
 
-export function applyMutationBaseline(
+function applyMutationBaseline(
   sides: TestedSide,
   subjects: readonly MutationSubject[],
   { baseline, today, names }: BaselineUse,
@@ -95,7 +98,7 @@ export function applyMutationBaseline(
       const { outcome, reason } = byId.get(`${prefixOf(sides)}.${subject.name}`) ?? {};
       const isKnown = outcome === 'known' || (outcome === 'flaky' && isFinding(subject));
       const why = isKnown || isFinding(subject) ? reason : undefined;
-      return { ...subject, ...(isKnown ? { state: 'known' } : {}), ...(why === undefined ? {} : { reason: why }) };
+      return { ...subject, ...(isKnown && { state: 'known' as const }), ...defined({ reason: why }) };
     }),
     stale: settled
       .filter(({ outcome }) => outcome === 'fixed')
@@ -115,27 +118,27 @@ export function reportOf(
   const score = scoreOf(subjects);
   const report = {
     ...about,
-    ...(testTimeoutMs === undefined ? {} : { test_timeout_ms: Math.round(testTimeoutMs) }),
+    ...defined({ test_timeout_ms: testTimeoutMs && Math.round(testTimeoutMs) }),
     first_run: {
       passed: first.outcome === 'passed',
       how: first.how,
       duration_ms: Math.round(first.durationMs),
-      ...(first.outcome === 'passed' || first.wrote === '' ? {} : { wrote: first.wrote }),
+      ...(first.outcome !== 'passed' && first.wrote !== '' && { wrote: first.wrote }),
     },
-    ...(flaky === undefined ? {} : { flaky }),
+    ...defined({ flaky }),
     summary: summaryOf(subjects),
-    ...(score === undefined ? {} : { score }),
-    ...(minScore === undefined ? {} : { min_score: minScore }),
+    ...defined({ score, min_score: minScore }),
     sections: sectionsOf(subjects),
     stale: [...stale],
-    ...(signal.aborted ? { interrupted: true as const } : {}),
+    ...(signal.aborted && { interrupted: true as const }),
     subjects: [...subjects],
   };
   return { ...report, ...verdictOn(report, kind, signal) };
 }
 
 type Verdict = Pick<MutationReport, 'exit_code' | 'meaning'>;
-const verdict = (exit_code: number, meaning: string): Verdict => ({ exit_code, meaning });
+const incomplete = (meaning: string): Verdict => ({ exit_code: EXIT.incomplete, meaning });
+const conformant = (meaning: string): Verdict => ({ exit_code: EXIT.conformant, meaning });
 
 /** Decides the exit code: a missed defect counts more than undecided subjects. */
 function verdictOn(
@@ -144,39 +147,35 @@ function verdictOn(
   signal: AbortSignal,
 ): Verdict {
   const { subjects, first_run: first, score, min_score: least, flaky, summary } = report;
-  if (signal.aborted) return verdict(interruptedCode(signal), `ended early: ${countsOf(report)}`);
-  if (!first.passed)
-    return verdict(EXIT.incomplete, `the tests do not pass on the faithful simulator: they ${first.how}`);
-  if (flaky !== undefined) return verdict(EXIT.incomplete, `nothing of this holds: ${flaky}`);
+  if (signal.aborted) return { exit_code: interruptedCode(signal), meaning: `ended early: ${countsOf(report)}` };
+  if (!first.passed) return incomplete(`the tests do not pass on the faithful simulator: they ${first.how}`);
+  if (flaky !== undefined) return incomplete(`nothing of this holds: ${flaky}`);
   const brittle = inState(subjects, 'brittle').length;
   const low =
     least === undefined
       ? `${summary.survived} of the defects survived`
       : `the score is ${inPercent(score ?? 0)}, less than ${least} %`;
-  const wrong = [
-    ...(score !== undefined && score < (least ?? 100) ? [low] : []),
-    ...(brittle > 0 ? [`the tests fail on ${brittle} of the servers that are right (brittle)`] : []),
-  ];
-  if (wrong.length > 0) return verdict(EXIT.nonconformant, wrong.join(', and '));
+  const wrong = lines(
+    score !== undefined && score < (least ?? 100) && low,
+    brittle > 0 && `the tests fail on ${brittle} of the servers that are right (brittle)`,
+  );
+  if (wrong.length > 0) return { exit_code: EXIT.nonconformant, meaning: wrong.join(', and ') };
   const [stale] = report.stale;
-  if (stale !== undefined) return verdict(EXIT.incomplete, `stale in the baseline: ${stale.name} ${stale.reason}`);
+  if (stale !== undefined) return incomplete(`stale in the baseline: ${stale.name} ${stale.reason}`);
   if (summary.blocked > 0)
-    return verdict(EXIT.incomplete, `${summary.blocked} servers could not be started: nothing is known of them`);
+    return incomplete(`${summary.blocked} servers could not be started: nothing is known of them`);
   const known = summary.known > 0 ? ', or is in the baseline' : '';
   if (kind === 'variant')
     return summary.accepted + summary.known > 0
-      ? verdict(EXIT.conformant, `every variant that ran was accepted${known}; no defect was looked for`)
-      : verdict(EXIT.incomplete, 'the tests asked nothing in which a variant differs');
+      ? conformant(`every variant that ran was accepted${known}; no defect was looked for`)
+      : incomplete('the tests asked nothing in which a variant differs');
   if (score === undefined && summary.known === 0)
-    return verdict(
-      EXIT.incomplete,
-      summary.accepted > 0
-        ? 'no defect was looked for, so that there is no score'
-        : 'the tests asked nothing that a defect could show in',
-    );
+    return summary.accepted > 0
+      ? incomplete('no defect was looked for, so that there is no score')
+      : incomplete('the tests asked nothing that a defect could show in');
   const never = inState(subjects, 'never_asked').filter(({ kind }) => kind === 'defect').length;
   const unseen = never === 0 ? '' : `; ${never} ${never === 1 ? 'was' : 'were'} never asked for`;
   const all = `every defect that ran was killed${known}`;
   const words = least === undefined || score === undefined ? all : `the score is ${inPercent(score)}`;
-  return verdict(EXIT.conformant, `${words}${unseen}`);
+  return conformant(`${words}${unseen}`);
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { inSectionOrder, sampleOf, selectedSubjects } from './plan.ts';
-import type { Subject } from './subject.ts';
+import { inSectionOrder, type Subject, sampleOf, selectedSubjects } from './plan.ts';
 
 const subject = (name: string, section: string, kind: Subject['kind'] = 'defect'): Subject => ({
   name,

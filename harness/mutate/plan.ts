@@ -1,9 +1,42 @@
-/** Selects and orders the defects and variants against which the tests run. */
+/** Defines the subjects of a mutation run, servers that are correct or have one defect, and their order. */
 import { nearest, UsageError } from '../common/usage.ts';
-import { SUBJECT_KINDS } from '../reports/mutation/report.ts';
-import type { Subject } from './subject.ts';
+import { type MutationSubject, SUBJECT_KINDS } from '../reports/mutation/report.ts';
 
-export interface Selection {
+export interface Server extends AsyncDisposable {
+  readonly env: Readonly<Record<string, string>>;
+  readonly secrets: readonly string[];
+}
+
+export interface Subject {
+  readonly name: string;
+  readonly kind: (typeof SUBJECT_KINDS)[number];
+  readonly summary: string;
+  readonly section: string;
+  readonly requirements: MutationSubject['requirements'];
+  /** Names of decisions of the simulator that this defect or variant changes. */
+  readonly decisions: readonly string[];
+  readonly file: string;
+  readonly byHand: string;
+  /** Starts the server; rejects if the start fails, or with the reason of the signal. */
+  start(signal: AbortSignal): Promise<Server>;
+}
+
+/** Error outside Muster that prevents the start of a correct server; the message names the cause. */
+export class CannotStart extends Error {
+  override name = 'CannotStart';
+}
+
+export interface SubjectSource {
+  readonly subjects: readonly Subject[];
+  readonly secrets?: readonly string[];
+  /**
+   * Starts a correct server; `taken` holds the decisions that requests have used. Rejects with CannotStart or the
+   * reason of the signal.
+   */
+  faithful(signal: AbortSignal): Promise<Server & { readonly taken: ReadonlySet<string> }>;
+}
+
+interface Selection {
   readonly only?: readonly string[];
   readonly sections?: readonly string[];
   readonly kind?: Subject['kind'];
@@ -15,15 +48,12 @@ export function selectedSubjects(
   { only = [], sections = [], kind: wantedKind }: Selection,
 ): Subject[] {
   const patterns = only.flatMap((list) => list.split(',')).map((name) => name.trim());
+  const names = subjects.map(({ name }) => name);
   for (const pattern of patterns) {
-    if (subjects.some(({ name }) => fits(pattern, name))) continue;
-    const near = nearest(
-      pattern,
-      subjects.map(({ name }) => name),
-    );
-    throw new UsageError(
-      `--only ${pattern}: no defect and no variant is called so${near === undefined ? '' : `; did you mean ${near}?`}`,
-    );
+    if (names.some((name) => fits(pattern, name))) continue;
+    const near = nearest(pattern, names);
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    throw new UsageError(`--only ${pattern}: no defect and no variant is called so${hint}`);
   }
   const known = [...new Set(subjects.map(({ section }) => section))].filter(Boolean).sort();
   for (const section of sections)
@@ -39,13 +69,18 @@ export function selectedSubjects(
   return wanted;
 }
 
-const fits = (pattern: string, name: string): boolean =>
-  new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`).test(name);
-const escaped = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&');
+function fits(pattern: string, name: string): boolean {
+  const literals = pattern.split('*').map((text) => text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${literals.join('.*')}$`).test(name);
+}
+
 const isIn = (section: string, of: string): boolean => of === section || of.startsWith(`${section}.`);
 
 /** Orders subjects so that a run that is cut short has tried every section. */
-export const inSectionOrder = (subjects: readonly Subject[]): Subject[] => interleaved(byKind(subjects).map(inTurn));
+export function inSectionOrder(subjects: readonly Subject[]): Subject[] {
+  const kinds = byKind(subjects).map(inTurn);
+  return byPlace(kinds.flatMap((kind) => kind.map((subject, at) => ({ subject, place: (at + 0.5) / kind.length }))));
+}
 
 const byKind = (subjects: readonly Subject[]): Subject[][] =>
   SUBJECT_KINDS.map((wanted) => subjects.filter(({ kind }) => kind === wanted));
@@ -56,20 +91,12 @@ function inTurn(subjects: readonly Subject[]): Subject[] {
   return Array.from({ length: longest }, (_, at) => queues.flatMap((queue) => queue.slice(at, at + 1))).flat();
 }
 
-const interleaved = (lists: readonly Subject[][]): Subject[] =>
-  lists
-    .flatMap((list) => list.map((subject, at) => ({ subject, place: (at + 0.5) / list.length })))
-    .toSorted((a, b) => a.place - b.place)
-    .map(({ subject }) => subject);
+const byPlace = (placed: readonly { subject: Subject; place: number }[]): Subject[] =>
+  placed.toSorted((a, b) => a.place - b.place).map(({ subject }) => subject);
 
 /** Draws at most `count` subjects of each kind from all sections; `next` returns random numbers from 0 to 1. */
 export function sampleOf(subjects: readonly Subject[], count: number, next: () => number): Subject[] {
-  const chosen = new Set(byKind(subjects).flatMap((kind) => inTurn(shuffled(kind, next)).slice(0, count)));
+  const shuffled = (kind: readonly Subject[]) => byPlace(kind.map((subject) => ({ subject, place: next() })));
+  const chosen = new Set(byKind(subjects).flatMap((kind) => inTurn(shuffled(kind)).slice(0, count)));
   return subjects.filter((subject) => chosen.has(subject));
 }
-
-const shuffled = (subjects: readonly Subject[], next: () => number): Subject[] =>
-  subjects
-    .map((subject) => ({ subject, place: next() }))
-    .toSorted((a, b) => a.place - b.place)
-    .map(({ subject }) => subject);

@@ -1,8 +1,8 @@
 /** Tests runs of `muster mutate` on simulated servers, with exit codes in place of tests. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
+import { CannotStart, type Server, type Subject, type SubjectSource } from './plan.ts';
 import { type MutateOptions, type Outlook, runMutation } from './run.ts';
-import { CannotStart, type Server, type Subject, type SubjectSource } from './subject.ts';
 
 const server = (code: number): Server => ({ env: { CODE: `${code}` }, secrets: [], async [Symbol.asyncDispose]() {} });
 

@@ -1,10 +1,72 @@
 /** Runs the user's tests against a correct server, then against each defect and variant. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { errorOf } from '../client/errors.ts';
+import { defined } from '../common/defined.ts';
 import { inParallel } from '../common/parallel.ts';
 import { printable } from '../common/terminal.ts';
+import { readableDuration } from '../common/units.ts';
 import type { MutationState, MutationSubject } from '../reports/mutation/report.ts';
-import { inSectionOrder } from './plan.ts';
-import type { Server, Subject, SubjectSource } from './subject.ts';
-import { type Ended, runTests } from './tests.ts';
+import { ProcessGroup } from '../targets/launch/process.ts';
+import { inSectionOrder, type Server, type Subject, type SubjectSource } from './plan.ts';
+
+/** Milliseconds between SIGTERM and SIGKILL for the tests. */
+const GRACE_MS = 2000;
+const KEPT_CHARACTERS = 8000;
+const LAST_LINES = 30;
+
+interface Ended {
+  readonly outcome: 'passed' | 'failed' | 'timed_out';
+  readonly how: string;
+  readonly durationMs: number;
+  readonly wrote: string;
+  /** True if a process in a session of its own still holds the output open. */
+  readonly leftBehind: boolean;
+}
+
+/**
+ * Runs the tests, in `timeoutMs` with their setup, and ends all their processes, except processes in a new session.
+ * Rejects with the reason of the signal.
+ */
+async function runTests(server: Server, options: MutateOptions, timeoutMs: number): Promise<Ended> {
+  const { setup, line, env, signal, listener } = options;
+  const started = performance.now();
+  const lines = [{ where: '', were: 'were', text: line }];
+  if (setup !== undefined) lines.unshift({ where: 'failed in --setup, which ', were: 'was', text: setup });
+  let leftBehind = false;
+  for (const { where, were, text } of lines) {
+    const left = timeoutMs - (performance.now() - started);
+    const ended = await runLine(text, { ...env, ...server.env }, left, signal);
+    signal.throwIfAborted();
+    const durationMs = performance.now() - started;
+    leftBehind ||= ended.leftBehind;
+    const hasPassed = ended.how !== undefined && ended.code === 0;
+    if (hasPassed && where !== '') continue;
+    if (leftBehind) listener.onLeftBehind();
+    const how = where + (ended.how ?? `${were} not over within ${readableDuration(timeoutMs)}`);
+    const failed = ended.how === undefined ? 'timed_out' : 'failed';
+    return { outcome: hasPassed ? 'passed' : failed, how, durationMs, wrote: ended.wrote, leftBehind };
+  }
+  throw new Error('no tests to run');
+}
+
+/** Runs one line in a shell; `how` is undefined if the line exceeds the time limit. */
+async function runLine(
+  line: string,
+  env: Readonly<Record<string, string | undefined>>,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<{ how: string | undefined; code: number | undefined; wrote: string; leftBehind: boolean }> {
+  const group = new ProcessGroup(line, env, { graceMs: GRACE_MS, keptCharacters: KEPT_CHARACTERS });
+  const bell = new AbortController();
+  const late = delay(Math.max(0, timeoutMs), undefined, { signal: AbortSignal.any([bell.signal, signal]) });
+  await Promise.race([group.exited, late.catch(() => {})]);
+  bell.abort();
+  const { how, code } = group;
+  // Ends all processes of the tests, which must not reach the next server.
+  await group.stop();
+  const last = [group.stdout, group.stderr].map((text) => text.trim().split('\n').slice(-LAST_LINES).join('\n'));
+  return { how, code, wrote: last.filter((text) => text !== '').join('\n'), leftBehind: group.leftBehind };
+}
 
 /** Minimum number of milliseconds after which a run of the tests times out; a slow first run raises the limit. */
 const LEAST_TIMEOUT_MS = 10_000;
@@ -65,20 +127,17 @@ export async function runMutation(world: SubjectSource, options: MutateOptions):
     results.set(subject, resultOf(subject, 'never_asked', reason));
   }
   const chosen = options.choose(world.subjects.filter((subject) => !results.has(subject)));
-  listener.onBegin(outlookOf(chosen, first, testTimeoutMs, options));
-  const onVariant = options.testTimeoutMs ?? Math.max(testTimeoutMs, LEAST_ON_VARIANT_MS);
-  const run: Running['run'] = (server, kind) => runOn(server, options, kind === 'variant' ? onVariant : testTimeoutMs);
-  const flaky = chosen.length === 0 ? undefined : await runOnSubjects(world, chosen, results, { ...options, run });
-  const subjects = world.subjects.map((subject) => results.get(subject) ?? resultOf(subject, 'not_run'));
-  return { first, subjects, testTimeoutMs, flaky };
-}
-
-function outlookOf(chosen: readonly Subject[], first: Ended, timeoutMs: number, options: MutateOptions): Outlook {
   const count = chosen.length;
   const jobs = Math.min(options.jobs, count);
   const ofFaithful = Math.ceil(count / GUARD_EVERY) + (jobs > 1 ? jobs : 0);
   const expectedMs = count === 0 ? 0 : ((count + ofFaithful) * first.durationMs) / jobs;
-  return { first, timeoutMs, count, jobs, expectedMs };
+  listener.onBegin({ first, timeoutMs: testTimeoutMs, count, jobs, expectedMs });
+  const onVariant = options.testTimeoutMs ?? Math.max(testTimeoutMs, LEAST_ON_VARIANT_MS);
+  const run: Running['run'] = (server, kind) =>
+    runTests(server, options, kind === 'variant' ? onVariant : testTimeoutMs);
+  const flaky = chosen.length === 0 ? undefined : await runOnSubjects(world, chosen, results, { ...options, run });
+  const subjects = world.subjects.map((subject) => results.get(subject) ?? resultOf(subject, 'not_run'));
+  return { first, subjects, testTimeoutMs, flaky };
 }
 
 interface Running extends MutateOptions {
@@ -113,16 +172,10 @@ async function runOnSubjects(
   return flaky;
 }
 
-async function runOn(server: Server, { line, setup, env, signal, listener }: MutateOptions, timeoutMs: number) {
-  const ended = await runTests(server, { line, setup, env, timeoutMs, signal });
-  if (ended.leftBehind) listener.onLeftBehind();
-  return ended;
-}
-
 async function firstRun(world: SubjectSource, options: MutateOptions) {
   await using server = await world.faithful(options.signal);
   options.listener.onSecrets(server.secrets);
-  const first = await runOn(server, options, options.firstTimeoutMs);
+  const first = await runTests(server, options, options.firstTimeoutMs);
   return { first, taken: server.taken };
 }
 
@@ -147,7 +200,7 @@ async function flakyOnFaithful(world: SubjectSource, { signal, listener, run }: 
   } catch (error) {
     if (signal.aborted && error === signal.reason) throw error;
     // Returns the error as text, so that Muster still reports the results so far.
-    return `the faithful server could not be started again: ${messageOf(error)}`;
+    return `the faithful server could not be started again: ${errorOf(error).message}`;
   }
   await using server = faithful;
   listener.onSecrets(server.secrets);
@@ -156,8 +209,6 @@ async function flakyOnFaithful(world: SubjectSource, { signal, listener, run }: 
   const said = wrote === '' ? '' : `: ${printable(wrote.trim().split('\n').at(-1) ?? '')}`;
   return `the tests passed on the faithful server at first, and later ${how}${said}`;
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   try {
@@ -181,17 +232,17 @@ async function runOnSubject(subject: Subject, { signal, listener, run }: Running
     server = await subject.start(signal);
   } catch (error) {
     if (signal.aborted && error === signal.reason) return resultOf(subject, 'not_run');
-    return resultOf(subject, 'blocked', messageOf(error));
+    return resultOf(subject, 'blocked', errorOf(error).message);
   }
   listener.onSecrets(server.secrets);
   try {
     const end = await run(server, subject.kind);
-    const state = stateOf(subject, end);
+    const state = STATES[subject.kind][end.outcome];
     return {
       ...resultOf(subject, state),
       duration_ms: Math.round(end.durationMs),
       how: end.how,
-      ...(state !== 'accepted' && end.wrote !== '' ? { wrote: end.wrote } : {}),
+      ...(state !== 'accepted' && end.wrote !== '' && { wrote: end.wrote }),
     };
   } catch (error) {
     if (signal.aborted && error === signal.reason) return resultOf(subject, 'not_run');
@@ -202,23 +253,15 @@ async function runOnSubject(subject: Subject, { signal, listener, run }: Running
   }
 }
 
-function stateOf({ kind }: Subject, { outcome }: Ended): MutationState {
-  if (kind === 'variant') return outcome === 'passed' ? 'accepted' : 'brittle';
-  if (outcome === 'timed_out') return 'timed_out';
-  return outcome === 'passed' ? 'survived' : 'killed';
-}
+const STATES = {
+  defect: { passed: 'survived', failed: 'killed', timed_out: 'timed_out' },
+  variant: { passed: 'accepted', failed: 'brittle', timed_out: 'brittle' },
+} as const satisfies Record<Subject['kind'], Record<Ended['outcome'], MutationState>>;
 
 function resultOf(subject: Subject, state: MutationState, reason?: string): MutationSubject {
   const { name, kind, section, summary, requirements, file, byHand } = subject;
   return {
-    name,
-    kind,
-    state,
-    section,
-    summary,
-    requirements: [...requirements],
-    file,
-    by_hand: byHand,
-    ...(reason === undefined ? {} : { reason }),
+    ...{ name, kind, state, section, summary, requirements: [...requirements], file, by_hand: byHand },
+    ...defined({ reason }),
   };
 }

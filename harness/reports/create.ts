@@ -1,5 +1,4 @@
 /** Creates reporters from the options `--report FORMAT[=FILE]`. */
-import type { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { ctrfFormat } from './ctrf.ts';
 import {
@@ -44,12 +43,18 @@ export function createReporters(specs: readonly string[], options: ReporterOptio
         `${second}=report.${second}`,
     );
   }
-  const live = first === undefined ? options : { ...options, stdout: options.stderr };
+  const { redactor, stderr } = options;
+  const live = first === undefined ? options : { ...options, stdout: stderr };
   const places = new Set<string | undefined>();
-  return wanted.map(({ spec, format, file }) => {
+  return wanted.map(({ spec, format, file }): Reporter => {
     const path = file === undefined ? undefined : claimPlace(places, spec, file);
     const reporter = 'document' in format ? documentReporter(format, path, options) : format.reporter(live, path);
-    return redacting(reporter, options.redactor);
+    // Masks secrets before formatting, because the escapes of a format could hide a secret.
+    return {
+      ...reporter,
+      onStart: (run) => reporter.onStart?.({ ...run, target: redactor.value(run.target) }),
+      onEnd: (report) => reporter.onEnd?.(redactor.value(report)),
+    };
   });
 }
 
@@ -66,16 +71,5 @@ function documentReporter(format: DocumentFormat, path: string | undefined, { st
       if (path === undefined) stdout.write(text);
       else writeReport(path, text);
     },
-  };
-}
-
-/** Masks secrets before formatting, because the escapes of a format could hide a secret. */
-function redacting(reporter: Reporter, redactor: Redactor): Reporter {
-  return {
-    ...reporter,
-    ...(reporter.onStart === undefined
-      ? {}
-      : { onStart: (run) => reporter.onStart?.({ ...run, target: redactor.value(run.target) }) }),
-    onEnd: (report) => reporter.onEnd?.(redactor.value(report)),
   };
 }

@@ -2,11 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import { defined } from '../common/defined.ts';
-import { printableJson } from '../common/terminal.ts';
 import { summaryOf } from '../runner/results.ts';
-import type { CheckResult, Outcome, Report } from '../runner/types.ts';
+import type { CheckResult, Outcome } from '../runner/types.ts';
 import { bySection, findingText, followsIn, howOften, lines } from './findings.ts';
-import type { DocumentFormat } from './format.ts';
+import { jsonDocument } from './format.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
 
@@ -23,23 +22,22 @@ const STATUS: Record<Outcome, Status> = {
   flaky: 'skipped',
 };
 
-export const ctrfFormat: DocumentFormat = {
-  name: 'ctrf',
-  document: (report) => `${printableJson(documentOf(report), 2)}\n`,
-};
-
-function documentOf(report: Report): Record<string, unknown> {
+export const ctrfFormat = jsonDocument('ctrf', (report) => {
+  // Derives a UUID of version 8 (RFC 9562) from the report alone, so that equal reports have equal ids.
+  const hex = createHash('sha256').update(JSON.stringify(report)).digest('hex');
   const start = Date.parse(report.started_at);
   const sum = summaryOf(report.checks);
   const count = (status: Status): number => report.checks.filter((check) => STATUS[check.outcome] === status).length;
+  const { muster, api, target, seed, profile, profile_coverage, requirements_version, narrowed_by } = report;
+  const { exit_code, complete, coverage, declarations = [] } = report;
   return {
     reportFormat: 'CTRF',
     specVersion: '0.0.0',
-    reportId: uuidOf(JSON.stringify(report)),
+    reportId: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`,
     timestamp: new Date(start + report.duration_ms).toISOString(),
-    generatedBy: `muster ${report.muster}`,
+    generatedBy: `muster ${muster}`,
     results: {
-      tool: { name: 'muster', version: report.muster },
+      tool: { name: 'muster', version: muster },
       summary: {
         tests: report.checks.length,
         passed: count('passed'),
@@ -52,41 +50,25 @@ function documentOf(report: Report): Record<string, unknown> {
         start,
         stop: start + report.duration_ms,
         duration: report.duration_ms,
-        extra: {
-          outcomes: sum,
-          exit_code: report.exit_code,
-          complete: report.complete,
-          coverage: report.coverage,
-          declarations: report.declarations ?? [],
-        },
+        extra: { outcomes: sum, exit_code, complete, coverage, declarations },
       },
       tests: report.checks.map(test),
       environment: {
-        reportName: `muster check ${report.api}`,
-        appName: report.target.name ?? report.target.address,
-        ...defined({ appVersion: report.target.version }),
-        extra: {
-          target: report.target,
-          seed: report.seed,
-          profile: report.profile,
-          profile_coverage: report.profile_coverage,
-          requirements_version: report.requirements_version,
-          narrowed_by: report.narrowed_by,
-        },
+        reportName: `muster check ${api}`,
+        appName: target.name ?? target.address,
+        ...defined({ appVersion: target.version }),
+        extra: { target, seed, profile, profile_coverage, requirements_version, narrowed_by },
       },
     },
   };
-}
+});
 
-function test(result: CheckResult): Record<string, unknown> {
+function test(result: CheckResult): object {
   const holds = result.outcome === 'pass';
-  const { expected, actual = '' } = result;
-  const message =
-    expected === undefined
-      ? result.reason
-      : lines(followsIn(result), lines(`expected ${expected}; actual: ${actual}`, howOften(result)).join('; ')).join(
-          ': ',
-        );
+  const { expected, actual = '', requirement, requirement_id } = result;
+  const { observations, counterexample, curl, script, consequence_of, blocked_by, rate, saw } = result;
+  const differs = lines(`expected ${expected}; actual: ${actual}`, howOften(result)).join('; ');
+  const message = expected === undefined ? result.reason : lines(followsIn(result), differs).join(': ');
   return {
     name: result.id,
     status: STATUS[result.outcome],
@@ -99,24 +81,9 @@ function test(result: CheckResult): Record<string, unknown> {
     ...(holds || message === undefined ? {} : { message }),
     ...(holds ? {} : { trace: findingText(result) }),
     extra: {
-      requirement: result.requirement,
-      requirement_id: result.requirement_id,
-      ...defined({
-        observations: result.observations,
-        counterexample: result.counterexample,
-        curl: result.curl,
-        script: result.script,
-        consequence_of: result.consequence_of,
-        blocked_by: result.blocked_by,
-        rate: result.rate,
-        saw: result.saw,
-      }),
+      requirement,
+      requirement_id,
+      ...defined({ observations, counterexample, curl, script, consequence_of, blocked_by, rate, saw }),
     },
   };
-}
-
-/** UUID of version 8 (RFC 9562), derived from the report alone, so that equal reports have equal ids. */
-function uuidOf(text: string): string {
-  const hex = createHash('sha256').update(text).digest('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -4,9 +4,9 @@ import type { Recorded } from '../client/recorder.ts';
 import type { CheckResult } from '../runner/types.ts';
 import { ctrfFormat } from './ctrf.ts';
 import { exchangesOf } from './exchanges.ts';
+import { markdownReport } from './github.ts';
 import { htmlFormat } from './html.ts';
 import { junitFormat } from './junit.ts';
-import { markdownReport } from './markdown.ts';
 import { prettyText } from './pretty.ts';
 import { sampleExchange, sampleFailure, sampleReport } from './testing/samples.ts';
 

@@ -1,11 +1,11 @@
 /** Renders the exchanges of a finding for people: request, relevant headers, answer. */
 import { exchangeText, type Recorded } from '../client/recorder.ts';
-import { readableDuration } from '../common/durations.ts';
 import { mostTelling, type Telling, telling, tellingMost } from '../common/excerpt.ts';
 import { printable } from '../common/terminal.ts';
+import { readableDuration } from '../common/units.ts';
 import type { CheckResult } from '../runner/types.ts';
 
-export interface ShownExchange {
+interface ShownExchange {
   headline: string;
   lines: string[];
 }
@@ -31,14 +31,13 @@ export function exchangesOf(
     const sent = headersOf(exchange.request_headers, (name) => !USUAL.has(name) || names(name));
     const came = headersOf(exchange.response_headers, (name) => name !== SHOWN_BEFORE && names(name));
     const body = (text: string | undefined): string[] => rowsAbout(text ?? '', columns - 2, about);
+    const error = problemOf(exchange);
     return {
       headline: headline(exchange),
       lines: [
         ...[...folded(sent, columns - 2), ...body(exchange.request_body)].map((line) => `> ${line}`),
         ...[...folded(came, columns - 2), ...body(exchange.response_body)].map((line) => `< ${line}`),
-        ...(exchange.error !== undefined && exchange.status !== undefined
-          ? [`< ${printable(problemOf(exchange) ?? '')}`]
-          : []),
+        ...(exchange.status === undefined || error === undefined ? [] : [`< ${printable(error)}`]),
       ],
     };
   });
@@ -46,10 +45,8 @@ export function exchangesOf(
 
 function headline(exchange: Recorded): string {
   const { status, response_headers, duration_ms, times } = exchange;
-  const answer =
-    status === undefined
-      ? (problemOf(exchange) ?? 'no answer')
-      : [status, response_headers?.[SHOWN_BEFORE] ?? ''].join(' ').trim();
+  const got = `${status} ${response_headers?.[SHOWN_BEFORE] ?? ''}`.trim();
+  const answer = status === undefined ? (problemOf(exchange) ?? 'no answer') : got;
   const took = `${readableDuration(duration_ms)}${times === undefined ? '' : `, ${times} times`}`;
   return printable(`${asked(exchange)} → ${answer} (${took})`);
 }
@@ -89,8 +86,8 @@ const namedIn =
     );
   };
 
-const literal = (text: string): string => text.replaceAll(/[^\w-]/g, (sign) => `\\u${hex(sign)}`);
-const hex = (sign: string): string => sign.charCodeAt(0).toString(16).padStart(4, '0');
+const literal = (text: string): string =>
+  text.replaceAll(/[^\w-]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 function folded(items: readonly string[], columns: number): string[] {
   const rows: string[] = [];
@@ -105,14 +102,9 @@ function folded(items: readonly string[], columns: number): string[] {
   return rows;
 }
 
-interface Row {
-  text: string;
-  at: number;
-}
-
 /** Breaks lines after spaces, commas and `&` where possible, so that names stay unbroken. */
-function inRows(text: string, columns: number): Row[] {
-  const rows: Row[] = [];
+function inRows(text: string, columns: number): { text: string; at: number }[] {
+  const rows: { text: string; at: number }[] = [];
   for (let at = 0; at <= text.length; ) {
     const found = text.indexOf('\n', at);
     const line = text.slice(at, found === -1 ? text.length : found);

@@ -1,7 +1,7 @@
 /** Orders and words findings for all human-readable reports. */
 
-import { printable } from '../common/terminal.ts';
-import { sectionTitle } from '../contract/sections.ts';
+import { type Format, printable } from '../common/terminal.ts';
+import { sectionTitle } from '../contract/sentences.ts';
 import { isFinding, rateInWords } from '../runner/attempts.ts';
 import { leadsFirst } from '../runner/causes.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';
@@ -82,60 +82,49 @@ export function blockedOtherwise(checks: readonly CheckResult[]): CheckResult[] 
 export const blockedWords = ({ reason = '', blocked_by }: CheckResult): string =>
   blocked_by === undefined ? `blocked: ${reason}` : reason;
 
-export const OUTCOME_WORDS: Record<Outcome, string> = {
-  pass: 'passed',
-  fail: 'failed',
-  warn: 'warned',
-  not_applicable: 'not applicable',
-  undecided: 'undecided',
-  blocked: 'blocked',
-  known: 'known',
-  flaky: 'flaky',
-  fixed: 'stale in the baseline',
-};
-
-export const SYMBOLS: Record<Outcome, string> = {
-  pass: '✓',
-  fail: '✗',
-  warn: '!',
-  not_applicable: '–',
-  undecided: '?',
-  blocked: '■',
-  known: '~',
-  flaky: '≈',
-  fixed: '⚑',
-};
-
-export const BY_WEIGHT = [
-  'fail',
-  'blocked',
-  'fixed',
-  'warn',
-  'undecided',
-  'flaky',
-  'known',
-  'pass',
-  'not_applicable',
-] as const;
-
-export function worst(checks: readonly CheckResult[]): Outcome {
-  return BY_WEIGHT.find((outcome) => checks.some((check) => check.outcome === outcome)) ?? 'not_applicable';
+interface Look {
+  word: string;
+  symbol: string;
+  colour: Extract<Format, string>;
 }
 
-export function counts(summary: Partial<Summary>, separator = ' · '): string {
-  return (
-    BY_WEIGHT.filter((outcome) => (summary[outcome] ?? 0) > 0)
-      .map((outcome) => `${summary[outcome]} ${OUTCOME_WORDS[outcome]}`)
-      .join(separator) || 'nothing'
-  );
+/** Look of each outcome in reports, the weightiest outcome first. */
+const LOOKS: Readonly<Record<Outcome, Look>> = {
+  fail: { word: 'failed', symbol: '✗', colour: 'red' },
+  blocked: { word: 'blocked', symbol: '■', colour: 'red' },
+  fixed: { word: 'stale in the baseline', symbol: '⚑', colour: 'red' },
+  warn: { word: 'warned', symbol: '!', colour: 'yellow' },
+  undecided: { word: 'undecided', symbol: '?', colour: 'magenta' },
+  flaky: { word: 'flaky', symbol: '≈', colour: 'yellow' },
+  known: { word: 'known', symbol: '~', colour: 'cyan' },
+  pass: { word: 'passed', symbol: '✓', colour: 'green' },
+  not_applicable: { word: 'not applicable', symbol: '–', colour: 'dim' },
+};
+
+function looksOf<Part extends keyof Look>(part: Part): Record<Outcome, Look[Part]> {
+  const looks = Object.entries(LOOKS).map(([outcome, look]) => [outcome, look[part]] as const);
+  return Object.fromEntries(looks) as Record<Outcome, Look[Part]>;
+}
+
+export const OUTCOME_WORDS = looksOf('word');
+export const SYMBOLS = looksOf('symbol');
+export const COLOURS = looksOf('colour');
+export const BY_WEIGHT = Object.keys(LOOKS) as Outcome[];
+
+export const worst = (checks: readonly CheckResult[]): Outcome =>
+  BY_WEIGHT.find((outcome) => checks.some((check) => check.outcome === outcome)) ?? 'not_applicable';
+
+export function counts(summary: Summary): string {
+  const counted = BY_WEIGHT.filter((outcome) => summary[outcome] > 0);
+  return counted.map((outcome) => `${summary[outcome]} ${OUTCOME_WORDS[outcome]}`).join(' · ') || 'nothing';
 }
 
 export function tally(report: Report): string {
   const { summary } = report;
   const failed = findingsOf(report, 'fail').length;
   const consequences = summary.fail - failed;
-  const rest = counts({ ...summary, fail: 0 });
   if (consequences <= 0) return counts(summary);
+  const rest = counts({ ...summary, fail: 0 });
   const findings = `${plural(failed, 'finding')}, ${consequences} may follow`;
   return rest === 'nothing' ? findings : `${findings} · ${rest}`;
 }
@@ -153,6 +142,7 @@ export const allowanceIn = ({ deviation }: CheckResult): string | undefined =>
 
 export const followersIn = (consequences: readonly CheckResult[]): string =>
   `${plural(consequences.length, 'finding')} may follow from it`;
+
 export function sawInWords({ saw = {} }: Pick<CheckResult, 'saw'>): string | undefined {
   const all = Object.entries(saw).map(([name, count]) => countInWords(name, count));
   return all.length === 0 ? undefined : all.join(', ');
@@ -168,21 +158,26 @@ export const lines = (...parts: readonly (string | readonly string[] | false | u
 
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** Evidence of a finding by label, in the order of all text reports. */
+export const evidenceOf = (result: CheckResult): [label: string, text: string | undefined][] => [
+  ['expected', result.expected],
+  ['actual', result.actual],
+  ['smallest', counterexample(result)],
+  ['how often', howOften(result)],
+  ['reason', result.reason],
+  ['wrote', result.stderr],
+  ['cause', followsIn(result)],
+  ['later', allowanceIn(result)],
+  ['allows for', result.allowed_for?.join(', ')],
+  ['seen by', result.seen_by?.join(', ')],
+];
+
 export function findingText(result: CheckResult): string {
   const line = (label: string, text: string | undefined): string | undefined =>
     text === undefined ? undefined : `${label.padEnd(10)} ${printable(text)}`;
   return lines(
     line('requires', `${result.requirement} (${result.level}, section ${result.section})`),
-    line('expected', result.expected),
-    line('actual', result.actual),
-    line('smallest', counterexample(result)),
-    line('how often', howOften(result)),
-    line('reason', result.reason),
-    line('wrote', result.stderr),
-    line('cause', followsIn(result)),
-    line('later', allowanceIn(result)),
-    line('allows for', result.allowed_for?.join(', ')),
-    line('seen by', result.seen_by?.join(', ')),
+    ...evidenceOf(result).map(([label, text]) => line(label, text)),
     line('try', tryLine(result)),
     (scriptLines(result) ?? []).map((text, index) => `${(index === 0 ? 'script' : '').padEnd(10)} ${text}`),
     exchangesOf(result).flatMap(({ headline, lines: shown }) => [

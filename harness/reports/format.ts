@@ -1,7 +1,7 @@
 /** Types of report formats, and functions that write reports to files or stdout. */
 import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../common/redact.ts';
-import { type Output, type Paint, painter } from '../common/terminal.ts';
+import { type Output, type Paint, painter, printableJson } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { isOneFile, prepareFile, writeWhole } from '../common/user-files.ts';
 import type { RunListener } from '../runner/run.ts';
@@ -21,6 +21,11 @@ export interface DocumentFormat {
   readonly name: string;
   document(report: Report): string;
 }
+
+export const jsonDocument = (name: string, dataOf: (report: Report) => object): DocumentFormat => ({
+  name,
+  document: (report) => `${printableJson(dataOf(report), 2)}\n`,
+});
 
 export interface LiveFormat {
   readonly name: string;

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Redactor } from '../common/redact.ts';
 import { temporaryFolder } from '../targets/testing/places.ts';
-import { annotations, githubFormat } from './github.ts';
-import { markdownReport } from './markdown.ts';
+import { annotations, githubFormat, markdownReport } from './github.ts';
 import { sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
 
 const folder = temporaryFolder();

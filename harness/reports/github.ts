@@ -1,24 +1,39 @@
-/** Reporter for GitHub Actions: annotations on standard output, and a summary of the job. */
+/** Reporter for GitHub Actions: annotations on standard output, and a summary of the job in Markdown. */
 import { appendFileSync } from 'node:fs';
-import { printable } from '../common/terminal.ts';
-import type { CheckResult, Report } from '../runner/types.ts';
+import { escapeText } from '../common/html.ts';
+import { cutTo, printable } from '../common/terminal.ts';
+import { readableDuration } from '../common/units.ts';
+import { summaryOf } from '../runner/results.ts';
+import type { CheckResult, Outcome, Report } from '../runner/types.ts';
+import { exchangesOf } from './exchanges.ts';
 import {
+  AT_ONCE,
   blockedOtherwise,
+  byReason,
+  bySection,
+  checksIn,
+  counterexample,
+  counts,
   differencesIn,
   type FindingGroup,
   findingsOf,
   followersIn,
   howOften,
   lines,
+  NOT_AS_DECLARED,
   plural,
+  SYMBOLS,
+  scriptLines,
+  sentence,
+  tally,
   tryLine,
+  worst,
 } from './findings.ts';
 import { type LiveFormat, writeReport } from './format.ts';
-import { markdownReport } from './markdown.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 
 /** Maximum number of annotations of a kind per step; GitHub drops further annotations silently. */
-const LIMIT = 10;
+const ANNOTATIONS = 10;
 
 /** Writes the summary to `file` instead of `$GITHUB_STEP_SUMMARY` if `file` is given. */
 export const githubFormat: LiveFormat = {
@@ -35,6 +50,7 @@ export const githubFormat: LiveFormat = {
 
 /** Annotations: errors, then warnings, then the verdict. A blocked check only warns, because no requirement failed. */
 export function annotations(report: Report): string[] {
+  const { word, meaning } = headlineOf(report);
   const annotation = (group: FindingGroup): Annotation => [titleOf(group.lead), words(group)];
   const failsByIt = ({ lead }: FindingGroup): boolean => lead.fails_by !== undefined;
   const warnings = findingsOf(report, 'warn');
@@ -43,6 +59,7 @@ export function annotations(report: Report): string[] {
   const stale = report.checks.filter(({ outcome }) => outcome === 'fixed');
   const undecided = report.unreachable === undefined ? blockedOtherwise(report.checks) : [];
   const isFault = ({ fault }: CheckResult): boolean => fault === true;
+  const blocked = undecided.filter((result) => !isFault(result));
   return [
     ...limited('error', [
       ...[...findingsOf(report, 'fail'), ...warnings.filter(failsByIt)].map(annotation),
@@ -53,12 +70,9 @@ export function annotations(report: Report): string[] {
     ]),
     ...limited('warning', [
       ...warnings.filter((group) => !failsByIt(group)).map(annotation),
-      ...annotationsOf(
-        undecided.filter((result) => !isFault(result)),
-        'blocked: ',
-      ),
+      ...annotationsOf(blocked, 'blocked: '),
     ]),
-    notice(report),
+    command('notice', `muster: ${word.toLowerCase()}`, lines(meaning, coverageLine(report)).join('\n')),
   ];
 }
 
@@ -67,7 +81,7 @@ type Annotation = readonly [title: string, message: string];
 const titleOf = ({ id, level, section }: CheckResult): string => `${id} (${level}, section ${section})`;
 
 function limited(kind: 'error' | 'warning', all: readonly Annotation[]): string[] {
-  const shown = all.length > LIMIT ? all.slice(0, LIMIT - 1) : all;
+  const shown = all.length > ANNOTATIONS ? all.slice(0, ANNOTATIONS - 1) : all;
   const rest = all.length - shown.length;
   return lines(
     shown.map(([title, message]) => command(kind, title, message)),
@@ -88,13 +102,128 @@ function words({ lead: result, consequences, blocked }: FindingGroup): string {
   ).join('\n');
 }
 
-function notice(report: Report): string {
-  const { word, meaning } = headlineOf(report);
-  return command('notice', `muster: ${word.toLowerCase()}`, lines(meaning, coverageLine(report)).join('\n'));
-}
-
 function command(kind: string, title: string, message: string): string {
   const data = (text: string): string => printable(text).replaceAll('%', '%25').replaceAll('\n', '%0A');
   const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
   return `::${kind} title=${property(title)}::${data(message)}\n`;
 }
+
+/** Maximum number of characters in a report; GitHub drops a summary above 1 MiB. */
+const LIMIT = 1_000_000;
+const SHOWN = 50;
+const BRIEF = 120;
+const EXCHANGES = 3;
+
+export function markdownReport(report: Report): string {
+  const { word, good, meaning } = headlineOf(report);
+  const { unreachable } = report;
+  const how = coverageLine(report);
+  const reached = unreachable === undefined;
+  const sections = bySection(report.checks).map(
+    ({ section, title, checks }) =>
+      `| ${SYMBOLS[worst(checks)]} | ${section} ${title} | ${counts(summaryOf(checks))} |`,
+  );
+  const untrue = differencesIn(report).map((text) => `- ${cell(text)}`);
+  const all = lines(
+    `## ${good ? '✅' : '❌'} ${word}: ${report.api} at ${code(cutTo(report.target.address, BRIEF))}`,
+    '',
+    `${tally(report)} in ${readableDuration(report.duration_ms)} · seed ${report.seed}. ${cell(sentence(meaning))}.`,
+    '',
+    how !== undefined && [`${cell(sentence(how))}.`, ''],
+    unreachable !== undefined && [cell(unreachable), ''],
+    details('Failed', findingsOf(report, 'fail')),
+    reached && grouped('Blocked', blockedOtherwise(report.checks), 'blocked'),
+    untrue.length > 0 && [`### ${NOT_AS_DECLARED}`, '', ...untrue, ''],
+    grouped('Stale in the baseline', report.checks, 'fixed'),
+    details('Warned', findingsOf(report, 'warn')),
+    reached && ['| | Section | |', '|---|---|---|', ...sections, ''],
+    reached && grouped('Undecided', report.checks, 'undecided'),
+    reached && grouped('Not applicable', report.checks, 'not_applicable'),
+    grouped('Flaky', report.checks, 'flaky'),
+    grouped('Known', report.checks, 'known'),
+  );
+  const text = printable(all.join('\n'));
+  return text.length <= LIMIT ? `${text}\n` : `${text.slice(0, LIMIT)}\n\n… cut: see the other reports of this run.\n`;
+}
+
+function details(heading: string, groups: readonly FindingGroup[]): string[] {
+  if (groups.length === 0) return [];
+  const rest = groups.length - SHOWN;
+  const whole = groups.length <= AT_ONCE ? groups.length : 1;
+  return lines(
+    `### ${heading} (${groups.length})`,
+    '',
+    groups.slice(0, SHOWN).flatMap((group, index) => one(group, index < whole)),
+    rest > 0 && [`… and ${rest} more.`, ''],
+  );
+}
+
+function one({ lead: result, consequences, blocked }: FindingGroup, open: boolean): string[] {
+  const smallest = counterexample(result);
+  const rate = howOften(result);
+  const ids = blocked.map(({ id }) => code(id)).join(' ');
+  const brief = open ? '' : ` · ${escapeText(cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF))}`;
+  const commands = lines(
+    tryLine(result) ?? scriptLines(result),
+    exchangesOf(result, { most: EXCHANGES }).flatMap(({ headline, lines: shown }) => [
+      `# ${headline}`,
+      ...shown.map((line) => `#   ${line}`),
+    ]),
+    result.replay_command,
+  );
+  const fence = '`'.repeat(Math.max(3, longestRun(commands.join('\n')) + 1));
+  return lines(
+    `<details${open ? ' open' : ''}><summary><b>${escapeText(result.id)}</b> · ${result.level} · section ` +
+      `${result.section}${brief}</summary>`,
+    '',
+    cell(result.requirement),
+    '',
+    result.expected !== undefined && `- **Expected** ${cell(result.expected)}`,
+    result.actual !== undefined && `- **Actual** ${cell(result.actual)}`,
+    smallest !== undefined && `- **Smallest** ${code(smallest)}`,
+    rate !== undefined && `- **How often** ${cell(rate)}`,
+    result.reason !== undefined && `- **Reason** ${cell(result.reason)}`,
+    result.stderr !== undefined && `- **Wrote** ${code(result.stderr)}`,
+    '',
+    [`${fence}sh`, ...commands, fence, ''],
+    consequences.length > 0 && [
+      `${followersIn(consequences)}:`,
+      '',
+      ...consequences.map(({ id, actual }) => `- ${code(id)} ${cell(cutTo(actual ?? '', BRIEF))}`.trimEnd()),
+      '',
+    ],
+    blocked.length > 0 && [`${plural(blocked.length, 'check')} not run because of it: ${ids}`, ''],
+    '</details>',
+    '',
+  );
+}
+
+function grouped(heading: string, checks: readonly CheckResult[], outcome: Outcome): string[] {
+  const groups = byReason(checks, outcome);
+  if (groups.length === 0) return [];
+  return [
+    `<details${outcome === 'blocked' || outcome === 'fixed' ? ' open' : ''}><summary>${heading} ` +
+      `(${checksIn(groups)})</summary>`,
+    '',
+    ...groups.map(([reason, ids]) => `- ${cell(reason)}: ${ids.map(code).join(' ')}`),
+    '',
+    '</details>',
+    '',
+  ];
+}
+
+/** Puts a target's text on one line, without Markdown markup or mentions of users. */
+function cell(text: string): string {
+  return escapeText(printable(text))
+    .replaceAll(/[\\`*_[\]|#~!]/g, (character) => `\\${character}`)
+    .replaceAll('@', '@\u200b')
+    .replaceAll('\n', ' ');
+}
+
+function code(text: string): string {
+  const clean = printable(text).replaceAll('\n', ' ').replaceAll('|', '\\|');
+  const ticks = '`'.repeat(longestRun(clean) + 1);
+  return clean.includes('`') ? `${ticks} ${clean} ${ticks}` : `\`${clean}\``;
+}
+
+const longestRun = (text: string): number => Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));

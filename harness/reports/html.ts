@@ -2,10 +2,10 @@
 
 import type { Mark, MarkKind } from '../client/timeline.ts';
 import { ticks } from '../common/axis.ts';
-import { readableDuration } from '../common/durations.ts';
 import { html, type Markup, NOTHING, reportPage } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
-import { sectionTitle } from '../contract/sections.ts';
+import { readableDuration } from '../common/units.ts';
+import { sectionTitle } from '../contract/sentences.ts';
 import { summaryOf } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { exchangesOf } from './exchanges.ts';
@@ -73,7 +73,11 @@ export function timelineOf(marks: readonly Mark[]): Markup {
   const which = left > 0 ? ` (the last ${MOST_STREAMS} of ${left + MOST_STREAMS} streams)` : '';
   const track = (shown: Markup[]): Markup => html`<div class="track">${shown}</div>`;
   const lane = ({ name, marks: own }: Lane): Markup => {
-    const shown = own.map((mark) => drawn(mark, to, place));
+    const shown = own.map((mark) => {
+      const until = mark.until_ms ?? (mark.kind === 'stream' ? to : mark.at_ms);
+      const at = `left:${place(mark.at_ms)};right:calc(100% - ${place(until)})`;
+      return html`<i class="${mark.kind}" style="${at}" title="${described(mark)}"></i>`;
+    });
     return html`<div class="lane"><span title="${name}">${name}</span>${track(shown)}</div>`;
   };
   const scale = ticks(0, to - from, 6).map(
@@ -93,37 +97,22 @@ ${folded(`The same as a list of ${marks.length} lines`, list)}</figure>
 }
 
 function lanesOf(marks: readonly Mark[]): { lanes: Lane[]; left: number } {
-  const driven = marks.filter(({ kind }) => kind === 'drive' || kind === 'restart');
-  const requests = marks.filter(({ kind }) => kind === 'request');
   const client = marks.filter(({ kind, stream }) => kind === 'printed' || (kind === 'end' && stream === undefined));
-  const streams = [
-    ...Map.groupBy(
-      marks.filter(({ stream }) => stream !== undefined),
-      ({ stream }) => stream ?? 0,
-    ),
-  ];
+  const streams = [...Map.groupBy(marks, ({ stream }) => stream)].flatMap(([number, own]) => {
+    if (number === undefined) return [];
+    const opened = own.find(({ kind }) => kind === 'stream');
+    const [, query, id] = (opened && /\?(\S+)|with Last-Event-ID: (\S+)/.exec(opened.what)) ?? [];
+    const more = id === undefined ? query : `after ${id}`;
+    return [{ name: printable(more === undefined ? `stream ${number}` : `stream ${number}: ${more}`), marks: own }];
+  });
   const shown = streams.slice(-MOST_STREAMS);
   const lanes: Lane[] = [
-    { name: 'driven', marks: driven },
-    { name: 'requests', marks: requests },
-    ...shown.map(([number, own]) => ({ name: streamName(number, own), marks: own })),
+    { name: 'driven', marks: marks.filter(({ kind }) => kind === 'drive' || kind === 'restart') },
+    { name: 'requests', marks: marks.filter(({ kind }) => kind === 'request') },
+    ...shown,
     { name: 'client', marks: client },
   ];
   return { lanes: lanes.filter(({ marks: own }) => own.length > 0), left: streams.length - shown.length };
-}
-
-function streamName(number: number, marks: readonly Mark[]): string {
-  const opened = marks.find(({ kind }) => kind === 'stream');
-  const [, query, id] = (opened && /\?(\S+)|with Last-Event-ID: (\S+)/.exec(opened.what)) ?? [];
-  const more = id === undefined ? query : `after ${id}`;
-  return printable(more === undefined ? `stream ${number}` : `stream ${number}: ${more}`);
-}
-
-function drawn(mark: Mark, end: number, place: (ms: number) => string): Markup {
-  const { at_ms, until_ms, kind } = mark;
-  const until = until_ms ?? (kind === 'stream' ? end : at_ms);
-  const at = `left:${place(at_ms)};right:calc(100% - ${place(until)})`;
-  return html`<i class="${kind}" style="${at}" title="${described(mark)}"></i>`;
 }
 
 function described({ kind, what, count, at_ms, until_ms }: Mark): string {
@@ -135,9 +124,8 @@ function described({ kind, what, count, at_ms, until_ms }: Mark): string {
 export const htmlFormat: DocumentFormat = { name: 'html', document: page };
 
 function page(report: Report): string {
-  const { word } = headlineOf(report);
   const reached = report.unreachable === undefined;
-  const title = `${word}: ${report.api} ${cutTo(report.target.address, BRIEF)}`;
+  const title = `${headlineOf(report).word}: ${report.api} ${cutTo(report.target.address, BRIEF)}`;
   const main = html`${banner(report)}
 ${reached ? SEARCH : NOTHING}
 ${findings('Failed', report, 'fail')}
@@ -176,6 +164,10 @@ function banner(report: Report): Markup {
     'Left out': report.narrowed_by.join(', '),
   };
   const rows = Object.entries(facts).map(([label, text]) => row(label, text === '' ? undefined : text));
+  const parts = present(report).map(
+    (outcome) => html`<i class="${outcome}" style="flex:${report.summary[outcome]}"></i>`,
+  );
+  const bar = html`<div class="bar" role="img" aria-label="${counts(report.summary)}">${parts}</div>`;
   const reached =
     unreachable === undefined
       ? coverage(report)
@@ -183,15 +175,8 @@ function banner(report: Report): Markup {
   return html`<div class="banner ${toneOf(report, headlined)}"><h1>${headlined.word}</h1>
 <p>${sentence(headlined.meaning)}.</p>${reached}
 <p class="soft">${tally(report)} · exit ${report.exit_code} · ${readableDuration(report.duration_ms)}</p>
-${unreachable === undefined ? bar(report) : NOTHING}
+${unreachable === undefined ? bar : NOTHING}
 <dl>${rows}</dl></div>`;
-}
-
-function bar(report: Report): Markup {
-  const parts = present(report).map(
-    (outcome) => html`<i class="${outcome}" style="flex:${report.summary[outcome]}"></i>`,
-  );
-  return html`<div class="bar" role="img" aria-label="${counts(report.summary)}">${parts}</div>`;
 }
 
 function coverage(report: Report): Markup {
@@ -303,11 +288,15 @@ function findingCard({ lead: result, consequences, blocked }: FindingGroup, open
   const smallest = counterexample(result);
   const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
   const exchanges = exchangesOf(result).map(({ headline, lines }) => [headline, ...lines].join('\n  '));
-  const line = tryLine(result);
-  const again = result.replay_command;
+  const script = scriptLines(result);
   const where = `section ${result.section} ${sectionTitle(result.section)}`;
+  const breakable = result.id.split('.').map((word, at) => (at === 0 ? html`${word}` : html`.<wbr>${word}`));
+  const cards = consequences.map((lead) => findingCard({ lead, consequences: [], blocked: [] }, false));
+  const followers = part(followersIn(consequences), cards.length === 0 ? undefined : html`${cards}`);
+  const why = `${plural(blocked.length, 'check')} not run, because they mean nothing while it fails`;
+  const held = part(why, blocked.length === 0 ? undefined : listOf(blocked.map(({ id }) => id)));
   return html`<details class="finding ${result.outcome}" data-id="${result.id}" ${open ? html`open` : NOTHING}>
-<summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable(result.id)}</code></b>
+<summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable}</code></b>
 <span class="soft">${result.level} · ${where} · ${readableDuration(result.duration_ms)}</span>
 <span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
 <div class="body">${anchor(result.id)}<p>${printable(result.requirement)}</p>${clause(result)}
@@ -316,14 +305,14 @@ ${row('How often', howOften(result))}${row('Reason', result.reason)}
 ${row('Later', allowanceIn(result))}${row('Allows for', result.allowed_for?.join(', '))}
 ${row('Seen by', result.seen_by?.join(', '))}
 ${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
-${smallest === undefined || short ? NOTHING : part('Smallest counterexample', html`<pre>${printable(smallest)}</pre>`)}
-${result.stderr === undefined ? NOTHING : part('Its standard error', html`<pre>${printable(result.stderr)}</pre>`)}
+${part('Smallest counterexample', short ? undefined : verbatim(smallest))}
+${part('Its standard error', verbatim(result.stderr))}
 ${timelineOf(result.timeline ?? [])}
-${line === undefined ? NOTHING : part('Try it', copied(line))}
-${scripted(result)}
-${exchanges.length === 0 ? NOTHING : part('Exchanges', html`<pre>${exchanges.join('\n\n')}</pre>`)}
-${again === undefined ? NOTHING : part('Run it again', copied(again))}
-${followers(consequences)}${held(blocked)}</div></details>
+${part('Try it', copied(tryLine(result)))}
+${script && folded(`Drive and ask again: a script of ${script.length} lines`, copied(script.join('\n')))}
+${part('Exchanges', verbatim(exchanges.join('\n\n') || undefined))}
+${part('Run it again', copied(result.replay_command))}
+${followers}${held}</div></details>
 `;
 }
 
@@ -337,41 +326,24 @@ function clause({ clause: quoted, section: number }: CheckResult): Markup {
   return html`<blockquote>${printable(quoted)}<cite>${link}</cite></blockquote>`;
 }
 
-function scripted(result: CheckResult): Markup {
-  const lines = scriptLines(result);
-  if (lines === undefined) return NOTHING;
-  return folded(`Drive and ask again: a script of ${lines.length} lines`, copied(lines.join('\n')));
-}
-
-function followers(consequences: readonly CheckResult[]): Markup {
-  if (consequences.length === 0) return NOTHING;
-  const cards = consequences.map((lead) => findingCard({ lead, consequences: [], blocked: [] }, false));
-  return part(followersIn(consequences), html`${cards}`);
-}
-
-function held(blocked: readonly CheckResult[]): Markup {
-  if (blocked.length === 0) return NOTHING;
-  return part(
-    `${plural(blocked.length, 'check')} not run, because they mean nothing while it fails`,
-    listOf(blocked.map(({ id }) => id)),
-  );
-}
-
 const listOf = (ids: readonly string[]): Markup =>
   html`<ul class="ids soft">${ids.map((id) => html`<li><code>${id}</code></li>`)}</ul>`;
 
-const part = (title: string, body: Markup): Markup => html`<p class="soft">${title}</p>${body}`;
+const part = (title: string, body: Markup | undefined): Markup =>
+  body === undefined ? NOTHING : html`<p class="soft">${title}</p>${body}`;
 
-const folded = (title: string, body: Markup): Markup =>
+const folded = (title: string, body: Markup | undefined): Markup =>
   html`<details class="script"><summary>${title}</summary><div class="body">${body}</div></details>`;
 
-const breakable = (id: string): Markup =>
-  html`${id.split('.').map((word, at) => (at === 0 ? html`${word}` : html`.<wbr>${word}`))}`;
+const verbatim = (text: string | undefined): Markup | undefined =>
+  text === undefined ? undefined : html`<pre>${text}</pre>`;
 
 function row(label: string, text: string | undefined, tone?: string): Markup {
   if (text === undefined) return NOTHING;
   return html`<dt>${label}</dt><dd${tone === undefined ? NOTHING : html` class="${tone}"`}>${printable(text)}</dd>`;
 }
 
-const copied = (line: string): Markup =>
-  html`<div class="line"><pre>${line}</pre><button class="copy" type="button">copy</button></div>`;
+const copied = (line: string | undefined): Markup | undefined =>
+  line === undefined
+    ? undefined
+    : html`<div class="line"><pre>${line}</pre><button class="copy" type="button">copy</button></div>`;

@@ -1,22 +1,22 @@
 /** JSON report: the data of the run, unchanged; published schema: `fixtures/schemas/report.schema.json`. */
 
+import type { TProperties } from 'typebox';
 import { MARK_KINDS } from '../client/timeline.ts';
-import { printableJson } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { objectShape, oneOf, Timestamp } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
 import { APIS, CAPABILITIES, type CheckResult, LEVELS, OUTCOMES, type Report } from '../runner/types.ts';
-import type { DocumentFormat } from './format.ts';
+import { jsonDocument } from './format.ts';
 
-export const jsonFormat: DocumentFormat = {
-  name: 'json',
-  document: (report) => `${printableJson(report, 2)}\n`,
-};
+export const jsonFormat = jsonDocument('json', (report) => report);
 
 const text = Type.String();
 const optionalText = Type.Optional(Type.String());
 const told = (description: string) => Type.Optional(Type.String({ description }));
+const texts = (description: string) => Type.Optional(Type.Array(text, { description }));
+const optionalObject = <P extends TProperties>(members: P, description: string) =>
+  Type.Optional(Type.Object(members, { description }));
 const count = Type.Integer({ minimum: 0 });
 const headers = Type.Record(Type.String(), Type.String());
 
@@ -80,27 +80,16 @@ const check = Type.Object({
   script: told('POSIX shell script that drives the target and asks it again, in the order of the check'),
   blocked_by: told('Id of the failed check without which it could not be asked'),
   consequence_of: told('Id of the failed check from which it may follow: it shows the cause more plainly'),
-  seen_by: Type.Optional(
-    Type.Array(Type.String(), { description: 'Of a finding of a rule: the checks that asked for what it is about' }),
-  ),
-  allowed_for: Type.Optional(
-    Type.Array(Type.String(), { description: 'Names of the deviations that its readers allowed for' }),
-  ),
-  deviation: Type.Optional(
-    Type.Object(
-      { name: Type.String(), allowance: Type.String() },
-      { description: 'What the readers of later checks allowed for once this one had failed' },
-    ),
+  seen_by: texts('Of a finding of a rule: the checks that asked for what it is about'),
+  allowed_for: texts('Names of the deviations that its readers allowed for'),
+  deviation: optionalObject(
+    { name: text, allowance: text },
+    'What the readers of later checks allowed for once this one had failed',
   ),
   fault: Type.Optional(Type.Literal(true, { description: 'Muster itself went wrong' })),
-  rate: Type.Optional(
-    Type.Object(
-      { ...times, alone: Type.Object(times), not_tried: told('Why a finding was not tried again alone') },
-      {
-        description:
-          'How often it failed, of the times that it was decided; alone: of those with no other check under way',
-      },
-    ),
+  rate: optionalObject(
+    { ...times, alone: Type.Object(times), not_tried: told('Why a finding was not tried again alone') },
+    'How often it failed, of the times that it was decided; alone: of those with no other check under way',
   ),
   stderr: told('The last lines that the target wrote to its standard error, of a check that did not pass'),
   replay_command: told('Runs this check alone again'),
@@ -142,19 +131,15 @@ export const jsonReportShape = objectShape(
       dialect: optionalText,
       name: optionalText,
       version: optionalText,
-      platform: Type.Optional(
-        Type.Object({ name: text, version: optionalText }, { description: 'Platform of a system run, as named' }),
-      ),
+      platform: optionalObject({ name: text, version: optionalText }, 'Platform of a system run, as named'),
       ended: Type.Optional(Type.Literal(true, { description: 'Muster started it for the run and ended it after' })),
       digest: told('sha256 of what Muster itself ran'),
       digest_of: Type.Optional(oneOf(['image', 'executable'])),
       executable: told('File that the command executed'),
       digest_missing: told('Why there is no digest of what Muster ran'),
-      artifact: Type.Optional(
-        Type.Object(
-          { name: text, digest: text },
-          { description: 'A file that the tester names; nothing shows that it is what ran' },
-        ),
+      artifact: optionalObject(
+        { name: text, digest: text },
+        'A file that the tester names; nothing shows that it is what ran',
       ),
     }),
     profile: text,
@@ -169,7 +154,7 @@ export const jsonReportShape = objectShape(
     repeat: Type.Optional(Type.Integer({ minimum: 2, description: 'How often every check was run' })),
     options: Type.Optional(
       Type.Record(
-        Type.String(),
+        text,
         Type.Union([text, Type.Number(), Type.Boolean(), Type.Array(Type.Union([text, Type.Number()]))]),
         {
           description: 'Options of the command by name, without secrets and defaults; `muster replay` starts from them',
@@ -183,9 +168,7 @@ export const jsonReportShape = objectShape(
     summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count]))),
     coverage: coverage('How much of the requirement set was decided'),
     profile_coverage: coverage('How much of the profile was decided'),
-    unmet: Type.Optional(
-      Type.Array(text, { description: 'What --require, --min-decided and --repeat asked for in vain' }),
-    ),
+    unmet: texts('What --require, --min-decided and --repeat asked for in vain'),
     declarations: Type.Optional(
       Type.Array(Type.Object({ name: text, declared: text, observed: text, holds: Type.Boolean() }), {
         description: 'What the target declares that the run has seen; one that does not hold leaves the run incomplete',
@@ -193,19 +176,13 @@ export const jsonReportShape = objectShape(
     ),
     unreachable: told('Why the target could not be reached'),
     interrupted: Type.Optional(Type.Literal(true)),
-    replay_of: Type.Optional(
-      Type.Object(
-        { file: text, outcomes: Type.Record(Type.String(), oneOf(OUTCOMES)) },
-        {
-          description: 'The report whose findings were run again, and their outcomes then',
-        },
-      ),
+    replay_of: optionalObject(
+      { file: text, outcomes: Type.Record(text, oneOf(OUTCOMES)) },
+      'The report whose findings were run again, and their outcomes then',
     ),
-    watched: Type.Optional(
-      Type.Object(
-        { connections: count, exchanges: count, events: count, gaps: Type.Array(text) },
-        { description: 'Traffic of others that was judged: how much was seen, and what was not judged, in words' },
-      ),
+    watched: optionalObject(
+      { connections: count, exchanges: count, events: count, gaps: Type.Array(text) },
+      'Traffic of others that was judged: how much was seen, and what was not judged, in words',
     ),
     checks: Type.Array(check),
   },

@@ -14,6 +14,7 @@ import {
   findingText,
   followsIn,
   howOften,
+  lines,
   type SectionGroup,
   sawInWords,
 } from './findings.ts';
@@ -26,21 +27,16 @@ export const junitFormat: DocumentFormat = {
     const suites = bySection(report.checks).map((group) => suite(group, report));
     const name = `muster check ${report.api} ${report.target.address}`;
     const isOpen = report.exit_code === EXIT.incomplete || report.interrupted === true;
-    const undecided = isOpen ? [undecidedRun(report)] : [];
+    const message = headlineOf(report).meaning;
+    const error = element('error', { message, type: 'incomplete' }, message);
+    const run = element('testcase', { name: 'the run', classname: `muster.${report.api}`, time: '0.000' }, [error]);
+    const ofRun = { name: 'The run', ...totals([], 1), timestamp: stamp(report) };
+    const undecided = isOpen ? [element('testsuite', ofRun, [run])] : [];
     const sum = totals(report.checks, undecided.length);
     const root = element('testsuites', { name, ...sum, timestamp: stamp(report) }, [...suites, ...undecided]);
     return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
   },
 };
-
-function undecidedRun(report: Report): string {
-  const message = headlineOf(report).meaning;
-  return element('testsuite', { name: 'The run', ...totals([], 1), timestamp: stamp(report) }, [
-    element('testcase', { name: 'the run', classname: `muster.${report.api}`, time: '0.000' }, [
-      element('error', { message, type: 'incomplete' }, message),
-    ]),
-  ]);
-}
 
 function suite({ section, title, checks }: SectionGroup, report: Report): string {
   const name = `${section} ${title}`.trim();
@@ -55,12 +51,9 @@ function suite({ section, title, checks }: SectionGroup, report: Report): string
     coverage: decided(report.coverage),
     ...(untrue.length > 0 && { 'not as declared': untrue.join('; ') }),
   };
+  const listed = Object.entries(properties).map(([key, value]) => element('property', { name: key, value }));
   return element('testsuite', { name, ...totals(checks), timestamp: stamp(report) }, [
-    element(
-      'properties',
-      {},
-      Object.entries(properties).map(([key, value]) => element('property', { name: key, value })),
-    ),
+    element('properties', {}, listed),
     ...checks.map((check) => testCase(check, report)),
   ]);
 }
@@ -72,13 +65,13 @@ function testCase(result: CheckResult, report: Report): string {
     time: (result.duration_ms / 1000).toFixed(3),
   };
   const [rate, saw] = [howOften(result), sawInWords(result)];
-  const notes = [
-    ...(result.observations ?? []).map((note) => `observed: ${note}`),
-    ...(rate === undefined || result.outcome !== 'pass' ? [] : [`how often: ${rate}`]),
-    ...(saw === undefined ? [] : [`saw: ${saw}`]),
-  ];
   const detail = findingText(result);
-  const output = [...(result.outcome === 'warn' && result.fails_by === undefined ? [detail] : []), ...notes].join('\n');
+  const output = lines(
+    result.outcome === 'warn' && result.fails_by === undefined && detail,
+    result.observations?.map((note) => `observed: ${note}`),
+    result.outcome === 'pass' && rate !== undefined && `how often: ${rate}`,
+    saw !== undefined && `saw: ${saw}`,
+  ).join('\n');
   return element('testcase', attributes, [
     ...verdict(result, detail),
     ...(output === '' ? [] : [element('system-out', {}, output)]),
@@ -130,22 +123,19 @@ function totals(checks: readonly CheckResult[], undecided = 0): Record<string, s
 /** Start of the run in UTC without an offset, as readers of JUnit expect. */
 const stamp = (report: Report): string => report.started_at.slice(0, 19);
 
-const xmlText = (text: string): string => escapeText(writable(text));
-
-/** Escapes line breaks and tabs in attributes, which an XML parser otherwise turns into spaces. */
-const xmlAttribute = (text: string): string =>
-  escapeAttribute(writable(text)).replaceAll('\n', '&#10;').replaceAll('\t', '&#9;');
-
 const writable = (text: string): string => printable(text.toWellFormed()).replaceAll(/[\ufffe\uffff]/g, '\ufffd');
 
 type Attributes = Record<string, string | number | undefined>;
 
-export function element(name: string, attributes: Attributes, content: readonly string[] | string = []): string {
+function element(name: string, attributes: Attributes, content: readonly string[] | string = []): string {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => ` ${key}="${xmlAttribute(String(value))}"`)
-    .join('');
-  if (typeof content === 'string') return `<${name}${written}>${xmlText(content)}</${name}>`;
+    .map(([key, value]) => ` ${key}="${escapeAttribute(writable(String(value)))}"`)
+    .join('')
+    // Escapes line breaks and tabs, which an XML parser otherwise turns into spaces.
+    .replaceAll('\n', '&#10;')
+    .replaceAll('\t', '&#9;');
+  if (typeof content === 'string') return `<${name}${written}>${escapeText(writable(content))}</${name}>`;
   if (content.length === 0) return `<${name}${written}/>`;
   const inner = content.map((line) => line.replaceAll(/^(?=\s*<)/gm, '  ')).join('\n');
   return `<${name}${written}>\n${inner}\n</${name}>`;

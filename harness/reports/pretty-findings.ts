@@ -1,12 +1,13 @@
 /** Renders failures and warnings for a terminal, each with its evidence and consequences. */
-import { readableDuration } from '../common/durations.ts';
+
 import { cutTo, hanging, type Paint, printable, wrap } from '../common/terminal.ts';
-import { sectionTitle } from '../contract/sections.ts';
+import { readableDuration } from '../common/units.ts';
+import { sectionTitle } from '../contract/sentences.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { exchangesOf } from './exchanges.ts';
 import {
-  allowanceIn,
-  counterexample,
+  COLOURS,
+  evidenceOf,
   type FindingGroup,
   findingsOf,
   howOften,
@@ -23,24 +24,31 @@ export interface PrettyOptions extends Pick<ReporterOptions, 'verbose'> {
   columns: number;
 }
 
-export const COLOURS = {
-  pass: 'green',
-  fail: 'red',
-  warn: 'yellow',
-  not_applicable: 'dim',
-  undecided: 'magenta',
-  blocked: 'red',
-  known: 'cyan',
-  flaky: 'yellow',
-  fixed: 'red',
-} as const;
-
 const LABEL = 11;
 const EXCHANGES = 3;
 const WHOLE = 5;
 const FOLLOWERS = 12;
 const SCRIPT = 40;
 const NAMED = 6;
+
+/** Joins the blocks that have lines, with an empty line in between. */
+export const paragraphs = (blocks: readonly (readonly string[])[]): string =>
+  blocks
+    .filter((block) => block.length > 0)
+    .map((block) => `${block.join('\n')}\n`)
+    .join('\n');
+
+/** Last block of a report: conclusion and exit code, below a line. */
+export const closing = (
+  conclusion: readonly string[],
+  code: number,
+  meaning: string,
+  { paint, columns }: PrettyOptions,
+): string[] => [
+  paint('dim', '─'.repeat(Math.min(columns, 72))),
+  ...conclusion,
+  ...wrap(printable(`exit ${code}: ${meaning}`), columns).map((line) => paint('dim', line)),
+];
 
 export const named = (ids: readonly string[]): string =>
   ids.slice(0, NAMED).join(' ') + (ids.length > NAMED ? ` and ${ids.length - NAMED} more` : '');
@@ -76,47 +84,34 @@ function ended({ api }: Report, groups: readonly FindingGroup[]): string {
   return `What was started for this run has ended: ${how}.`;
 }
 
-export function findingLines(
-  group: FindingGroup,
-  { paint, columns, verbose }: PrettyOptions,
-  first: boolean,
-): string[] {
+const TONES: Readonly<Record<string, 'green' | 'red'>> = { expected: 'green', actual: 'red' };
+
+export function findingLines(group: FindingGroup, options: PrettyOptions, first: boolean): string[] {
   const { lead: result } = group;
+  const { paint, columns, verbose } = options;
   const where =
     `${result.level} · section ${result.section} ${sectionTitle(result.section)} · ` +
     `${readableDuration(result.duration_ms)}`;
   const room = Math.max(30, columns - 4 - LABEL);
-  const field = (label: string, text: string | undefined, format?: Parameters<Paint>[0]): string[] =>
-    text === undefined
-      ? []
-      : hanging(
-          paint('dim', label),
-          wrap(printable(text), room).map((line) => (format === undefined ? line : paint(format, line))),
-          4,
-          LABEL,
-        );
+  const evidence = evidenceOf(result).flatMap(([name, text]) => {
+    const tone = TONES[name];
+    const shown = text === undefined ? [] : wrap(printable(text), room);
+    return hanging(paint('dim', name), tone === undefined ? shown : shown.map((line) => paint(tone, line)), 4, LABEL);
+  });
   const exchanges = exchangesOf(result, { columns: room, most: EXCHANGES });
   const all = result.exchanges?.length ?? 0;
   const which = all > exchanges.length ? `${exchanges.length} of ${all}` : 'exchange';
   return [
     `  ${mark(result, paint)} ${paint('bold', result.id)}  ${paint('dim', where)}`,
     ...wrap(printable(result.requirement), columns - 4).map((line) => `    ${line}`),
-    ...field('expected', result.expected, 'green'),
-    ...field('actual', result.actual, 'red'),
-    ...field('smallest', counterexample(result)),
-    ...field('how often', howOften(result)),
-    ...field('reason', result.reason),
-    ...field('wrote', result.stderr),
-    ...field('later', allowanceIn(result)),
-    ...field('allows for', result.allowed_for?.join(', ')),
-    ...field('seen by', result.seen_by?.join(', ')),
+    ...evidence,
     ...repeating(result, paint, verbose === true ? Number.POSITIVE_INFINITY : first ? SCRIPT : 0),
     ...exchanges.flatMap(({ headline, lines: shown }, index) => [
       `    ${label(paint, index === 0 ? which : '')}${headline}`,
       ...shown.map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),
     ]),
     ...again(result, paint),
-    ...following(group, { paint, columns, verbose: verbose === true }),
+    ...following(group, options),
   ];
 }
 
@@ -126,11 +121,8 @@ function repeating(result: CheckResult, paint: Paint, most: number): string[] {
   const script = scriptLines(result);
   if (line !== undefined) return [`    ${label(paint, 'try')}${line}`];
   if (script === undefined) return [];
-  if (script.length > most) {
-    return [
-      `    ${label(paint, 'script')}${paint('dim', `${script.length} lines, with --report html=FILE or --verbose`)}`,
-    ];
-  }
+  const folded = `${script.length} lines, with --report html=FILE or --verbose`;
+  if (script.length > most) return [`    ${label(paint, 'script')}${paint('dim', folded)}`];
   return script.map((text, index) => `    ${label(paint, index === 0 ? 'script' : '')}${text}`.trimEnd());
 }
 
@@ -152,10 +144,8 @@ function following({ consequences, blocked }: FindingGroup, { paint, columns, ve
   );
 }
 
-function briefLines(
-  { lead: result, consequences, blocked }: FindingGroup,
-  { paint, columns }: PrettyOptions,
-): string[] {
+function briefLines(group: FindingGroup, { paint, columns }: PrettyOptions): string[] {
+  const { lead: result, consequences, blocked } = group;
   const { id, level, section, actual } = result;
   const about = lines(
     `${level} · section ${section}`,

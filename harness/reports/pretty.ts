@@ -1,7 +1,6 @@
 /** Report for a terminal; the most important part comes last, next to the prompt. */
 
 import { defined } from '../common/defined.ts';
-import { readableDuration } from '../common/durations.ts';
 import {
   cutTo,
   hanging,
@@ -17,12 +16,14 @@ import {
   width,
   wrap,
 } from '../common/terminal.ts';
+import { readableDuration } from '../common/units.ts';
 import { summaryOf } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report, TargetDescription } from '../runner/types.ts';
 import {
   blockedOtherwise,
   byReason,
   bySection,
+  COLOURS,
   checksIn,
   counts,
   differencesIn,
@@ -39,7 +40,7 @@ import {
   worst,
 } from './findings.ts';
 import { type LiveFormat, type Reporter, type ReporterOptions, writeReport } from './format.ts';
-import { COLOURS, findingLines, findings, named, type PrettyOptions } from './pretty-findings.ts';
+import { closing, findingLines, findings, named, type PrettyOptions, paragraphs } from './pretty-findings.ts';
 import { coverageLine, headlineOf, toneOf } from './verdict.ts';
 
 const REDRAW_MS = 100;
@@ -55,7 +56,6 @@ export class Progress {
   #total = 0;
   #waiting = 'waiting for';
   readonly #ended: Outcome[] = [];
-  #drawings = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(output: Output, paint: Paint) {
@@ -67,8 +67,13 @@ export class Progress {
   start(total: number): void {
     this.#total = total;
     const { live } = this.#area;
-    this.#timer = setInterval(() => (live ? this.#redraw() : this.#remind()), live ? REDRAW_MS : REMIND_MS);
-    this.#timer.unref();
+    const pauseMs = live ? REDRAW_MS : REMIND_MS;
+    let drawings = 0;
+    this.#timer = setInterval(() => {
+      drawings += 1;
+      if (live) this.#area.draw([`${this.#paint('cyan', spinner(drawings))} ${this.line()}`]);
+      else this.#area.line(`… ${this.line(160)}`);
+    }, pauseMs).unref();
   }
 
   begin(id: string): void {
@@ -106,18 +111,7 @@ export class Progress {
     }
     return text;
   }
-
-  #redraw(): void {
-    this.#drawings += 1;
-    this.#area.draw([`${this.#paint('cyan', spinner(this.#drawings))} ${this.line()}`]);
-  }
-
-  #remind(): void {
-    this.#area.line(`… ${this.line(160)}`);
-  }
 }
-
-export type { PrettyOptions } from './pretty-findings.ts';
 
 const WIDEST = 110;
 const NOTED = 2;
@@ -170,8 +164,8 @@ export function prettyReporter(
       const about = [`seed ${report.seed}`, `requirements of ${report.requirements_version}`, report.started_at];
       const what = `${report.watched === undefined ? 'check' : 'watch'} ${report.api}`;
       const first = begun ? '' : head(what, report.target, about, paint);
-      const text = first + prettyText(report, { verbose, paint, columns: columnsOf(output) });
-      output.write(inert(text));
+      const columns = Math.max(60, Math.min(output.columns ?? WIDEST, WIDEST));
+      output.write(inert(first + prettyText(report, { verbose, paint, columns })));
     },
   };
 }
@@ -182,22 +176,17 @@ function head(what: string, target: TargetDescription, about: readonly string[],
   return `${paint('bold', what)}  ${shown(target.address)}\n${paint('dim', told)}\n\n`;
 }
 
-export function prettyText(given: Report, options: PrettyOptions): string {
-  const report = printableReport(given);
+export function prettyText({ checks, unreachable, ...given }: Report, options: PrettyOptions): string {
+  const report: Report = {
+    ...printableValue(given, printableLine),
+    ...defined({ unreachable: unreachable && printable(unreachable) }),
+    checks: checks.map(printableResult),
+  };
   const blocks = report.unreachable === undefined ? decidedBlocks(report, options) : unreachableBlocks(report, options);
-  return [...blocks, closing(report, options)]
-    .filter((block) => block.length > 0)
-    .map((block) => `${block.join('\n')}\n`)
-    .join('\n');
+  return paragraphs([...blocks, conclusion(report, options)]);
 }
 
 const LINES = ['requirement', 'clause', 'expected', 'actual', 'reason', 'script'] as const;
-
-const printableReport = ({ checks, unreachable, ...report }: Report): Report => ({
-  ...printableValue(report, printableLine),
-  ...defined({ unreachable: unreachable === undefined ? undefined : printable(unreachable) }),
-  checks: checks.map(printableResult),
-});
 
 /** Escapes a result except bodies and counterexamples, whose renderers escape more than control characters. */
 const printableResult = ({ exchanges, counterexample, ...result }: CheckResult): CheckResult => ({
@@ -213,15 +202,12 @@ export function findingText(finding: CheckResult, options: PrettyOptions): strin
 
 function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
   const { checks } = report;
+  const explained = ['not_applicable', 'undecided', 'known', 'flaky', 'fixed'] as const;
   return [
     sections(report, options),
     rates(report, options),
     observations(checks, options),
-    reasons(checks, 'not_applicable', options),
-    reasons(checks, 'undecided', options),
-    reasons(checks, 'known', options),
-    reasons(checks, 'flaky', options),
-    reasons(checks, 'fixed', options),
+    ...explained.map((outcome) => reasons(checks, outcome, options)),
     reasons(blockedOtherwise(checks), 'blocked', options),
     declared(report, options),
     watched(report, options),
@@ -299,17 +285,11 @@ function observations(checks: readonly CheckResult[], { paint, columns }: Pretty
   if (noted.length === 0) return [];
   return [
     paint('bold', 'Observed, where the specification is silent'),
-    ...noted.flatMap((check) =>
-      (check.observations ?? [])
-        .slice(0, NOTED)
-        .flatMap((text, index) =>
-          hanging(
-            paint('dim', index === 0 ? check.id : ''),
-            [cutTo(printable(text), Math.max(30, columns - 40))],
-            2,
-            38,
-          ),
-        ),
+    ...noted.flatMap(({ id, observations = [] }) =>
+      observations.slice(0, NOTED).flatMap((text, index) => {
+        const shown = cutTo(printable(text), Math.max(30, columns - 40));
+        return hanging(paint('dim', index === 0 ? id : ''), [shown], 2, 38);
+      }),
     ),
   ];
 }
@@ -326,42 +306,35 @@ function reasons(
   const others = `  and ${checksIn(hidden)} for ${plural(hidden.length, 'other reason')} (--verbose lists them)`;
   return lines(
     `${paint(['bold', COLOURS[outcome]], sentence(OUTCOME_WORDS[outcome]))} ${paint('dim', String(checksIn(groups)))}`,
-    shown.flatMap(([reason, ids]) => [
-      ...wrap(printable(reason), columns - 4).map((line) => `  ${line}`),
-      ...wrap(named(ids), columns - 6).map((line) => paint('dim', `    ${line}`)),
-      ...wroteIn(checks, ids, columns - 6).map((line) => paint('dim', `    ${line}`)),
-    ]),
+    shown.flatMap(([reason, ids]) => {
+      const first = checks.find(({ id, stderr }) => stderr !== undefined && ids.includes(id));
+      const about = lines(named(ids), first && printable(`it wrote, in ${first.id}:\n${first.stderr}`));
+      return [
+        ...wrap(printable(reason), columns - 4).map((line) => `  ${line}`),
+        ...wrap(about.join('\n'), columns - 6).map((line) => paint('dim', `    ${line}`)),
+      ];
+    }),
     hidden.length > 0 && paint('dim', others),
   );
-}
-
-function wroteIn(checks: readonly CheckResult[], ids: readonly string[], columns: number): string[] {
-  const first = checks.find(({ id, stderr }) => stderr !== undefined && ids.includes(id));
-  return first === undefined ? [] : wrap(printable(`it wrote, in ${first.id}:\n${first.stderr}`), columns);
 }
 
 function declared(report: Report, { paint, columns }: PrettyOptions): string[] {
   const found = differencesIn(report);
   if (found.length === 0) return [];
-  const shown = found.flatMap((text) => wrap(text, columns - 2).map((line) => `  ${line}`));
+  const shown = wrap(found.join('\n'), columns - 2).map((line) => `  ${line}`);
   return [`${paint(['bold', 'red'], NOT_AS_DECLARED)} ${paint('dim', String(found.length))}`, ...shown];
 }
 
-function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
+function conclusion(report: Report, options: PrettyOptions): string[] {
+  const { paint, columns } = options;
   const headline = headlineOf(report);
-  const { word, meaning } = headline;
   const reached = report.unreachable === undefined || report.summary.fail > 0;
   const how = coverageLine(report);
-  return lines(
-    paint('dim', '─'.repeat(Math.min(columns, 72))),
-    `${paint(['bold', COLOURS[toneOf(report, headline)]], word)}${reached ? `  ${tally(report)}` : ''}  ` +
-      `${paint('dim', readableDuration(report.duration_ms))}`,
-    how !== undefined && wrap(how, columns),
-    wrap(`exit ${report.exit_code}: ${meaning}`, columns).map((line) => paint('dim', line)),
-  );
+  const word = paint(['bold', COLOURS[toneOf(report, headline)]], headline.word);
+  const took = paint('dim', readableDuration(report.duration_ms));
+  const said = lines(`${word}${reached ? `  ${tally(report)}` : ''}  ${took}`, how !== undefined && wrap(how, columns));
+  return closing(said, report.exit_code, headline.meaning, options);
 }
 
 const NAME = 200;
 const shown = (text: string): string => cutTo(printable(text), NAME);
-
-const columnsOf = (output: Output): number => Math.max(60, Math.min(output.columns ?? WIDEST, WIDEST));

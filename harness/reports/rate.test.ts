@@ -3,11 +3,10 @@ import { expect, it } from 'vitest';
 import { rateInWords } from '../runner/attempts.ts';
 import type { Rate, Report } from '../runner/types.ts';
 import { ctrfFormat } from './ctrf.ts';
-import { annotations } from './github.ts';
+import { annotations, markdownReport } from './github.ts';
 import { htmlFormat } from './html.ts';
 import { jsonFormat } from './json.ts';
 import { junitFormat } from './junit.ts';
-import { markdownReport } from './markdown.ts';
 import { prettyText } from './pretty.ts';
 import { sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
 

@@ -3,18 +3,13 @@
  * results, and checks without an answer as notifications.
  */
 import { createHash } from 'node:crypto';
+import type { Recorded } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
-import { printableJson } from '../common/terminal.ts';
 import { isFinding } from '../runner/attempts.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { findingText } from './findings.ts';
-import type { DocumentFormat } from './format.ts';
+import { jsonDocument } from './format.ts';
 import { headlineOf } from './verdict.ts';
-
-export const sarifFormat: DocumentFormat = {
-  name: 'sarif',
-  document: (report) => `${printableJson(documentOf(report), 2)}\n`,
-};
 
 const NOTIFIED: Partial<Record<Outcome, 'error' | 'warning' | 'note'>> = {
   blocked: 'error',
@@ -22,11 +17,15 @@ const NOTIFIED: Partial<Record<Outcome, 'error' | 'warning' | 'note'>> = {
   undecided: 'note',
 };
 
-function documentOf(report: Report): object {
+export const sarifFormat = jsonDocument('sarif', (report) => {
   const problems = report.checks.filter(isFinding);
   const rules = [...new Map(problems.map((check) => [check.requirement_id, check])).values()];
   const indices = new Map(rules.map(({ requirement_id }, index) => [requirement_id, index]));
   const start = Date.parse(report.started_at);
+  const notifications = report.checks.flatMap((check) => {
+    const level = NOTIFIED[check.outcome];
+    return level === undefined ? [] : [{ level, descriptor: { id: check.id }, message: { text: findingText(check) } }];
+  });
   return {
     $schema: 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json',
     version: '2.1.0',
@@ -41,7 +40,7 @@ function documentOf(report: Report): object {
             exitCodeDescription: headlineOf(report).meaning,
             startTimeUtc: new Date(start).toISOString(),
             endTimeUtc: new Date(start + report.duration_ms).toISOString(),
-            toolExecutionNotifications: report.checks.flatMap(notificationOf),
+            toolExecutionNotifications: notifications,
           },
         ],
         results: problems.map((check) => resultOf(check, report, indices.get(check.requirement_id) ?? -1)),
@@ -54,7 +53,7 @@ function documentOf(report: Report): object {
       },
     ],
   };
-}
+});
 
 const ruleOf = ({ requirement_id: id, requirement, clause, level, section }: CheckResult): object => ({
   id,
@@ -64,11 +63,6 @@ const ruleOf = ({ requirement_id: id, requirement, clause, level, section }: Che
   defaultConfiguration: { level: level === 'MUST' ? 'error' : level === 'SHOULD' ? 'warning' : 'note' },
   properties: { level, section, tags: [level, `section ${section}`] },
 });
-
-const notificationOf = (check: CheckResult): object[] => {
-  const level = NOTIFIED[check.outcome];
-  return level === undefined ? [] : [{ level, descriptor: { id: check.id }, message: { text: findingText(check) } }];
-};
 
 function resultOf(check: CheckResult, { api }: Report, ruleIndex: number): object {
   const { id, outcome, level, fails_by: failsBy } = check;
@@ -87,25 +81,19 @@ function resultOf(check: CheckResult, { api }: Report, ruleIndex: number): objec
       },
     ],
     partialFingerprints: { primaryLocationLineHash: `${createHash('sha256').update(id).digest('hex').slice(0, 16)}:1` },
-    ...(last !== undefined && { ...requestOf(last), ...responseOf(last) }),
+    ...(last && exchangeOf(last)),
     properties: { check: id, outcome, ...defined({ rate: check.rate, counterexample: check.counterexample }) },
   };
 }
 
-type Exchange = NonNullable<CheckResult['exchanges']>[number];
-
-const requestOf = ({ method, url, request_headers: headers, request_body: body }: Exchange): object => ({
-  webRequest: { protocol: 'http', method, target: url, headers, ...(body !== undefined && { body: { text: body } }) },
-});
-
-const responseOf = ({ status, response_headers: headers, response_body: body }: Exchange): object =>
-  status === undefined
-    ? { webResponse: { noResponseReceived: true } }
-    : {
-        webResponse: {
-          protocol: 'http',
-          statusCode: status,
-          ...defined({ headers }),
-          ...(body !== undefined && { body: { text: body } }),
-        },
-      };
+function exchangeOf(exchange: Recorded): object {
+  const { method, url, request_headers, request_body, status, response_headers: headers, response_body } = exchange;
+  const bodyOf = (text: string | undefined) => text !== undefined && { body: { text } };
+  return {
+    webRequest: { protocol: 'http', method, target: url, headers: request_headers, ...bodyOf(request_body) },
+    webResponse:
+      status === undefined
+        ? { noResponseReceived: true }
+        : { protocol: 'http', statusCode: status, ...defined({ headers }), ...bodyOf(response_body) },
+  };
+}

@@ -4,7 +4,7 @@
  */
 import { printable } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
-import type { CheckResult, Report } from '../runner/types.ts';
+import type { CheckResult } from '../runner/types.ts';
 import { findingText } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 import { headlineOf } from './verdict.ts';
@@ -15,8 +15,14 @@ export const tapFormat: DocumentFormat = {
     const points = report.checks.map(pointOf);
     const isOpen = report.exit_code === EXIT.incomplete || report.interrupted === true;
     if (isOpen) points.push({ isOk: false, name: 'the run', detail: headlineOf(report).meaning });
-    const lines = points.flatMap((point, index) => written(point, index + 1));
-    return `${['TAP version 14', `1..${points.length}`, `# ${headline(report)}`, ...lines].join('\n')}\n`;
+    const headline = line(`${headlineOf(report).word}, seed ${report.seed}`);
+    const lines = points.flatMap(({ isOk, name, skip, detail }, index) => {
+      const why = skip === undefined ? '' : ` # SKIP ${line(skip)}`;
+      const first = `${isOk ? 'ok' : 'not ok'} ${index + 1} - ${line(name)}${why}`;
+      if (detail === undefined) return [first];
+      return [first, '  ---', '  finding: |-', printable(detail).replaceAll(/^/gm, '    '), '  ...'];
+    });
+    return `${['TAP version 14', `1..${points.length}`, `# ${headline}`, ...lines].join('\n')}\n`;
   },
 };
 
@@ -26,8 +32,6 @@ interface Point {
   skip?: string;
   detail?: string;
 }
-
-const headline = (report: Report): string => line(`${headlineOf(report).word}, seed ${report.seed}`);
 
 function pointOf(check: CheckResult): Point {
   const { id: name, outcome, reason = '', fails_by: failsBy } = check;
@@ -43,14 +47,6 @@ function pointOf(check: CheckResult): Point {
       return { isOk: check.fault !== true, name, skip: `${outcome.replace('_', ' ')}: ${reason}` };
   }
 }
-
-function written({ isOk, name, skip, detail }: Point, number: number): string[] {
-  const why = skip === undefined ? '' : ` # SKIP ${line(skip)}`;
-  const first = `${isOk ? 'ok' : 'not ok'} ${number} - ${line(name)}${why}`;
-  return detail === undefined ? [first] : [first, '  ---', '  finding: |-', block(detail), '  ...'];
-}
-
-const block = (text: string): string => printable(text).replaceAll(/^/gm, '    ');
 
 /** Text on one line, with TAP's special characters `\` and `#` escaped. */
 const line = (text: string): string => printable(text).replaceAll(/\s+/g, ' ').replaceAll(/[\\#]/g, '\\$&').trim();

@@ -17,14 +17,14 @@ export interface Verdict extends Headline {
 /** Verdict that says nothing about undecided checks, and claims conformance only to the named profile. */
 export function verdict(report: Report): Verdict {
   const { summary, interrupted, narrowed_by: narrowed, profile, profile_coverage: decidedOf } = report;
-  const bad = (kind: Verdict['kind'], meaning: string): Verdict => ({ kind, word: kind, good: false, meaning });
+  const is = (kind: Verdict['kind'], meaning: string, good = false): Verdict => ({ kind, word: kind, good, meaning });
   const failures = failuresIn(report);
   if (failures.length > 0)
-    return bad('NOT CONFORMANT', lines(failures, interrupted === true && 'the run was interrupted').join('; '));
-  if (interrupted === true) return bad('INTERRUPTED', 'the run ended before everything was decided');
+    return is('NOT CONFORMANT', lines(failures, interrupted === true && 'the run was interrupted').join('; '));
+  if (interrupted === true) return is('INTERRUPTED', 'the run ended before everything was decided');
   const trouble = troubleOf(report);
   if (trouble.length > 0 || report.exit_code !== 0)
-    return bad('INCOMPLETE', trouble.join('; ') || 'the run did not end');
+    return is('INCOMPLETE', trouble.join('; ') || 'the run did not end');
   const excused = lines(
     summary.known > 0 && `${summary.known} that the baseline excuses`,
     summary.flaky > 0 && `${summary.flaky} flaky, which may pass or fail by the baseline`,
@@ -32,26 +32,16 @@ export function verdict(report: Report): Verdict {
   if (!report.complete || excused.length > 0) {
     const why = narrowed.length > 0 ? ` among what ran (left out: ${narrowed.join(', ')})` : '';
     const known = excused.length === 0 ? '' : `, but for ${excused.join(' and ')}`;
-    return {
-      kind: 'NO FAILURE FOUND',
-      word: 'NO FAILURE FOUND',
-      good: true,
-      meaning: `every MUST holds${why}${known}`,
-    };
+    return is('NO FAILURE FOUND', `every MUST holds${why}${known}`, true);
   }
   const warned = summary.warn === 0 ? '' : `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not`;
-  return {
-    kind: 'CONFORMANT',
-    word: `CONFORMANT: ${conformantTo(report)}`,
-    good: true,
-    meaning: `the profile ${profile} is decided by ${plural(decidedOf.checks, 'check')}, and every MUST holds${warned}`,
-  };
+  const decisive = plural(decidedOf.checks, 'check');
+  const meaning = `the profile ${profile} is decided by ${decisive}, and every MUST holds${warned}`;
+  return { ...is('CONFORMANT', meaning, true), word: `CONFORMANT: ${conformantTo(report)}` };
 }
 
-export const conformantTo = ({
-  profile,
-  requirements_version: date,
-}: Pick<Report, 'profile' | 'requirements_version'>) => `${profile}, ${date}`;
+export const conformantTo = (run: Pick<Report, 'profile' | 'requirements_version'>): string =>
+  `${run.profile}, ${run.requirements_version}`;
 
 function failuresIn(report: Report): string[] {
   const { summary } = report;
@@ -71,12 +61,15 @@ function failuresIn(report: Report): string[] {
 }
 
 function troubleOf(report: Report): string[] {
-  const { summary, checks, unmet = [], unreachable, narrowed_by: narrowed, profile } = report;
+  const { summary, checks, unmet = [], unreachable, narrowed_by: narrowed, profile, api } = report;
   if (unreachable !== undefined) return ['the target could not be reached, so nothing was decided'];
   const faults = checks.filter(({ fault }) => fault === true).length;
   const blocked = summary.blocked - faults;
   const { undecided } = report.profile_coverage;
   const open = undecided.filter(({ why }) => why !== 'blocked');
+  const profiles: string[] = PROFILES[api].map(({ name }) => name);
+  const smaller = profiles.slice(0, Math.max(0, profiles.indexOf(profile)));
+  const less = smaller.length === 0 ? '' : `; for less, add --profile ${smaller.join(' or ')}`;
   return lines(
     faults > 0 && `Muster itself failed in ${plural(faults, 'check')}`,
     blocked > 0 && `${plural(blocked, 'check')} blocked, so nothing is known about them: see why, and run again`,
@@ -84,21 +77,10 @@ function troubleOf(report: Report): string[] {
     decidedNumber(summary) === 0 && summary.blocked === 0 && 'no check ran',
     narrowed.length === 0 &&
       open.length > 0 &&
-      `the profile ${profile} is not decided: ${reasonsOf(open).join(', ')}${smallerThan(report)}`,
+      `the profile ${profile} is not decided: ${reasonsOf(open).join(', ')}${less}`,
     unmet,
     differencesIn(report),
   );
-}
-
-function smallerThan({ api, profile }: Report): string {
-  const smaller = PROFILES[api].slice(
-    0,
-    Math.max(
-      0,
-      PROFILES[api].findIndex(({ name }) => name === profile),
-    ),
-  );
-  return smaller.length === 0 ? '' : `; for less, add --profile ${smaller.map(({ name }) => name).join(' or ')}`;
 }
 
 export function headlineOf(report: Report): Headline {

@@ -29,8 +29,12 @@ export class Batch {
   add(glimpse: Observation): void {
     const bytes =
       glimpse.what === 'bytes' ? glimpse.piece : glimpse.what === 'refused' ? Buffer.from(glimpse.why) : NOTHING;
-    this.#reserve(HEAD + bytes.length);
     const at = this.#used;
+    const end = at + HEAD + bytes.length;
+    if (end > this.#bytes.length) {
+      this.#memory = this.#memory.transfer(Math.max(end, 2 * this.#bytes.length));
+      this.#bytes = Buffer.from(this.#memory);
+    }
     this.#bytes[at] = KINDS.indexOf(glimpse.what);
     this.#bytes[at + 1] = 'from' in glimpse ? SIDES.indexOf(glimpse.from) : 0;
     this.#bytes[at + 2] = 'how' in glimpse ? ENDINGS.indexOf(glimpse.how) : 0;
@@ -38,7 +42,7 @@ export class Batch {
     this.#bytes.writeUInt32LE(bytes.length, at + 8);
     this.#bytes.writeDoubleLE(glimpse.at, at + 12);
     this.#bytes.set(bytes, at + HEAD);
-    this.#used += HEAD + bytes.length;
+    this.#used = end;
   }
 
   take(): { memory: ArrayBuffer; used: number } {
@@ -47,12 +51,6 @@ export class Batch {
     this.#bytes = Buffer.from(this.#memory);
     this.#used = 0;
     return taken;
-  }
-
-  #reserve(length: number): void {
-    if (this.#used + length <= this.#bytes.length) return;
-    this.#memory = this.#memory.transfer(Math.max(this.#used + length, 2 * this.#bytes.length));
-    this.#bytes = Buffer.from(this.#memory);
   }
 }
 

@@ -1,10 +1,87 @@
 /** Parses one watched connection into requests, answers and event stream blocks; gives up on ambiguous bytes. */
+import { isUtf8 } from 'node:buffer';
+import { createHash, type Hash } from 'node:crypto';
+import { CODINGS } from '../client/body.ts';
 import { SseParser } from '../client/sse-parser.ts';
 import { Bytes } from '../common/bytes.ts';
 import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from '../common/http-parser.ts';
-import { KeptBody } from './kept-body.ts';
 import type { Ending, Side } from './relay.ts';
-import type { Ended, TakeTraffic } from './traffic.ts';
+import type { Body, Ended, TakeTraffic } from './traffic.ts';
+
+/** Maximum number of bytes in a completely kept body, ten times a usual page of 100 items. */
+const MOST_KEPT = 4 * 1024 * 1024;
+const BEGINNING = 64 * 1024;
+
+class KeptBody {
+  readonly #bytes = new Bytes(MOST_KEPT);
+  #hash: Hash | undefined;
+  #size = 0;
+
+  get held(): number {
+    return this.#bytes.capacity;
+  }
+
+  clear(): void {
+    this.#bytes.clear();
+  }
+
+  append(piece: Buffer): void {
+    this.#size += piece.length;
+    if (this.#hash !== undefined) {
+      this.#hash.update(piece);
+      return;
+    }
+    const before = this.#bytes.length;
+    if (this.#bytes.append(piece)) return;
+    this.#hash = createHash('sha256').update(this.#bytes.view());
+    this.#hash.update(piece.subarray(this.#bytes.length - before));
+    const beginning = Buffer.from(this.#bytes.view().subarray(0, BEGINNING));
+    this.#bytes.clear();
+    this.#bytes.append(beginning);
+  }
+
+  taken(codings = ''): Body | undefined {
+    const size = this.#size;
+    if (size === 0) return undefined;
+    const bytes = this.#bytes.view();
+    if (this.#hash !== undefined) return { ...readable(bytes.subarray(0, BEGINNING)), size, cut: this.#cut() };
+    const plain = withoutCodings(bytes, codings);
+    const body = plain === undefined ? { base64: bytes.subarray(0, BEGINNING).toString('base64') } : readable(plain);
+    const cut = plain === undefined && size > BEGINNING ? { cut: this.#cut() } : {};
+    this.#bytes.clear();
+    return { ...body, size, ...cut };
+  }
+
+  #cut(): { sha256: string } {
+    const hash = this.#hash ?? createHash('sha256').update(this.#bytes.view());
+    const sha256 = hash.digest('hex');
+    this.#bytes.clear();
+    return { sha256 };
+  }
+}
+
+function readable(bytes: Buffer): Pick<Body, 'text' | 'base64'> {
+  const text = bytes.toString('utf8');
+  // Accepts text that is cut within its last character; refuses UTF-16, which is full of NULs.
+  const isText = !text.includes('\0') && (isUtf8(bytes) || !text.slice(0, -1).includes('\ufffd'));
+  return isText ? { text } : { base64: bytes.toString('base64') };
+}
+
+function withoutCodings(bytes: Buffer, codings: string): Buffer | undefined {
+  let body = bytes;
+  for (const coding of codings.split(',').toReversed()) {
+    const name = coding.trim().toLowerCase();
+    if (name === '' || name === 'identity') continue;
+    const known = CODINGS.get(name);
+    if (known === undefined) return undefined;
+    try {
+      body = known.unpackSync(body, { maxOutputLength: MOST_KEPT });
+    } catch {
+      return undefined;
+    }
+  }
+  return body;
+}
 
 const MOST_WAITING = 1000;
 
@@ -19,7 +96,7 @@ interface Exchange {
   interim: boolean;
 }
 
-export interface ReaderOptions {
+interface ReaderOptions {
   connection: number;
   number(): number;
   take: TakeTraffic;
@@ -27,15 +104,10 @@ export interface ReaderOptions {
 
 const OBJECT_BYTES = 200;
 
-const bytesOf = (line: string, headers: Pairs): number =>
-  headers.reduce((sum, [name, value]) => sum + OBJECT_BYTES + 4 * (name.length + value.length), 4 * line.length) +
-  5 * OBJECT_BYTES;
-
 const REQUEST = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.([01])$/;
 const STATUS = /^HTTP\/1\.([01]) (\d{3})(?: .*)?$/;
 
 export class ConnectionReader {
-  readonly #connection: number;
   readonly #options: ReaderOptions;
   readonly #parsers: Record<Side, MessageParser>;
   readonly #waiting: Exchange[] = [];
@@ -48,7 +120,6 @@ export class ConnectionReader {
 
   constructor(options: ReaderOptions) {
     this.#options = options;
-    this.#connection = options.connection;
     this.#parsers = {
       client: new MessageParser({
         head: (head, at) => this.#request(head, at),
@@ -84,16 +155,14 @@ export class ConnectionReader {
     // Keeps the exchange open, because a client that ends its side may still wait for an answer.
     if (from === 'client' && how === 'end' && !this.#lost) this.#parsers.client.end(at);
     else {
-      if (!this.#lost) this.#broken(from, how, at);
+      if (!this.#lost) {
+        if (how === 'end') this.#parsers.server.end(at);
+        else this.#parsers.server.stop();
+        this.#cut(from, at);
+      }
       this.#over = true;
-      this.#options.take({ kind: 'closed', at, connection: this.#connection });
+      this.#options.take({ kind: 'closed', at, connection: this.#options.connection });
     }
-  }
-
-  #broken(from: Side, how: Ending, at: number): void {
-    if (how === 'end') this.#parsers.server.end(at);
-    else this.#parsers.server.stop();
-    this.#cut(from, at);
   }
 
   leave(at: number): void {
@@ -101,7 +170,7 @@ export class ConnectionReader {
     this.#over = true;
     for (const parser of Object.values(this.#parsers)) parser.stop();
     this.#cut(undefined, at);
-    this.#options.take({ kind: 'closed', at, connection: this.#connection });
+    this.#options.take({ kind: 'closed', at, connection: this.#options.connection });
   }
 
   lose(why: string, at: number): void {
@@ -109,7 +178,7 @@ export class ConnectionReader {
     this.#lost = true;
     for (const parser of Object.values(this.#parsers)) parser.stop();
     this.#cut(undefined, at);
-    this.#options.take({ kind: 'lost', at, connection: this.#connection, why });
+    this.#options.take({ kind: 'lost', at, connection: this.#options.connection, why });
   }
 
   #request({ line, headers }: Head, at: number): BodyRule | undefined {
@@ -123,11 +192,13 @@ export class ConnectionReader {
       return undefined;
     }
     const id = this.#options.number();
-    const held = bytesOf(line, headers);
+    const characters = headers.reduce((sum, [name, value]) => sum + name.length + value.length, line.length);
+    const held = 4 * characters + OBJECT_BYTES * (headers.length + 5);
     this.#requests += held;
     this.#waiting.push({ id, method, held, body: undefined, codings: '', interim: false });
     this.#asking = { id, body: new KeptBody(), codings: valuesOf(headers, 'content-encoding').join(',') };
-    this.#options.take({ kind: 'request', at, connection: this.#connection, exchange: id, method, target, headers });
+    const { connection } = this.#options;
+    this.#options.take({ kind: 'request', at, connection, exchange: id, method, target, headers });
     return 'framed';
   }
 
@@ -217,10 +288,8 @@ class StreamReader {
     this.#parser = new SseParser({
       frame: ({ fields, at, end }) => {
         this.#end = end;
-        frame(
-          fields.map(({ name, value }) => [name, value]),
-          at,
-        );
+        const pairs: Pairs = fields.map(({ name, value }) => [name, value]);
+        frame(pairs, at);
       },
       comment: ({ end }) => {
         this.#end = end;

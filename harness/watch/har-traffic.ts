@@ -59,32 +59,26 @@ export function trafficOfHar(
   const steps = known.flatMap((entry, index) => stepsOf(entry, index + 1));
   // Sorts the steps by time, because exchanges of several connections overlap.
   for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
-  const count = (what: string, entries: number): string[] => (entries === 0 ? [] : [`${what}: ${entries}`]);
-  const of = (is: (entry: Entry) => boolean): number => known.filter(is).length;
+  const counts = {
+    ...Object.fromEntries(Object.entries(LACKS).map(([what, lacks]) => [what, known.filter(lacks).length])),
+    [`entries of another server than ${origin}`]: read.length - known.length,
+    'entries that are not understood': entries.length - read.length,
+  };
+  const counted = Object.entries(counts).filter(([, count]) => count > 0);
   return {
     lacks: [
       'HAR has no times of single events, and no ends of connections',
-      ...count(
-        'answers without a body',
-        of(({ text, status }) => text === undefined && status !== 0),
-      ),
-      ...count(
-        'entries without the headers of the request or the answer',
-        of(({ lacksHeaders }) => lacksHeaders),
-      ),
-      ...count(
-        'requests of which a browser may have left out credentials',
-        of(({ lacksCredentials }) => lacksCredentials),
-      ),
-      ...count(
-        'entries that do not say how long they took',
-        of(({ time }) => time === 0),
-      ),
-      ...count(`entries of another server than ${origin}`, read.length - known.length),
-      ...count('entries that are not understood', entries.length - read.length),
+      ...counted.map(([what, count]) => `${what}: ${count}`),
     ],
   };
 }
+
+const LACKS: Readonly<Record<string, (entry: Entry) => boolean>> = {
+  'answers without a body': ({ text, status }) => text === undefined && status !== 0,
+  'entries without the headers of the request or the answer': ({ lacksHeaders }) => lacksHeaders,
+  'requests of which a browser may have left out credentials': ({ lacksCredentials }) => lacksCredentials,
+  'entries that do not say how long they took': ({ time }) => time === 0,
+};
 
 function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): Entry | undefined {
   const [request, response] = [fieldsOf(entry['request']), fieldsOf(entry['response'])];
@@ -93,6 +87,9 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
   const at = Date.parse(textOf(entry['startedDateTime']) ?? '');
   if (method === undefined || url === null || Number.isNaN(at)) return undefined;
   const sent = pairsOf(request['headers']);
+  // Tells an empty body from a missing one by size and headers, because HAR makes the body optional.
+  const { postData, bodySize } = request;
+  const asked = textOf(fieldsOf(postData)['text']) || (postData === undefined ? emptyText(bodySize, sent) : undefined);
   const content = fieldsOf(response['content']);
   const isPacked = content['encoding'] === 'base64';
   const given = textOf(content['text']);
@@ -114,7 +111,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     sent,
     lacksCredentials: false,
     lacksHeaders: sent.length === 0 || (status !== 0 && received.length === 0),
-    body: bodyOf(request, sent),
+    body: asked === '' ? undefined : known(asked),
     status: Number.isInteger(status) ? status : 0,
     received,
     text: text || emptyText(content['size'], received),
@@ -122,12 +119,6 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     ended: isOwn ? 'unseen' : endOf(status, received, entry['_error']),
     origin: url.origin,
   };
-}
-
-/** Body of a request; HAR makes the body optional, so size and headers tell an empty body from a missing body. */
-function bodyOf({ postData, bodySize }: Fields, sent: Pairs): Body | undefined {
-  const text = textOf(fieldsOf(postData)['text']) || (postData === undefined ? emptyText(bodySize, sent) : undefined);
-  return text === '' ? undefined : known(text);
 }
 
 const emptyText = (size: unknown, headers: Pairs): string | undefined => {
@@ -162,8 +153,14 @@ function stepsOf(entry: Entry, exchange: number): { at: number; step(take: TakeT
   };
   const isStream = isEventStream(status, received);
   const answered = (take: TakeTraffic): void => {
+    const frames = new SseParser({
+      frame({ fields }) {
+        take({ kind: 'frame', at: end, exchange, fields: fields.map(({ name, value }) => [name, value]) });
+      },
+      comment: () => {},
+    });
     if (status !== 0) take({ kind: 'response', at: end, exchange, status, headers: received });
-    if (isStream) framesOf(text ?? '', (fields) => take({ kind: 'frame', at: end, exchange, fields }));
+    if (isStream) frames.push(Buffer.from(text ?? ''), 0);
     const whole: Body | undefined = isStream || text === '' ? undefined : known(text);
     take({ kind: 'over', at: end, exchange, ended, ...defined({ body: whole }) });
   };
@@ -178,11 +175,3 @@ const known = (text: string | undefined): Body =>
   text === undefined ? { size: 0, cut: { sha256: '' } } : { text, size: Buffer.byteLength(text) };
 
 const typeOf = (headers: Pairs): string => headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
-
-function framesOf(text: string, frame: (fields: Pairs) => void): void {
-  const parser = new SseParser({
-    frame: ({ fields }) => frame(fields.map(({ name, value }) => [name, value])),
-    comment: () => {},
-  });
-  parser.push(Buffer.from(text), 0);
-}

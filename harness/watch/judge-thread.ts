@@ -54,25 +54,23 @@ export function serveJudge(
   port?.on('message', (message: ToThread) => {
     // Drops messages after the end, because the recording is closed.
     if (isOver) return;
-    if (message.kind === 'batch') {
+    if (message.kind === 'conclude') {
+      isOver = true;
+      clearInterval(telling);
+      serving.end();
+      if (isShown) tell();
+      report({ kind: 'concluded', concluded: { judged: judge.judged(), seen: judge.seen } });
+    } else if (message.kind === 'batch') {
       serving.take(message);
       report({ kind: 'taken', spentMs: spentMs() });
-      return;
-    }
-    if (message.kind === 'traffic') {
+    } else {
       try {
         for (const each of message.traffic) judge.take(each);
       } catch (error) {
         report({ kind: 'trouble', why: `an exchange could not be judged: ${String(error)}` });
       }
       report({ kind: 'taken', spentMs: spentMs(), broken: judge.broken });
-      return;
     }
-    isOver = true;
-    clearInterval(telling);
-    serving.end();
-    if (isShown) tell();
-    report({ kind: 'concluded', concluded: { judged: judge.judged(), seen: judge.seen } });
   });
 }
 
@@ -144,8 +142,7 @@ function spentMs(): number | undefined {
   return usage && (usage.user + usage.system) / 1000;
 }
 
-const MIB = 1024 * 1024;
-export const MOST_HELD = 64 * MIB;
+const MOST_HELD = 64 * 1024 * 1024;
 
 export class Readers {
   readonly #readers = new Map<number, { reader: ConnectionReader; held: number }>();
@@ -183,11 +180,18 @@ export class Readers {
     if (reader === undefined) return;
     if (glimpse.what === 'refused') this.#take({ kind: 'refused', at, connection, why: glimpse.why });
     try {
-      glimpsed(glimpse, reader);
+      if (glimpse.what === 'bytes') reader.bytes(glimpse.from, glimpse.piece, at);
+      else if (glimpse.what === 'ended') reader.ended(glimpse.from, glimpse.how, at);
+      else if (glimpse.what === 'dropped') reader.lose('more came than could be judged in time', at);
+      else if (glimpse.what === 'refused') reader.ended('server', 'cut', at);
     } catch (error) {
       this.fault(connection, error, at);
     }
-    this.#count(connection);
+    const known = this.#readers.get(connection);
+    if (known !== undefined) {
+      this.#held += reader.held - known.held;
+      known.held = reader.held;
+    }
     while (this.#held > this.#most) this.#loseLargest(at);
   }
 
@@ -210,14 +214,6 @@ export class Readers {
     }
   }
 
-  #count(connection: number): void {
-    const known = this.#readers.get(connection);
-    if (known === undefined) return;
-    const { held } = known.reader;
-    this.#held += held - known.held;
-    known.held = held;
-  }
-
   #loseLargest(at: number): void {
     let largest: { connection: number; held: number } | undefined;
     for (const [connection, { held }] of this.#readers)
@@ -227,12 +223,4 @@ export class Readers {
     this.#readers.get(connection)?.reader.lose(`unfinished messages took more than ${this.#most} bytes together`, at);
     this.forget(connection);
   }
-}
-
-function glimpsed(glimpse: Observation, reader: ConnectionReader): void {
-  const { at } = glimpse;
-  if (glimpse.what === 'bytes') reader.bytes(glimpse.from, glimpse.piece, at);
-  else if (glimpse.what === 'ended') reader.ended(glimpse.from, glimpse.how, at);
-  else if (glimpse.what === 'dropped') reader.lose('more came than could be judged in time', at);
-  else if (glimpse.what === 'refused') reader.ended('server', 'cut', at);
 }

@@ -8,8 +8,7 @@ import { joined, type Pairs } from '../common/http-parser.ts';
 import { isOrdinary, TrafficRedactor } from '../common/redact.ts';
 import { DIALECT_NAMES, DIALECTS } from '../contract/versions.ts';
 import { type Contradiction, History, type Rule, type RuleOutcome } from '../runner/rules.ts';
-import { LONGEST_SHOWN, RequestEvidence, type ServerAddress } from './request-evidence.ts';
-import { type Traffic, wholeText } from './traffic.ts';
+import { LONGEST_SHOWN, RequestEvidence, type ServerAddress, type Traffic, wholeText } from './traffic.ts';
 
 export interface PlainJudged {
   sightings: number;
@@ -32,7 +31,7 @@ export interface Concluded {
   seen: Seen;
 }
 
-export interface JudgeOptions {
+interface JudgeOptions {
   checks: readonly { readonly id: string; readonly rule?: () => Rule }[];
   place: ServerAddress;
   found(id: string, judged: PlainJudged): void;
@@ -41,7 +40,6 @@ export interface JudgeOptions {
   chosen?: ReadonlySet<string>;
 }
 
-const WHO = 'traffic';
 /** Maximum number of credentials masked in every encoding; further credentials are masked only unencoded. */
 const MOST_SECRETS = 20;
 const LONGEST_SECRET = 1000;
@@ -68,7 +66,7 @@ interface Exchange {
   readonly stream: object;
   parser?: SseParser;
   status?: number;
-  answer?: Answering;
+  answer?: ReturnType<typeof answeringOf>;
 }
 
 export class TrafficJudge {
@@ -87,7 +85,7 @@ export class TrafficJudge {
     this.#options = options;
     const { checks, counts = false } = options;
     this.#history = new History(checks, (id, judged) => this.#ended(id, judged), { renews: counts });
-    this.#happened = this.#history.of(WHO);
+    this.#happened = this.#history.of('traffic');
   }
 
   judged(): Record<string, PlainJudged> {
@@ -103,8 +101,11 @@ export class TrafficJudge {
   take(traffic: Traffic): void {
     if (traffic.kind === 'opened') this.seen.connections += 1;
     else if (traffic.kind === 'request') this.#request(traffic);
-    else if (traffic.kind === 'closed') this.#closed(traffic.connection);
-    else if (traffic.kind === 'lost') {
+    else if (traffic.kind === 'closed') {
+      const known = this.#connections.get(traffic.connection);
+      if (known !== undefined) known.open = false;
+      this.#connections.delete(traffic.connection);
+    } else if (traffic.kind === 'lost') {
       // Forgets a lost connection; rules treat the connection as open, because its end is unknown.
       this.#connections.delete(traffic.connection);
       count(this.seen.lost, this.#reason(traffic.why));
@@ -122,12 +123,6 @@ export class TrafficJudge {
     if (judged.fault !== undefined || this.broken[id] === 1) this.#options.found(id, this.#plain(judged));
   }
 
-  #closed(connection: number): void {
-    const known = this.#connections.get(connection);
-    if (known !== undefined) known.open = false;
-    this.#connections.delete(connection);
-  }
-
   #reason(why: string): string {
     return this.redactor.excerpt(why, LONGEST_REASON);
   }
@@ -138,11 +133,17 @@ export class TrafficJudge {
     const known = this.#connections.get(connection) ?? { open: true };
     this.#connections.set(connection, known);
     const { secrets, read, longest, isForwarded, client, shown } = askingOf(headers);
-    for (const secret of secrets) this.#keepSecret(secret);
+    for (const secret of secrets) {
+      // Leaves ordinary words unmasked, because masking ordinary words makes output unreadable.
+      if (isOrdinary(secret) || this.#secrets.has(secret)) continue;
+      this.redactor.addWord(secret);
+      this.#keepIn(this.#secrets, secret);
+    }
     const target = own(sent);
     const isReadable = Math.max(target.length, longest) <= LONGEST_READ;
     if (!isReadable) count(this.seen.unread, 'of a request whose head is too long');
     const path = target.split('?', 1)[0] ?? '';
+    const isBelow = path === place.base || target.startsWith(`${place.base}/`);
     const request = {
       ...{ method, target, path, headers: read, client, at },
       connection: isForwarded ? { open: true } : known,
@@ -152,7 +153,7 @@ export class TrafficJudge {
       told: lacksHeaders ? {} : { request },
       asked: new RequestEvidence({ method, target, headers: shown }, place, this.redactor),
       connection,
-      isOfApi: isReadable && isBelow(place.base, target),
+      isOfApi: isReadable && isBelow,
       stream: {},
     });
   }
@@ -169,7 +170,8 @@ export class TrafficJudge {
       exchange.answer = answeringOf(traffic.headers);
       asked.status = traffic.status;
       if (traffic.status >= 200 && traffic.status < 300)
-        for (const secret of secretsOf(request.headers)) this.#keepAccepted(secret);
+        for (const secret of secretsOf(request.headers))
+          if (!this.#secrets.has(secret)) this.#keepIn(this.#accepted, secret);
       asked.duration_ms = traffic.at - request.at;
     } else if (traffic.kind === 'frame') this.#frame(traffic.fields, traffic.at, exchange);
     else if (traffic.kind === 'over') {
@@ -211,17 +213,6 @@ export class TrafficJudge {
     const began = ended === 'whole' ? undefined : beginning(body?.text);
     const over: Over = { ended, at, ...defined({ status, headers: read, torn, began }) };
     this.#happened({ kind: 'over', asked, request, over });
-  }
-
-  /** Masks a secret, except an ordinary word, because masking ordinary words makes output unreadable. */
-  #keepSecret(secret: string): void {
-    if (isOrdinary(secret) || this.#secrets.has(secret)) return;
-    this.redactor.addWord(secret);
-    this.#keepIn(this.#secrets, secret);
-  }
-
-  #keepAccepted(secret: string): void {
-    if (!this.#secrets.has(secret)) this.#keepIn(this.#accepted, secret);
   }
 
   #keepIn(kept: Set<string>, secret: string): void {
@@ -274,22 +265,9 @@ const shownOf = (fields: Fields): Fields =>
       );
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
-/** Identity of a client as a hash, because rules remember many clients and must hold no secret. */
-const clientOf = ({ 'user-agent': agent, 'x-api-key': key, authorization, ...rest }: Fields): string =>
-  hashOf(JSON.stringify([agent, key, authorization, ...FORWARDING.map((name) => rest[name])]));
 /** Headers of a proxy, which sends requests of many clients on one connection. */
 const FORWARDING = ['via', 'forwarded', 'x-forwarded-for'];
-const named = (agent = ''): Fields =>
-  agent.length <= LONGEST_AGENT ? {} : { 'user-agent': `${agent.slice(0, LONGEST_AGENT)}… ${hashOf(agent)}` };
-
-interface Asking {
-  readonly secrets: readonly string[];
-  readonly read: Fields;
-  readonly longest: number;
-  readonly isForwarded: boolean;
-  readonly client: string;
-  readonly shown: Fields;
-}
+const IDENTITY = ['user-agent', 'x-api-key', 'authorization', ...FORWARDING];
 
 /** Caches a result for each header object, because equal headers are the same object. */
 function readOnce<T extends object>(read: (fields: Pairs) => T): (fields: Pairs) => T {
@@ -303,23 +281,22 @@ function readOnce<T extends object>(read: (fields: Pairs) => T): (fields: Pairs)
   };
 }
 
-const askingOf = readOnce((headers): Asking => {
+const askingOf = readOnce((headers) => {
   const fields = joined(headers);
-  const read = only(READ, { ...fields, ...named(fields['user-agent']) });
+  const { 'user-agent': agent = '' } = fields;
+  const short = agent.length > LONGEST_AGENT ? `${agent.slice(0, LONGEST_AGENT)}… ${hashOf(agent)}` : undefined;
+  const read = only(READ, { ...fields, ...defined({ 'user-agent': short }) });
   return {
-    ...{ secrets: secretsOf(fields), read, client: clientOf(fields), shown: shownOf(fields) },
+    ...{ secrets: secretsOf(fields), read, shown: shownOf(fields) },
+    // Identifies a client by a hash, because rules remember many clients and must hold no secret.
+    client: hashOf(JSON.stringify(IDENTITY.map((name) => fields[name]))),
     longest: Math.max(0, ...Object.values(read).map(({ length }) => length)),
     isForwarded: FORWARDING.some((name) => fields[name] !== undefined),
   };
 });
 
-interface Answering {
-  readonly headers: Fields;
-  readonly read: Fields;
-}
-
-const answeringOf = readOnce((pairs): Answering => {
-  const headers = joined(pairs);
+const answeringOf = readOnce((pairs) => {
+  const headers: Fields = joined(pairs);
   return { headers, read: only(READ_OF_ANSWERS, headers) };
 });
 
@@ -327,9 +304,6 @@ const secretsOf = ({ 'x-api-key': key, authorization = '' }: Fields): string[] =
   [key, /^Bearer +(\S+)$/i.exec(authorization)?.[1]]
     .filter((secret) => secret !== undefined)
     .filter((secret) => !secret.includes('***'));
-
-const isBelow = (base: string, target: string): boolean =>
-  target === base || target.startsWith(`${base}/`) || target.startsWith(`${base}?`);
 
 const isCodedStream = (status: number | undefined, headers: Fields = {}): boolean =>
   status === 200 &&

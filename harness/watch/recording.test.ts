@@ -13,8 +13,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { TrafficRedactor } from '../common/redact.ts';
-import { withoutSecrets } from './recorded.ts';
-import { recordTo } from './recording.ts';
+import { recordTo, withoutSecrets } from './recording.ts';
 import { replayTraffic } from './replaying.ts';
 import { type Traffic, wholeText } from './traffic.ts';
 

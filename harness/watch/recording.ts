@@ -1,13 +1,25 @@
 /** Records traffic as lines of JSON without secrets; rotates full files and removes the oldest. */
 import { closeSync, existsSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { limitIn } from '../client/errors.ts';
+import type { Pairs } from '../common/http-parser.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
 import { printableJson } from '../common/terminal.ts';
 import { NEW_FILE, SECRET_MODE } from '../common/user-files.ts';
 import type { RecordingSink } from './judge-thread.ts';
-import { type RecordingHead, withoutSecrets } from './recorded.ts';
+import type { Body, Traffic } from './traffic.ts';
 
-export interface RecordOptions {
+export interface RecordingHead {
+  muster_watch: 1;
+  muster: string;
+  api: 'device' | 'platform';
+  way: string;
+  base: string;
+  address: string;
+  started_at: string;
+  part: number;
+}
+
+interface RecordOptions {
   path: string;
   limit: number;
   head: Omit<RecordingHead, 'part'>;
@@ -29,7 +41,9 @@ export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions
       step();
     } catch (error) {
       isOver = true;
-      file.abandon();
+      try {
+        file.close();
+      } catch {}
       trouble(`${path}: nothing more is recorded (${limitIn(error) ?? String(error)})`);
     }
   };
@@ -91,12 +105,6 @@ class RecordFile {
     if (file !== undefined) closeSync(file);
   }
 
-  abandon(): void {
-    try {
-      this.close();
-    } catch {}
-  }
-
   #next(): void {
     this.close();
     expectFiles(this.#path);
@@ -118,4 +126,40 @@ class RecordFile {
       written += writeSync(file, bytes, written, bytes.length - written, this.#size + written);
     this.#size += bytes.length;
   }
+}
+
+/** Traffic without secrets; drops binary bodies, which may hold a secret. */
+export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Traffic {
+  if (traffic.kind === 'request')
+    return { ...traffic, target: redactor.url(traffic.target), headers: headersWithout(traffic.headers, redactor) };
+  if (traffic.kind === 'response') return { ...traffic, headers: headersWithout(traffic.headers, redactor) };
+  if (traffic.kind === 'frame') return { ...traffic, fields: fieldsWithout(traffic.fields, redactor) };
+  if (traffic.kind === 'refused' || traffic.kind === 'lost') return { ...traffic, why: redactor.text(traffic.why) };
+  if (traffic.kind === 'asked')
+    return traffic.body === undefined ? traffic : { ...traffic, body: bodyWithout(traffic.body, redactor) };
+  if (traffic.kind !== 'over') return traffic;
+  const { body, torn, ...rest } = traffic;
+  return {
+    ...rest,
+    ...(body !== undefined && { body: bodyWithout(body, redactor) }),
+    ...(torn !== undefined && { torn: redactor.body(torn, true) }),
+  };
+}
+
+const headersWithout = (headers: Pairs, redactor: TrafficRedactor): Pairs =>
+  headers.map(([name, value]) => [name, redactor.header(name, value)]);
+
+/** Masks the data lines of an event as one body, and all other fields as headers. */
+function fieldsWithout(fields: Pairs, redactor: TrafficRedactor): Pairs {
+  const data = fields.flatMap(([name, value]) => (name === 'data' ? [value] : []));
+  const masked = redactor.body(data.join('\n'), false).split('\n').values();
+  return fields.map(([name, value]) => [
+    name,
+    name === 'data' ? (masked.next().value ?? '') : redactor.header(name, value),
+  ]);
+}
+
+function bodyWithout({ text, size, cut }: Body, redactor: TrafficRedactor): Body {
+  const kept = text === undefined ? {} : { text: redactor.body(text, cut !== undefined) };
+  return { ...kept, size, ...(cut !== undefined && { cut }) };
 }

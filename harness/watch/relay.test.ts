@@ -5,10 +5,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { eventually, scratch } from '../../simulators/common/testing/scratch.ts';
 import { tls } from '../common/node-tls.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
-import { Relay, type Tap, type Upstream } from './relay.ts';
+import { isTorn, Relay, type Tap, type Upstream, watchTlsEnd } from './relay.ts';
 import { Stage } from './testing/transcripts.ts';
 import { expectTransparent, KINDS } from './testing/transparency.ts';
-import { isTorn, watchTlsEnd } from './tls-end.ts';
 
 const BLIND: Tap = { opened: () => {}, bytes: () => {}, ended: () => {}, refused: () => {} };
 const local = (port: number) => ({ host: '127.0.0.1', port });

@@ -1,9 +1,26 @@
 /** Relays bytes unchanged between clients and a server; a tap observes the bytes without delaying them. */
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import type { ConnectionOptions } from 'node:tls';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { limitIn, notConnected } from '../client/errors.ts';
 import { tls } from '../common/node-tls.ts';
-import { isTorn, watchTlsEnd } from './tls-end.ts';
+
+const torn = new WeakSet<Socket>();
+
+export const isTorn = (socket: Socket): boolean => torn.has(socket);
+
+export function watchTlsEnd(socket: TLSSocket): TLSSocket {
+  const push = socket.push.bind(socket);
+  // Checks before the later 'end' event, at which the TCP socket may have ended even after close_notify.
+  socket.push = (piece, encoding) => {
+    const { _handle: handle } = socket as unknown as {
+      _handle?: { reading?: boolean; _parent?: { readStart?(): number } };
+    };
+    // Asks `readStart`, which returns 0 only once the TCP socket has ended; after close_notify the TCP socket is open.
+    if (piece === null && handle?.reading === true && handle._parent?.readStart?.() === 0) torn.add(socket);
+    return push(piece, encoding);
+  };
+  return socket;
+}
 
 export type Side = 'client' | 'server';
 
@@ -26,7 +43,7 @@ export interface Upstream {
   readonly tls?: { readonly ca?: string; readonly servername?: string };
 }
 
-export interface RelayOptions {
+interface RelayOptions {
   listen: Place;
   tls?: { readonly cert: string; readonly key: string };
   /** Called for each connection, because a restarted agent may have a different port. Throws if no address is known. */
@@ -108,7 +125,10 @@ export class Relay implements AsyncDisposable {
     this.#look((tap) => tap.opened(connection));
     let server: Socket;
     try {
-      server = dial(this.#options.upstream());
+      const { place, tls: secure } = this.#options.upstream();
+      const half = { ...place, allowHalfOpen: true };
+      const overTls: ConnectionOptions = { ...half, ...secure, ALPNProtocols: ['http/1.1'] };
+      server = secure === undefined ? connect(half) : watchTlsEnd(tls.connect(overTls));
     } catch (error) {
       client.on('error', () => {});
       this.#refused(connection, String(error));
@@ -172,7 +192,7 @@ export class Relay implements AsyncDisposable {
       const isCut = isTorn(source);
       ended(isCut ? 'cut' : 'end');
       // Passes on an unclean end to TLS only, because only TLS can show an unclean end.
-      if (isCut && sink instanceof tls.TLSSocket) tear(sink);
+      if (isCut && sink instanceof tls.TLSSocket) sink.write('', () => sink.destroy());
       else sink.end();
     });
     source.once('error', () => {
@@ -215,17 +235,6 @@ export class Relay implements AsyncDisposable {
  */
 const whyOf = (error: Error): string =>
   limitIn(error) ?? ('syscall' in error && error.syscall === 'connect' ? error.message : notConnected(error).message);
-
-function dial({ place, tls: secure }: Upstream): Socket {
-  const half = { ...place, allowHalfOpen: true };
-  if (secure === undefined) return connect(half);
-  const options: ConnectionOptions = { ...half, ...secure, ALPNProtocols: ['http/1.1'] };
-  return watchTlsEnd(tls.connect(options));
-}
-
-function tear(socket: Socket): void {
-  socket.write('', () => socket.destroy());
-}
 
 /** Resets a TCP connection; destroys other sockets, because only TCP has resets. */
 function reset(socket: Socket): void {

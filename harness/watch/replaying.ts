@@ -1,12 +1,12 @@
-/** Reads recordings: lines of JSON from `recording.ts`, or HAR 1.2 of any tool. */
+/** Reads recordings: lines of JSON from `recording.ts`, first a head, then traffic; or HAR 1.2 of any tool. */
 import { createReadStream } from 'node:fs';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { trafficOfHar } from './har-traffic.ts';
-import { headIn, type RecordingHead, trafficIn } from './recorded.ts';
-import type { TakeTraffic } from './traffic.ts';
+import type { RecordingHead } from './recording.ts';
+import type { TakeTraffic, Traffic } from './traffic.ts';
 
-export interface ReplayResult {
+interface ReplayResult {
   lacks: string[];
 }
 
@@ -101,4 +101,53 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+type Fields = Record<string, unknown>;
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+const isMissingOr =
+  (is: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    value === undefined || is(value);
+const isPairs = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.every((pair) => Array.isArray(pair) && pair.length === 2 && isText(pair[0]) && isText(pair[1]));
+const isBody = (value: unknown): boolean =>
+  isFields(value) &&
+  isNumber(value['size']) &&
+  isMissingOr(isText)(value['text']) &&
+  isMissingOr((cut) => isFields(cut) && isText(cut['sha256']))(value['cut']);
+
+const FORMS: { readonly [Kind in Traffic['kind']]: Readonly<Record<string, (value: unknown) => boolean>> } = {
+  opened: { connection: isNumber },
+  refused: { connection: isNumber, why: isText },
+  request: { connection: isNumber, exchange: isNumber, method: isText, target: isText, headers: isPairs },
+  asked: { exchange: isNumber, body: isMissingOr(isBody) },
+  response: { exchange: isNumber, status: isNumber, headers: isPairs },
+  frame: { exchange: isNumber, fields: isPairs },
+  over: {
+    exchange: isNumber,
+    ended: (value) => ['whole', 'server', 'client', 'unseen'].some((each) => each === value),
+    body: isMissingOr(isBody),
+    torn: isMissingOr(isText),
+  },
+  closed: { connection: isNumber },
+  lost: { connection: isNumber, why: isText },
+};
+
+function trafficIn(value: unknown): Traffic | undefined {
+  if (!isFields(value) || !isNumber(value['at'])) return undefined;
+  const form = Object.hasOwn(FORMS, String(value['kind'])) ? FORMS[value['kind'] as Traffic['kind']] : undefined;
+  if (form === undefined || !Object.entries(form).every(([name, is]) => is(value[name]))) return undefined;
+  return value as unknown as Traffic;
+}
+
+function headIn(value: unknown): RecordingHead | undefined {
+  if (!isFields(value) || value['muster_watch'] !== 1) return undefined;
+  const { api, way, base, address } = value;
+  const isRight = (api === 'device' || api === 'platform') && isText(way) && isText(base) && isText(address);
+  return isRight ? (value as unknown as RecordingHead) : undefined;
 }

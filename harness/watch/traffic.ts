@@ -1,5 +1,8 @@
-/** Types of observed traffic between clients and a server, for recordings and rules. */
+/** Types of observed traffic between clients and a server, and the evidence that a finding shows of it. */
+import type { Asked } from '../client/happening.ts';
+import { curlLine } from '../client/request-forms.ts';
 import type { Pairs } from '../common/http-parser.ts';
+import type { TrafficRedactor } from '../common/redact.ts';
 
 export interface Body {
   readonly text?: string;
@@ -43,3 +46,73 @@ export const wholeText = (body: Body | undefined): string | undefined =>
   body === undefined ? '' : body.cut === undefined ? body.text : undefined;
 
 export type TakeTraffic = (traffic: Traffic) => void;
+
+export interface ServerAddress {
+  readonly base: string;
+  readonly origin: string;
+  readonly socketPath?: string;
+  readonly caFile?: string;
+  readonly variable: string;
+}
+
+interface Sent {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const NOT_REPEATED = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'te', 'trailer']);
+const USUAL_TIMEOUT_MS = 10_000;
+export const LONGEST_SHOWN = 4000;
+
+export class RequestEvidence implements Asked {
+  status?: number;
+  duration_ms = 0;
+  body: string | undefined;
+  isOver = false;
+  readonly #sent: Sent;
+  readonly #place: ServerAddress;
+  readonly #redactor: TrafficRedactor;
+
+  constructor(sent: Sent, place: ServerAddress, redactor: TrafficRedactor) {
+    this.#sent = sent;
+    this.#place = place;
+    this.#redactor = redactor;
+  }
+
+  get method(): string {
+    return this.#sent.method;
+  }
+
+  get url(): string {
+    return this.#place.origin + this.#redactor.url(this.#sent.target);
+  }
+
+  get curl(): string {
+    const { origin, socketPath, caFile, variable } = this.#place;
+    const { method, target, headers } = this.#sent;
+    const isCredential = (name: string): boolean => name === 'x-api-key' || name === 'authorization';
+    const repeated = Object.entries(headers)
+      .filter(([name]) => !NOT_REPEATED.has(name))
+      .map(([name, value]) => [name, isCredential(name) ? value : this.#redactor.header(name, value)]);
+    const body = this.body === '' ? undefined : this.body;
+    const line = curlLine({
+      method,
+      url: origin + this.#redactor.url(target),
+      socketPath,
+      caFile,
+      headers: Object.fromEntries(repeated),
+      body: body === undefined ? undefined : this.#redactor.body(body, false),
+      timeoutMs: USUAL_TIMEOUT_MS,
+      stream: headers['accept'] === 'text/event-stream',
+      variable: () => variable,
+    });
+    return this.#redactor.text(line);
+  }
+
+  get plain(): Asked {
+    const { method, url, status, duration_ms, curl, isOver } = this;
+    const answer = status === undefined ? !isOver && { error: 'not answered yet' } : { status };
+    return { method, url, ...answer, duration_ms, curl };
+  }
+}

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checks, requirement, suite } from '../../runner/define.ts';
-import { requirementSet } from '../../runner/requirements.ts';
+import { checks, requirement, requirementSet, suite } from '../../runner/define.ts';
 import type { Report } from '../../runner/types.ts';
 import { temporaryFolder } from '../../targets/testing/places.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../testing/samples.ts';

@@ -7,8 +7,8 @@ import { printable } from '../../common/terminal.ts';
 import { UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { differenceInWords } from '../../runner/declarations.ts';
+import { isHeld, requirementSet } from '../../runner/define.ts';
 import { profilesOf } from '../../runner/plan.ts';
-import { isHeld, requirementSet } from '../../runner/requirements.ts';
 import type { Api, Outcome, Report, Suite } from '../../runner/types.ts';
 import { lines, OUTCOME_WORDS, plural, SYMBOLS, sawInWords } from '../findings.ts';
 import { conformantTo, type Verdict, verdict } from '../verdict.ts';
@@ -16,17 +16,17 @@ import { keyId, openEnvelope, parseSigned, Refused, readPrivateKey, sealEnvelope
 import {
   DAY,
   declaredDigest,
-  isFailed,
-  isWarned,
   type JudgedCheck,
   type Predicate,
   requirementsName,
+  resultOf,
   type SignersWords,
   type Statement,
   type SuitesDigest,
   statement,
   statementOf,
   suitesDigest,
+  testsIn,
 } from './statement.ts';
 
 export interface OwnSuites {
@@ -49,27 +49,19 @@ export interface VerifyOptions {
 }
 
 export function ownSuites(version: string, suites: readonly Suite<never>[]): OwnSuites {
-  const suitesOf = (api: string): Suite<never>[] => suites.filter((suite) => suite.api === api);
+  const checksOf = (api: string) => suites.flatMap((suite) => (suite.api === api ? suite.checks : []));
+  const dates = suites.flatMap((suite) => suite.requirementSets);
   return {
     version,
     suites: suitesDigest(),
-    newestRequirements:
-      suites
-        .flatMap((suite) => suite.requirementSets)
-        .toSorted()
-        .at(-1) ?? '',
+    newestRequirements: dates.toSorted().at(-1) ?? '',
     checkIds: (api, profile, requirements) =>
-      suitesOf(api)
-        .flatMap((suite) => suite.checks)
-        .filter((check) => profilesOf(api as Api, check).includes(profile))
-        .filter((check) => isHeld(check.requirement, requirements))
+      checksOf(api)
+        .filter((check) => profilesOf(api as Api, check).includes(profile) && isHeld(check.requirement, requirements))
         .map((check) => check.id),
-    requirementOf: (api, id) =>
-      suitesOf(api)
-        .flatMap((suite) => suite.checks)
-        .find((check) => check.id === id)?.requirement.id,
+    requirementOf: (api, id) => checksOf(api).find((check) => check.id === id)?.requirement.id,
     requirementsDigest(api, date) {
-      const [suite] = suitesOf(api);
+      const suite = suites.find((each) => each.api === api);
       return suite?.requirementSets.includes(date) ? requirementSet(suite, date).digest : undefined;
     },
   };
@@ -77,48 +69,32 @@ export function ownSuites(version: string, suites: readonly Suite<never>[]): Own
 
 /** Verifies a certificate, whose text is `file`. Throws Refused with the first problem. */
 export function verifyCertificate(file: string, publicKey: KeyObject, options: VerifyOptions = {}): Statement {
-  const payload = openEnvelope(file, publicKey);
-  const content = parseSigned(payload.toString('utf8'));
+  const content = parseSigned(openEnvelope(file, publicKey).toString('utf8'));
   if (!statement.is(content)) {
     const [problem] = statement.problems(content);
     throw new Refused(`signed, but not a certificate: ${problem?.path || '/'} ${problem?.message ?? ''}`);
   }
   consistent(content);
-  complete(content);
   subject(content, options.digest);
   dated(content, options);
-  if (options.own !== undefined) {
-    sameRequirements(content, options.own);
-    sameSuites(content, options.own);
-  }
+  if (options.own !== undefined) sameSuites(content, options.own);
   return content;
 }
 
 function consistent({ predicate }: Statement): void {
   const { verdicts } = predicate.muster;
-  const ids = verdicts.map((verdict) => verdict.id);
-  if (new Set(ids).size !== ids.length) throw new Refused('it has two verdicts on one check');
-  const same = (
-    field: 'passedTests' | 'warnedTests' | 'failedTests',
-    isMeant: (verdict: JudgedCheck) => boolean,
-  ): void => {
-    const expected = verdicts.filter(isMeant).map((verdict) => verdict.id);
-    if (expected.join() !== predicate[field].join()) throw new Refused(`${field} is not what the verdicts say`);
-  };
-  same('passedTests', ({ outcome }) => outcome === 'pass');
-  same('warnedTests', isWarned);
-  same('failedTests', isFailed);
-  const result = predicate.failedTests.length > 0 ? 'FAILED' : predicate.warnedTests.length > 0 ? 'WARNED' : 'PASSED';
+  const named = (isMeant: (verdict: JudgedCheck) => boolean): string[] => verdicts.filter(isMeant).map(({ id }) => id);
+  if (new Set(named(() => true)).size !== verdicts.length) throw new Refused('it has two verdicts on one check');
+  const expected = testsIn(verdicts);
+  for (const field of ['passedTests', 'warnedTests', 'failedTests'] as const)
+    if (expected[field].join() !== predicate[field].join()) throw new Refused(`${field} is not what the verdicts say`);
+  const result = resultOf(predicate);
   if (predicate.result !== result) throw new Refused(`the result is ${predicate.result}, the verdicts say ${result}`);
-}
-
-function complete({ predicate }: Statement): void {
-  const undecided = predicate.muster.verdicts.filter(({ outcome }) => outcome === 'blocked' || outcome === 'fixed');
-  if (undecided.length > 0) throw new Refused(`incomplete: ${undecided.map(({ id }) => id).join(', ')} undecided`);
-  const silent = predicate.muster.verdicts.filter((verdict) => isOpen(verdict) && !verdict.reason);
-  if (silent.length > 0)
-    throw new Refused(`incomplete: ${silent.map(({ id }) => id).join(', ')} left out without a reason`);
-  if (predicate.muster.verdicts.every(isOpen)) throw new Refused('no check ran');
+  const undecided = named(({ outcome }) => outcome === 'blocked' || outcome === 'fixed');
+  if (undecided.length > 0) throw new Refused(`incomplete: ${undecided.join(', ')} undecided`);
+  const silent = named((verdict) => isOpen(verdict) && !verdict.reason);
+  if (silent.length > 0) throw new Refused(`incomplete: ${silent.join(', ')} left out without a reason`);
+  if (verdicts.every(isOpen)) throw new Refused('no check ran');
 }
 
 function subject({ subject: [what], predicate: { muster } }: Statement, wanted: string | undefined): void {
@@ -158,19 +134,16 @@ function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeM
     throw new Refused(`its requirements are of ${date}, and those of ${atLeast} or later are asked for`);
 }
 
-/** Compares digests of requirement sets, which all versions of Muster share, because released sets never change. */
-function sameRequirements({ predicate: { configuration, muster } }: Statement, own: OwnSuites): void {
+function sameSuites({ predicate }: Statement, own: OwnSuites): void {
+  const { muster } = predicate;
   const { api, requirements_version: date } = muster;
-  const named = configuration.find(({ name }) => name === requirementsName(api, date));
+  // Compares digests of requirement sets, which all versions of Muster share, because released sets never change.
+  const named = requirementsDigest(predicate);
   const here = own.requirementsDigest(api, date);
   // Refuses an unknown date before the newest set, because no version of Muster removes a set.
   if (here === undefined && date <= own.newestRequirements) throw new Refused(`there are no requirements of ${date}`);
-  if (named !== undefined && here !== undefined && here !== `sha256:${named.digest.sha256}`) {
-    throw new Refused(`its requirements are not those of ${date}: sha256:${named.digest.sha256}, here ${here}`);
-  }
-}
-
-function sameSuites({ predicate: { muster } }: Statement, own: OwnSuites): void {
+  if (named !== undefined && here !== undefined && here !== `sha256:${named}`)
+    throw new Refused(`its requirements are not those of ${date}: sha256:${named}, here ${here}`);
   if (muster.version !== own.version || muster.suites.form !== own.suites.form) return;
   if (muster.suites.sha256 !== own.suites.sha256) {
     throw new Refused(
@@ -178,13 +151,11 @@ function sameSuites({ predicate: { muster } }: Statement, own: OwnSuites): void 
     );
   }
   const decided = new Set(muster.verdicts.map(({ id }) => id));
-  const missing = own
-    .checkIds(muster.api, muster.profile, muster.requirements_version)
-    .filter((id) => !decided.has(id));
+  const missing = own.checkIds(api, muster.profile, date).filter((id) => !decided.has(id));
   if (missing.length > 0) throw new Refused(`incomplete: ${missing.join(', ')} missing`);
   const ofProfile = muster.verdicts.filter(({ in_profile }) => in_profile === true);
   const requirementsOf = (verdicts: readonly JudgedCheck[]) =>
-    new Set(verdicts.map(({ id }) => own.requirementOf(muster.api, id)));
+    new Set(verdicts.map(({ id }) => own.requirementOf(api, id)));
   const known = requirementsOf(ofProfile.filter(({ outcome }) => outcome !== 'undecided'));
   const open = [...requirementsOf(ofProfile)].filter((id) => id !== undefined && !known.has(id));
   if (open.length > 0) throw new Refused(`incomplete: the profile ${muster.profile} asks for ${open.join(', ')} too`);
@@ -220,32 +191,30 @@ export const decisionsIn = ({ predicate }: Statement): string[] =>
       return `${SYMBOLS[verdict.outcome]} ${verdict.id}: ${decided}`;
     });
 
-const codePointIn = (character: string): string =>
-  `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')} ${character}`;
-
 export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites): Claims {
-  const { muster, result } = predicate;
-  const named = (...outcomes: Outcome[]): string[] =>
-    muster.verdicts.filter(({ outcome }) => outcomes.includes(outcome)).map(({ id }) => id);
-  const count = (...outcomes: Outcome[]): number => named(...outcomes).length;
-  const musts = muster.verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
-  const left = muster.verdicts.filter(isOpen);
+  const { muster, result, failedTests } = predicate;
+  const { requirements_version: date, valid_until: until, signer, verdicts } = muster;
+  const named = (wanted: Outcome): string[] => verdicts.filter(({ outcome }) => outcome === wanted).map(({ id }) => id);
+  const musts = verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
+  const shoulds = named('warn').length === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`;
+  const left = verdicts.filter(isOpen);
+  const reasons = Map.groupBy(left, ({ reason }) => reason ?? '');
   const identity = identityIn(subject, muster);
-  const foreign = [...new Set(subject?.name)].filter((character) => !/[ -~]/.test(character)).map(codePointIn);
-  const { requirements_version: date, valid_until: until, signer } = muster;
+  const digest = requirementsDigest(predicate);
+  const foreign = [...new Set(subject?.name)].filter((character) => !/[ -~]/.test(character));
   const isNewer = own !== undefined && date > own.newestRequirements;
   const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
+  const way = { image: '--image IMAGE', executable: "--command 'PROGRAM …'", artifact: '…', name: '…' };
   return {
     headline: `${verdictOf(predicate)} · ${tally(predicate)}`,
     about: `${subject?.name} with ${API_NAMES[muster.api]}, valid until ${until}`,
     claims: lines(
       `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, ` +
-        `seed ${muster.seed}, requirements of ${muster.requirements_version}${requirementsDigest(predicate)}.`,
+        `seed ${muster.seed}, requirements of ${date}${digest === undefined ? '' : ` (sha256:${digest})`}.`,
       result === 'FAILED'
-        ? `${predicate.failedTests.length} checks failed: ${predicate.failedTests.join(', ')}.`
-        : `Every MUST of the profile was decided and held (${musts} ` +
-            `checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
-      count('flaky') > 0 &&
+        ? `${failedTests.length} checks failed: ${failedTests.join(', ')}.`
+        : `Every MUST of the profile was decided and held (${musts} checks)${shoulds}.`,
+      named('flaky').length > 0 &&
         `Of these fail now and then, and may have passed in this run: ${named('flaky').join(', ')}.`,
       (muster.declarations ?? []).map((one) => `It is not what it says of itself: ${differenceInWords(one)}.`),
       identity.claims,
@@ -255,9 +224,9 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
     not: lines(
       muster.profile !== 'full' && `Only the profile ${muster.profile} was asked of it; full asks for more.`,
       left.length > 0 && `${left.length} checks did not apply or saw too little, and nothing is said about them:`,
-      reasons(left).map((line) => `  ${line}`),
+      [...reasons].map(([reason, members]) => `  ${reason}: ${members.map(({ id }) => id).join(', ')}`),
       identity.not,
-      foreign.length > 0 && `Characters of its name may look like others: ${foreign.join(', ')}.`,
+      foreign.length > 0 && `Characters of its name may look like others: ${foreign.map(codePointIn).join(', ')}.`,
       `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
       muster.capabilities.includes('restart') &&
         muster.control !== OWN_PROCESS &&
@@ -272,15 +241,14 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       'It does not prove the absence of faults: properties were tried on samples drawn from the seed.',
       'It says nothing about security, performance, or any other version of what was tested.',
       `The holder of the key ran it: that shows what was run, not what is sold. To know, run it on your own copy: ` +
-        runYourself(muster),
+        `muster check ${muster.api} ${way[muster.digest_of]} --profile ${muster.profile} --requirements ${date} ` +
+        `--seed ${muster.seed}`,
     ),
   };
 }
 
-const WAYS: Readonly<Record<string, string>> = {
-  image: '--image IMAGE',
-  executable: "--command 'PROGRAM …'",
-};
+const codePointIn = (character: string): string =>
+  `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')} ${character}`;
 
 function newerRequirements({ api, profile, requirements_version: date }: Predicate['muster'], own: OwnSuites): string {
   const newest = own.newestRequirements;
@@ -293,9 +261,6 @@ function newerRequirements({ api, profile, requirements_version: date }: Predica
 }
 
 const FEW = 5;
-
-const runYourself = ({ api, digest_of: of, profile, requirements_version: requirements, seed }: Predicate['muster']) =>
-  `muster check ${api} ${WAYS[of] ?? '…'} --profile ${profile} --requirements ${requirements} --seed ${seed}`;
 
 function identityIn(
   subject: Statement['subject'][number] | undefined,
@@ -320,27 +285,19 @@ function identityIn(
   return { claims, not };
 }
 
-function requirementsDigest({ configuration, muster }: Predicate): string {
+function requirementsDigest({ configuration, muster }: Predicate): string | undefined {
   const name = requirementsName(muster.api, muster.requirements_version);
-  const digest = configuration.find((entry) => entry.name === name)?.digest.sha256;
-  return digest === undefined ? '' : ` (sha256:${digest})`;
+  return configuration.find((entry) => entry.name === name)?.digest.sha256;
 }
 
 const isOpen = ({ outcome }: JudgedCheck): boolean => outcome === 'not_applicable' || outcome === 'undecided';
 
 function tally({ failedTests, muster: { verdicts } }: Predicate): string {
   const undecided = verdicts.filter(isOpen).length;
-  const all = verdicts.length;
-  const decided =
-    failedTests.length > 0
-      ? `${failedTests.length} of ${all} checks failed`
-      : `${all - undecided} of ${all} checks decided it`;
-  return `${decided}${undecided === 0 ? '' : `, ${undecided} could not be decided`}`;
-}
-
-function reasons(verdicts: Predicate['muster']['verdicts']): string[] {
-  const groups = Map.groupBy(verdicts, ({ reason }) => reason ?? '');
-  return [...groups].map(([reason, members]) => `${reason}: ${members.map(({ id }) => id).join(', ')}`);
+  const [count, what] =
+    failedTests.length > 0 ? [failedTests.length, 'failed'] : [verdicts.length - undecided, 'decided it'];
+  const open = undecided === 0 ? '' : `, ${undecided} could not be decided`;
+  return `${count} of ${verdicts.length} checks ${what}${open}`;
 }
 
 const BADGES: Record<Verdict['kind'], [words: string, colour: string]> = {
@@ -385,18 +342,14 @@ export interface Issuer {
 export function certificateIssuer(file: string, keyFile: string | undefined, words: SignersWords = {}): Issuer {
   if (keyFile === undefined)
     throw new UsageError('--certificate needs --key FILE, a private key (`muster keygen FILE` makes one)');
-  const key: KeyObject = readPrivateKey(keyFile);
+  const key = readPrivateKey(keyFile);
   const place = prepareFile(`--certificate ${file}`, file);
   return {
     issue(report) {
       const statement = statementOf(report, suitesDigest(), words);
       writeWhole(place, sealEnvelope(Buffer.from(JSON.stringify(statement)), key));
-      return {
-        file: place,
-        keyId: keyId(key),
-        result: statement.predicate.result,
-        verdict: verdictOf(statement.predicate),
-      };
+      const { predicate } = statement;
+      return { file: place, keyId: keyId(key), result: predicate.result, verdict: verdictOf(predicate) };
     },
   };
 }

@@ -38,43 +38,32 @@ export function generateKey(file: string): { keyId: string; publicFile: string }
   } catch (error) {
     if (written) rmSync(file);
     const place = error instanceof Error && 'path' in error ? String(error.path) : file;
-    throw new UsageError(`${place}: ${whyNotMade(place, error)}`, { cause: error });
+    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    const isFolder = isThere && statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+    const there = isFolder ? 'is a folder; name a file in it' : 'is there already, and is not overwritten';
+    throw new UsageError(`${place}: ${isThere ? there : whyNot(error)}`, { cause: error });
   }
   return { keyId: keyId(publicKey), publicFile };
 }
 
-function whyNotMade(place: string, error: unknown): string {
-  if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) return whyNot(error);
-  return statSync(place, { throwIfNoEntry: false })?.isDirectory() === true
-    ? 'is a folder; name a file in it'
-    : 'is there already, and is not overwritten';
-}
-
-export function readPrivateKey(file: string): KeyObject {
-  return read(file, 'private', (pem) => createPrivateKey(pem));
-}
+export const readPrivateKey = (file: string): KeyObject => read(file, 'private', (pem) => createPrivateKey(pem));
 
 /** Throws UsageError unless the file holds a public key; a verifier must never see a private key. */
-export function readPublicKey(file: string): KeyObject {
-  return read(file, 'public', (pem) => {
+export const readPublicKey = (file: string): KeyObject =>
+  read(file, 'public', (pem) => {
     if (pem.includes('PRIVATE KEY')) throw new Error('it holds a private key, which a verifier should never see');
     if (pem.includes('CERTIFICATE')) throw new Error('it is an X.509 certificate; export its public key');
     if (pem.split('-----BEGIN').length > 2) throw new Error('it holds several keys; give one');
     return createPublicKey(pem);
   });
-}
 
 function read(file: string, kind: string, make: (pem: string) => KeyObject): KeyObject {
   let key: KeyObject;
   try {
     key = make(readInputText(file));
   } catch (error) {
-    throw new UsageError(
-      `--key ${file}: no ${kind} key in PEM form (${whyNot(error)}); \`muster keygen FILE\` makes one`,
-      {
-        cause: error,
-      },
-    );
+    const why = `no ${kind} key in PEM form (${whyNot(error)}); \`muster keygen FILE\` makes one`;
+    throw new UsageError(`--key ${file}: ${why}`, { cause: error });
   }
   if (key.asymmetricKeyType !== 'ed25519') {
     throw new UsageError(`--key ${file}: must be an Ed25519 key, and is ${key.asymmetricKeyType ?? 'none'}`);
@@ -85,12 +74,6 @@ function read(file: string, kind: string, make: (pem: string) => KeyObject): Key
 /** Parses JSON. Throws SyntaxError even for a repeated member, because readers disagree on which value counts. */
 export function parseStrict(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  const twice = repeatedName(text);
-  if (twice !== undefined) throw new SyntaxError(`an object has ${JSON.stringify(twice)} twice`);
-  return value;
-}
-
-function repeatedName(text: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
   let nameIsNext = false;
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
@@ -104,15 +87,15 @@ function repeatedName(text: string): string | undefined {
     } else if (token === ',') nameIsNext = names !== undefined;
     else if (nameIsNext && names !== undefined) {
       const name = JSON.parse(token) as string;
-      if (names.has(name)) return name;
+      if (names.has(name)) throw new SyntaxError(`an object has ${JSON.stringify(name)} twice`);
       names.add(name);
       nameIsNext = false;
     }
   }
-  return undefined;
+  return value;
 }
 
-export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
+const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
 const envelope = shape(
   'DSSE envelope',
@@ -122,8 +105,6 @@ const envelope = shape(
     signatures: Type.Array(exact({ keyid: Type.Optional(Type.String()), sig: Type.String() }), { minItems: 1 }),
   }),
 );
-export type Envelope = Static<typeof envelope.schema>;
-
 export class Refused extends Error {
   override name = 'Refused';
 }
@@ -135,7 +116,7 @@ export function preAuthenticationEncoding(payloadType: string, payload: Buffer):
 
 export function sealEnvelope(payload: Buffer, privateKey: KeyObject): string {
   const sig = sign(null, preAuthenticationEncoding(PAYLOAD_TYPE, payload), privateKey);
-  const made: Envelope = {
+  const made: Static<typeof envelope.schema> = {
     payloadType: PAYLOAD_TYPE,
     payload: payload.toString('base64'),
     signatures: [{ keyid: keyId(privateKey), sig: sig.toString('base64') }],
@@ -157,11 +138,9 @@ export function openEnvelope(text: string, publicKey: KeyObject): Buffer {
     const by = parsed.signatures.map(({ keyid = 'a key without name' }) => keyid).join(', ');
     throw new Refused(`not signed by this key alone: the key is ${id}, the signature says ${by}`);
   }
-  if (
-    !verify(null, preAuthenticationEncoding(parsed.payloadType, payload), publicKey, bytes(signature.sig, 'signature'))
-  ) {
+  const signed = preAuthenticationEncoding(parsed.payloadType, payload);
+  if (!verify(null, signed, publicKey, bytes(signature.sig, 'signature')))
     throw new Refused('the signature does not fit: the content was changed, or another key signed it');
-  }
   return payload;
 }
 

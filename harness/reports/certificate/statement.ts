@@ -22,8 +22,8 @@ import {
 import { differencesIn } from '../findings.ts';
 import { Refused } from './envelope.ts';
 
-export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
-export const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
+const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
 
 export const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -94,12 +94,23 @@ type Own = Predicate['muster'];
 /** Outcomes that a certificate counts as failed, including excused (`known`) and flaky checks. */
 const FAILED: readonly Outcome[] = ['fail', 'known', 'flaky'];
 
-type Decided = Pick<CheckResult, 'outcome' | 'fails_by'>;
+type Tests = Pick<Predicate, 'passedTests' | 'warnedTests' | 'failedTests'>;
 
-export const isFailed = ({ outcome, fails_by: by }: Decided): boolean => FAILED.includes(outcome) || by !== undefined;
-export const isWarned = ({ outcome, fails_by: by }: Decided): boolean => outcome === 'warn' && by === undefined;
+/** Ids of checks by what a certificate counts them as. */
+export function testsIn(checks: readonly Pick<CheckResult, 'id' | 'outcome' | 'fails_by'>[]): Tests {
+  const named = (isMeant: (outcome: Outcome, failsBy?: string) => boolean): string[] =>
+    checks.filter(({ outcome, fails_by: by }) => isMeant(outcome, by)).map(({ id }) => id);
+  return {
+    passedTests: named((outcome) => outcome === 'pass'),
+    warnedTests: named((outcome, failsBy) => outcome === 'warn' && failsBy === undefined),
+    failedTests: named((outcome, failsBy) => FAILED.includes(outcome) || failsBy !== undefined),
+  };
+}
 
-export function whyNotCertifiable(report: Report): string | undefined {
+export const resultOf = ({ warnedTests, failedTests }: Tests): Predicate['result'] =>
+  failedTests.length > 0 ? 'FAILED' : warnedTests.length > 0 ? 'WARNED' : 'PASSED';
+
+function whyNotCertifiable(report: Report): string | undefined {
   const { summary, target, narrowed_by: narrowed } = report;
   if (narrowed.length > 0) return `the run was narrowed by ${narrowed.join(', ')}: run the whole profile`;
   const { undecided } = report.profile_coverage;
@@ -116,11 +127,8 @@ export function whyNotCertifiable(report: Report): string | undefined {
   if (report.unmet !== undefined) return report.unmet.join('; ');
   if (summary.fail === 0 && differencesIn(report).length > 0) return differencesIn(report).join('; ');
   if (!report.complete) return 'the run did not end';
-  if (
-    target.digest === undefined &&
-    target.artifact === undefined &&
-    (target.name === undefined || target.version === undefined)
-  ) {
+  const isNamed = target.name !== undefined && target.version !== undefined;
+  if (target.digest === undefined && target.artifact === undefined && !isNamed) {
     const why = target.digest_missing === undefined ? '' : ` (${target.digest_missing})`;
     return (
       `nothing says what was tested${why}: give --name and --target-version, an \`artifact\` in the target ` +
@@ -138,45 +146,40 @@ export interface SignersWords {
   signer?: string | undefined;
 }
 
-function lastDay({ started_at: started }: Report): string {
-  const day = new Date(started);
-  day.setUTCFullYear(day.getUTCFullYear() + 1);
-  return day.toISOString().slice(0, 10);
-}
-
 /** Statement about a run. Throws Refused if the run cannot be certified. */
 export function statementOf(report: Report, suites: SuitesDigest, words: SignersWords = {}): Statement {
   const why = whyNotCertifiable(report);
   if (why !== undefined) throw new Refused(`no certificate: ${why}`);
-  const { target } = report;
-  const named = (isMeant: (check: CheckResult) => boolean): string[] =>
-    report.checks.filter(isMeant).map((check) => check.id);
-  const failedTests = named(isFailed);
-  const warnedTests = named(isWarned);
+  const { target, api, requirements_version: date, requirements_digest: digest } = report;
+  const tests = testsIn(report.checks);
+  const lastDay = new Date(report.started_at);
+  lastDay.setUTCFullYear(lastDay.getUTCFullYear() + 1);
+  const observed = report.checks.flatMap(({ id, observed: choices = [] }) =>
+    choices.map((choice) => ({ check: id, ...choice })),
+  );
+  const untrue = differences(report.declarations).map(({ holds: _, ...declaration }) => declaration);
   return {
     _type: STATEMENT_TYPE,
     subject: [subjectOf(target)],
     predicateType: TEST_RESULT,
     predicate: {
-      result: failedTests.length > 0 ? 'FAILED' : warnedTests.length > 0 ? 'WARNED' : 'PASSED',
+      result: resultOf(tests),
       configuration: [
         { name: `muster ${report.muster} suites (${suites.form})`, digest: { sha256: suites.sha256 } },
-        ...requirementsOf(report),
+        ...(digest === undefined ? [] : [{ name: requirementsName(api, date), digest: { sha256: hexOf(digest) } }]),
       ],
-      passedTests: named(({ outcome }) => outcome === 'pass'),
-      warnedTests,
-      failedTests,
+      ...tests,
       muster: {
         version: report.muster,
         suites: { ...suites },
-        api: report.api,
+        api,
         ...defined({ api_version: target.api_version, dialect: target.dialect }),
         profile: report.profile,
-        requirements_version: report.requirements_version,
+        requirements_version: date,
         seed: report.seed,
         started_at: report.started_at,
         duration_ms: report.duration_ms,
-        valid_until: words.validUntil ?? lastDay(report),
+        valid_until: words.validUntil ?? lastDay.toISOString().slice(0, 10),
         ...defined({ signer: words.signer }),
         transport: target.kind,
         control: target.control,
@@ -184,19 +187,14 @@ export function statementOf(report: Report, suites: SuitesDigest, words: Signers
         ...defined({ subject_name: target.name, subject_version: target.version, platform: target.platform }),
         ...subjectDetails(target),
         verdicts: report.checks.map(judged),
-        ...observedIn(report),
-        ...untrueIn(report),
+        ...(observed.length > 0 && { observed }),
+        ...(untrue.length > 0 && { declarations: untrue }),
       },
     },
   };
 }
 
 export const requirementsName = (api: string, date: string): string => `muster requirements of ${date} (${api})`;
-
-function requirementsOf(report: Report): Predicate['configuration'] {
-  const { api, requirements_version: date, requirements_digest: digest } = report;
-  return digest === undefined ? [] : [{ name: requirementsName(api, date), digest: { sha256: hexOf(digest) } }];
-}
 
 function hexOf(digest: string): string {
   const hex = /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1];
@@ -207,11 +205,9 @@ function hexOf(digest: string): string {
 function subjectOf(target: TargetDescription): Statement['subject'][number] {
   const label = [target.name ?? target.executable ?? target.artifact?.name ?? target.kind, target.version];
   const name = label.filter((part) => part !== undefined).join(' ');
-  if (target.digest !== undefined) return { name, digest: { sha256: hexOf(target.digest) } };
-  const sha256 =
-    target.artifact === undefined
-      ? declaredDigest(target.name ?? '', target.version ?? '')
-      : hexOf(target.artifact.digest);
+  const { digest, artifact } = target;
+  if (digest !== undefined) return { name, digest: { sha256: hexOf(digest) } };
+  const sha256 = artifact ? hexOf(artifact.digest) : declaredDigest(target.name ?? '', target.version ?? '');
   return { name, digest: { sha256 }, annotations: { declared: true } };
 }
 
@@ -226,30 +222,14 @@ function subjectDetails(target: TargetDescription): Pick<Own, 'digest_of'> & Par
 }
 
 /** Digest of a subject without a measured file: SHA-256 of `{"name":…,"version":…}`. */
-export function declaredDigest(name: string, version: string): string {
-  return createHash('sha256').update(JSON.stringify({ name, version })).digest('hex');
-}
+export const declaredDigest = (name: string, version: string): string => digestOf(JSON.stringify({ name, version }));
 
 /** Verdict on a check without evidence, because readers of a certificate cannot repeat the run. */
-function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: Judged): JudgedCheck {
+function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: CheckResult): JudgedCheck {
   return { id, level, section, outcome, ...defined({ reason, in_profile, fails_by, saw: saw && { ...saw } }) };
 }
 
 export type JudgedCheck = Own['verdicts'][number];
-
-type Judged = Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome' | 'reason' | 'in_profile' | 'fails_by' | 'saw'>;
-
-function observedIn({ checks }: Report): Pick<Own, 'observed'> {
-  const observed = checks.flatMap(({ id, observed: choices = [] }) =>
-    choices.map((choice) => ({ check: id, ...choice })),
-  );
-  return observed.length === 0 ? {} : { observed };
-}
-
-function untrueIn({ declarations }: Report): Pick<Own, 'declarations'> {
-  const untrue = differences(declarations).map(({ name, declared, observed }) => ({ name, declared, observed }));
-  return untrue.length === 0 ? {} : { declarations: untrue };
-}
 
 export interface SuitesDigest {
   sha256: string;

@@ -2,11 +2,11 @@
 
 import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
 import { cutTo, hanging, type Paint, printable, width, wrap } from '../../common/terminal.ts';
-import { sectionTitle } from '../../contract/sections.ts';
-import { comparableText } from '../../runner/finding-text.ts';
+import { sectionTitle } from '../../contract/sentences.ts';
+import { comparableText } from '../../runner/causes.ts';
 import type { Outcome } from '../../runner/types.ts';
-import { OUTCOME_WORDS, plural, SYMBOLS, sentence } from '../findings.ts';
-import { COLOURS } from '../pretty-findings.ts';
+import { COLOURS, OUTCOME_WORDS, plural, SYMBOLS, sentence } from '../findings.ts';
+import { closing, paragraphs } from '../pretty-findings.ts';
 import {
   type Changes,
   type ChoiceRow,
@@ -25,17 +25,15 @@ const NAMED = 6;
 const REASONS = 3;
 
 export function compareText(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string {
-  const blocks = [
+  const { word, tone, share, code, meaning } = verdict;
+  const conclusion = wrap(`${paint(['bold', COLOURS[tone]], word)}  ${share}`, columns);
+  return paragraphs([
     legend(comparison, paint, columns),
     requirementsThatDiffer(comparison, paint, columns),
     choicesThatDiffer(comparison, paint, columns),
     ...comparison.steps.map((step) => changes(comparison, step, paint, columns)),
-    closing(verdict, paint, columns),
-  ];
-  return `${blocks
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`;
+    closing(conclusion, code, meaning, { paint, columns }),
+  ]);
 }
 
 function legend({ entries, requirements, choices }: Comparison, paint: Paint, columns: number): string[] {
@@ -60,6 +58,9 @@ function requirementsThatDiffer({ entries, requirements }: Comparison, paint: Pa
     room < HEAD ? String(index + 1) : cutTo(`${index + 1}: ${printable(label)}`, room),
   );
   const cell = Math.max(...heads.map(width)) + 2;
+  const key = [...new Set(rows.flatMap(({ outcomes }) => outcomes))].map((outcome) =>
+    outcome === undefined ? '– not in its report' : `${SYMBOLS[outcome]} ${OUTCOME_WORDS[outcome]}`,
+  );
   return [
     `${paint('bold', 'Checks that differ')} ${paint('dim', String(rows.length))}`,
     paint('dim', `  ${heads.map((head) => head.padEnd(cell)).join('')}`.trimEnd()),
@@ -68,7 +69,7 @@ function requirementsThatDiffer({ entries, requirements }: Comparison, paint: Pa
         cutTo(`${level.padEnd(6)} ${id}`, Math.max(20, columns - cell * entries.length - 2)),
       ...findingLines(findings, paint, columns),
     ]),
-    ...wrap(key(rows), columns - 2).map((line) => paint('dim', `  ${line}`)),
+    ...wrap(key.join(', '), columns - 2).map((line) => paint('dim', `  ${line}`)),
   ];
 }
 
@@ -90,14 +91,10 @@ const fieldsOf = (said: Said | undefined): [label: string, text: string][] =>
 
 const findingLines = (findings: RequirementRow['findings'], paint: Paint, columns: number): string[] =>
   grouped(findings, (said) => JSON.stringify(comparableText(said ?? {}))).flatMap(([numbers, said]) =>
-    fieldsOf(said).flatMap(([label, text], index) =>
-      hanging(
-        paint('dim', `${(index === 0 ? numbers : '').padEnd(numbers.length)}  ${label}`),
-        wrap(text, Math.max(30, columns - SAYS - 4)),
-        4,
-        SAYS,
-      ),
-    ),
+    fieldsOf(said).flatMap(([label, text], index) => {
+      const numbered = `${(index === 0 ? numbers : '').padEnd(numbers.length)}  ${label}`;
+      return hanging(paint('dim', numbered), wrap(text, Math.max(30, columns - SAYS - 4)), 4, SAYS);
+    }),
   );
 
 const grouped = <T>(values: readonly T[], as: (value: T) => string): [numbers: string, value: T][] => {
@@ -107,29 +104,20 @@ const grouped = <T>(values: readonly T[], as: (value: T) => string): [numbers: s
   );
 };
 
-function key(rows: readonly RequirementRow[]): string {
-  const used = new Set(rows.flatMap(({ outcomes }) => outcomes));
-  return [...used]
-    .map((outcome) => (outcome === undefined ? '– not in its report' : `${SYMBOLS[outcome]} ${OUTCOME_WORDS[outcome]}`))
-    .join(', ');
-}
-
 function choicesThatDiffer({ choices }: Comparison, paint: Paint, columns: number): string[] {
   const rows = choices.filter(({ differs }) => differs);
   if (rows.length === 0) return [];
   return [
     `${paint('bold', 'Choices that differ, where the specification is silent')} ${paint('dim', String(rows.length))}`,
-    ...rows.flatMap((row) => [
-      `  ${cutTo(printable(row.name), columns - 2)}  ${paint('dim', row.check)}`,
-      ...valuesOf(row, columns - 12).map((line) => `    ${line}`),
-    ]),
+    ...rows.flatMap(({ name, check, values }) => {
+      const given = values.map((value) => value ?? '– not observed');
+      return [
+        `  ${cutTo(printable(name), columns - 2)}  ${paint('dim', check)}`,
+        ...grouped(given, String).map(([numbers, value]) => `    ${numbers}  ${cutTo(printable(value), columns - 12)}`),
+      ];
+    }),
   ];
 }
-
-const valuesOf = ({ values }: ChoiceRow, columns: number): string[] =>
-  grouped(values, (value = '– not observed') => value).map(
-    ([numbers, value = '– not observed']) => `${numbers}  ${cutTo(printable(value), columns)}`,
-  );
 
 const CHANGES = [
   { of: 'regressions', symbol: '✗', tone: 'fail', words: 'hold no longer' },
@@ -177,40 +165,27 @@ function changes(comparison: Comparison, step: Changes, paint: Paint, columns: n
   return [...heading, paint('dim', `  ${shareOf(step)}`), ...said];
 }
 
-const closing = ({ word, tone, share, code, meaning }: GateVerdict, paint: Paint, columns: number): string[] => [
-  paint('dim', '─'.repeat(Math.min(columns, 72))),
-  ...wrap(`${paint(['bold', COLOURS[tone]], word)}  ${share}`, columns),
-  ...wrap(`exit ${code}: ${meaning}`, columns).map((line) => paint('dim', line)),
-];
-
 const LABEL = 60;
 const VALUE = 400;
 
 export function comparePage(comparison: Comparison, verdict: GateVerdict, version: string): string {
-  const { entries, requirements, choices } = comparison;
-  const api = entries[0]?.api ?? '';
-  const title = `${verdict.word}, ${verdict.share}: ${api}, ${plural(entries.length, 'report')}`;
-  const main = html`${banner(comparison, verdict)}
-${comparison.steps.map((step) => changed(comparison, step))}
-${requirementTable('Checks that differ', differing(requirements), comparison, true)}
-${choiceTable('Choices that differ, where the specification is silent', differing(choices), comparison, true)}
-${requirementTable('Checks with one outcome', same(requirements), comparison, false)}
-${choiceTable('Choices that are the same', same(choices), comparison, false)}
-<footer>muster ${version}</footer>`;
-  return reportPage(title, main, { style: new URL('./comparison-page.css', import.meta.url) });
-}
-
-const differing = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => differs);
-const same = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => !differs);
-
-function banner(comparison: Comparison, { word, tone, share, code, meaning }: GateVerdict): Markup {
-  const reports = comparison.entries.map(({ label, startedAt, api }) => {
+  const { entries, steps } = comparison;
+  const { word, tone, share, code, meaning } = verdict;
+  const title = `${word}, ${share}: ${entries[0]?.api ?? ''}, ${plural(entries.length, 'report')}`;
+  const reports = entries.map(({ label, startedAt, api }) => {
     const about = `${api} · ${startedAt.slice(0, 16).replace('T', ' ')}`;
     return html`<li><b>${printable(label)}</b> <span class="soft">${about}</span></li>`;
   });
-  return html`<div class="banner ${tone}"><h1>${word}: ${share}</h1>
+  const main = html`<div class="banner ${tone}"><h1>${word}: ${share}</h1>
 <p>Exit ${code}: ${printable(meaning)}.</p>
-<ol>${reports}</ol></div>`;
+<ol>${reports}</ol></div>
+${steps.map((step) => changed(comparison, step))}
+${requirementTable('Checks that differ', comparison, true)}
+${choiceTable('Choices that differ, where the specification is silent', comparison, true)}
+${requirementTable('Checks with one outcome', comparison, false)}
+${choiceTable('Choices that are the same', comparison, false)}
+<footer>muster ${version}</footer>`;
+  return reportPage(title, main, { style: new URL('./comparison-page.css', import.meta.url) });
 }
 
 function changed(comparison: Comparison, step: Changes): Markup {
@@ -223,27 +198,15 @@ function changed(comparison: Comparison, step: Changes): Markup {
   return html`<h2>${headingOf(comparison, step)}</h2><p class="soft">${shareOf(step)}</p><dl>${list}</dl>`;
 }
 
-function folded(heading: string, count: number, open: boolean, table: Markup): Markup {
-  if (count === 0) return NOTHING;
-  return html`<details ${open ? html`open` : NOTHING}>
-<summary><h2>${heading} <span class="soft">${count}</span></h2></summary>
-<div class="wide" tabindex="0" role="region" aria-label="${heading}">${table}</div></details>
-`;
-}
-
-function requirementTable(
-  heading: string,
-  rows: readonly RequirementRow[],
-  compared: Comparison,
-  open: boolean,
-): Markup {
+function requirementTable(heading: string, comparison: Comparison, differs: boolean): Markup {
+  const rows = comparison.requirements.filter((row) => row.differs === differs);
   const body = rows.map(({ id, level, section, requirement, outcomes, findings }) => {
     const words = requirement === '' ? NOTHING : html`<p>${printable(requirement)}</p>`;
     return html`<tr id="${id}"><th scope="row"><code>${id}</code>
 <span class="soft">${level} · ${section} ${sectionTitle(section)}</span>${words}</th>
 ${outcomes.map((outcome, index) => outcomeCell(outcome, findings[index]))}</tr>`;
   });
-  return folded(heading, rows.length, open, table('Check', compared, body));
+  return table(heading, 'Check', comparison, body, differs);
 }
 
 const outcomeCell = (outcome: Outcome | undefined, said: Said | undefined): Markup =>
@@ -253,20 +216,27 @@ const outcomeCell = (outcome: Outcome | undefined, said: Said | undefined): Mark
         ([label, text]) => html`<p><span class="soft">${label}</span> ${text}</p>`,
       )}</td>`;
 
-function choiceTable(heading: string, rows: readonly ChoiceRow[], compared: Comparison, open: boolean): Markup {
+function choiceTable(heading: string, comparison: Comparison, differs: boolean): Markup {
+  const rows = comparison.choices.filter((row) => row.differs === differs);
   const cell = (value: string | undefined): Markup =>
     value === undefined ? html`<td class="soft">– not observed</td>` : html`<td>${cutTo(printable(value), VALUE)}</td>`;
   const body = rows.map(
     ({ name, check, values }) => html`<tr><th scope="row">${cutTo(printable(name), VALUE)}
 <span class="soft"><code>${check}</code></span></th>${values.map(cell)}</tr>`,
   );
-  return folded(heading, rows.length, open, table('Asked', compared, body));
+  return table(heading, 'Asked', comparison, body, differs);
 }
 
-function table(first: string, { entries }: Comparison, body: readonly Markup[]): Markup {
-  const heads = entries.map(
+function table(heading: string, first: string, compared: Comparison, rows: readonly Markup[], open: boolean): Markup {
+  if (rows.length === 0) return NOTHING;
+  const heads = compared.entries.map(
     ({ label }, index) =>
       html`<th scope="col">${index + 1} <span class="soft">${cutTo(printable(label), LABEL)}</span></th>`,
   );
-  return html`<table><thead><tr><th scope="col">${first}</th>${heads}</tr></thead><tbody>${body}</tbody></table>`;
+  const head = html`<thead><tr><th scope="col">${first}</th>${heads}</tr></thead>`;
+  const whole = html`<table>${head}<tbody>${rows}</tbody></table>`;
+  return html`<details ${open ? html`open` : NOTHING}>
+<summary><h2>${heading} <span class="soft">${rows.length}</span></h2></summary>
+<div class="wide" tabindex="0" role="region" aria-label="${heading}">${whole}</div></details>
+`;
 }

@@ -2,7 +2,7 @@
 
 import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
-import { isHeld } from '../../runner/requirements.ts';
+import { isHeld } from '../../runner/define.ts';
 import { LEVELS, type Level, type Outcome, type Requirement } from '../../runner/types.ts';
 import { lines, plural } from '../findings.ts';
 import { type Entry, type EntryCheck, labelled, type Said } from './entries.ts';
@@ -52,7 +52,7 @@ const BROKEN: Outcomes = new Set(['fail', 'warn', 'known', 'flaky']);
 const DECIDED = HELD.union(BROKEN);
 const OPEN: Outcomes = new Set(['blocked', 'not_applicable', 'undecided', undefined]);
 
-export type Terms = ReadonlyMap<string, Pick<Requirement, 'since' | 'until'>>;
+type Terms = ReadonlyMap<string, Pick<Requirement, 'since' | 'until'>>;
 
 /** Compares two or more reports of the same API. Throws UsageError for other reports. */
 export function compare(given: readonly Entry[], terms: Terms = new Map()): Comparison {
@@ -63,11 +63,12 @@ export function compare(given: readonly Entry[], terms: Terms = new Map()): Comp
     throw new UsageError(`reports of one API can be compared, and these are of ${apis.size} (${said})`);
   }
   const entries = labelled(given);
-  const requirements = differencesFirst(requirementRows(entries), tellingOf);
-  const choices = differencesFirst(choiceRows(entries));
-  const first = changesTo(1, { entries, requirements, choices }, terms);
-  const later = entries.slice(2).map((_, index) => changesTo(index + 2, { entries, requirements, choices }, terms));
-  return { entries, requirements, choices, steps: [first, ...later], changes: later.at(-1) ?? first };
+  const requirements = requirementRows(entries).toSorted((a, b) => weightOf(b) - weightOf(a));
+  const choices = choiceRows(entries).toSorted((a, b) => Number(b.differs) - Number(a.differs));
+  const compared = { entries, requirements, choices };
+  const first = changesTo(1, compared, terms);
+  const steps = [first, ...entries.slice(2).map((_, index) => changesTo(index + 2, compared, terms))];
+  return { ...compared, steps, changes: steps.at(-1) ?? first };
 }
 
 function changesTo(
@@ -103,16 +104,11 @@ function changesTo(
   };
 }
 
-const differencesFirst = <T extends { differs: boolean }>(
-  rows: readonly T[],
-  telling: (row: T) => number = () => 0,
-): T[] => {
-  const weight = (row: T): number => (row.differs ? 1 + telling(row) : 0);
-  return rows.toSorted((a, b) => weight(b) - weight(a));
-};
-
-const tellingOf = (row: RequirementRow): number =>
-  judgedApart(row) ? (row.findings.some((said) => said?.consequence_of !== undefined) ? 1 : 2) : 0;
+function weightOf(row: RequirementRow): number {
+  if (!row.differs) return 0;
+  if (!judgedApart(row)) return 1;
+  return row.findings.some((said) => said?.consequence_of !== undefined) ? 2 : 3;
+}
 
 export const judgedApart = ({ outcomes }: RequirementRow): boolean =>
   new Set(outcomes.filter((outcome) => DECIDED.has(outcome))).size > 1;
@@ -138,7 +134,8 @@ function requirementRows(entries: readonly Entry[]): RequirementRow[] {
       const known = found.filter((check) => check !== undefined);
       return {
         id,
-        level: strictest(known),
+        // Takes the strictest level; the level varies, because a check of a MUST may find a violated SHOULD.
+        level: LEVELS.find((level) => known.some((check) => check.level === level)) ?? 'INFO',
         section: known[0]?.section ?? '',
         requirement: known.find(({ requirement }) => requirement !== undefined)?.requirement ?? '',
         outcomes,
@@ -158,31 +155,18 @@ function saidOf({ expected, actual, reason, consequence_of }: EntryCheck): Said 
   return Object.keys(said).length === 0 ? undefined : said;
 }
 
-/** Strictest level of a requirement; the level varies, because a check of a MUST may find a violated SHOULD. */
-const strictest = (checks: readonly EntryCheck[]): Level =>
-  LEVELS.find((level) => checks.some((check) => check.level === level)) ?? 'INFO';
-
 function choiceRows(entries: readonly Entry[]): ChoiceRow[] {
-  const seen = entries.map(choicesOf);
-  const keys = new Map(seen.flatMap((choices) => [...choices].map(([key, { check, name }]) => [key, { check, name }])));
-  return [...keys].map(([key, { check, name }]) => {
-    const values = seen.map((choices) => choices.get(key)?.value);
-    const given = values.filter((value) => value !== undefined);
-    return { check, name, values, differs: new Set(given).size > 1 };
-  });
-}
-
-function choicesOf({ checks }: Entry): Map<string, { check: string; name: string; value: string }> {
-  const all = checks.flatMap(({ id, observed }) => (observed ?? []).map((choice) => ({ check: id, ...choice })));
-  const groups = Map.groupBy(all, ({ check, name }) => `${check}\n${name}`);
-  return new Map(
-    [...groups].flatMap(([key, choices]) => {
-      const [first] = choices;
-      if (first === undefined) return [];
-      const value = [...new Set(choices.map((choice) => choice.value))].sort().join(', or ');
-      return [[key, { check: first.check, name: first.name, value }] as const];
-    }),
+  const all = entries.flatMap(({ checks }, entry) =>
+    checks.flatMap(({ id, observed = [] }) => observed.map((choice) => ({ check: id, ...choice, entry }))),
   );
+  return [...Map.groupBy(all, ({ check, name }) => `${check}\n${name}`).values()].flatMap((choices) => {
+    const values = entries.map((_, index) => {
+      const own = choices.filter(({ entry }) => entry === index).map(({ value }) => value);
+      return own.length === 0 ? undefined : [...new Set(own)].sort().join(', or ');
+    });
+    const differs = new Set(values.filter((value) => value !== undefined)).size > 1;
+    return choices.slice(0, 1).map(({ check, name }) => ({ check, name, values, differs }));
+  });
 }
 
 export const GATES = ['none', 'regressions', 'behaviour'] as const;
@@ -202,32 +186,31 @@ export interface GateVerdict {
 export function verdictOf({ changes }: Pick<Comparison, 'changes'>, gate: Gate): GateVerdict {
   const { regressions, undecided, undecidedBefore, behaviour, both } = changes;
   const share = shareOf(changes);
-  const alone = undecided.length + undecidedBefore.length;
+  const lost = regressions.length;
   const held =
-    regressions.length > 0 ? `${holds(regressions.length)} no longer` : 'nothing that held before has failed';
-  const open = alone > 0 ? decidedAlone(alone) : both === 0 ? 'nothing was decided by both' : undefined;
-  const failed = (word: GateVerdict['word'], meaning: string, code: number = EXIT.nonconformant): GateVerdict => ({
-    word,
-    share,
-    tone: 'fail',
-    code,
-    meaning,
-  });
+    lost > 0
+      ? `${plural(lost, 'requirement')} ${lost === 1 ? 'holds' : 'hold'} no longer`
+      : 'nothing that held before has failed';
+  const alone = undecided.length + undecidedBefore.length;
+  const decidedAlone =
+    `${plural(alone, 'check')} ${alone === 1 ? 'was' : 'were'} decided by one side alone, so that nothing says ` +
+    `whether ${alone === 1 ? 'it' : 'they'} changed: check both with the same options`;
+  const open = alone > 0 ? decidedAlone : both === 0 ? 'nothing was decided by both' : undefined;
+  const verdict = (
+    word: GateVerdict['word'],
+    tone: GateVerdict['tone'],
+    code: number,
+    meaning: string,
+  ): GateVerdict => ({ word, share, tone, code, meaning });
   if (gate === 'none') {
-    const meaning = `${lines(held, open).join('; ')}; --gate was not given`;
-    const tone = regressions.length > 0 || open !== undefined ? 'warn' : 'pass';
-    return { word: 'COMPARED', share, tone, code: EXIT.conformant, meaning };
+    const tone = lost > 0 || open !== undefined ? 'warn' : 'pass';
+    return verdict('COMPARED', tone, EXIT.conformant, `${lines(held, open).join('; ')}; --gate was not given`);
   }
-  if (regressions.length > 0) return failed('REGRESSED', held);
+  if (lost > 0) return verdict('REGRESSED', 'fail', EXIT.nonconformant, held);
   if (gate === 'behaviour' && behaviour.length > 0) {
-    return failed('CHANGED', `${plural(behaviour.length, 'choice')} changed where the specification is silent`);
+    const changed = `${plural(behaviour.length, 'choice')} changed where the specification is silent`;
+    return verdict('CHANGED', 'fail', EXIT.nonconformant, changed);
   }
-  if (open !== undefined) return failed('UNDECIDED', open, EXIT.incomplete);
-  return { word: 'NO REGRESSION', share, tone: 'pass', code: EXIT.conformant, meaning: held };
+  if (open !== undefined) return verdict('UNDECIDED', 'fail', EXIT.incomplete, open);
+  return verdict('NO REGRESSION', 'pass', EXIT.conformant, held);
 }
-
-const holds = (count: number): string => `${plural(count, 'requirement')} ${count === 1 ? 'holds' : 'hold'}`;
-
-const decidedAlone = (count: number): string =>
-  `${plural(count, 'check')} ${count === 1 ? 'was' : 'were'} decided by one side alone, so that nothing says ` +
-  `whether ${count === 1 ? 'it' : 'they'} changed: check both with the same options`;

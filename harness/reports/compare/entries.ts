@@ -31,20 +31,25 @@ export type Said = Pick<CheckResult, 'expected' | 'actual' | 'reason' | 'consequ
  * file.
  */
 export function readEntries(paths: readonly string[]): Entry[] {
-  return paths.flatMap((path) =>
-    recordedIn(path)
-      .map((each) =>
-        'report' in each ? entryOf(each.report, each.file) : entryOfCertificate(each.certified, each.file),
-      )
-      .toSorted((a, b) => a.startedAt.localeCompare(b.startedAt)),
-  );
+  return paths.flatMap((path) => {
+    const entries = recordedIn(path).map((each) =>
+      'report' in each ? entryOf(each.report, each.file) : entryOfCertificate(each.certified, each.file),
+    );
+    return entries.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
+  });
 }
 
 /** Labels entries by target if all targets differ, else by file or command; adds numbers to equal labels. */
 export function labelled(given: readonly Entry[]): Entry[] {
   const names = new Set(given.map(({ name }) => name));
-  const start = names.size === given.length && !names.has(undefined) ? undefined : commonStart(given);
-  const labels = given.map(({ name = '', source }) => (start === undefined ? name : shortened(source, start)));
+  const isByName = names.size === given.length && !names.has(undefined);
+  const start = commonStart(given);
+  const isFolder = start.endsWith('/');
+  const labels = given.map(({ name = '', source }) => {
+    if (isByName) return name;
+    if (source.length < start.length || (!isFolder && start.length <= LONGEST_START)) return source;
+    return `${isFolder ? '' : '… '}${source.slice(start.length)}`;
+  });
   const total = Map.groupBy(labels, (label) => label);
   return given.map((entry, index) => {
     const label = labels[index] ?? entry.source;
@@ -55,11 +60,6 @@ export function labelled(given: readonly Entry[]): Entry[] {
 
 const LONGEST_START = 24;
 
-function shortened(source: string, start: string): string {
-  if (source.length < start.length || (!start.endsWith('/') && start.length <= LONGEST_START)) return source;
-  return `${start.endsWith('/') ? '' : '… '}${source.slice(start.length)}`;
-}
-
 function commonStart([first, ...others]: readonly Entry[]): string {
   const words = `${first?.source} `.split(/(?<=[/ ])/);
   const starts = words.map((_, index) => words.slice(0, index + 1).join(''));
@@ -67,18 +67,11 @@ function commonStart([first, ...others]: readonly Entry[]): string {
 }
 
 export function entryOf(report: Report, source: string): Entry {
-  const { api, target, started_at: startedAt, checks, coverage, requirements_version: requirementsVersion } = report;
-  const own = checks.filter(({ section }) => section !== '');
-  const name = named(target.name, target.version);
+  const { api, target, started_at: startedAt, coverage, requirements_version: requirementsVersion } = report;
+  const checks = report.checks.filter(({ section }) => section !== '');
   return {
-    label: source,
-    ...defined({ name }),
-    source,
-    api,
-    startedAt,
-    requirementsVersion,
-    size: coverage.checks,
-    checks: own,
+    ...{ label: source, source, api, startedAt, requirementsVersion, size: coverage.checks, checks },
+    ...defined({ name: named(target.name, target.version) }),
   };
 }
 
@@ -106,17 +99,12 @@ export function recordedIn(path: string): Recorded[] {
 function recordedAs(file: string): Recorded | undefined {
   const value = readJson(file);
   if (looksLikeReport(value)) return { file, report: reportFrom(value, file) };
-  const certified = certifiedBy(value);
-  return certified && { file, certified };
-}
-
-/** Reads a certificate without its signature, which only `muster verify` checks. */
-function certifiedBy(value: unknown): Statement | undefined {
+  // Reads a certificate without its signature, which only `muster verify` checks.
   const payload = typeof value === 'object' && value !== null && 'payload' in value ? value.payload : undefined;
   if (typeof payload !== 'string') return undefined;
   try {
-    const content: unknown = JSON.parse(Buffer.from(payload, 'base64').toString('utf8'));
-    return statement.is(content) ? content : undefined;
+    const certified: unknown = JSON.parse(Buffer.from(payload, 'base64').toString('utf8'));
+    return statement.is(certified) ? { file, certified } : undefined;
   } catch {
     return undefined;
   }

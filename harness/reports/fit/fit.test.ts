@@ -6,9 +6,7 @@ import { temporaryFolder } from '../../targets/testing/places.ts';
 import { statementOf } from '../certificate/statement.ts';
 import { suites } from '../certificate/testing/signed.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../testing/samples.ts';
-import { readEvidence } from './evidence.ts';
-import { fitOf, type Wanted } from './fit.ts';
-import { fitPage } from './fit-formats.ts';
+import { fitOf, fitPage, readEvidence, type Wanted } from './fit.ts';
 
 const TODAY = '2026-11-29';
 const FOLDER = temporaryFolder();

@@ -1,14 +1,85 @@
-/** Decides from recorded runs which agents, platforms and clients work together. */
-import { EXIT } from '../../common/usage.ts';
+/** Decides from recorded runs which agents, platforms and clients work together, and renders the answer. */
+import { defined } from '../../common/defined.ts';
+import { html, reportPage } from '../../common/html.ts';
+import { type Paint, printable, wrap } from '../../common/terminal.ts';
+import { EXIT, UsageError } from '../../common/usage.ts';
 import { DEVICE_JOBS, PLATFORM_JOBS } from '../../contract/client.ts';
-import type { Api } from '../../runner/types.ts';
-import { plural } from '../findings.ts';
-import type { Answer, Evidence, Subject } from './evidence.ts';
+import type { Api, Report } from '../../runner/types.ts';
+import { verdictOf } from '../certificate/certificate.ts';
+import type { Statement } from '../certificate/statement.ts';
+import { recordedIn } from '../compare/entries.ts';
+import { COLOURS, plural, SYMBOLS } from '../findings.ts';
+import { verdict } from '../verdict.ts';
 
-export const ROLES = ['agent', 'platform', 'client'] as const;
-export type Role = (typeof ROLES)[number];
+/** `unknown`: an undecided run, or an expired certificate. */
+export type Answer = 'yes' | 'no' | 'unknown';
 
-const API_OF = { agent: 'device', platform: 'platform', client: 'client' } as const satisfies Record<Role, Api>;
+interface Subject {
+  name: string;
+  version?: string;
+  digest?: string;
+}
+
+interface Evidence {
+  file: string;
+  api: Api;
+  startedAt: string;
+  subject: Subject;
+  platform?: Subject;
+  apiVersion?: string;
+  capabilities: readonly string[];
+  answer: Answer;
+  words: string;
+}
+
+/**
+ * Reads reports and certificates, oldest first, except of implementations without a name. `today`: YYYY-MM-DD in UTC.
+ * Throws UsageError, which names the unreadable file.
+ */
+export function readEvidence(paths: readonly string[], today: string): Evidence[] {
+  const found = paths.flatMap(recordedIn).flatMap((each) => {
+    const evidence =
+      'report' in each ? ofReport(each.report, each.file) : ofCertificate(each.certified, each.file, today);
+    return evidence ?? [];
+  });
+  if (found.length === 0)
+    throw new UsageError(`${paths.join(', ')}: no report and no certificate names what was tested (--name)`);
+  return found.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
+}
+
+function ofReport(report: Report, file: string): Evidence | undefined {
+  const { api, target, started_at: startedAt } = report;
+  const digest = target.digest ?? target.artifact?.digest;
+  const name = target.name ?? target.executable;
+  if (name === undefined) return undefined;
+  const { kind, word, meaning } = verdict(report);
+  const words = kind === 'CONFORMANT' ? word : `${word}, as ${meaning}`;
+  return {
+    ...{ file, api, startedAt, words, capabilities: target.capabilities },
+    subject: { name, ...defined({ version: target.version, digest }) },
+    ...defined({ platform: target.platform, apiVersion: target.api_version }),
+    answer: kind === 'CONFORMANT' ? 'yes' : kind === 'NOT CONFORMANT' ? 'no' : 'unknown',
+  };
+}
+
+function ofCertificate({ subject: [what], predicate }: Statement, file: string, today: string): Evidence | undefined {
+  const { muster, result } = predicate;
+  const name = muster.subject_name ?? muster.executable;
+  if (name === undefined) return undefined;
+  const { valid_until: until = today } = muster;
+  const hasEnded = until < today;
+  const digest = muster.artifact?.digest.sha256 ?? (muster.digest_of === 'name' ? undefined : what?.digest.sha256);
+  return {
+    ...{ file, api: muster.api, startedAt: muster.started_at, capabilities: muster.capabilities },
+    subject: { name, ...defined({ version: muster.subject_version, digest: digest && `sha256:${digest}` }) },
+    ...defined({ platform: muster.platform, apiVersion: muster.api_version }),
+    answer: result === 'FAILED' ? 'no' : hasEnded ? 'unknown' : 'yes',
+    words: `${verdictOf(predicate)}${hasEnded ? `, which ended on ${until}` : ''}`,
+  };
+}
+
+const API_OF = { agent: 'device', platform: 'platform', client: 'client' } as const satisfies Record<string, Api>;
+type Role = keyof typeof API_OF;
 
 /** Selected implementations by role: `NAME`, `NAME@VERSION` or `sha256:…`. Default: the newest version of each name. */
 export type Wanted = { readonly [R in Role]?: readonly string[] | undefined };
@@ -31,9 +102,8 @@ export interface Fit {
 }
 
 export function fitOf(evidence: readonly Evidence[], wanted: Wanted): Fit {
-  const pieces = { agent: [], platform: [], client: [] } as Record<Role, Piece[]>;
-  for (const role of ROLES) pieces[role] = piecesOf(role, evidence, wanted[role]);
-  const { agent: agents, platform: platforms, client: clients } = pieces;
+  const piecesIn = (role: Role): Piece[] => piecesOf(role, evidence, wanted[role]);
+  const [agents, platforms, clients] = [piecesIn('agent'), piecesIn('platform'), piecesIn('client')];
   const pairs = [
     ...agents.flatMap((agent) => platforms.map((platform) => together(agent, platform, evidence))),
     ...[...agents, ...platforms].flatMap((server) => clients.flatMap((client) => byContract(server, client, evidence))),
@@ -48,22 +118,21 @@ export function fitOf(evidence: readonly Evidence[], wanted: Wanted): Fit {
 }
 
 function piecesOf(role: Role, evidence: readonly Evidence[], selectors: readonly string[] | undefined): Piece[] {
-  const newestFirst = evidence.flatMap((each) => subjectIn(role, each) ?? []).toReversed();
+  const found = evidence.flatMap(({ api, subject, platform }) => {
+    if (api === API_OF[role] || (api === 'system' && role === 'agent')) return subject;
+    return (role === 'platform' ? platform : undefined) ?? [];
+  });
+  const newestFirst = found.toReversed();
   const names = [...new Set(newestFirst.map(({ name }) => name))].sort();
   return (selectors ?? names).map((selector) => {
     const [, name = '', version] = /^(.+?)(?:@([^@]+))?$/s.exec(selector) ?? [];
-    const found = newestFirst.find((subject) =>
+    const fitting = newestFirst.find((subject) =>
       selector.startsWith('sha256:')
         ? subject.digest?.startsWith(selector)
         : subject.name === name && (version === undefined || subject.version === version),
     );
-    return { role, ...(found ?? { name, ...(version !== undefined && { version }) }) };
+    return { role, ...(fitting ?? { name, ...defined({ version }) }) };
   });
-}
-
-function subjectIn(role: Role, { api, subject, platform }: Evidence): Subject | undefined {
-  if (api === API_OF[role] || (api === 'system' && role === 'agent')) return subject;
-  return role === 'platform' ? platform : undefined;
 }
 
 /** True for the same implementation; compares digests, which tell builds apart, only if both subjects have a digest. */
@@ -87,9 +156,8 @@ function together(agent: Piece, platform: Piece, evidence: readonly Evidence[]):
     (each) => each.api === 'system' && isSame(agent, each.subject) && isSame(platform, each.platform),
   );
   const run = newest(runs);
-  const pieces = [agent, platform] as const;
-  if (run === undefined) return { pieces, answer: 'unknown', why: 'never tested together: muster check system' };
-  return { pieces, answer: run.answer, why: `tested together: ${said(run)}` };
+  const why = run === undefined ? 'never tested together: muster check system' : `tested together: ${said(run)}`;
+  return { pieces: [agent, platform], answer: run?.answer ?? 'unknown', why };
 }
 
 /**
@@ -115,3 +183,46 @@ function byContract(server: Piece, client: Piece, evidence: readonly Evidence[])
     return { pieces, answer: 'unknown', why: `tested in two versions, ${versions.join(' and ')}: ${why}` };
   return { pieces, answer: ofServer.answer === 'yes' ? ofClient.answer : ofServer.answer, why };
 }
+
+const OUTCOME_OF = { yes: 'pass', no: 'fail', unknown: 'undecided' } as const satisfies Record<Answer, string>;
+const WORDS: Record<Answer, string> = { yes: 'FITS', no: 'DOES NOT FIT', unknown: 'NOT KNOWN TO FIT' };
+
+const DIGITS = 12;
+
+function pairOf({ pieces }: Pair): string {
+  const labels = pieces.map(({ role, name, version, digest }) => {
+    const build = version ?? digest?.slice(0, 'sha256:'.length + DIGITS);
+    return printable([role, name, build].filter((part) => part !== undefined).join(' '));
+  });
+  return labels.join(' with ');
+}
+
+export function fitText({ pairs, answer, code, meaning }: Fit, paint: Paint, columns: number): string {
+  const lines = pairs.flatMap((pair) => {
+    const outcome = OUTCOME_OF[pair.answer];
+    const why = wrap(printable(pair.why), columns - 4).map((line) => paint('dim', `    ${line}`));
+    return [`${paint(COLOURS[outcome], SYMBOLS[outcome])} ${pairOf(pair)}`, ...why];
+  });
+  const word = paint(['bold', COLOURS[OUTCOME_OF[answer]]], WORDS[answer]);
+  return `${[...lines, '', word, paint('dim', `exit ${code}: ${meaning}`)].join('\n')}\n`;
+}
+
+export function fitPage({ pairs, answer, code, meaning }: Fit, version: string): string {
+  const rows = pairs.map((pair) => {
+    const outcome = OUTCOME_OF[pair.answer];
+    return html`<tr><th scope="row">${pairOf(pair)}</th>
+<td class="outcome ${outcome}"><b>${SYMBOLS[outcome]}</b> ${WORDS[pair.answer].toLowerCase()}</td>
+<td>${pair.why}</td></tr>`;
+  });
+  const main = html`<div class="banner ${OUTCOME_OF[answer]}"><h1>${WORDS[answer]}</h1>
+<p>Exit ${code}: ${meaning}.</p></div>
+<div class="wide" tabindex="0" role="region" aria-label="Pairs"><table>
+<thead><tr><th scope="col">Pair</th><th scope="col">Answer</th><th scope="col">Decided by</th></tr></thead>
+<tbody>${rows}</tbody></table></div>
+<footer>muster ${version}</footer>`;
+  return reportPage(`${WORDS[answer]}: ${meaning}`, main, {
+    style: new URL('../compare/comparison-page.css', import.meta.url),
+  });
+}
+
+export const fitJson = ({ pairs, answer, code, meaning }: Fit) => ({ answer, exit_code: code, meaning, pairs });

@@ -1,6 +1,6 @@
 /** Data of `muster mutate`; the shape is published as `fixtures/schemas/mutation.schema.json`. */
 import type { Static } from 'typebox';
-import { sectionTitle } from '../../contract/sections.ts';
+import { sectionTitle } from '../../contract/sentences.ts';
 import { objectShape, oneOf } from '../../contract/shape.ts';
 import { Type } from '../../contract/type.ts';
 
@@ -10,7 +10,7 @@ export const SUBJECT_KINDS = ['defect', 'variant'] as const;
  * `killed` to `known` are states of defects, `accepted` and `brittle` of variants, the last three of defects and
  * variants.
  */
-export const MUTATION_STATES = [
+const MUTATION_STATES = [
   'killed',
   'timed_out',
   'survived',
@@ -23,7 +23,7 @@ export const MUTATION_STATES = [
 ] as const;
 export type MutationState = (typeof MUTATION_STATES)[number];
 
-export const STATE_WORDS: Readonly<Record<MutationState, string>> = {
+const STATE_WORDS: Readonly<Record<MutationState, string>> = {
   killed: 'killed',
   timed_out: 'timed out',
   survived: 'survived',
@@ -113,8 +113,8 @@ export const mutationReportShape = objectShape(
 type StateCounts = Record<MutationState, typeof count>;
 export type MutationReport = Static<typeof mutationReportShape.schema>;
 
-const KILLED: readonly MutationState[] = ['killed', 'timed_out'];
-export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean => KILLED.includes(state);
+export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean =>
+  state === 'killed' || state === 'timed_out';
 
 const KILLED_CHARACTERS = 2000;
 
