@@ -11,8 +11,7 @@ import type { FleetResult, Violation } from './result/result.ts';
 import { ByHand } from './run/by-hand.ts';
 import { Fleet } from './run/fleet.ts';
 import { resultOf } from './run/outputs.ts';
-import type { Scenario } from './scenario/scenario.ts';
-import type { UplinkKind } from './scenario/uplinks.ts';
+import type { Scenario, UplinkKind } from './scenario/scenario.ts';
 
 /** A duration is a text such as `500ms`, `30s` or `5m`. */
 export interface StartFleetOptions {
@@ -101,7 +100,7 @@ export async function startFleet(options: StartFleetOptions): Promise<RunningFle
   const { platform, uplink = 'agent', subscribers = 1, over = '0s' } = options;
   const own = platform === undefined ? 'none' : uplink;
   const scenario: Scenario = { name: 'fleet', uplink: own, subscribers, phases: [{ do: 'ramp', over }] };
-  const shown = options.ui && (await openConsole(options, options.ui, scenario));
+  const shown = await openConsole(options, scenario);
   const fleet = newFleet(options, scenario, options.stateDir ?? temporary ?? '', shown);
   const byHand = new ByHand(fleet, () => {});
   const page = new AsyncDisposableStack();
@@ -162,31 +161,17 @@ async function bringUp(fleet: Fleet, { robots, over = '0s', signal }: StartFleet
   if (notStarted > 0) throw new Error(`${notStarted} of ${robots} robots did not come online${why ?? ''}`);
 }
 
-async function openConsole(
-  { robots, namePrefix }: StartFleetOptions,
-  ui: NonNullable<StartFleetOptions['ui']>,
-  scenario: Scenario,
-): Promise<FleetConsole> {
+async function openConsole({ ui, robots, namePrefix }: StartFleetOptions, scenario: Scenario) {
+  if (ui === undefined) return undefined;
   const { FleetConsole } = await import('./console/fleet-console.ts');
   const thresholds = scenario.uplink === 'none' ? [] : [NONE_MISSED];
-  const { onServed } = ui;
-  return new FleetConsole(defined({ scenario, robots, thresholds, ui, onServed, namePrefix }));
+  return new FleetConsole(defined({ scenario, robots, thresholds, ui, onServed: ui.onServed, namePrefix }));
 }
 
-function newFleet(
-  { robots, platform, seed = 1, workers = 0, keyBits = 2048, onProgress, namePrefix }: StartFleetOptions,
-  scenario: Scenario,
-  stateDir: string,
-  shown: FleetConsole | undefined,
-): Fleet {
+function newFleet(options: StartFleetOptions, scenario: Scenario, stateDir: string, shown?: FleetConsole): Fleet {
+  const { robots, platform, seed = 1, workers = 0, keyBits = 2048, onProgress, namePrefix } = options;
   return new Fleet({
-    robots,
-    platform,
-    seed,
-    workers,
-    keyBits,
-    stateDir,
-    scenario,
+    ...{ robots, platform, seed, workers, keyBits, stateDir, scenario },
     ...defined({ namePrefix, onStates: shown?.states }),
     onKeys: (done, total) => {
       onProgress?.({ stage: 'keys', done, of: total });

@@ -4,23 +4,20 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { defined } from '../../../harness/common/defined.ts';
-import { durationMs } from '../../../harness/common/durations.ts';
 import { http } from '../../../harness/common/node-http.ts';
+import { durationMs } from '../../../harness/common/units.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import { type Action, serveConsole, wholeNumber } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
 import type { Band, FleetDocument, RobotDetail, Second } from '../../console/page/fleet/document.ts';
 import { addFailure, failureText, type StateChanges } from '../host/host.ts';
-import { foundText, judgedText } from '../result/judged.ts';
-import { type FleetResult, standingOf, type Tick } from '../result/result.ts';
+import { type FleetResult, foundText, judgedText, standingOf, type Tick } from '../result/result.ts';
 import { evaluatedThresholds, type ThresholdResult } from '../result/thresholds.ts';
 import { LIMITS } from '../result/verdict.ts';
 import type { ByHand } from '../run/by-hand.ts';
-import type { Fleet } from '../run/fleet.ts';
-import type { RunOptions } from '../run/plan.ts';
+import type { Fleet, RunOptions } from '../run/fleet.ts';
 import { PreflightError } from '../run/ready.ts';
-import { classOf } from '../scenario/classes.ts';
-import { type Phase, shareOf } from '../scenario/scenario.ts';
+import { classOf, type Phase, shareOf } from '../scenario/scenario.ts';
 
 async function robotDetail(fleet: Fleet, index: number): Promise<RobotDetail> {
   const socket = fleet.robotSocket(index);
@@ -100,17 +97,10 @@ export class FleetConsole {
       prefix: settings.namePrefix ?? 'robot',
       states: '.'.repeat(settings.robots),
       phase: 'preparing',
-      beginMs: null,
-      elapsedMs: 0,
-      remainingMs: null,
-      paused: false,
-      seconds: [],
+      ...{ beginMs: null, elapsedMs: 0, remainingMs: null, paused: false, ending: null },
+      ...{ seconds: [], bands: [], thresholds: [], trouble: [] },
       latenessLimitMs: LIMITS.lateness[0],
       soFar: { verdict: 'valid', atBest: 'valid', reasons: [] },
-      bands: [],
-      thresholds: [],
-      trouble: [],
-      ending: null,
       links: settings.ui?.links ?? [],
       ...(settings.onEnd && { endable: true }),
     });
@@ -139,20 +129,17 @@ export class FleetConsole {
   second(tick: Tick, remainingMs: number | null): void {
     const record = this.#fleet?.record;
     if (record === undefined) return;
-    const { counters } = record.progress;
+    const { counters, trouble } = record.progress;
     const metrics = record.progress.summaries();
+    const { at_ms: at, rates, p50, p99 } = tick;
     const second: Second = {
-      at: tick.at_ms,
-      rates: tick.rates,
-      p50: tick.p50,
-      p99: tick.p99,
+      ...{ at, rates, p50, p99 },
       attempts: counters['rollout.attempts'] ?? 0,
       reached: metrics['rollout.ms']?.count ?? 0,
       missed: counters['rollout.missed'] ?? 0,
       stallMs: tick.loop_max_ms,
     };
     this.#feed.change({ append: 'seconds', items: [second], keep: 7200 });
-    const { trouble } = record.progress;
     const judged = this.#fleet?.options.judge?.judged;
     const lines = [
       ...record.violations.map(({ name, message }) => `${name}: ${message}`),
@@ -166,7 +153,7 @@ export class FleetConsole {
     this.#feed.set({
       phase: isBetween ? 'waiting' : record.phase,
       beginMs: record.phasesBeginMs ?? null,
-      elapsedMs: tick.at_ms,
+      elapsedMs: at,
       remainingMs,
       soFar: record.verdictSoFar,
       thresholds: evaluatedThresholds(this.#settings, record.standing).map(shown),
@@ -180,9 +167,8 @@ export class FleetConsole {
     const { outcome = '', verdict, thresholds, answers: judged } = result;
     const { verdict_reasons: reasons, incomplete_reasons: incomplete } = result;
     const wrong = judged?.findings.filter(({ level }) => level === 'MUST').map(foundText) ?? [];
-    const missed = thresholds.flatMap((threshold) =>
-      standingOf(result, threshold).tone === 'bad' ? [`${threshold.expr} was missed`] : [],
-    );
+    const missed = thresholds.filter((threshold) => standingOf(result, threshold).tone === 'bad');
+    const all = [...wrong, ...incomplete, ...missed.map(({ expr }) => `${expr} was missed`), ...reasons];
     this.#showBands();
     const { document } = this.#feed;
     this.#feed.set({
@@ -191,12 +177,7 @@ export class FleetConsole {
       paused: false,
       thresholds: thresholds.map(shown),
       ...(judged !== undefined && { judged: judgedText(judged) }),
-      ending: defined({
-        outcome,
-        verdict,
-        reasons: [...wrong, ...incomplete, ...missed, ...reasons],
-        out: this.#settings.out,
-      }),
+      ending: defined({ outcome, verdict, reasons: all, out: this.#settings.out }),
     });
   }
 
@@ -214,12 +195,11 @@ export class FleetConsole {
     );
     const { phase, phaseStartedMs: from } = record;
     const running = from === undefined ? [] : [{ label: phase, from }];
-    const hands = (this.#byHand?.underWay ?? []).map(({ note, do: name, startedMs }) => {
-      return { label: note, short: short(name), from: startedMs, byHand: true };
+    const hands = [...(this.#byHand?.underWay.values() ?? [])].map(({ note: label, do: name, startedMs: from }) => {
+      return { label, short: short(name), from, byHand: true };
     });
-    const pauses = record.pauses.map(({ fromMs: from, untilMs: to }) =>
-      defined({ label: 'paused', from, byHand: true, to }),
-    );
+    const paused = { label: 'paused', byHand: true };
+    const pauses = record.pauses.map(({ fromMs: from, untilMs: to }) => defined({ ...paused, from, to }));
     this.#feed.set({ bands: [...ended, ...running, ...hands, ...pauses] });
   }
 

@@ -1,32 +1,15 @@
 /** Runs the actions of a scenario on robots, and measures them. */
 
 import { join } from 'node:path';
-import { durationMs } from '../../../harness/common/durations.ts';
+import { durationMs } from '../../../harness/common/units.ts';
 import type { Random } from '../../common/random.ts';
 import type { DurationName, Recorder } from '../measure/metrics.ts';
-import {
-  masked,
-  type PlatformClient,
-  PlatformFailure,
-  type ReleaseFixture,
-  type Sending,
-  UNANSWERED,
-} from '../platform/client.ts';
+import { masked, type PlatformClient, PlatformFailure, type Sending, UNANSWERED } from '../platform/client.ts';
 import type { DeploymentTiming, Robot } from '../robot/robot.ts';
 import { installKey, type KeyStore, keyFile } from '../robot/uplinks.ts';
-import { uplinkOf } from '../scenario/classes.ts';
-import { type Phase, withinMs } from '../scenario/scenario.ts';
-import { TRAFFIC } from '../scenario/uplinks.ts';
-import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
-import { type ActionKind, scheduleMs } from '../schedule/schedule.ts';
-import {
-  addFailure,
-  type HostConfig,
-  type LateRollout,
-  type PhaseOutcome,
-  type RolloutRow,
-  type RolloutState,
-} from './host.ts';
+import { type Phase, TRAFFIC, uplinkOf, withinMs } from '../scenario/scenario.ts';
+import { type ActionKind, type Deadlines, monotonicMs, scheduleMs } from '../schedule/schedule.ts';
+import { addFailure, type HostConfig, type PhaseOutcome, type RolloutRow, type RolloutState } from './host.ts';
 
 interface Pending {
   robot: Robot;
@@ -42,7 +25,7 @@ interface Pending {
 class Rollouts {
   readonly #pending = new Map<string, Pending>();
   readonly #missed = new Map<string, Pending>();
-  readonly #late: LateRollout[] = [];
+  readonly #late: PhaseOutcome['late'] = [];
   readonly states = new Map<number, RolloutState>();
 
   /** Resolves when the roll-out to the robot is complete, or at `deadline`. */
@@ -61,7 +44,7 @@ class Rollouts {
     if (this.#missed.size > 100_000 && oldest !== undefined) this.#missed.delete(oldest);
   }
 
-  takeLate(): LateRollout[] {
+  takeLate(): PhaseOutcome['late'] {
     return this.#late.splice(0);
   }
 
@@ -103,7 +86,7 @@ const SUCCESS = 'success';
 const ONLINE_TIMEOUT_MS = 120_000;
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
 
-export interface Action {
+interface Action {
   kind: ActionKind;
   robot: Robot;
   phase: Phase;
@@ -113,7 +96,7 @@ export interface Action {
   intended: number;
   at: number;
   record: Recorder;
-  release: ReleaseFixture | undefined;
+  release: Parameters<PlatformClient['deploy']>[1] | undefined;
   outcome: PhaseOutcome;
   /** True if the phase starts all its actions at once (`over: 0s`). */
   burst: boolean;
@@ -141,13 +124,21 @@ export class Actions {
   }
 
   async carryOut(action: Action): Promise<void> {
-    const { kind } = action;
+    const { kind, record, robot, outcome } = action;
     // Records lateness here only for actions without a request; `#sent` records the lateness of requests.
     if (kind !== 'rollout' && Object.values(TRAFFIC).every((each) => each.action !== kind)) recordLateness(action);
     try {
       await this.#act(action);
     } catch (error) {
-      this.#failed(action, error);
+      if (this.#deadlines.ended) return;
+      record.count(`${kind}.errors`);
+      if (kind === 'start') outcome.notStarted += 1;
+      const text = masked(error instanceof Error ? error.message : String(error), this.#options.config.platform);
+      const message = robot.deviceId === undefined ? text : text.replaceAll(robot.deviceId, '{device}');
+      addFailure(outcome.failures, { kind, robot: robot.name, message, count: 1 });
+      if (error instanceof PlatformFailure && error.status > 0) record.count(`http.status.${error.status}`);
+      for (let at = error; at instanceof Error; at = at.cause)
+        if ('code' in at && typeof at.code === 'string' && EXHAUSTED.has(at.code)) this.#options.onExhausted();
     }
   }
 
@@ -184,9 +175,8 @@ export class Actions {
         return this.#untilOnline(record, end, robot);
       }
       case 'clock-skew':
-        if (phase.do === 'clock-skew') {
+        if (phase.do === 'clock-skew')
           robot.skewClock(phase.by.startsWith('-') ? -durationMs(phase.by.slice(1)) : durationMs(phase.by));
-        }
         return;
       case 'stop':
         return robot.stop();
@@ -205,8 +195,9 @@ export class Actions {
 
   async #ping(action: Action): Promise<void> {
     const { robot, record, intended } = action;
-    const { client } = this.#options;
+    const { client, config } = this.#options;
     const { deviceId, state, disturbances } = robot;
+    const standsIn = config.scenario.uplink === 'calls';
     if (client === undefined || deviceId === undefined) return recordLateness(action);
     for (const name of ['ping.attempts', 'http.attempts'] as const) record.count(name);
     for (const name of ['ping.errors', 'http.errors'] as const) record.count(name, 0);
@@ -216,18 +207,14 @@ export class Actions {
       (sending) => client.ping(deviceId, sending),
       (answer) => answer === SUCCESS,
     ).catch((error: unknown) => {
-      if (this.#standsIn && error instanceof PlatformFailure && UNANSWERED.has(error.status)) return 'unanswered';
+      if (standsIn && error instanceof PlatformFailure && UNANSWERED.has(error.status)) return 'unanswered';
       record.count('http.errors');
       throw error;
     });
     // With the uplink `calls`, devices may be offline, so an unanswered ping is no error.
-    const expected = !this.#standsIn && state === 'online' && robot.disturbances === disturbances;
+    const expected = !standsIn && state === 'online' && robot.disturbances === disturbances;
     if (code === SUCCESS) record.time('ping.ms', monotonicMs() - intended);
     else record.count(expected ? 'ping.errors' : 'ping.offline');
-  }
-
-  get #standsIn(): boolean {
-    return this.#options.config.scenario.uplink === 'calls';
   }
 
   begin(byHand: boolean): PhaseOutcome {
@@ -268,18 +255,12 @@ export class Actions {
       phase: index,
       ...(round > 0 && { round }),
       at_ms: action.at,
-      total_ms: null,
-      late_ms: null,
-      command_ms: null,
-      sync_ms: null,
-      write_ms: null,
-      event_ms: null,
-      report_ms: null,
+      ...{ total_ms: null, late_ms: null },
+      ...{ command_ms: null, sync_ms: null, write_ms: null, event_ms: null, report_ms: null },
     };
     outcome.rollouts.push(row);
     this.#open.add(row);
     this.rollouts.states.set(robot.index, 'pending');
-    const within = phase.do === 'rollout' ? withinMs(phase) : 0;
     try {
       if (deviceId === undefined || release === undefined) return recordLateness(action);
       const { id: deploymentId } = await this.#http(action, 'deploy.ms', (client, sending) =>
@@ -293,7 +274,7 @@ export class Actions {
         record,
         row,
         reports: uplinkOf(this.#options.config.scenario, robot.index) === 'agent',
-        deadline: intended + within,
+        deadline: intended + (phase.do === 'rollout' ? withinMs(phase) : 0),
         deadlines: this.#deadlines,
       });
     } finally {
@@ -362,26 +343,9 @@ export class Actions {
     const { trouble } = robot;
     throw new Error(`not online after ${ONLINE_TIMEOUT_MS / 1000} s${trouble === undefined ? '' : `: ${trouble}`}`);
   }
-
-  #failed({ kind, record, robot, outcome }: Action, error: unknown): void {
-    if (this.#deadlines.ended) return;
-    record.count(`${kind}.errors`);
-    if (kind === 'start') outcome.notStarted += 1;
-    const text = masked(error instanceof Error ? error.message : String(error), this.#options.config.platform);
-    const message = robot.deviceId === undefined ? text : text.replaceAll(robot.deviceId, '{device}');
-    addFailure(outcome.failures, { kind, robot: robot.name, message, count: 1 });
-    if (error instanceof PlatformFailure && error.status > 0) record.count(`http.status.${error.status}`);
-    for (let at = error; at instanceof Error; at = at.cause) {
-      if ('code' in at && typeof at.code === 'string' && EXHAUSTED.has(at.code)) this.#options.onExhausted();
-    }
-  }
 }
 
-function recordLateness(
-  { record, intended, burst }: Pick<Action, 'record' | 'intended' | 'burst'>,
-  at = monotonicMs(),
-): void {
+const recordLateness = ({ record, intended, burst }: Action, at = monotonicMs()): void =>
   record.time(burst ? 'schedule.burst.ms' : 'schedule.lateness.ms', at - intended);
-}
 
 const eventsOf = (phase: Phase): number => ('events' in phase ? (phase.events ?? 0) : 0);

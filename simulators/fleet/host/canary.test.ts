@@ -3,8 +3,8 @@ import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { BrokerError, MqttRefused, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { PlatformFailure } from '../platform/client.ts';
 import type { Robot } from '../robot/robot.ts';
-import { Deadlines } from '../schedule/clock.ts';
-import { Canary } from './canary.ts';
+import { Deadlines } from '../schedule/schedule.ts';
+import { Canary } from './robot-host.ts';
 
 const coded = (code: string): Error => Object.assign(new Error(`connect ${code}`), { code });
 const broker = (cause: Error): Error => new BrokerError({ host: 'broker.example', port: 8883, tls: true }, cause);

@@ -40,6 +40,8 @@ export interface StateChanges {
 export type StopMode = 'orderly' | 'abandon';
 
 export interface Host {
+  /** Id of the worker's process; undefined for a host in this process. */
+  readonly pid?: number | undefined;
   /** Starts and stops one robot, to find failures early; call before `prepare`. */
   runCanary(robot: number): Promise<CanaryOutcome>;
   prepare(): Promise<void>;

@@ -1,25 +1,26 @@
-/** Runs robots in this process: carries out the phases of a scenario, and measures. */
-
+/**
+ * Runs robots in this process: carries out the phases of a scenario, and measures. Starts one robot before all others,
+ * to find within seconds a failure that hits every robot.
+ */
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
-import { poll } from '../../../harness/common/waiting.ts';
+import { pollWithin } from '../../../harness/common/waiting.ts';
 import { loadCompiler } from '../../../harness/contract/shape.ts';
+import { ApiError } from '../../common/platform-http.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
+import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { Metrics, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
 import { AnswerSampler } from '../platform/answers.ts';
-import { masked, PlatformClient } from '../platform/client.ts';
+import { isPassing, isPermanent, masked, PlatformClient, PlatformFailure } from '../platform/client.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../robot/uplinks.ts';
-import { classOf, settingsOf, USUAL_RETAIN, uplinkOf, uplinksIn } from '../scenario/classes.ts';
-import { robotName } from '../scenario/uplinks.ts';
-import { Deadlines, runSchedule } from '../schedule/clock.ts';
-import { type ActionStream, scheduleMs, streamsOf } from '../schedule/schedule.ts';
+import { classOf, robotName, settingsOf, USUAL_RETAIN, uplinkOf, uplinksIn } from '../scenario/scenario.ts';
+import { type ActionStream, Deadlines, monotonicMs, runSchedule, scheduleMs, streamsOf } from '../schedule/schedule.ts';
 import { Actions } from './actions.ts';
-import { Canary } from './canary.ts';
 import {
   type CanaryOutcome,
   type Host,
@@ -31,6 +32,77 @@ import {
   type PhaseRequest,
   type StopMode,
 } from './host.ts';
+
+/** Minimum number of bits of an RSA key that most platforms accept. */
+const USUAL_KEY_BITS = 2048;
+
+type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;
+
+export class Canary {
+  readonly #config: CanaryConfig;
+  readonly #fatal = Promise.withResolvers<Error>();
+  #permanentFailures = 0;
+  #last: Error | undefined;
+
+  constructor(config: CanaryConfig) {
+    this.#config = config;
+  }
+
+  failed(error: Error): void {
+    this.#last = error;
+    const isRejected = error instanceof BrokerError && (error.credentials || error.cause instanceof NotMqtt);
+    if (isRejected || isPermanent(error)) this.#permanentFailures += 1;
+    // Ignores a single refused connection, because the server may be restarting.
+    if (this.#permanentFailures >= 2) this.#fatal.resolve(error);
+  }
+
+  async outcomeOf(robot: Robot, started: Promise<void>, deadlines: Deadlines): Promise<CanaryOutcome> {
+    const deadline = deadlines.at(monotonicMs() + 10_000);
+    try {
+      const settled = started.then(() => 'online' as const).catch((error: Error) => error);
+      const ended = await Promise.race([settled, this.#fatal.promise, deadline.promise]);
+      if (ended === 'online' || robot.state === 'online') return { end: 'online' };
+      // Reports `slow`, not a failure, if the platform is only busy.
+      if (ended !== undefined && !(ended instanceof PlatformFailure && isPassing(ended.status))) {
+        const { end, remedy } = judged(ended, this.#config);
+        const why = `${masked(ended.message, this.#config.platform)}${remedy === undefined ? '' : `; ${remedy}`}`;
+        return { end, message: `the canary ${robot.name} did not come online, and no other robot would: ${why}` };
+      }
+      const error = ended ?? this.#last;
+      const why = error === undefined ? '' : `: ${masked(error.message, this.#config.platform)}`;
+      const remedy = error instanceof BrokerError ? `; ${BROKER_REMEDY}` : '';
+      const message = `the canary ${robot.name} is not online yet${why}${remedy}; the fleet starts anyway`;
+      return { end: 'slow', message };
+    } finally {
+      deadline.finish();
+    }
+  }
+}
+
+const BROKER_REMEDY =
+  '--mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it is ' +
+  'ready)';
+
+function judged(error: Error, { platform, keyBits }: CanaryConfig): { end: 'refused' | 'fatal'; remedy?: string } {
+  if (error instanceof BrokerError) return { end: 'fatal', remedy: BROKER_REMEDY };
+  if (error instanceof PlatformFailure)
+    return { end: 'fatal', remedy: 'the API key provisions the robots and needs the scope for provisioning tokens' };
+  if (!error.message.includes('/devices/provision')) return { end: 'fatal' };
+  const status = error instanceof ApiError ? error.status : 404;
+  if (status === 404)
+    return { end: 'refused', remedy: `--agent-url sets the base URL of /agent/v1 (now ${platform?.agentUrl})` };
+  if (status === 409) {
+    const remedy =
+      'a device of this name has another key: --state FOLDER names the keys of the run that made it, and ' +
+      '--name-prefix NAME makes devices with other names';
+    return { end: 'refused', remedy };
+  }
+  if (![400, 422].includes(status) || keyBits >= USUAL_KEY_BITS) return { end: 'refused' };
+  const remedy =
+    `the robots have ${keyBits}-bit keys: use --key-bits ${USUAL_KEY_BITS} (\`muster simulate platform ` +
+    `--min-key-bits ${keyBits}\` accepts the short ones)`;
+  return { end: 'refused', remedy };
+}
 
 export class RobotHost implements Host {
   #config: HostConfig;
@@ -63,15 +135,10 @@ export class RobotHost implements Host {
       const phase = (): string => this.#phase;
       this.#sampled = new AnswerSampler({ platform, bytesPerSecond: sampled, phase, tell });
     }
-    this.#client =
-      platform &&
-      new PlatformClient({
-        ...platform,
-        connections,
-        onAnswer: this.#sampled?.take,
-        onOpened: (ms) => this.#metrics.of().time('http.connect.ms', ms),
-        onCrowded: () => this.#metrics.of().count('http.crowded'),
-      });
+    const onAnswer = this.#sampled?.take;
+    const onOpened = (ms: number): void => this.#metrics.of().time('http.connect.ms', ms);
+    const onCrowded = (): void => this.#metrics.of().count('http.crowded');
+    this.#client = platform && new PlatformClient({ ...platform, connections, onAnswer, onOpened, onCrowded });
   }
 
   async runCanary(index: number): Promise<CanaryOutcome> {
@@ -131,7 +198,9 @@ export class RobotHost implements Host {
     }
     if (this.#client !== undefined) loadCompiler();
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
-    this.#makeUplink = fleetUplinks(this.#config, this.#client, {
+    this.#makeUplink = fleetUplinks({
+      ...this.#config,
+      client: this.#client,
       onRetry: (error) => this.#disturbance('request.retries', error),
       onCrowded: () => this.#metrics.of().count('uplink.crowded'),
       onAnswer: this.#sampled?.take,
@@ -152,7 +221,7 @@ export class RobotHost implements Host {
     const agents = robots.filter((robot) => uplinkOf(this.#config.scenario, robot) === 'agent');
     const others = robots.length - agents.length;
     const { signal } = this.#abort;
-    await ensureKeys({ keys, robots: agents, signal, onProgress: (done) => onProgress(done + others) });
+    await ensureKeys(keys, agents, signal, (done) => onProgress(done + others));
     onProgress(robots.length);
   }
 
@@ -166,9 +235,8 @@ export class RobotHost implements Host {
       this.#phase = label;
     }
     const chosen = new Set(only ?? members);
-    const { classes, phases } = scenario;
-    const plan = { seed: round === 0 ? seed : `${seed}/round ${round}`, robots, classes, phases };
     const taking = members.filter((robot) => chosen.has(robot));
+    const plan = { ...scenario, seed: round === 0 ? seed : `${seed}/round ${round}`, robots };
     const streams = streamsOf(plan, index, phase, taking);
     const outcome = actions.begin(label === undefined);
     const underWay = new Set<Promise<void>>();
@@ -203,11 +271,8 @@ export class RobotHost implements Host {
 
   async finish(): Promise<LateRollout[]> {
     const running = [...this.#robots.values()].filter(({ state }) => state !== 'stopped');
-    const done = (): boolean => this.#deadlines.ended || running.every((robot) => robot.caughtUp);
-    await poll('subscribers to catch up', () => done() || undefined, {
-      timeoutMs: 5000,
-      firstPauseMs: 50,
-    }).catch(() => {});
+    const done = (): boolean => this.#deadlines.ended || running.every(({ unread }) => unread.length === 0);
+    await pollWithin('subscribers to catch up', () => done() || undefined, { timeoutMs: 5000, firstPauseMs: 50 });
     for (const robot of running) robot.finish();
     this.#sampled?.flush();
     return this.#actions?.rollouts.takeLate() ?? [];

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { useFolder } from '../testing/scratch.ts';
-import { MemoryKills, memoryLimit } from './cgroup.ts';
+import { MemoryKills, memoryLimit } from './saturation.ts';
 
 const MIB = 2 ** 20;
 const folder = useFolder();

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Static } from 'typebox';
 import { defined } from '../../../harness/common/defined.ts';
-import { memoryText } from '../../../harness/common/sizes.ts';
+import { memoryText } from '../../../harness/common/units.ts';
 import { Type } from '../../../harness/contract/type.ts';
 
 interface Usage {
@@ -14,26 +14,19 @@ interface Usage {
 
 /** Returns memory and processor time by pid; omits ended processes, and is empty without /proc. */
 export async function usageOf(pids: readonly number[]): Promise<Map<number, Usage>> {
-  const found = await Promise.all(pids.map(fromProc));
-  return new Map(pids.flatMap((pid, at) => (found[at] === undefined ? [] : [[pid, found[at]] as const])));
-}
-
-/** Reads asynchronously, because the kernel needs milliseconds to walk the pages of a large process. */
-async function fromProc(pid: number): Promise<Usage | undefined> {
-  try {
+  const found = new Map<number, Usage>();
+  const read = async (pid: number): Promise<void> => {
+    // Reads asynchronously, because the kernel needs milliseconds to walk the pages of a large process.
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
     // Splits after the last parenthesis, because the name of a process may contain parentheses.
-    const [user, system] = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(11, 13);
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     // Linux counts 100 ticks a second on every architecture that Node supports.
-    const cpuSeconds = (Number(user) + Number(system)) / 100;
+    const cpuSeconds = (Number(fields[11]) + Number(fields[12])) / 100;
     const [, pss] = /^Pss:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];
-    return pss === undefined ? undefined : { bytes: Number(pss) * 1024, cpuSeconds };
-  } catch {
-    return undefined;
-  }
+    if (pss !== undefined) found.set(pid, { bytes: Number(pss) * 1024, cpuSeconds });
+  };
+  await Promise.allSettled(pids.map(read));
+  return found;
 }
 
 const ROLES = ['parent', 'workers', 'platform'] as const;
@@ -58,12 +51,7 @@ export type CostPart = Static<typeof part>;
 export const runCosts = Type.Object({
   memory: Type.Literal('PSS', { description: 'Shared pages count once' }),
   robots: Type.Integer({ description: 'Robots that had been online by the peak' }),
-  parts: Type.Object({
-    parent: part,
-    workers: Type.Optional(part),
-    platform: Type.Optional(part),
-    whole: part,
-  }),
+  parts: Type.Object({ parent: part, workers: Type.Optional(part), platform: Type.Optional(part), whole: part }),
 });
 export type RunCosts = Static<typeof runCosts>;
 
@@ -72,9 +60,7 @@ export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | u
   const known = all.filter((costs) => costs !== undefined);
   if (known.length === 0 || known.length < all.length) return undefined;
   const merged = (name: PartName): CostPart | undefined => {
-    const parts = known.flatMap(({ parts: { [name]: part }, robots }) =>
-      part === undefined ? [] : [{ part, robots }],
-    );
+    const parts = known.flatMap(({ parts: { [name]: part }, robots }) => (part ? [{ part, robots }] : []));
     if (parts.length === 0) return undefined;
     const sum = (figure: 'processes' | 'peak_bytes' | 'end_bytes' | 'cpu_seconds'): number =>
       parts.reduce((total, { part }) => total + part[figure], 0);
@@ -99,9 +85,8 @@ function partsBy(partOf: (name: PartName) => CostPart | undefined): RunCosts['pa
 function mean(values: readonly (readonly [value: number | null, weight: number])[]): number | null {
   const known = values.flatMap(([value, weight]) => (value === null || weight === 0 ? [] : [{ value, weight }]));
   const weight = known.reduce((total, entry) => total + entry.weight, 0);
-  return weight === 0
-    ? null
-    : Math.round(known.reduce((total, entry) => total + entry.value * entry.weight, 0) / weight);
+  const sum = known.reduce((total, entry) => total + entry.value * entry.weight, 0);
+  return weight === 0 ? null : Math.round(sum / weight);
 }
 
 export const costParts = ({ parts }: RunCosts): [name: PartName, part: CostPart][] =>
@@ -117,12 +102,9 @@ export function costLine(costs: RunCosts): string {
     // Shows only a positive growth, because noise can make the growth of few robots negative.
     ...((whole.robot_marginal_bytes ?? 0) > 0 ? [`one more ${memoryText(whole.robot_marginal_bytes ?? 0)}`] : []),
   ].join(', ');
-  return [
-    `${memoryText(whole.peak_bytes)} ${costs.memory} ` +
-      `(${parts.map(([name, part]) => `${name} ${Math.round(part.peak_bytes / 2 ** 20)}`).join(', ')})`,
-    ...(each === '' ? [] : [each]),
-    `${whole.cpu_seconds.toFixed(1)} CPU s`,
-  ].join(' · ');
+  const peaks = parts.map(([name, part]) => `${name} ${Math.round(part.peak_bytes / 2 ** 20)}`).join(', ');
+  const memory = `${memoryText(whole.peak_bytes)} ${costs.memory} (${peaks})`;
+  return [memory, ...(each === '' ? [] : [each]), `${whole.cpu_seconds.toFixed(1)} CPU s`].join(' · ');
 }
 
 export interface RunProcess {
@@ -139,8 +121,6 @@ interface Moment {
   robots: number;
   bytes: Partial<Record<PartName, number>>;
 }
-
-const TICK_MS = 1000;
 
 /** Samples memory and processor time: call `start`, start the robots inside `ramp`, then read `costs`. */
 export class CostSampler implements AsyncDisposable {
@@ -160,7 +140,16 @@ export class CostSampler implements AsyncDisposable {
   start(sources: CostSources, signal?: AbortSignal): void {
     this.#sources = sources;
     signal?.addEventListener('abort', () => this.end(), { once: true });
-    this.#timer ??= setInterval(() => this.#onTime(), TICK_MS).unref();
+    this.#timer ??= setInterval(() => {
+      if (performance.now() < this.#dueAt) return;
+      const began = performance.now();
+      this.#dueAt = Number.POSITIVE_INFINITY;
+      void this.look().then(() => {
+        const now = performance.now();
+        // Spends at most 1 % of the time on samples.
+        this.#dueAt = now + Math.max(this.#ramping ? 0 : 5000, 100 * (now - began));
+      });
+    }, 1000).unref();
   }
 
   async ramp<T>(work: () => Promise<T>): Promise<T> {
@@ -211,17 +200,6 @@ export class CostSampler implements AsyncDisposable {
       );
     });
     return parts && { memory: 'PSS', robots: peak.robots, parts };
-  }
-
-  #onTime(): void {
-    if (performance.now() < this.#dueAt) return;
-    const began = performance.now();
-    this.#dueAt = Number.POSITIVE_INFINITY;
-    void this.look().then(() => {
-      const now = performance.now();
-      // Spends at most 1 % of the time on samples.
-      this.#dueAt = now + Math.max(this.#ramping ? 0 : 5000, 100 * (now - began));
-    });
   }
 
   async #look(): Promise<void> {

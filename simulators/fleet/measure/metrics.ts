@@ -98,9 +98,8 @@ export function histogram(digits: 2 | 3 = 3): Histogram {
 }
 
 /** Records a duration, limited to the range from 0 to an hour. */
-export function recordMs(into: Histogram, ms: number): void {
+export const recordMs = (into: Histogram, ms: number): void =>
   into.recordValue(Math.min(Math.max(Math.round(ms * 1000), 0), HIGHEST_MICROSECONDS));
-}
 
 export const percentileMs = (times: Histogram, percent: number): number =>
   times.totalCount === 0 ? 0 : times.getValueAtPercentile(percent) / 1000;
@@ -129,9 +128,7 @@ export function decode(text: string): Histogram {
   return whole;
 }
 
-export function merge(into: Histogram, from: Histogram): void {
-  into.add(from as never);
-}
+export const merge = (into: Histogram, from: Histogram): void => into.add(from as never);
 
 export function addDurations(all: Map<string, Histogram>, name: string, times: Histogram): void {
   const held = all.get(name) ?? histogram(2);
@@ -179,13 +176,8 @@ export const phaseLabel = (index: number, kind: string): string => `${index + 1}
 export function unlabelled(text: string): { name: string; labels?: Labels } {
   const start = text.indexOf('{');
   if (start < 0) return { name: text };
-  const labels = Object.fromEntries(
-    text
-      .slice(start + 1, -1)
-      .split(',')
-      .map((part) => part.split('=')),
-  );
-  return { name: text.slice(0, start), labels };
+  const parts = text.slice(start + 1, -1).split(',');
+  return { name: text.slice(0, start), labels: Object.fromEntries(parts.map((part) => part.split('='))) };
 }
 
 export const ofWhole = <T>(figures: Readonly<Record<string, T>>): Record<string, T> =>
@@ -215,11 +207,8 @@ export class Metrics implements Recorder {
 
   of(robotClass?: string): Recorder {
     if (!this.measuring) return DISCARD;
-    let recorder = this.#recorders.get(robotClass);
-    if (recorder === undefined) {
-      recorder = this.#recorderOf({ class: robotClass, phase: this.#phase });
-      this.#recorders.set(robotClass, recorder);
-    }
+    const recorder = this.#recorders.get(robotClass) ?? this.#recorderOf({ class: robotClass, phase: this.#phase });
+    this.#recorders.set(robotClass, recorder);
     return recorder;
   }
 
@@ -227,11 +216,8 @@ export class Metrics implements Recorder {
     if (labelled('', labels) === '') return this;
     const names = new Map<string, string>();
     const own = (name: string): string => {
-      let known = names.get(name);
-      if (known === undefined) {
-        known = labelled(name, labels);
-        names.set(name, known);
-      }
+      const known = names.get(name) ?? labelled(name, labels);
+      names.set(name, known);
       return known;
     };
     return {
@@ -268,11 +254,8 @@ export class Metrics implements Recorder {
   }
 
   #of(map: Map<string, Histogram>, name: string, digits: 2 | 3): Histogram {
-    let found = map.get(name);
-    if (found === undefined) {
-      found = histogram(digits);
-      map.set(name, found);
-    }
+    const found = map.get(name) ?? histogram(digits);
+    map.set(name, found);
     return found;
   }
 }
@@ -283,10 +266,9 @@ function encodeAll(map: Map<string, Histogram>): Record<string, string> {
   );
 }
 
-export function combined(
-  parts: Iterable<Readonly<Partial<Record<string, number>>>>,
-  by = (a: number, b: number) => a + b,
-): Record<string, number> {
+type Figures = Readonly<Partial<Record<string, number>>>;
+
+export function combined(parts: Iterable<Figures>, by = (a: number, b: number) => a + b): Record<string, number> {
   const all: Record<string, number> = {};
   for (const part of parts) {
     for (const [name, value = 0] of Object.entries(part)) {
@@ -312,6 +294,5 @@ export function mergeSnapshots(parts: readonly Snapshot[]): Snapshot {
   };
 }
 
-export function summariesOf(snapshot: Snapshot): Record<string, Summary> {
-  return Object.fromEntries(Object.entries(snapshot.histograms).map(([name, text]) => [name, summary(decode(text))]));
-}
+export const summariesOf = ({ histograms }: Snapshot): Record<string, Summary> =>
+  Object.fromEntries(Object.entries(histograms).map(([name, text]) => [name, summary(decode(text))]));

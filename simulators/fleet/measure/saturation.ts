@@ -1,6 +1,7 @@
-/** Samples the load of this process, to decide whether the load generator kept up with its schedule. */
-import { readdirSync } from 'node:fs';
-import { readText } from './cgroup.ts';
+/** Load and limits of this process: stalls, processor time, descriptors, and memory of its control group. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { memoryText } from '../../../harness/common/units.ts';
 
 export interface LoadSample {
   loop_max_ms: number;
@@ -15,7 +16,7 @@ export interface LoadSample {
 
 const TICK_MS = 10;
 
-/** Measures stalls of the event loop without `monitorEventLoopDelay`, whose `reset` can lose a stall. */
+/** Samples the load without `monitorEventLoopDelay`, whose `reset` can lose a stall of the event loop. */
 export class SaturationSampler {
   #longestMs = 0;
   #ticker: NodeJS.Timeout | undefined;
@@ -77,4 +78,81 @@ function openDescriptors(): number {
 
 export function descriptorLimit(): number {
   return Number(/^Max open files\s+(\d+)/m.exec(readText('/proc/self/limits') ?? '')?.[1] ?? 0);
+}
+
+const CGROUPS = '/sys/fs/cgroup';
+
+export interface MemoryLimit {
+  limitBytes: number;
+  /** Number of bytes below the limit, including the file cache that the kernel can reclaim. */
+  freeBytes: number;
+  kills: number | undefined;
+}
+
+/** Returns the memory limit with the fewest free bytes; undefined without a limit. */
+export function memoryLimit(root = CGROUPS, own = readText('/proc/self/cgroup') ?? ''): MemoryLimit | undefined {
+  const limits = [
+    ...foldersOf(root, own, 'memory').map((folder) =>
+      memoryIn(folder, 'memory.limit_in_bytes', 'memory.usage_in_bytes', 'total_inactive_file', 'memory.oom_control'),
+    ),
+    ...foldersOf(root, own, '').map((folder) =>
+      memoryIn(folder, 'memory.max', 'memory.current', 'inactive_file', 'memory.events'),
+    ),
+  ];
+  return limits.filter((limit) => limit !== undefined).sort((a, b) => a.freeBytes - b.freeBytes)[0];
+}
+
+/** Returns the folders of the process's control group and of all its parents. `controller`: empty for cgroup v2. */
+function foldersOf(root: string, own: string, controller: string): string[] {
+  const lines = own.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line));
+  const path = lines.find((line) => line?.[1]?.split(',').includes(controller))?.[2] ?? '/';
+  const top = join(root, controller);
+  const folders = [join(top, path)];
+  for (let at = path; at !== '/' && at !== '.'; at = dirname(at)) folders.push(join(top, dirname(at)));
+  return folders;
+}
+
+function memoryIn(folder: string, limit: string, used: string, cache: string, events: string): MemoryLimit | undefined {
+  const limitBytes = readNumber(join(folder, limit));
+  const usedBytes = readNumber(join(folder, used));
+  // Ignores a limit near 2^63, which cgroup v1 reports if no limit is set.
+  if (limitBytes === undefined || usedBytes === undefined || limitBytes >= 2 ** 60) return undefined;
+  const free = limitBytes - usedBytes + (fieldOf(join(folder, 'memory.stat'), cache) ?? 0);
+  const freeBytes = Math.min(limitBytes, Math.max(0, free));
+  return { limitBytes, freeBytes, kills: fieldOf(join(folder, events), 'oom_kill') };
+}
+
+function fieldOf(file: string, name: string): number | undefined {
+  const found = new RegExp(`^${name} (\\d+)$`, 'm').exec(readText(file) ?? '')?.[1];
+  return found === undefined ? undefined : Number(found);
+}
+
+function readNumber(file: string): number | undefined {
+  const text = readText(file)?.trim() ?? '';
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+export function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+export class MemoryKills {
+  readonly #look: () => MemoryLimit | undefined;
+  readonly #before: number;
+
+  constructor(look: () => MemoryLimit | undefined = memoryLimit) {
+    this.#look = look;
+    this.#before = look()?.kills ?? 0;
+  }
+
+  /** Returns the likely cause of a SIGKILL; empty unless the kernel has killed a process for lack of memory. */
+  get cause(): string {
+    const limit = this.#look();
+    if (limit === undefined || (limit.kills ?? 0) <= this.#before) return '';
+    return `; likely cause: the memory limit of this container (cgroup), ${memoryText(limit.limitBytes)}`;
+  }
 }

@@ -30,7 +30,6 @@ interface SamplerOptions {
 }
 
 const EACH = 2000;
-
 /** Maximum number of bytes of a sampled body; sending a larger body to the judge stalls the process. */
 const MOST_BODY = 2 ** 20;
 /** Number of exchanges of each kind that ignore the budget of bytes, so that rare requests are checked, too. */
@@ -59,9 +58,11 @@ export class AnswerSampler {
   readonly take: NonNullable<PlatformHttpOptions['onAnswer']> = (request, answer, ms) => {
     this.#answers += 1;
     const { method, path, body: sent = '' } = request;
-    const { status, bytes } = answer;
-    if (bytes.length > MOST_BODY || SECRET.test(path) || !isReadable(answer) || !this.#hasRoom(method, path, status))
-      return;
+    const { status, bytes, headers } = answer;
+    const isWhole = bytes.length === 0 || (headers['content-length'] ?? headers['transfer-encoding']) !== undefined;
+    // Skips a compressed body, and a body without length or chunks, which may be cut off.
+    const isReadable = isWhole && (headers['content-encoding'] ?? 'identity') === 'identity';
+    if (bytes.length > MOST_BODY || SECRET.test(path) || !isReadable || !this.#hasRoom(method, path, status)) return;
     const { platform, phase } = this.#options;
     const { buffer, byteOffset, byteLength } = bytes;
     const exchange: Exchange = {
@@ -75,7 +76,7 @@ export class AnswerSampler {
       ),
       status,
       answered: Object.fromEntries(
-        KEPT.flatMap((name) => (answer.headers[name] === undefined ? [] : [[name, answer.headers[name].toString()]])),
+        KEPT.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name].toString()]])),
       ),
       body: withoutKey(Buffer.from(buffer, byteOffset, byteLength).toString(), platform),
       phase: phase(),
@@ -106,12 +107,4 @@ export class AnswerSampler {
     // Samples while any budget is left, so that even a large answer can be sampled.
     return this.#left > 0;
   }
-}
-
-type Answer = Parameters<NonNullable<PlatformHttpOptions['onAnswer']>>[1];
-
-/** Returns false for a compressed body, and for a body without length or chunks, which may be cut off. */
-function isReadable({ headers, bytes }: Answer): boolean {
-  const isWhole = bytes.length === 0 || (headers['content-length'] ?? headers['transfer-encoding']) !== undefined;
-  return isWhole && (headers['content-encoding'] ?? 'identity') === 'identity';
 }

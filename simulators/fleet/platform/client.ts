@@ -8,19 +8,8 @@ import { backoffMs } from '../../../harness/common/waiting.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
 import { shape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
-import {
-  DIALECT_NAMES,
-  type Dialect,
-  NEWEST_VERSION,
-  type SupportedVersion,
-} from '../../../harness/contract/versions.ts';
-import {
-  ApiError,
-  type ApiRequest,
-  NetworkError,
-  PlatformHttp,
-  type PlatformHttpOptions,
-} from '../../common/platform-http.ts';
+import { DIALECT_NAMES, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { ApiError, type ApiRequest, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
 /** Failed request: no answer, or an answer other than the expected 2xx; the message omits the API key. */
@@ -56,15 +45,10 @@ export function isPermanent(error: unknown): boolean {
 /** Jitter spreads the retries of shards that failed at the same time. */
 const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
 
-interface SetUpOptions {
-  signal: AbortSignal;
-  limitMs?: number;
-}
-
 /** Repeats a request while the platform is busy; `attempt` starts at 0. Rejects with the last PlatformFailure. */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
-  { signal, limitMs = 60_000 }: SetUpOptions,
+  { signal, limitMs = 60_000 }: { signal: AbortSignal; limitMs?: number },
 ): Promise<T> {
   const began = performance.now();
   for (let attempt = 0; ; attempt += 1) {
@@ -95,21 +79,19 @@ export interface PlatformAddress {
   mqttUrl?: string | undefined;
   apiKey: string;
   /** Set of header names that the platform uses. Default `spec`. */
-  dialect?: Dialect;
+  dialect?: keyof typeof DIALECT_NAMES;
   /** Additional headers of every request, e.g. for a gateway; the values may be secret. */
   headers?: Readonly<Record<string, string>>;
   /** Version of the Platform API. Default: the newest version. */
   apiVersion?: SupportedVersion;
 }
 
-export function masked(text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string {
-  redactor.add(platform?.apiKey);
-  return printable(redactor.text(text));
-}
+export const masked = (text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string =>
+  printable(withoutKey(text, platform));
 
 /** Masks the API key; unlike `masked`, keeps control characters. */
-export function withoutKey(text: string, { apiKey }: Pick<PlatformAddress, 'apiKey'>): string {
-  redactor.add(apiKey);
+export function withoutKey(text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string {
+  redactor.add(platform?.apiKey);
   return redactor.text(text);
 }
 
@@ -117,7 +99,7 @@ const redactor = new Redactor();
 
 interface PlatformClientOptions
   extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion' | 'headers'>,
-    Pick<PlatformHttpOptions, 'onAnswer'> {
+    Pick<ConstructorParameters<typeof PlatformHttp>[0], 'onAnswer'> {
   /** Maximum number of connections to the platform. Default 256. */
   connections?: number | undefined;
   onOpened?(ms: number): void;
@@ -136,11 +118,6 @@ export interface ReleaseFixture {
   staged?: true | undefined;
 }
 
-export interface Created {
-  id: string;
-  target_status?: string;
-}
-
 export const resource = shape('resource with an id', Type.Object({ id: Type.String() }));
 const created = shape('deployment', Type.Object({ id: Type.String(), target_status: Type.Optional(Type.String()) }));
 const page = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
@@ -153,7 +130,7 @@ export class PlatformClient {
   readonly #headers: Record<string, string>;
   readonly #apiKey: string;
   readonly #closed = new AbortController();
-  readonly #patience: SetUpOptions;
+  readonly #patience: Parameters<typeof sendUntilTaken>[1];
 
   constructor(options: PlatformClientOptions) {
     const { url, apiKey, dialect = 'spec', apiVersion = NEWEST_VERSION, headers = {} } = options;
@@ -197,20 +174,15 @@ export class PlatformClient {
     const { id: schemaId } = await this.#setUp(() => this.#post('/config_schemas', schema, resource));
     // Names each attempt differently, because an attempt without an answer may have created the release.
     const versionOf = (attempt: number): string => (attempt === 0 ? label : `${label} (${attempt + 1})`);
-    const release = await this.#setUp((attempt) =>
-      this.#post('/releases', { version: versionOf(attempt), config_schema_ids: [schemaId] }, resource),
-    );
+    const bodyOf = (attempt: number) => ({ version: versionOf(attempt), config_schema_ids: [schemaId] });
+    const release = await this.#setUp((attempt) => this.#post('/releases', bodyOf(attempt), resource));
     const instance = { config_schema_id: schemaId, content: { format: 'json', data: content } };
     const { id: instanceId } = await this.#setUp(() => this.#post('/config_instances', instance, resource));
     return { releaseId: release.id, configInstanceIds: [instanceId] };
   }
 
-  async deploy(
-    deviceId: string,
-    { releaseId, configInstanceIds, plain, staged }: ReleaseFixture,
-    description: string,
-    sending?: Sending,
-  ): Promise<Created> {
+  async deploy(deviceId: string, release: ReleaseFixture, description: string, sending?: Sending) {
+    const { releaseId, configInstanceIds, plain, staged } = release;
     const named = { description, release_id: releaseId, device_id: deviceId };
     const more = { target_status: 'deployed', config_instance_ids: configInstanceIds };
     const deployment = plain === true ? named : { ...named, ...more };
@@ -264,10 +236,8 @@ export class PlatformClient {
 
   #send<T>(request: ApiRequest, answer: AnswerShape<T>): Promise<T> {
     return this.#http.json(request, answer).catch((error: Error) => {
-      const { status, retryAfterMs } =
-        error instanceof ApiError
-          ? error
-          : { status: error instanceof NetworkError ? 0 : 200, retryAfterMs: undefined };
+      const other = { status: error instanceof NetworkError ? 0 : 200, retryAfterMs: undefined };
+      const { status, retryAfterMs } = error instanceof ApiError ? error : other;
       const message = masked(error.message, { apiKey: this.#apiKey });
       throw new PlatformFailure(status, message, { cause: error, retryAfterMs });
     });

@@ -1,8 +1,10 @@
 /** Pool of connections to one platform; opens spare connections early, so that requests do not wait. */
+import { once } from 'node:events';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
+import { type BodyRule, clipped, type Head, joined, MessageParser } from '../../../harness/common/http-parser.ts';
 import type { AnswerHandler, Sender, SenderRequest } from '../../common/platform-http.ts';
-import { encodeRequest, RequestConnection, readTogether } from './request-connection.ts';
 
 interface ConnectionsOptions {
   origin: string;
@@ -19,7 +21,6 @@ interface Waiting {
 
 /** Maximum number of connections that a burst opens; opening thousands would delay its requests. */
 const TOGETHER = 256;
-
 const CLOSED = 'the connections were closed';
 
 export class Connections implements Sender {
@@ -52,11 +53,9 @@ export class Connections implements Sender {
     }
     let connection = this.#idle.pop();
     while (connection?.usable === false) connection = this.#idle.pop();
-    if (connection !== undefined) {
-      connection.send(bytes, handler);
-    } else if (patient) {
-      this.#patient.push({ bytes, handler });
-    } else {
+    if (connection !== undefined) connection.send(bytes, handler);
+    else if (patient) this.#patient.push({ bytes, handler });
+    else {
       if (this.#options.most - this.#open.size <= this.#waiting.length) this.#options.onCrowded?.();
       this.#waiting.push({ bytes, handler });
     }
@@ -85,8 +84,7 @@ export class Connections implements Sender {
     const { protocol, hostname, host, port } = new URL(this.#options.origin);
     const began = performance.now();
     this.#opening += 1;
-    const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
-    this.#connect({ protocol, hostname: bare, host, port }, (error, socket) => {
+    this.#connect({ protocol, hostname: hostname.replace(/^\[|\]$/g, ''), host, port }, (error, socket) => {
       this.#opening -= 1;
       if (error === null) {
         this.#options.onOpened?.(performance.now() - began);
@@ -122,3 +120,142 @@ export class Connections implements Sender {
     else connection.send(next.bytes, next.handler);
   }
 }
+
+/** Encoded headers by headers object, because most requests share the same object. */
+const fields = new WeakMap<object, string>();
+
+/** Encodes a request; throws an Error for control characters in path or headers. */
+function encodeRequest(host: string, { method, path, headers, body }: SenderRequest): string | Buffer {
+  // Rejects spaces, control characters and characters beyond ASCII (RFC 9112 section 3).
+  if (/[^\x21-\x7e]/.test(path)) throw new Error(`not a path of a request: ${JSON.stringify(clipped(path))}`);
+  let lines = fields.get(headers);
+  if (lines === undefined) {
+    lines = '';
+    for (const [name, value] of Object.entries(headers)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+      lines += `${name}: ${value}\r\n`;
+    }
+    fields.set(headers, lines);
+  }
+  const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${lines}`;
+  if (body === null) return `${head}\r\n`;
+  const bytes = Buffer.from(body);
+  return Buffer.concat([Buffer.from(`${head}content-length: ${bytes.length}\r\n\r\n`, 'latin1'), bytes]);
+}
+
+/** Option `onread` of `net.connect`: all connections without TLS share one read buffer, to save garbage. */
+const readTogether = {
+  buffer: Buffer.alloc(64 * 1024),
+  callback(this: Socket, length: number, buffer: Uint8Array): boolean {
+    return this.emit('data', buffer.subarray(0, length));
+  },
+};
+
+/** Milliseconds before the server's idle timeout at which the client stops using a connection. */
+const MARGIN_MS = 1000;
+/** Maximum milliseconds of idle time for a server without a stated timeout; some servers close after 5 s. */
+const UNSAID_MS = 4000;
+
+/** HTTP/1.1 connection (RFC 9112) for one request at a time; creates little garbage, whose collection takes time. */
+class RequestConnection {
+  readonly #socket: Socket;
+  readonly #onGone: () => void;
+  readonly #parser: MessageParser;
+  #handler: AnswerHandler | undefined;
+  #interim = false;
+  #last = false;
+  #usableUntil = Number.POSITIVE_INFINITY;
+  #isGone = false;
+
+  constructor(socket: Socket, on: { timeoutMs: number; onReady(): void; onGone(): void }) {
+    const { timeoutMs, onReady, onGone } = on;
+    this.#socket = socket;
+    this.#onGone = onGone;
+    this.#parser = new MessageParser({
+      head: (head) => this.#begin(head),
+      // Copies the bytes, because the next answer overwrites the shared buffer.
+      body: (piece) => this.#handler?.onResponseData(this, Buffer.from(piece)),
+      end: () => {
+        if (this.#interim) return;
+        const handler = this.#handler;
+        this.#handler = undefined;
+        if (this.#last) this.#cut();
+        handler?.onResponseEnd();
+      },
+      wrong: (why) => this.abort(new Error(`the answer is not HTTP/1.1: ${why}`)),
+    });
+    socket.setTimeout(timeoutMs, () => this.abort(new Error(`no byte of an answer for ${timeoutMs / 1000} s`)));
+    socket.on('data', (bytes: Buffer) => {
+      if (this.#handler === undefined) this.#cut();
+      else this.#parser.push(bytes, 0);
+      // Frees the connection only after all bytes are parsed, so that no surplus byte answers the next request.
+      if (this.#handler === undefined && !socket.destroyed) onReady();
+    });
+    socket.on('end', () => {
+      this.#parser.end(0);
+      this.abort(closed());
+    });
+    socket.on('error', (error) => this.abort(error));
+    socket.once('close', () => this.abort(closed()));
+  }
+
+  get usable(): boolean {
+    if (performance.now() >= this.#usableUntil) this.#cut();
+    return !this.#socket.destroyed;
+  }
+
+  send(bytes: string | Buffer, handler: AnswerHandler): void {
+    this.#handler = handler;
+    handler.onRequestStart(this);
+    // Sends nothing if the handler aborted the request in `onRequestStart`.
+    if (this.#handler === handler) this.#socket.write(bytes, 'latin1');
+  }
+
+  async destroy(reason: Error): Promise<void> {
+    if (this.#socket.closed) return;
+    const end = once(this.#socket, 'close');
+    this.abort(reason);
+    await end;
+  }
+
+  #begin({ line, headers }: Head): BodyRule | undefined {
+    const [, minor, code] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(line) ?? [];
+    const status = Number(code);
+    // Fails on status 101 (switching protocols), which no request asks for.
+    if (this.#handler === undefined || code === undefined || status === 101) {
+      this.abort(new Error(`the answer is not HTTP/1.1: ${clipped(line)}`));
+      return undefined;
+    }
+    this.#interim = status < 200;
+    if (this.#interim) return 'none';
+    const named = joined(headers);
+    const options = named['connection']?.toLowerCase() ?? '';
+    const [, seconds] = /timeout=(\d+)/i.exec(named['keep-alive'] ?? '') ?? [];
+    const usableMs = seconds === undefined ? UNSAID_MS : Number(seconds) * 1000 - MARGIN_MS;
+    this.#usableUntil = performance.now() + usableMs;
+    const framed = named['content-length'] !== undefined || named['transfer-encoding'] !== undefined;
+    const bodiless = status === 204 || status === 304;
+    const stays = minor === '0' ? options.includes('keep-alive') : !options.includes('close');
+    this.#last = !stays || usableMs <= 0 || !(framed || bodiless);
+    this.#handler.onResponseStart(this, status, named);
+    return bodiless ? 'none' : 'rest';
+  }
+
+  #cut(): void {
+    this.#socket.destroy();
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#onGone();
+  }
+
+  abort(error: Error): void {
+    const handler = this.#handler;
+    this.#handler = undefined;
+    this.#parser.stop();
+    this.#cut();
+    handler?.onResponseError(this, error);
+  }
+}
+
+const closed = (): Error => Object.assign(new Error('other side closed'), { code: 'ECONNRESET' });

@@ -4,7 +4,7 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { TRAFFIC, type Traffic, type UplinkKind } from '../scenario/uplinks.ts';
+import { TRAFFIC, type Traffic, type UplinkKind } from '../scenario/scenario.ts';
 
 export type Part = 'always' | Traffic | 'rollout';
 
@@ -140,7 +140,6 @@ export function routesTable(): string {
 }
 
 export function routesText(): string {
-  const plain = (text: string): string => text.replaceAll('`', '');
   const rows = ROWS.map(([, { route, section, of, fields, instead, own }]) => {
     const who = SHOWN.flatMap((uplink) => {
       const part = of[uplink];
@@ -148,7 +147,7 @@ export function routesText(): string {
     });
     const named = section === undefined ? '' : ` (section ${section})`;
     const missing = `${own === true ? 'missing' : 'missing, refused'}: ${instead}`;
-    return plain(`  ${route}${named}\n    for ${who.join(', ')}; read: ${fields}; ${missing}`);
+    return `  ${route}${named}\n    for ${who.join(', ')}; read: ${fields}; ${missing}`.replaceAll('`', '');
   });
   return (
     'Routes of a platform that robots need, by uplink and traffic; what is read of the answer; what is\n' +

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import type { Phase } from '../scenario/scenario.ts';
-import type { UplinkKind } from '../scenario/uplinks.ts';
+import type { Phase, UplinkKind } from '../scenario/scenario.ts';
 import { served } from '../testing/scratch.ts';
 import type { PlatformAddress } from './client.ts';
 import { ROUTES_FILE, routesText, withRoutes } from './routes.ts';

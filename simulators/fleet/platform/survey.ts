@@ -3,12 +3,10 @@
 import { defined } from '../../../harness/common/defined.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
-import { shape } from '../../../harness/contract/shape.ts';
+import { objectShape, shape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import { deploymentFilter, listedDeployments } from '../../device/uplink/polling.ts';
-import { uplinksIn } from '../scenario/classes.ts';
-import type { Scenario } from '../scenario/scenario.ts';
-import { robotName, TRAFFIC_NAMES } from '../scenario/uplinks.ts';
+import { robotName, type Scenario, TRAFFIC_NAMES, uplinksIn } from '../scenario/scenario.ts';
 import {
   isPassing,
   type PlatformAddress,
@@ -32,11 +30,6 @@ export interface Offer {
   staged?: true;
   /** Set if robots must apply staged deployments, because the platform cannot deploy a staged deployment. */
   takesStaged?: true;
-}
-
-export interface Survey {
-  offer: Offer;
-  notes: string[];
 }
 
 export class LackingError extends Error {
@@ -67,30 +60,26 @@ const REACH_MS = 3000;
 const PAGE = LIST_LIMITS.limitMaximum;
 
 const anything = shape('JSON document', Type.Unknown());
-const deviceList = shape(
-  'list of devices',
-  Type.Object({
-    has_more: Type.Boolean(),
-    data: Type.Array(Type.Object({ id: Type.String(), name: Type.Optional(Type.Unknown()) })),
-  }),
-);
-const expandedList = shape(
-  'list of devices with their deployments',
-  Type.Object({ data: Type.Array(Type.Object({ current_deployment: Type.Unknown() })) }),
-);
-const NOT_SERVED = 'was answered 404';
+const deviceList = objectShape('list of devices', {
+  has_more: Type.Boolean(),
+  data: Type.Array(Type.Object({ id: Type.String(), name: Type.Optional(Type.Unknown()) })),
+});
+const expandedList = objectShape('list of devices with their deployments', {
+  data: Type.Array(Type.Object({ current_deployment: Type.Unknown() })),
+});
+const releaseList = objectShape('list of releases', { data: Type.Array(Type.Object({ id: Type.String() })) });
 
-const releaseList = shape('list of releases', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
+const NOT_SERVED = 'was answered 404';
 
 /**
  * Tries the routes that the run needs; for polling robots, may create a device, a release and a deployment. Rejects
  * with SilentError, KeyError or LackingError.
  */
-export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
+export async function surveyPlatform(options: SurveyOptions) {
   const { signal, scenario } = options;
   const uplinks = uplinksIn(scenario);
   const surveyor = new Surveyor(options);
-  const close = (): Promise<void> => surveyor.close();
+  const close = (): Promise<void> => surveyor.client.close();
   signal.addEventListener('abort', close, { once: true });
   const { notes } = surveyor;
   const lacking: string[] = [];
@@ -104,8 +93,7 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
       if (own === true) notes.push(line);
       else lacking.push(line);
     }
-    lacking.push(...surveyor.impossible);
-    notes.push(...surveyor.shared);
+    lacking.push(...surveyor.shortages());
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PlatformFailure) throw new SilentError(`the platform cannot be asked: ${error.message}`);
@@ -115,22 +103,20 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
     await close();
   }
   if (lacking.length === 0) return { offer: surveyor.offer, notes };
-  if (surveyor.servesNoList && lacking.every((line) => line.includes(NOT_SERVED)))
+  if (surveyor.unlisted?.status === 404 && lacking.every((line) => line.includes(NOT_SERVED)))
     lacking.push(`every route ${NOT_SERVED}: is --platform right? A base URL may end in a path, e.g. /beta`);
-  throw new LackingError(
-    [`the platform lacks what robots with uplink ${uplinks.join(' or ')} and this scenario need:`, ...lacking].join(
-      '\n  ',
-    ),
-  );
+  const problem = `the platform lacks what robots with uplink ${uplinks.join(' or ')} and this scenario need:`;
+  throw new LackingError([problem, ...lacking].join('\n  '));
 }
 
 class Surveyor {
   readonly #options: SurveyOptions;
-  readonly #client: PlatformClient;
+  readonly client: PlatformClient;
   readonly parts: ReadonlySet<Part>;
   readonly offer: Offer = {};
   readonly notes: string[] = [];
-  #unlisted: PlatformFailure | undefined;
+  /** Failure of `GET /devices`. */
+  unlisted: PlatformFailure | undefined;
   #some: string | undefined;
   #own: string | undefined;
   #fixture: ReleaseFixture | undefined;
@@ -139,7 +125,7 @@ class Surveyor {
 
   constructor(options: SurveyOptions) {
     this.#options = options;
-    this.#client = new PlatformClient({ ...options.address, connections: 2, setUpMs: REACH_MS });
+    this.client = new PlatformClient({ ...options.address, connections: 2, setUpMs: REACH_MS });
     const { phases } = options.scenario;
     this.parts = new Set([
       'always' as const,
@@ -149,10 +135,6 @@ class Surveyor {
     if (options.devices === undefined) return;
     this.offer.devices = [...options.devices];
     this.#own = this.#some = options.devices[options.first] ?? options.devices[0];
-  }
-
-  close(): Promise<void> {
-    return this.#client.close();
   }
 
   /** Rejects with SilentError if the platform does not answer, and with KeyError for a rejected key. */
@@ -166,37 +148,25 @@ class Surveyor {
       if (error.status === 0)
         throw new SilentError(`the platform cannot be reached at ${address.url}: ${error.message}`);
       if (error.status === 401) throw new KeyError(error.message);
-      this.#unlisted = error;
+      this.unlisted = error;
     }
   }
 
-  get servesNoList(): boolean {
-    return this.#unlisted?.status === 404;
-  }
-
-  get impossible(): string[] {
+  /** Returns what the platform has too little of; adds a note if robots share devices. */
+  shortages(): string[] {
     const { robots, scenario, devices } = this.#options;
     const found: string[] = [];
-    const known = this.offer.devices?.length;
-    if (
-      uplinksIn(scenario).includes('polling') &&
-      known !== undefined &&
-      known < robots &&
-      this.#unlisted === undefined
-    ) {
+    const known = this.offer.devices?.length ?? robots;
+    const text = known.toLocaleString('en');
+    if (known < robots && uplinksIn(scenario).includes('polling') && this.unlisted === undefined) {
       const has = devices === undefined ? 'the platform has' : '--devices names';
-      const some = `${has} ${known.toLocaleString('en')} devices, and robots that poll need one each`;
+      const some = `${has} ${text} devices, and robots that poll need one each`;
       found.push(`${some}; accepted: --robots ${known} or fewer, or --uplink calls, whose robots share`);
     }
+    if (known < robots && scenario.uplink === 'calls')
+      this.notes.push(`devices to stand for: ${text}, shared by ${robots.toLocaleString('en')} robots`);
     if (this.#noRelease) found.push('a roll-out needs a release: none can be created, and GET /releases shows none');
     return found;
-  }
-
-  get shared(): string[] {
-    const { robots, scenario } = this.#options;
-    const known = this.offer.devices?.length ?? robots;
-    if (scenario.uplink !== 'calls' || known >= robots) return [];
-    return [`devices to stand for: ${known.toLocaleString('en')}, shared by ${robots.toLocaleString('en')} robots`];
   }
 
   /** Tries a route; resolves with the reason why the route is missing, e.g. `was answered 404`, or with undefined. */
@@ -204,38 +174,36 @@ class Surveyor {
     devices: async () => {
       const { uplink } = this.#options.scenario;
       const isNamed = this.offer.devices !== undefined;
-      if (this.#unlisted === undefined) {
+      if (this.unlisted === undefined) {
         if (isNamed || uplink !== 'calls') return undefined;
         this.offer.devices = await this.#known();
         return this.offer.devices.length > 0 ? undefined : 'has no devices';
       }
-      const why =
-        this.#unlisted.status === 400
-          ? 'was answered 400 (--api-version names an older version)'
-          : answered(this.#unlisted);
-      if (!isNamed) return why;
-      return (['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part)) ? why : undefined;
+      const isOld = this.unlisted.status === 400;
+      const why = isOld ? 'was answered 400 (--api-version names an older version)' : answered(this.unlisted);
+      const asksMore = (['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part));
+      return !isNamed || asksMore ? why : undefined;
     },
     read: async () => {
       // Skips the route if there is no device to read.
       if (this.#some === undefined) return undefined;
       const path = `/devices/${encodeURIComponent(this.#some)}`;
-      const { why } = await look(this.#client.ask({ method: 'GET', path }, resource));
+      const { why } = await look(this.client.ask({ method: 'GET', path }, resource));
       if (why !== undefined) this.offer.readsPages = true;
       return why;
     },
     expand: async () => {
       const path = '/devices?limit=1&expand=current_deployment';
-      const { why } = await look(this.#client.ask({ method: 'GET', path }, expandedList));
+      const { why } = await look(this.client.ask({ method: 'GET', path }, expandedList));
       if (why !== undefined) this.offer.expand = 'total_count';
       return why;
     },
     ping: async () => {
       if (this.#some === undefined) return undefined;
-      return (await look(this.#client.ping(this.#some, undefined, 100_000_000), UNANSWERED)).why;
+      return (await look(this.client.ping(this.#some, undefined, 100_000_000), UNANSWERED)).why;
     },
     name: async () => {
-      if (this.#own !== undefined || this.#unlisted !== undefined) return undefined;
+      if (this.#own !== undefined || this.unlisted !== undefined) return undefined;
       const name = robotName(this.#options.namePrefix, this.#options.first);
       const found = await look(this.#page(PAGE, 0, `&name=${encodeURIComponent(name)}`));
       const others = found.value?.data.some((device) => device.name !== name) === true;
@@ -248,10 +216,10 @@ class Surveyor {
       return why;
     },
     create: async () => {
-      if (this.#own !== undefined || this.#unlisted !== undefined) return undefined;
+      if (this.#own !== undefined || this.unlisted !== undefined) return undefined;
       const { first, namePrefix } = this.#options;
       const request = { method: 'POST', path: '/devices', body: { name: robotName(namePrefix, first) } } as const;
-      const { why, value } = await look(this.#client.ask(request, resource));
+      const { why, value } = await look(this.client.ask(request, resource));
       if (why === undefined) this.#own = value?.id;
       else {
         this.offer.devices = await this.#known();
@@ -260,25 +228,24 @@ class Surveyor {
       return why;
     },
     deployments: async () =>
-      (await look(this.#client.ask({ method: 'GET', path: '/deployments?limit=1' }, listedDeployments))).why,
+      (await look(this.client.ask({ method: 'GET', path: '/deployments?limit=1' }, listedDeployments))).why,
     filter: async () => {
       if (this.#own === undefined) return undefined;
       const path = `/deployments?limit=${PAGE}&${deploymentFilter(this.#own)}&offset=0`;
-      const { why, value } = await look(this.#client.ask({ method: 'GET', path }, listedDeployments));
+      const { why, value } = await look(this.client.ask({ method: 'GET', path }, listedDeployments));
       if (why !== undefined) return why;
       const others = value?.data.some(({ device_id }) => device_id !== this.#own) === true;
       return others ? 'lists those of other devices too' : undefined;
     },
     release: async () => {
       const label = `preflight ${Date.now().toString(36)}`;
-      const { why, value } = await look(this.#client.createReleaseFixture(label, '{}'));
+      const { why, value } = await look(this.client.createReleaseFixture(label, '{}'));
       this.#fixture = value;
       if (why === undefined) return undefined;
-      const list = await look(this.#client.ask({ method: 'GET', path: '/releases?limit=1' }, releaseList));
+      const list = await look(this.client.ask({ method: 'GET', path: '/releases?limit=1' }, releaseList));
       const releaseId = list.value?.data[0]?.id;
-      if (releaseId === undefined) {
-        this.#noRelease = true;
-      } else {
+      if (releaseId === undefined) this.#noRelease = true;
+      else {
         this.offer.releaseId = releaseId;
         this.#fixture = { releaseId, configInstanceIds: [] };
       }
@@ -289,10 +256,10 @@ class Surveyor {
       // Without a device, sends an invalid body, whose rejection proves that the route exists.
       if (device === undefined || release === undefined) {
         const request = { method: 'POST', path: '/deployments', body: {} } as const;
-        return (await look(this.#client.ask(request, anything), INVALID)).why;
+        return (await look(this.client.ask(request, anything), INVALID)).why;
       }
       const attempt = (plain: boolean) =>
-        look(this.#client.deploy(device, plain ? { ...release, plain: true } : release, 'Preflight'));
+        look(this.client.deploy(device, plain ? { ...release, plain: true } : release, 'Preflight'));
       const full = await attempt(false);
       // Tries again without the optional fields, which the platform may have rejected.
       const made = full.refused === true ? await attempt(true) : full;
@@ -302,23 +269,19 @@ class Surveyor {
     },
     action: async () => {
       if (this.#stagedId === undefined) return undefined;
-      const { why } = await look(this.#client.act(this.#stagedId));
+      const { why } = await look(this.client.act(this.#stagedId));
       if (why === undefined) this.offer.staged = true;
       else this.offer.takesStaged = true;
       return why;
     },
     token: async () =>
-      (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, token))).why,
+      (await look(this.client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, token))).why,
     agent: async () => {
       const { url, agentUrl, apiKey, dialect, headers } = this.#options.address;
       // Sends the API key only to the host of the Platform API.
       const own = new URL(url).origin === new URL(agentUrl).origin ? apiKey : '';
-      const client = new PlatformClient({
-        url: agentUrl,
-        apiKey: own,
-        connections: 1,
-        ...defined({ dialect, headers }),
-      });
+      const more = defined({ dialect, headers });
+      const client = new PlatformClient({ url: agentUrl, apiKey: own, connections: 1, ...more });
       try {
         const path = `${AGENT_BASE_PATH}/deployments?limit=1`;
         return (await look(client.ask({ method: 'GET', path }, anything), new Set([400, 401, 403]))).why;
@@ -329,7 +292,7 @@ class Surveyor {
   };
 
   #page(limit: number, offset: number, query = '') {
-    return this.#client.ask({ method: 'GET', path: `/devices?limit=${limit}${query}&offset=${offset}` }, deviceList);
+    return this.client.ask({ method: 'GET', path: `/devices?limit=${limit}${query}&offset=${offset}` }, deviceList);
   }
 
   async #walk(enough: (devices: ReadonlyMap<string, unknown>) => boolean): Promise<Map<string, unknown>> {

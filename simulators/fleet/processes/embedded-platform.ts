@@ -33,7 +33,7 @@ export async function startEmbeddedPlatform(seed: number, devices = 0) {
   };
 }
 
-async function serve(seed: number, devices: number): Promise<void> {
+async function serve({ seed, devices }: { seed: number; devices: number }): Promise<void> {
   try {
     // Lowers the priority of the platform, so that the load generator sends its requests on time.
     setPriority(Math.min(getPriority() + 5, constants.priority.PRIORITY_LOW));
@@ -51,8 +51,5 @@ async function serve(seed: number, devices: number): Promise<void> {
 if (import.meta.main) {
   process.on('disconnect', () => process.exit());
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
-  process.once('message', (message) => {
-    const { seed, devices } = message as { seed: number; devices: number };
-    void serve(seed, devices);
-  });
+  process.once('message', (message) => void serve(message as Parameters<typeof serve>[0]));
 }

@@ -8,11 +8,8 @@ import { setImmediate } from 'node:timers/promises';
 import { Patience } from '../../../harness/common/waiting.ts';
 import { HOST_CALLS, type Host, type HostCall, type HostConfig, type HostNotice, type StopMode } from '../host/host.ts';
 import type { RobotHost } from '../host/robot-host.ts';
-import { MemoryKills } from '../measure/cgroup.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
-
-const moduleUrl = (name: string): URL =>
-  new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+import { MemoryKills } from '../measure/saturation.ts';
 
 /** Settings of malloc in glibc that return memory after a burst; a heap for each thread would keep the memory. */
 const MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' };
@@ -24,7 +21,8 @@ export function startProcess(name: string, flags: readonly string[] = []): Child
   const cache = getCompileCacheDir();
   const env = { ...MALLOC, ...given, ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) };
   const execArgv = [...process.execArgv, ...flags];
-  const child = fork(moduleUrl(name), [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const module = new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+  const child = fork(module, [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   try {
     // Makes the kernel kill the child before its parent if memory runs out, because the parent can report the reason.
     writeFileSync(`/proc/${child.pid}/oom_score_adj`, '1000');
@@ -55,7 +53,7 @@ type Tell = (notice: HostNotice) => void;
 export const SIGN_OF_LIFE = { alive: true } as const;
 export const ALIVE_EVERY_MS = 1000;
 
-export class WorkerDied extends Error {
+class WorkerDied extends Error {
   override name = 'WorkerDied';
   signal: NodeJS.Signals | undefined;
 }
@@ -65,19 +63,27 @@ class HostChannel {
   readonly #name: string;
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   #calls = 0;
-  readonly #patience: Patience;
   readonly #stopWatching: () => void;
   #died: WorkerDied | undefined;
 
   constructor(child: ChildProcess, name: string, tell: Tell, silentMs: number) {
     this.#child = child;
     this.#name = name;
-    this.#patience = new Patience(silentMs);
-    this.#stopWatching = this.#patience.watch(() => {
+    const patience = new Patience(silentMs);
+    this.#stopWatching = patience.watch(() => {
       this.#end(`it gave no sign of life for ${silentMs / 1000} s`);
       child.kill('SIGKILL');
     });
-    child.on('message', (message) => this.#receive(message as Reply | HostNotice | typeof SIGN_OF_LIFE, tell));
+    child.on('message', (received) => {
+      const message = received as Reply | HostNotice | typeof SIGN_OF_LIFE;
+      patience.renew();
+      if ('alive' in message) return;
+      if (!('reply' in message)) return tell(message);
+      const waiting = this.#waiting.get(message.reply);
+      this.#waiting.delete(message.reply);
+      if ('error' in message) waiting?.reject(new Error(`${name}: ${message.error}`));
+      else waiting?.resolve(message.result);
+    });
     child.on('error', (error) => this.#end(error.message));
     child.on('exit', (code, signal) => this.#end(signal === null ? `exit code ${code}` : signal, signal ?? undefined));
   }
@@ -94,19 +100,6 @@ class HostChannel {
     });
   }
 
-  #receive(message: Reply | HostNotice | typeof SIGN_OF_LIFE, tell: Tell): void {
-    this.#patience.renew();
-    if ('alive' in message) return;
-    if (!('reply' in message)) {
-      tell(message);
-      return;
-    }
-    const waiting = this.#waiting.get(message.reply);
-    this.#waiting.delete(message.reply);
-    if ('error' in message) waiting?.reject(new Error(`${this.#name}: ${message.error}`));
-    else waiting?.resolve(message.result);
-  }
-
   #end(how: string, signal?: NodeJS.Signals): void {
     this.#stopWatching();
     this.#died ??= Object.assign(
@@ -121,12 +114,8 @@ class HostChannel {
 /** Keeps V8's young generation small: a large young generation keeps the memory of a burst and delays actions. */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
-interface WorkerHost extends Host {
-  readonly pid: number | undefined;
-}
-
 /** Starts a worker, which is killed after `silentMs` milliseconds without a message. Default 60,000. */
-export function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): WorkerHost {
+function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): Host {
   const child = startProcess('worker', WORKER_FLAGS);
   const channel = new HostChannel(child, config.name, tell, silentMs);
   const ready = channel.call('configure', [config]);
@@ -164,7 +153,7 @@ export class NoHostLeft extends Error {
 
 export class Hosts {
   readonly #options: HostsOptions;
-  readonly #entries = new Map<string, { host: Host | WorkerHost; config: HostConfig }>();
+  readonly #entries = new Map<string, { host: Host; config: HostConfig }>();
   #past: Snapshot = { histograms: {}, counters: {} };
   readonly #newest = new Map<string, Snapshot>();
   readonly #lost: Promise<void>[] = [];
@@ -198,7 +187,7 @@ export class Hosts {
   }
 
   get pids(): number[] {
-    return [...this.#entries.values()].flatMap(({ host }) => ('pid' in host ? (host.pid ?? []) : []));
+    return [...this.#entries.values()].flatMap(({ host }) => host.pid ?? []);
   }
 
   /** Calls all hosts; resolves with the answers of living hosts. Rejects with NoHostLeft without any answer. */

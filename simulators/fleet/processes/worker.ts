@@ -23,17 +23,14 @@ async function answer({ call, method, args }: Call): Promise<void> {
   }
 }
 
-/** Stops the robots and removes their files, which a killed coordinator cannot remove. */
-async function end(): Promise<void> {
+send(SIGN_OF_LIFE);
+setInterval(send, ALIVE_EVERY_MS, SIGN_OF_LIFE).unref();
+process.on('message', (message) => void answer(message as Call));
+// Stops the robots and removes their files, which a killed coordinator cannot remove.
+process.on('disconnect', async () => {
   await host?.stop('abandon').catch(() => {});
   host?.removeFiles();
   process.exit();
-}
-
-const giveSignOfLife = (): void => send(SIGN_OF_LIFE);
-giveSignOfLife();
-setInterval(giveSignOfLife, ALIVE_EVERY_MS).unref();
-process.on('message', (message) => void answer(message as Call));
-process.on('disconnect', () => void end());
+});
 // Ignores interrupts, which a terminal sends to every process; only the coordinator reacts.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});

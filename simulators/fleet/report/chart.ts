@@ -1,6 +1,7 @@
 /** Draws charts as SVG, which fit any width and need no script. */
-import { readableDuration } from '../../../harness/common/durations.ts';
+
 import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';
+import { readableDuration } from '../../../harness/common/units.ts';
 
 /** Unit of an axis; `percentile` puts p90, p99 and p99.9 at equal distances. */
 export type Unit = 'ms' | 's' | '%' | 'number' | 'percentile';
@@ -43,7 +44,7 @@ const SIZE = 1000;
 const GAP_VALUES = 3;
 const LINE_COLOURS = 10;
 
-export function positionOn({ from, to, log }: Axis, value: number): number {
+function positionOn({ from, to, log }: Axis, value: number): number {
   const scaled = log === true ? Math.log(value / from) / Math.log(to / from) : (value - from) / (to - from);
   return Math.min(Math.max(scaled, 0), 1);
 }
@@ -73,8 +74,11 @@ export function chart(plot: Plot): Markup {
     const kind = byHand === true ? ' by-hand' : `${index % 2 === 1 ? ' even' : ''}${measured ? '' : ' warm-up'}`;
     return html`<rect class="band${kind}" x="${units(left)}" width="${units(right - left)}" y="0" height="${SIZE}"/>`;
   });
+  const across = y.ticks.map((tick) => `M0 ${units(1 - positionOn(y, tick))}H${SIZE}`);
+  const down = x.ticks.map((tick) => `M${units(positionOn(x, tick))} 0V${SIZE}`);
+  const grid = html`<path class="grid" d="${[...across, ...down].join('')}"/>`;
   const drawing = html`<svg viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none"
-role="img" aria-label="${title}. ${about}">${shapes}${grid(x, y)}${lines}</svg>`;
+role="img" aria-label="${title}. ${about}">${shapes}${grid}${lines}</svg>`;
   const legend = series.map(({ name, tone }, index) => html`<li><i class="${colour(index, tone)}"></i>${name}</li>`);
   return html`<figure class="chart" data-chart="${id}"><figcaption><b>${title}</b> <span>${about}</span></figcaption>
 <div class="frame">${bandLabels(x, bands)}<div class="area">${drawing}
@@ -103,12 +107,6 @@ function path(at: readonly number[], values: readonly (number | null)[], x: Axis
     missing = 0;
   });
   return text;
-}
-
-function grid(x: Axis, y: Axis): Markup {
-  const across = y.ticks.map((tick) => `M0 ${units(1 - positionOn(y, tick))}H${SIZE}`);
-  const down = x.ticks.map((tick) => `M${units(positionOn(x, tick))} 0V${SIZE}`);
-  return html`<path class="grid" d="${[...across, ...down].join('')}"/>`;
 }
 
 const percent = (share: number): string => `${Number((share * 100).toFixed(2))}%`;
@@ -147,22 +145,17 @@ function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   return html`${row('', phases)}${hands.map((band) => row(' by-hand', [band]))}`;
 }
 
+type Row = readonly (string | Markup)[];
+
 /** Renders a table. A column name that ends with `#` marks numbers; `last` is the CSS class of the last row. */
-export function tableOf(
-  label: string,
-  columns: readonly string[],
-  rows: readonly (readonly (string | Markup)[])[],
-  last?: string,
-): Markup {
+export function tableOf(label: string, columns: readonly string[], rows: readonly Row[], last?: string): Markup {
   if (rows.length === 0) return NOTHING;
   const kinds = columns.map((name) => (name.endsWith('#') ? html` class="n"` : NOTHING));
   const head = columns.map((name, at) => html`<th scope="col"${kinds[at] ?? NOTHING}>${name.replace(/#$/, '')}</th>`);
-  const cell = (value: string | Markup, at: number): Markup =>
-    typeof value !== 'string'
-      ? value
-      : at === 0
-        ? html`<th scope="row">${value}</th>`
-        : html`<td${kinds[at] ?? NOTHING}>${value}</td>`;
+  const cell = (value: string | Markup, at: number): Markup => {
+    if (typeof value !== 'string') return value;
+    return at === 0 ? html`<th scope="row">${value}</th>` : html`<td${kinds[at] ?? NOTHING}>${value}</td>`;
+  };
   const body = rows.map(
     (row, at) => html`<tr${last && at === rows.length - 1 ? html` class="${last}"` : NOTHING}>${row.map(cell)}</tr>`,
   );
@@ -173,17 +166,13 @@ export function tableOf(
 function valuesTable({ title, x, y, at, series }: Plot): Markup {
   const step = Math.max(1, Math.ceil(at.length / 12));
   const text = (value: number | null | undefined): string => (value == null ? '–' : valueText(y.unit, value));
-  const rows = at.flatMap((value, index) =>
-    index % step === 0 || index === at.length - 1
-      ? [[valueText(x.unit, value), ...series.map(({ values }) => text(values[index]))]]
-      : [],
-  );
+  const all = at.map((value, index) => [valueText(x.unit, value), ...series.map(({ values }) => text(values[index]))]);
+  const rows = all.filter((_, index) => index % step === 0 || index === at.length - 1);
   const table = tableOf(`Values: ${title}`, ['at', ...series.map(({ name }) => `${name}#`)], rows);
   return html`<details class="values"><summary>Values</summary>${table}</details>`;
 }
 
 export function chartData({ id, x, y, at, series }: Plot): object {
-  const short = (value: number): number => Number(value.toPrecision(4));
   return {
     id,
     at: at.map((value) => Number(positionOn(x, value).toFixed(4))),
@@ -192,7 +181,7 @@ export function chartData({ id, x, y, at, series }: Plot): object {
     lines: series.map(({ name, values, tone }, index) => ({
       name,
       colour: colour(index, tone),
-      values: values.map((value) => (value === null ? null : short(value))),
+      values: values.map((value) => (value === null ? null : Number(value.toPrecision(4)))),
     })),
   };
 }

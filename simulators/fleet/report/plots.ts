@@ -2,7 +2,7 @@
 
 import { decades, ticks } from '../../../harness/common/axis.ts';
 import { defined } from '../../../harness/common/defined.ts';
-import { readableDuration } from '../../../harness/common/durations.ts';
+import { readableDuration } from '../../../harness/common/units.ts';
 import { DURATION_NAMES, decode, isDuration, ofWhole, percentileMs } from '../measure/metrics.ts';
 import type { FleetResult, Reach, Tick } from '../result/result.ts';
 import type { Axis, Band, Plot, Series, Unit } from './chart.ts';
@@ -23,10 +23,7 @@ const RATES: Readonly<Record<string, string>> = {
   'connect.errors': 'connects failed',
 };
 
-const PHASES: Readonly<Record<string, string>> = {
-  rollout: 'roll-out',
-  'clock-skew': 'clock skew',
-};
+const PHASES: Readonly<Record<string, string>> = { rollout: 'roll-out', 'clock-skew': 'clock skew' };
 
 export const metricName = (name: string): string => (isDuration(name) ? DURATION_NAMES[name] : name);
 
@@ -60,29 +57,13 @@ export function percentilePlot({ histograms }: FleetResult): Plot | undefined {
   };
 }
 
-function phaseBands({ phases }: FleetResult): Band[] {
-  const start = phases[0]?.started_ms ?? 0;
-  const once = phases.filter(({ rounds = 1 }) => rounds === 1);
-  return once.map(({ do: name, started_ms, duration_ms, measured, by_hand, interrupted }) => ({
-    name: by_hand ?? `${PHASES[name] ?? name}${interrupted === true ? ', interrupted' : ''}`,
-    from: (started_ms - start) / 1000,
-    to: (started_ms - start + duration_ms) / 1000,
-    measured,
-    ...(by_hand !== undefined && { byHand: true }),
-  }));
-}
-
-const MOST_POINTS = 240;
-
-interface TimePlot {
-  id: string;
-  title: string;
-  about: string;
+interface TimePlot extends Pick<Plot, 'id' | 'title' | 'about'> {
   unit: Unit;
   nameOf?(name: string): string;
   of(tick: Tick): Record<string, number>;
 }
 
+const MOST_POINTS = 240;
 const TIME_PLOTS: readonly TimePlot[] = [
   {
     id: 'states',
@@ -131,10 +112,20 @@ const TIME_PLOTS: readonly TimePlot[] = [
 ];
 
 export function timePlots(result: FleetResult): Plot[] {
-  const bands = phaseBands(result);
-  const start = result.phases[0]?.started_ms ?? 0;
+  const { phases } = result;
+  const start = phases[0]?.started_ms ?? 0;
   const series = result.series.filter(({ at_ms }) => at_ms >= start);
   if (series.length < 2) return [];
+  const once = phases.filter(({ rounds = 1 }) => rounds === 1);
+  const bands = once.map(
+    ({ do: name, started_ms, duration_ms, measured, by_hand, interrupted }): Band => ({
+      name: by_hand ?? `${PHASES[name] ?? name}${interrupted === true ? ', interrupted' : ''}`,
+      from: (started_ms - start) / 1000,
+      to: (started_ms - start + duration_ms) / 1000,
+      measured,
+      ...(by_hand !== undefined && { byHand: true }),
+    }),
+  );
   const width = Math.ceil(series.length / MOST_POINTS);
   const columns = Array.from({ length: Math.ceil(series.length / width) }, (_, index) =>
     series.slice(index * width, (index + 1) * width),
@@ -186,12 +177,11 @@ export function reachPlot(result: FleetResult, reach: Reach): Plot {
       : `Half had after ${readableDuration(percentileMs(decode(encoded), (50 * reach.attempts) / reach.inTime))}.`;
   const share = (number: number): string => percentText(number, reach.attempts);
   const withLate = reach.late > 0 ? `, and at ${share(reach.inTime + reach.late)} with those that came late` : '';
+  const about = `By time after the POST, of all ${reach.attempts.toLocaleString('en')} attempts. ${half}`;
   return {
     id: 'reach',
     title: 'Share of roll-outs that had arrived',
-    about:
-      `By time after the POST, of all ${reach.attempts.toLocaleString('en')} attempts. ${half} ` +
-      `It ends at ${share(reach.inTime)}${withLate}.`,
+    about: `${about} It ends at ${share(reach.inTime)}${withLate}.`,
     x: { unit: 'ms', from: 0, to: end, ticks: ticks(0, end, 8) },
     y: { unit: '%', from: 0, to: 100, ticks: [0, 25, 50, 75, 100] },
     at,

@@ -1,18 +1,16 @@
 /** Report of a fleet run: one HTML file that loads nothing and reads without its script. */
-
-import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING, reportPage, trusted } from '../../../harness/common/html.ts';
-import { memoryText } from '../../../harness/common/sizes.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
+import { memoryText, readableDuration } from '../../../harness/common/units.ts';
 import { costParts, type RunCosts, thousands } from '../measure/costs.ts';
-import { decode, ofWhole, percentileMs, type Summary } from '../measure/metrics.ts';
-import { judgedText } from '../result/judged.ts';
+import { decode, type Labels, ofWhole, percentileMs, type Summary, unlabelled } from '../measure/metrics.ts';
 import {
   type FleetOutcome,
   type FleetResult,
   figuresCount,
   isJudged,
   isMissed,
+  judgedText,
   measuredNothing,
   outcomeOf,
   type Reach,
@@ -23,21 +21,55 @@ import {
 } from '../result/result.ts';
 import { parseThreshold } from '../result/thresholds.ts';
 import { chart, chartData, tableOf } from './chart.ts';
-import { partsOf } from './parts.ts';
 import { metricName, percentilePlot, percentText, ROLLOUT_LEGS, reachPlot, timePlots } from './plots.ts';
+
+/** Counters of failures, by the duration of the same operation. */
+const FAILURES: Readonly<Record<string, string>> = {
+  'rollout.ms': 'rollout.missed',
+  'ping.ms': 'ping.errors',
+  'http.ms': 'http.errors',
+  'connect.ms': 'connect.errors',
+  'sync.ms': 'sync.errors',
+  'reconnect.ms': 'uplink.lost',
+};
+
+function partsOf({ metrics, counters }: FleetResult): Markup {
+  const durations = Object.keys(FAILURES);
+  const failed = Object.keys(counters).flatMap((key) => {
+    const { name } = unlabelled(key);
+    const duration = durations.find((known) => FAILURES[known] === name);
+    return duration === undefined || counters[key] === 0 ? [] : [key.replace(name, duration)];
+  });
+  const phaseNumber = ({ phase = '' }: Labels): number => Number.parseInt(phase, 10) || 0;
+  const rows = [...new Set([...Object.keys(metrics), ...failed])]
+    .flatMap((key) => {
+      const { name, labels } = unlabelled(key);
+      return labels !== undefined && name in FAILURES ? [{ name, key, ...labels }] : [];
+    })
+    .sort((a, b) => phaseNumber(a) - phaseNumber(b) || durations.indexOf(a.name) - durations.indexOf(b.name));
+  const parts = new Set(rows.map(({ phase, class: name }) => `${phase} ${name}`));
+  if (parts.size < 2) return NOTHING;
+  const hasClasses = rows.some(({ class: name }) => name !== undefined);
+  const body = rows.map(({ key, name, phase = '', class: own }) => {
+    const { count = 0, p50, p99, max } = metrics[key] ?? {};
+    return [
+      html`<th scope="row">${phase.replace('-', ' ')}</th>`,
+      ...(hasClasses ? [own ?? 'all'] : []),
+      metricName(name),
+      thousands(count),
+      thousands(counters[key.replace(name, FAILURES[name] ?? '')] ?? 0),
+      ...[p50, p99, max].map((ms) => (ms === undefined ? '–' : readableDuration(ms))),
+    ];
+  });
+  const columns = ['phase', ...(hasClasses ? ['class'] : []), 'duration', 'count#', 'failed#'];
+  const title = hasClasses ? 'By phase and class' : 'By phase';
+  return html`<h2>${title}</h2>${tableOf(title, [...columns, 'p50#', 'p99#', 'max#'], body)}`;
+}
 
 function costPart(costs: RunCosts | undefined): Markup {
   if (costs === undefined) return NOTHING;
   const each = (bytes: number | null): string => (bytes === null ? '–' : memoryText(bytes));
-  const columns = [
-    'process',
-    'number#',
-    'memory, peak#',
-    'at the end#',
-    'processor#',
-    'of one robot, whole#',
-    'one more#',
-  ];
+  const columns = ['process', 'number#', 'memory, peak#', 'at the end#', 'processor#'];
   const rows = costParts(costs).map(([name, part]) => [
     name,
     thousands(part.processes),
@@ -47,7 +79,7 @@ function costPart(costs: RunCosts | undefined): Markup {
     each(part.robot_whole_bytes),
     each(part.robot_marginal_bytes),
   ]);
-  return html`${tableOf('Processes', columns, rows, 'sum')}
+  return html`${tableOf('Processes', [...columns, 'of one robot, whole#', 'one more#'], rows, 'sum')}
 <p class="soft">Memory is ${costs.memory}: what processes share counts once. <i>Whole</i> is all memory at the
 peak over ${thousands(costs.robots)} robots; <i>one more</i> is the growth per robot while they came up.</p>`;
 }
@@ -107,9 +139,6 @@ function legs({ histograms }: FleetResult): Markup {
 
 export const REPORT_FILE = 'report.html';
 
-const STYLE = new URL('./report-page.css', import.meta.url);
-const SCRIPT = new URL('./report-page.js', import.meta.url);
-
 export function reportHtml(result: FleetResult): string {
   const outcome = outcomeOf(result);
   const reached = reachOf(result);
@@ -123,6 +152,10 @@ export function reportHtml(result: FleetResult): string {
     html`<h2 id="rollout">Roll-out</h2>${shares(reached)}
 ${reach && chart(reach)}${missedTable(result)}${legs(result)}`;
   const decidesNothing = !figuresCount(result) && !measuredNothing(result);
+  const counters = Object.entries(ofWhole(result.counters)).map(([name, value]) => [
+    html`<th scope="row"><code>${name}</code></th>`,
+    thousands(value),
+  ]);
   const main = html`${banner(result, outcome)}
 ${result.incomplete_reasons.map((reason) => html`<p class="note fail">${reason}</p>`)}
 ${result.notes.map((note) => html`<p class="note">${note}</p>`)}
@@ -136,29 +169,42 @@ ${titled('Latencies', html`${percentiles && chart(percentiles)}${metrics(result)
 ${partsOf(result)}
 ${titled('Over time', html`${times.map(chart)}`)}
 ${titled('Processes', costPart(result.costs))}
-${titled('Counters', counters(result))}
+${titled('Counters', tableOf('Counters', ['counter', 'count#'], counters))}
 <footer>muster ${result.muster} · ${result.started_at}</footer>
 <script type="application/json" id="data">${trusted(data)}</script>`;
   const title = `${outcome}: fleet ${result.scenario}, ${thousands(result.robots)} robots`;
-  return reportPage(title, main, { style: STYLE, script: SCRIPT });
+  return reportPage(title, main, {
+    style: new URL('./report-page.css', import.meta.url),
+    script: new URL('./report-page.js', import.meta.url),
+  });
 }
 
 const titled = (title: string, body: Markup): Markup =>
   body.markup.trim() === '' ? NOTHING : html`<h2>${title}</h2>${body}`;
 
 function banner(result: FleetResult, outcome: FleetOutcome): Markup {
+  const { shard, workers, uplink } = result;
+  const facts = [
+    result.scenario,
+    `${thousands(result.robots)} robots`,
+    ...roundsOf(result),
+    ...(shard === null ? [] : [`shard ${shard.index} of ${shard.count}`]),
+    workers === 1 ? '1 worker' : `${workers} workers`,
+    `seed ${result.seed}`,
+    `uplink ${uplink}`,
+    ...(uplink.split(' and ').includes('agent') ? [`${result.key_bits}-bit keys`] : []),
+    `platform ${result.platform}`,
+    result.started_at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'),
+  ];
   const tone = outcome === 'PASSED' ? 'pass' : 'fail';
   return html`<div class="banner ${tone}"><h1>${outcome}</h1><p>${meaning(result, outcome)}.</p>
-<p class="soft">${facts(result).join(' · ')}</p>${generator(result)}</div>`;
+<p class="soft">${facts.join(' · ')}</p>${generator(result)}</div>`;
 }
 
 function meaning(result: FleetResult, outcome: FleetOutcome): string {
   const { violations: found, thresholds: wanted, complete } = result;
-  if (found.length > 0)
-    return (
-      `${found.length === 1 ? 'An event stream' : `${found.length} times, an event stream`} lost, repeated or ` +
-      'reordered events'
-    );
+  const times = found.length === 1 ? 'An event stream' : `${found.length} times, an event stream`;
+  if (found.length > 0) return `${times} lost, repeated or reordered events`;
   const wrong = (result.answers?.findings ?? []).filter(({ level }) => level === 'MUST');
   if (wrong.length > 0)
     return `Answers of the platform broke ${wrong.length === 1 ? 'a MUST' : `${wrong.length} MUSTs`} under load`;
@@ -172,10 +218,9 @@ function meaning(result: FleetResult, outcome: FleetOutcome): string {
     return `${missed.length} of ${wanted.length} thresholds missed: ${missed.map(({ expr }) => expr).join(', ')}`;
   const unmeasured = wanted.filter(({ ok }) => !ok);
   if (unmeasured.length > 0) return `Not measured: ${unmeasured.map(({ expr }) => expr).join(', ')}`;
-  return wanted.length === 0
-    ? 'Nothing went wrong; no thresholds were given'
-    : `${wanted.length === 1 ? 'The threshold was met' : `All ${wanted.length} thresholds met`}, and every event ` +
-        'stream was whole';
+  if (wanted.length === 0) return 'Nothing went wrong; no thresholds were given';
+  const met = wanted.length === 1 ? 'The threshold was met' : `All ${wanted.length} thresholds met`;
+  return `${met}, and every event stream was whole`;
 }
 
 const GENERATOR = {
@@ -193,22 +238,6 @@ function generator(result: FleetResult): Markup {
 <p>Load generator: <b>${result.verdict}</b> – ${words}.</p>${list}</div>`;
 }
 
-function facts(result: FleetResult): string[] {
-  const { shard, workers } = result;
-  return [
-    result.scenario,
-    `${thousands(result.robots)} robots`,
-    ...roundsOf(result),
-    ...(shard === null ? [] : [`shard ${shard.index} of ${shard.count}`]),
-    workers === 1 ? '1 worker' : `${workers} workers`,
-    `seed ${result.seed}`,
-    `uplink ${result.uplink}`,
-    ...(result.uplink.split(' and ').includes('agent') ? [`${result.key_bits}-bit keys`] : []),
-    `platform ${result.platform}`,
-    result.started_at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'),
-  ];
-}
-
 function tiles(result: FleetResult): Markup[] {
   const { runMs, preparingMs } = timesOf(result);
   const shown: Record<string, string | undefined> = {
@@ -223,31 +252,27 @@ function tiles(result: FleetResult): Markup[] {
 }
 
 function measuredTiles(result: FleetResult): Record<string, string | undefined> {
-  const { metrics: measured, start_ms, rss_bytes_per_robot, costs, counters: counted, uplink } = result;
+  const { metrics: measured, start_ms, rss_bytes_per_robot, costs, uplink, measured_seconds: seconds } = result;
+  const { 'http.attempts': attempts = 0, 'http.errors': failed = 0, 'rollout.missed': missed } = result.counters;
   const rollout = measured['rollout.ms'];
   const bytesEach = costs === undefined ? rss_bytes_per_robot : (costs.parts.whole.robot_whole_bytes ?? 0);
-  const ofThose = (counted['rollout.missed'] ?? 0) > 0 ? ' of those in time' : '';
+  const ofThose = (missed ?? 0) > 0 ? ' of those in time' : '';
+  const times = (of: Summary | undefined) => of && `${readableDuration(of.p50)} · ${readableDuration(of.p99)}`;
   return {
     [`roll-out p50${ofThose}`]: rollout && readableDuration(rollout.p50),
     [`roll-out p99${ofThose}`]: rollout && readableDuration(rollout.p99),
-    'missed roll-outs': counted['rollout.missed'] === undefined ? undefined : thousands(counted['rollout.missed']),
+    'missed roll-outs': missed === undefined ? undefined : thousands(missed),
     'until all served': start_ms === 0 ? undefined : readableDuration(start_ms),
-    ...requestTiles(result),
+    ...(attempts > 0 &&
+      seconds !== 0 && {
+        'requests a second': thousands(Number((attempts / seconds).toPrecision(3))),
+        'requests failed': `${Number(((100 * failed) / attempts).toPrecision(3))} %`,
+        'pings p50 · p99': times(measured['ping.ms']),
+        'requests p50 · p99': times(measured['http.ms']),
+      }),
     // Omits the memory with the uplink `calls`, where only the load generator uses memory.
     'memory per robot': bytesEach === 0 || uplink === 'calls' ? undefined : memoryText(bytesEach),
-    'stream violations': thousands(counted['subscriber.violations'] ?? 0),
-  };
-}
-
-function requestTiles({ metrics, counters, measured_seconds: seconds }: FleetResult) {
-  const { 'http.attempts': attempts = 0, 'http.errors': failed = 0 } = counters;
-  if (attempts === 0 || seconds === 0) return {};
-  const times = (of: Summary | undefined) => of && `${readableDuration(of.p50)} · ${readableDuration(of.p99)}`;
-  return {
-    'requests a second': thousands(Number((attempts / seconds).toPrecision(3))),
-    'requests failed': `${Number(((100 * failed) / attempts).toPrecision(3))} %`,
-    'pings p50 · p99': times(metrics['ping.ms']),
-    'requests p50 · p99': times(metrics['http.ms']),
+    'stream violations': thousands(result.counters['subscriber.violations'] ?? 0),
   };
 }
 
@@ -316,12 +341,4 @@ function metrics(result: FleetResult): Markup {
   });
   const columns = ['duration', 'count#', ...percents.map((percent) => `p${percent}#`), 'max#'];
   return tableOf('Latencies', columns, rows);
-}
-
-function counters(result: FleetResult): Markup {
-  const rows = Object.entries(ofWhole(result.counters)).map(([name, value]) => [
-    html`<th scope="row"><code>${name}</code></th>`,
-    thousands(value),
-  ]);
-  return tableOf('Counters', ['counter', 'count#'], rows);
 }

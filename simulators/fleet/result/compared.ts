@@ -32,9 +32,8 @@ const SETTINGS = ['scenario', 'robots', 'uplink', 'seed', 'key_bits', 'workers',
 
 export function compareFleets(before: FleetResult, after: FleetResult): FleetComparison {
   const durations = Object.keys({ ...before.histograms, ...after.histograms }).filter((name) => !OWN.test(name));
-  const errors = Object.keys({ ...before.counters, ...after.counters }).filter((name) =>
-    FAILURES.test(unlabelled(name).name),
-  );
+  const counters = Object.keys({ ...before.counters, ...after.counters });
+  const errors = counters.filter((name) => FAILURES.test(unlabelled(name).name));
   const metBefore = new Set(before.thresholds.filter(({ ok }) => ok).map(({ expr }) => expr));
   return {
     figures: [
@@ -57,28 +56,20 @@ export function compareFleets(before: FleetResult, after: FleetResult): FleetCom
 }
 
 function durationChange(name: string, percent: number, before: FleetResult, after: FleetResult): FigureChange {
+  const share = percent / 100;
   const [old, now] = [before, after].map(({ histograms }) => {
     const text = histograms[name];
-    return text === undefined ? undefined : spread(decode(text), percent);
+    if (text === undefined) return undefined;
+    const times = decode(text);
+    const error = 100 * (DEVIATIONS / Math.SQRT2) * Math.sqrt((share * (1 - share)) / Math.max(1, times.totalCount));
+    const from = (wanted: number): number => percentileMs(times, Math.min(100, Math.max(0, wanted)));
+    // Sets no upper bound if the sample is too small.
+    const high = percent + error >= 100 ? Number.POSITIVE_INFINITY : from(percent + error);
+    return { at: from(percent), low: from(percent - error), high };
   });
-  const isAbove = (one: Spread | undefined, other: Spread | undefined): boolean =>
+  const isAbove = (one: typeof old, other: typeof old): boolean =>
     one !== undefined && other !== undefined && one.low > other.high * LEAST_FACTOR && one.at - other.at > LEAST_MS;
   return changeOf(`${name}.p${percent}`, old?.at, now?.at, isAbove(now, old), isAbove(old, now));
-}
-
-interface Spread {
-  at: number;
-  low: number;
-  high: number;
-}
-
-function spread(times: ReturnType<typeof decode>, percent: number): Spread {
-  const share = percent / 100;
-  const error = 100 * (DEVIATIONS / Math.SQRT2) * Math.sqrt((share * (1 - share)) / Math.max(1, times.totalCount));
-  const from = (wanted: number): number => percentileMs(times, Math.min(100, Math.max(0, wanted)));
-  // Sets no upper bound if the sample is too small.
-  const high = percent + error >= 100 ? Number.POSITIVE_INFINITY : from(percent + error);
-  return { at: from(percent), low: from(percent - error), high };
 }
 
 function rateChange(name: string, before: FleetResult, after: FleetResult): FigureChange | undefined {
@@ -88,7 +79,7 @@ function rateChange(name: string, before: FleetResult, after: FleetResult): Figu
     return attempts === 0 ? undefined : { rate: (counters[name] ?? 0) / attempts, attempts };
   });
   if (old === undefined && now === undefined) return undefined;
-  if (old === undefined || now === undefined) return changeOf(`${name}.rate`, old?.rate, now?.rate, false, false);
+  if (old === undefined || now === undefined) return changeOf(`${name}.rate`, old?.rate, now?.rate);
   // Computes the standard error of the difference between the two rates.
   const pooled = (old.rate * old.attempts + now.rate * now.attempts) / (old.attempts + now.attempts);
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / old.attempts + 1 / now.attempts));
@@ -96,16 +87,8 @@ function rateChange(name: string, before: FleetResult, after: FleetResult): Figu
   return changeOf(`${name}.rate`, old.rate, now.rate, more > least, -more > least);
 }
 
-const changeOf = (
-  name: string,
-  before: number | undefined,
-  after: number | undefined,
-  isWorse: boolean,
-  isBetter: boolean,
-): FigureChange => ({
-  name,
-  before: before ?? null,
-  after: after ?? null,
-  change:
-    before === undefined ? 'new' : after === undefined ? 'gone' : isWorse ? 'worse' : isBetter ? 'better' : 'same',
-});
+function changeOf(name: string, before?: number, after?: number, isWorse = false, isBetter = false): FigureChange {
+  const judged = isWorse ? 'worse' : isBetter ? 'better' : 'same';
+  const change = before === undefined ? 'new' : after === undefined ? 'gone' : judged;
+  return { name, before: before ?? null, after: after ?? null, change };
+}

@@ -3,8 +3,7 @@
 import { defined } from '../../../harness/common/defined.ts';
 import { mergeCosts } from '../measure/costs.ts';
 import { combined, mergeSnapshots, summariesOf } from '../measure/metrics.ts';
-import { mergeJudged } from './judged.ts';
-import { type FleetResult, outcomeOf, type Tick } from './result.ts';
+import { type FleetResult, type Judged, type JudgedFinding, outcomeOf, type Tick } from './result.ts';
 import { evaluate, measuredIn, parseThreshold } from './thresholds.ts';
 import { worst } from './verdict.ts';
 
@@ -40,10 +39,8 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     actions: sum((result) => result.phases[index]?.actions ?? 0),
   }));
   const measured = measuredIn({ ...whole, metrics, phases, measured_seconds: measuredSeconds });
-  const expressions = new Set([
-    ...results.flatMap((result) => result.thresholds.map(({ expr }) => expr)),
-    ...(options.thresholds ?? []),
-  ]);
+  const own = results.flatMap((result) => result.thresholds.map(({ expr }) => expr));
+  const expressions = new Set([...own, ...(options.thresholds ?? [])]);
   const incomplete = [
     ...absent(parts, options),
     ...apart(parts),
@@ -92,34 +89,27 @@ function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
   for (const field of ['run_id', 'muster', 'scenario', 'seed', 'fleet_robots', 'uplink', 'key_bits'] as const) {
     const other = rest.find(({ result }) => result[field] !== first.result[field]);
     if (other === undefined) continue;
-    throw new MergeError(
-      `${first.name} and ${other.name} belong to different runs: ${field} is ` +
-        `${first.result[field] ?? 'absent'} and ${other.result[field] ?? 'absent'}`,
-    );
+    const values = `${first.result[field] ?? 'absent'} and ${other.result[field] ?? 'absent'}`;
+    throw new MergeError(`${first.name} and ${other.name} belong to different runs: ${field} is ${values}`);
   }
 }
 
 function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptions): string[] {
   const count = expect ?? parts.find(({ result }) => result.shard !== null)?.result.shard?.count ?? 1;
-  const reasons: string[] = [];
   const byIndex = new Map<number, string>();
   for (const { name, result } of parts) {
     const shard = result.shard ?? { index: 1, count: 1 };
-    if (shard.count !== count) {
+    if (shard.count !== count)
       throw new MergeError(`${name} is shard ${shard.index} of ${shard.count}, but ${count} shards were expected`);
-    }
     const other = byIndex.get(shard.index);
     if (other !== undefined) throw new MergeError(`${other} and ${name} are both shard ${shard.index}/${count}`);
     byIndex.set(shard.index, name);
   }
-  for (let index = 1; index <= count; index += 1) {
-    if (byIndex.has(index)) continue;
+  const missing = Array.from({ length: count }, (_, at) => at + 1).filter((index) => !byIndex.has(index));
+  return missing.map((index) => {
     const known = dead.get(index);
-    reasons.push(
-      `shard ${index}/${count} ${known === undefined ? 'is missing: it left no result' : `is dead: ${known}`}`,
-    );
-  }
-  return reasons;
+    return `shard ${index}/${count} ${known === undefined ? 'is missing: it left no result' : `is dead: ${known}`}`;
+  });
 }
 
 /** Maximum number of seconds between the starts of shards; the clocks of machines may differ. */
@@ -135,6 +125,24 @@ function apart(parts: readonly Part[]): string[] {
   if (seconds <= START_TOLERANCE_S) return [];
   const name = ({ shard }: (typeof starts)[number]): string => `shard ${shard.index}/${shard.count}`;
   return [`${name(last)} began ${Math.round(seconds)} s after ${name(first)}, so they did not run as one fleet`];
+}
+
+function mergeJudged(parts: readonly (Judged | undefined)[]): Judged | undefined {
+  const all = parts.filter((part) => part !== undefined);
+  if (all.length === 0) return undefined;
+  const sum = (figure: (part: Judged) => number): number => all.reduce((total, part) => total + figure(part), 0);
+  const findings = new Map<string, JudgedFinding>();
+  for (const each of all.flatMap((part) => part.findings)) {
+    const first = findings.get(each.id) ?? { ...each, count: 0 };
+    findings.set(each.id, { ...first, count: first.count + each.count });
+  }
+  return {
+    seen: sum((part) => part.seen),
+    judged: sum((part) => part.judged),
+    dropped: sum((part) => part.dropped),
+    cpu_share: Math.max(...all.map((part) => part.cpu_share)),
+    findings: [...findings.values()],
+  };
 }
 
 /** Merges the time series of shards, aligned at the start of the phases; takes the highest percentile of all shards. */
@@ -153,18 +161,13 @@ function mergeSeries(results: readonly FleetResult[], begun: number | undefined)
     });
     const [head] = ticks;
     if (head === undefined) throw new MergeError('a series has a gap');
+    const [p50, p99] = [ticks.map((tick) => tick.p50), ticks.map((tick) => tick.p99)];
     return {
       ...head,
       robots: combined(ticks.map(({ robots }) => robots)),
       rates: combined(ticks.map(({ rates }) => rates)),
-      p50: combined(
-        ticks.map(({ p50 }) => p50),
-        Math.max,
-      ),
-      p99: combined(
-        ticks.map(({ p99 }) => p99),
-        Math.max,
-      ),
+      p50: combined(p50, Math.max),
+      p99: combined(p99, Math.max),
       cpu: ticks.reduce((total, tick) => total + tick.cpu, 0),
       rss_bytes: ticks.reduce((total, tick) => total + tick.rss_bytes, 0),
       loop_max_ms: Math.max(...ticks.map((tick) => tick.loop_max_ms)),

@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { http, type Listening, listening } from '../../../harness/common/node-http.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
-import { PollTimeout, poll } from '../../../harness/common/waiting.ts';
+import { poll } from '../../../harness/common/waiting.ts';
 import {
   ALIVE_FILE,
   type Alive,
@@ -29,26 +29,23 @@ import {
 } from './shards.ts';
 
 const TOKEN_VARIABLE = 'MUSTER_RESULTS_TOKEN';
+const SHORTEST_TOKEN = 16;
 
 /** Reads the token that merge and shards share; throws RangeError for a missing or short token. */
 export function tokenOfResults(env: NodeJS.ProcessEnv): string {
   const token = env[TOKEN_VARIABLE];
   if (token !== undefined && token.length >= SHORTEST_TOKEN) return token;
-  throw new RangeError(
-    `${TOKEN_VARIABLE} must hold ${SHORTEST_TOKEN} characters or more, the same for merge and shards`,
-  );
+  const needed = `${SHORTEST_TOKEN} characters or more, the same for merge and shards`;
+  throw new RangeError(`${TOKEN_VARIABLE} must hold ${needed}`);
 }
-
-const SHORTEST_TOKEN = 16;
 
 const RUN_ID = /^[A-Za-z0-9][\w.-]{0,62}$/;
 const FOLDER = /^shard-(\d{1,6})-of-(\d{1,6})$/;
-const KIB = 1024;
 /** Maximum number of bytes of a shard's file, by file name. */
 const MOST_BYTES: Readonly<Record<string, number>> = {
-  [ALIVE_FILE]: 64 * KIB,
-  [FAILED_FILE]: 64 * KIB,
-  [RESULT_FILE]: 512 * KIB * KIB,
+  [ALIVE_FILE]: 2 ** 16,
+  [FAILED_FILE]: 2 ** 16,
+  [RESULT_FILE]: 2 ** 29,
 };
 
 interface Listing {
@@ -79,11 +76,6 @@ export async function serveResults(options: ServeOptions): Promise<Listening> {
   return await listening(server, port, host);
 }
 
-function isShardFolder(name: string): boolean {
-  const [, index, count] = FOLDER.exec(name)?.map(Number) ?? [];
-  return index !== undefined && count !== undefined && index >= 1 && index <= count;
-}
-
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 async function answer(options: ServeOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -93,24 +85,23 @@ async function answer(options: ServeOptions, request: IncomingMessage, response:
   if (!timingSafeEqual(digest(authorization), digest(`Bearer ${options.token}`)))
     return say(401, `the token is not that of the merge: both take it from ${TOKEN_VARIABLE}`);
   const [, kind = '', runId = '', folder = '', file = ''] = (request.url ?? '').split('/');
-  if (request.method === 'GET' && kind === 'run')
-    return void response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(listing(options)));
-  if (request.method !== 'PUT' || kind !== 'runs' || !isShardFolder(folder) || !Object.hasOwn(MOST_BYTES, file))
+  const run = join(options.dir, options.runId);
+  if (request.method === 'GET' && kind === 'run') {
+    const folders = foldersIn(run).filter((name) => FOLDER.test(name));
+    const shards = folders.map((name) => {
+      const alive = readJsonFile<Alive>(join(run, name, ALIVE_FILE));
+      const ended = [RESULT_FILE, FAILED_FILE].some((of) => existsSync(join(run, name, of)));
+      return { folder: name, ended, ...(alive && { alive }) };
+    });
+    const listing: Listing = { run_id: options.runId, shards };
+    return void response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(listing));
+  }
+  const [, index = 0, count = 0] = FOLDER.exec(folder)?.map(Number) ?? [];
+  if (request.method !== 'PUT' || kind !== 'runs' || index < 1 || index > count || !Object.hasOwn(MOST_BYTES, file))
     return say(404, 'accepted: GET /run, and PUT /runs/RUN/shard-N-of-M/FILE');
   if (runId !== options.runId) return say(409, `the run is ${options.runId}, not ${runId}`);
-  const problem = await take(join(options.dir, runId, folder), file, request);
+  const problem = await take(join(run, folder), file, request);
   return problem === undefined ? void response.writeHead(204).end() : say(409, problem);
-}
-
-function listing({ dir, runId }: ServeOptions): Listing {
-  const run = join(dir, runId);
-  const folders = foldersIn(run).filter((name) => FOLDER.test(name));
-  const shards = folders.map((folder) => {
-    const alive = readJsonFile<Alive>(join(run, folder, ALIVE_FILE));
-    const ended = [RESULT_FILE, FAILED_FILE].some((file) => existsSync(join(run, folder, file)));
-    return { folder, ended, ...(alive && { alive }) };
-  });
-  return { run_id: runId, shards };
 }
 
 /** Stores an uploaded file completely or not at all; resolves with the reason for a refusal. */
@@ -200,15 +191,11 @@ export class Mirror implements Disposable {
       if (this.#refused !== undefined) throw this.#refused;
       return this.#runId;
     };
-    try {
-      return await poll('the merge', look, { timeoutMs, firstPauseMs: 100, signal });
-    } catch (error) {
-      if (!(error instanceof PollTimeout)) throw error;
-      throw new NoRunError(
-        `--results: nobody announced a run at ${at} for ${timeoutMs / 1000} s; is 'muster merge … --watch ` +
-          `--run-id … --serve …' running there?`,
-      );
-    }
+    const problem =
+      `--results: nobody announced a run at ${at} for ${timeoutMs / 1000} s; is 'muster merge … --watch ` +
+      `--run-id … --serve …' running there?`;
+    const timeoutError = () => new NoRunError(problem);
+    return await poll('the merge', look, { timeoutMs, firstPauseMs: 100, signal, timeoutError });
   }
 
   async #look(): Promise<void> {
@@ -294,19 +281,15 @@ export class Mirror implements Disposable {
     }
   }
 
-  async #ask(
-    method: string,
-    path: string,
-    { signal, body }: { signal: AbortSignal; body?: string },
-  ): Promise<Response> {
+  async #ask(method: string, path: string, init: { signal: AbortSignal; body?: string }): Promise<Response> {
     const url = new URL(this.#options.url);
     url.pathname = `${url.pathname.replace(/\/$/, '')}/${path}`;
     const what = `${method} ${shown(url)}`;
     const response = await fetch(url, {
+      ...init,
       method,
       headers: { authorization: `Bearer ${this.#options.token}` },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
-      ...(body !== undefined && { body }),
+      signal: AbortSignal.any([init.signal, AbortSignal.timeout(30_000)]),
     }).catch((error: Error) => {
       const cause = (error.cause ?? error) as NodeJS.ErrnoException;
       // Uses the error's code if the message is empty, e.g. for a host with several addresses.

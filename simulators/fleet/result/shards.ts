@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { join } from 'node:path';
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { whyNot, writeWhole } from '../../../harness/common/user-files.ts';
-import { PollTimeout, poll } from '../../../harness/common/waiting.ts';
+import { poll, pollWithin } from '../../../harness/common/waiting.ts';
 import type { Shard } from '../schedule/schedule.ts';
 import type { Part } from './merge.ts';
 import { type FleetResult, fleetResult } from './result.ts';
@@ -53,9 +53,7 @@ export interface Failed {
 }
 
 export const writeFailed = (dir: string, failed: Failed): void => writeFileIn(dir, FAILED_FILE, JSON.stringify(failed));
-
 export const shardFolder = ({ index, count }: Shard): string => `shard-${index}-of-${count}`;
-
 export const writeAlive = (dir: string, alive: Alive): void => writeFileIn(dir, ALIVE_FILE, JSON.stringify(alive));
 
 export interface Found {
@@ -84,12 +82,10 @@ export function findShards(dirs: readonly string[]): Found {
   return found;
 }
 
-export const foldersIn = (dir: string): string[] =>
-  existsSync(dir)
-    ? readdirSync(dir, { withFileTypes: true })
-        .flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
-        .sort()
-    : [];
+export function foldersIn(dir: string): string[] {
+  const entries = existsSync(dir) ? readdirSync(dir, { withFileTypes: true }) : [];
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+}
 
 /** Checks the fields that callers use, because the file may contain any JSON. */
 export function isOfShard<T extends Alive | Failed>(value: T | undefined): value is T {
@@ -106,10 +102,8 @@ export function readResult(file: string): FleetResult {
     throw new ResultError(`${file} is not the result of a fleet: ${(error as Error).message}`);
   }
   if (fleetResult.is(value)) return value;
-  const [problem] = fleetResult.problems(value);
-  throw new ResultError(
-    `${file} is not the result of a fleet: ${problem?.path ?? ''} ${problem?.message ?? ''}`.trim(),
-  );
+  const [{ path, message } = { path: '', message: '' }] = fleetResult.problems(value);
+  throw new ResultError(`${file} is not the result of a fleet: ${path} ${message}`.trim());
 }
 
 export interface WatchOptions {
@@ -144,11 +138,9 @@ export async function watchShards(options: WatchOptions): Promise<Collected> {
     options.onProgress?.(parts.length, alive.length + failed.length - dead.size);
     return parts.length + dead.size >= expect || undefined;
   };
-  try {
-    await poll('all shards', look, { timeoutMs, firstPauseMs: everyMs, signal });
-  } catch (error) {
-    if (!(error instanceof PollTimeout) && !signal.aborted) throw error;
-  }
+  await pollWithin('all shards', look, { timeoutMs, firstPauseMs: everyMs, signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
   return collected;
 }
 
@@ -218,13 +210,9 @@ export async function announcedRun(dir: string, timeoutMs: number, signal: Abort
     before = now;
     return changed ? sign?.run_id : undefined;
   };
-  try {
-    return await poll('a run', look, { timeoutMs, firstPauseMs: 250, signal });
-  } catch (error) {
-    if (!(error instanceof PollTimeout)) throw error;
-    throw new NoRunError(
-      `--run-id auto: nobody announced a run in ${dir} for ${timeoutMs / 1000} s; is 'muster merge ${dir} ` +
-        `--watch --run-id …' running?`,
-    );
-  }
+  const problem =
+    `--run-id auto: nobody announced a run in ${dir} for ${timeoutMs / 1000} s; is 'muster merge ${dir} ` +
+    `--watch --run-id …' running?`;
+  const timeoutError = () => new NoRunError(problem);
+  return await poll('a run', look, { timeoutMs, firstPauseMs: 250, signal, timeoutError });
 }

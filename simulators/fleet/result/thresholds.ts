@@ -2,10 +2,11 @@
 
 import type { Histogram } from 'hdr-histogram-js';
 import { defined } from '../../../harness/common/defined.ts';
-import { durationMs } from '../../../harness/common/durations.ts';
+import { durationMs } from '../../../harness/common/units.ts';
 import { nearest } from '../../../harness/common/usage.ts';
 import {
   COUNTERS,
+  combined,
   DURATIONS,
   decode,
   histogram,
@@ -61,13 +62,13 @@ export function parseThreshold(text: string): Threshold {
     /^([a-z0-9_.-]+?)(\{[^{}]*\})?\.([a-z]+|p\d+(?:\.\d+)?)(<=|>=|==|<|>)(-?\d+(?:\.\d+)?)([a-zµ%/]*)$/i.exec(expr);
   if (match === null) throw refuse(text, "it must read 'metric.statistic<number[unit]', e.g. rollout.ms.p99<5s");
   const [, metric = '', part = '', wanted = '', operator = '', number = '', unit = ''] = match;
-  const percent = percentIn(wanted);
+  // Reads a percentage, e.g. 99.9 of `p99.9` and of the older name `p999`.
+  const [, digits] = /^p(\d{1,2}(?:\.\d+)?|999)$/.exec(wanted) ?? [];
+  const percent = digits === '999' ? 99.9 : Number(digits) || undefined;
   const statistic = percent === undefined ? STATISTICS.find((known) => known === wanted) : 'percentile';
   if (statistic === undefined) {
-    throw refuse(
-      text,
-      `'${wanted}' is not a statistic; accepted: ${STATISTICS.join(', ')}, and any percentile, e.g. p50, p95, p99.9`,
-    );
+    const accepted = `${STATISTICS.join(', ')}, and any percentile, e.g. p50, p95, p99.9`;
+    throw refuse(text, `'${wanted}' is not a statistic; accepted: ${accepted}`);
   }
   if (number.startsWith('-')) throw refuse(text, `measurements are never below 0, but '${number}${unit}' is`);
   const base: Omit<Threshold, 'bound'> = {
@@ -111,51 +112,34 @@ function isPhase(label: string, wanted: string): boolean {
   return [label, label.slice(0, end), label.slice(end + 1)].includes(wanted);
 }
 
-/** Returns the percentage of a percentile, e.g. 99.9 for `p99.9` and for the older name `p999`. */
-function percentIn(statistic: string): number | undefined {
-  const [, digits] = /^p(\d{1,2}(?:\.\d+)?|999)$/.exec(statistic) ?? [];
-  if (digits === undefined) return undefined;
-  const percent = digits === '999' ? 99.9 : Number(digits);
-  return percent > 0 ? percent : undefined;
-}
-
-interface Parts {
-  classes: readonly string[];
-  phases: readonly string[];
-}
-
 /** Parses a threshold; throws RangeError for wrong syntax or an unknown metric, class or phase. */
-export function checkThreshold(text: string, parts?: Parts): Threshold {
+export function checkThreshold(
+  text: string,
+  parts?: { classes: readonly string[]; phases: readonly string[] },
+): Threshold {
   const threshold = parseThreshold(text);
-  const { metric, statistic, per } = threshold;
-  if (parts !== undefined) mustBeIn(threshold, parts, text);
-  const duration = isDuration(metric);
-  if (!duration && !isCounter(metric)) {
-    const near = nearest(metric, [...DURATIONS, ...COUNTERS]);
-    throw refuse(
-      text,
-      `there is no metric '${metric}'${near === undefined ? '' : `; did you mean ${near}?`}\n  accepted ` +
-        `durations: ${DURATIONS.join(', ')}\n  accepted counters: ${COUNTERS.join(', ')}, http.status.NNN`,
-    );
-  }
-  if (!duration && statistic !== 'count' && statistic !== 'rate') {
-    throw refuse(text, `'${metric}' is a counter: only count and rate apply`);
-  }
-  if (per === 'attempt' && !isCounter(attemptsOf(metric))) {
-    throw refuse(text, `attempts of '${metric}' are not counted; accepted: a number per second (10/s)`);
-  }
-  return threshold;
-}
-
-function mustBeIn({ labels = {} }: Threshold, { classes, phases }: Parts, text: string): void {
-  const { class: name, phase } = labels;
-  if (name !== undefined && !classes.includes(name)) {
+  const { metric, statistic, per, labels: { class: name, phase } = {} } = threshold;
+  const { classes, phases } = parts ?? {};
+  if (classes !== undefined && name !== undefined && !classes.includes(name)) {
     const accepted = classes.length === 0 ? 'the scenario has no classes' : `accepted: ${classes.join(', ')}`;
     throw refuse(text, `there is no class '${name}'; ${accepted}`);
   }
-  const known = phases.map((kind, index) => phaseLabel(index, kind));
-  if (phase !== undefined && !known.some((label) => isPhase(label, phase)))
+  const known = phases?.map((kind, index) => phaseLabel(index, kind));
+  if (known !== undefined && phase !== undefined && !known.some((label) => isPhase(label, phase)))
     throw refuse(text, `there is no phase '${phase}'; accepted: ${known.join(', ')}, or the number or the kind alone`);
+  const duration = isDuration(metric);
+  if (!duration && !isCounter(metric)) {
+    const near = nearest(metric, [...DURATIONS, ...COUNTERS]);
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    const [durations, counters] = [DURATIONS.join(', '), `${COUNTERS.join(', ')}, http.status.NNN`];
+    const accepted = `  accepted durations: ${durations}\n  accepted counters: ${counters}`;
+    throw refuse(text, `there is no metric '${metric}'${hint}\n${accepted}`);
+  }
+  if (!duration && statistic !== 'count' && statistic !== 'rate')
+    throw refuse(text, `'${metric}' is a counter: only count and rate apply`);
+  if (per === 'attempt' && !isCounter(attemptsOf(metric)))
+    throw refuse(text, `attempts of '${metric}' are not counted; accepted: a number per second (10/s)`);
+  return threshold;
 }
 
 const refuse = (text: string, why: string): RangeError => new RangeError(`threshold '${text}': ${why}`);
@@ -168,19 +152,15 @@ export interface Measured {
   phases: readonly { label: string; seconds: number }[];
 }
 
-export const measuredIn = ({
-  metrics,
-  counters,
-  histograms,
-  measured_seconds: measuredSeconds,
-  phases,
-}: Pick<FleetResult, 'metrics' | 'counters' | 'histograms' | 'measured_seconds' | 'phases'>): Measured => ({
+type Figures = Pick<FleetResult, 'metrics' | 'counters' | 'histograms' | 'measured_seconds' | 'phases'>;
+
+export const measuredIn = ({ metrics, counters, histograms, ...result }: Figures): Measured => ({
   metrics,
   counters,
   times: (name) => (histograms[name] === undefined ? undefined : decode(histograms[name])),
-  measuredSeconds,
+  measuredSeconds: result.measured_seconds,
   // Excludes actions that a user started by hand, which are no phases of the scenario.
-  phases: phases.flatMap(({ do: kind, measured, by_hand: byHand, duration_ms: ms }, index) =>
+  phases: result.phases.flatMap(({ do: kind, measured, by_hand: byHand, duration_ms: ms }, index) =>
     measured && byHand === undefined ? [{ label: phaseLabel(index, kind), seconds: ms / 1000 }] : [],
   ),
 });
@@ -213,9 +193,8 @@ function measuredBy({ metric, labels, statistic, percent, per }: Threshold, meas
   if (times === undefined && counter === undefined) {
     if (labels !== undefined) return `'${metric}' was not measured in that part of the run`;
     const known = Object.keys(ofWhole({ ...metrics, ...counters })).sort();
-    return known.length === 0
-      ? 'nothing was measured'
-      : `'${metric}' was not measured; these were: ${known.join(', ')}`;
+    if (known.length === 0) return 'nothing was measured';
+    return `'${metric}' was not measured; these were: ${known.join(', ')}`;
   }
   const count = times?.count ?? counter ?? 0;
   if (statistic === 'count') return count;
@@ -233,7 +212,7 @@ function measuredBy({ metric, labels, statistic, percent, per }: Threshold, meas
   return all === undefined ? `'${metric}' has no histogram` : percentileMs(all, percent);
 }
 
-export const summaryOfClass = (result: Parameters<typeof measuredIn>[0], metric: string, name: string) =>
+export const summaryOfClass = (result: Figures, metric: string, name: string) =>
   partOf(measuredIn(result), { class: name }, metric).metrics[metric];
 
 export const classesIn = ({ metrics }: Pick<FleetResult, 'metrics'>): string[] =>
@@ -249,11 +228,7 @@ function partOf(measured: Measured, wanted: Labels, metric: string): Measured {
         (wanted.phase === undefined || (labels.phase !== undefined && isPhase(labels.phase, wanted.phase)));
       return isIn && (name === metric || name === attemptsOf(metric));
     });
-  const counters: Record<string, number> = {};
-  for (const key of own(measured.counters)) {
-    const { name } = unlabelled(key);
-    counters[name] = (counters[name] ?? 0) + (measured.counters[key] ?? 0);
-  }
+  const counts = own(measured.counters).map((key) => ({ [unlabelled(key).name]: measured.counters[key] ?? 0 }));
   const whole = histogram(2);
   for (const key of own(measured.metrics)) {
     const times = measured.times(key);
@@ -262,7 +237,7 @@ function partOf(measured: Measured, wanted: Labels, metric: string): Measured {
   const phases = measured.phases.filter(({ label }) => wanted.phase === undefined || isPhase(label, wanted.phase));
   return {
     metrics: whole.totalCount === 0 ? {} : { [metric]: summary(whole) },
-    counters,
+    counters: combined(counts),
     times: () => whole,
     measuredSeconds: phases.reduce((sum, { seconds }) => sum + seconds, 0),
     phases,

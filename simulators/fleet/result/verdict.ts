@@ -7,12 +7,6 @@ import type { LoadSample } from '../measure/saturation.ts';
 export const VERDICTS = ['valid', 'suspect', 'invalid'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-interface Grade {
-  verdict: Verdict;
-  reasons: string[];
-  atBest: Verdict;
-}
-
 /** Limits of a run: above the first number of a pair, a run is suspect; above the second number, a run is invalid. */
 export const LIMITS = {
   /** Milliseconds by which actions start late (99th percentile). */
@@ -58,30 +52,22 @@ interface Finding {
   lasts?: true;
 }
 
-export function gradeRun(evidence: Evidence): Grade {
+export function gradeRun(evidence: Evidence) {
   const { metrics, counters, samples, connections } = evidence;
   const { exhausted = 0, 'http.crowded': crowded = 0 } = counters;
+  const [lateness, connecting] = [metrics['schedule.lateness.ms']?.p99 ?? 0, metrics['http.connect.ms']?.p99 ?? 0];
+  const isSlow = connecting > LIMITS.lateness[0];
+  const slow = `; the platform took up to ${connecting.toFixed(0)} ms (p99) to accept a connection`;
+  const late = `p99 ${lateness.toFixed(1)} ms (limit ${LIMITS.lateness[0]} ms)${isSlow ? slow : ''}`;
+  const failed = `${exhausted} actions failed because local descriptors, ports or buffers ran out`;
+  const all = connections === undefined ? 'all connections' : `all ${connections} connections`;
+  const waited = `${crowded} requests waited because ${all} of their worker to the platform were in use`;
   const findings = [
-    ...latenessFindings(metrics['schedule.lateness.ms'], metrics['http.connect.ms']),
+    ...compared('processor', lateness, LIMITS.lateness, `actions or their requests started late: ${late}`),
     ...[...samples].flatMap(([worker, taken]) => workerFindings(worker, taken)),
+    ...compared('descriptors', exhausted, [0, 0], failed).map(lasting),
+    ...compared('connections', crowded, [0, 0], waited).map(lasting),
   ];
-  if (exhausted > 0) {
-    findings.push({
-      lack: 'descriptors',
-      verdict: 'invalid',
-      reason: `${exhausted} actions failed because local descriptors, ports or buffers ran out`,
-      lasts: true,
-    });
-  }
-  if (crowded > 0) {
-    const all = connections === undefined ? 'all connections' : `all ${connections} connections`;
-    findings.push({
-      lack: 'connections',
-      verdict: 'invalid',
-      reason: `${crowded} requests waited because ${all} of their worker to the platform were in use`,
-      lasts: true,
-    });
-  }
   const explained = findings.length > 0 ? [...crowdedReasons(samples), ...adviceOn(findings, evidence)] : [];
   return {
     verdict: worst(findings.map(({ verdict }) => verdict)),
@@ -121,10 +107,8 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   if (robots === undefined || robots < 2) return ['ask for a lower rate'];
   const carried = roundedDown(Math.max(1, robots * share));
   const machines = Math.ceil(robots / carried);
-  return [
-    `${carries} ${thousands(carried)} robots of this scenario: use --robots ${carried}, ` +
-      `or --shard on ${machines} machines`,
-  ];
+  const use = `use --robots ${carried}, or --shard on ${machines} machines`;
+  return [`${carries} ${thousands(carried)} robots of this scenario: ${use}`];
 }
 
 /** Metrics of work that grows with the number of robots, not with request rates. */
@@ -141,17 +125,13 @@ function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): num
 }
 
 /** Advises a lower request rate, because fewer robots would send the same number of requests. */
-function lowerRate(
-  carried: number,
-  { rates: { fields, part } = { fields: [], part: 1 }, robots = 1, ...evidence }: Evidence,
-): string {
+function lowerRate(carried: number, evidence: Evidence): string {
+  const { rates: { fields, part } = { fields: [], part: 1 }, robots = 1 } = evidence;
   const most = `${roundedDown(carried / part)}/s`;
   const machines = Math.ceil(trafficRate(evidence) / carried);
   const [field] = fields;
-  const asked =
-    fields.length === 1
-      ? `${field}: ${most} in the scenario`
-      : `${most} for ${fields.join(' and ')} of the scenario together`;
+  const together = `${most} for ${fields.join(' and ')} of the scenario together`;
+  const asked = fields.length === 1 ? `${field}: ${most} in the scenario` : together;
   const spread = machines > robots ? '' : `, or --shard on ${machines} machines`;
   return `use ${field === undefined ? 'a lower rate' : asked}${spread}`;
 }
@@ -173,56 +153,25 @@ function roundedDown(value: number): number {
   return Math.floor(value / unit) * unit;
 }
 
-function latenessFindings(lateness: Summary | undefined, connecting: Summary | undefined): Finding[] {
-  if (lateness === undefined || lateness.count === 0) return [];
-  const slow =
-    connecting !== undefined && connecting.p99 > LIMITS.lateness[0]
-      ? `; the platform took up to ${connecting.p99.toFixed(0)} ms (p99) to accept a connection`
-      : '';
-  return compared(
-    'processor',
-    lateness.p99,
-    LIMITS.lateness,
-    `actions or their requests started late: p99 ${lateness.p99.toFixed(1)} ms (limit ${LIMITS.lateness[0]} ms)${slow}`,
-  );
-}
-
 function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[] {
   if (taken.length === 0) return [];
   const share = (bad: (sample: LoadSample) => boolean): number => taken.filter(bad).length / taken.length;
   const stalled = share((sample) => sample.loop_max_ms > LIMITS.loopStallMs);
   const busy = share((sample) => sample.cpu > LIMITS.busyCpu);
-  const used = Math.max(
-    ...taken.map((sample) => (sample.descriptor_limit === 0 ? 0 : sample.descriptors / sample.descriptor_limit)),
-  );
+  const used = Math.max(...taken.map(({ descriptors, descriptor_limit: of }) => (of === 0 ? 0 : descriptors / of)));
+  const open = `${percent(used)} of the file descriptors were in use (limit ${percent(LIMITS.descriptors[0])})`;
   const longest = Math.max(...taken.map((sample) => sample.loop_max_ms));
+  const ofSeconds = (kind: 'stalled' | 'busy', what: string, seconds: number): Finding[] => {
+    const reason = `${what} in ${percent(seconds)} of the seconds (limit ${percent(LIMITS[kind][0])})`;
+    return compared('processor', seconds, LIMITS[kind], `${worker}: ${reason}`);
+  };
+  const still = `it stood still for ${(longest / 1000).toFixed(1)} s (limit ${LIMITS.longestStallMs / 1000} s)`;
+  const stopped = `${worker}: ${still}, stopped by someone or starved; its robots did nothing in that time`;
   return [
-    ...compared(
-      'time of its own',
-      longest,
-      [LIMITS.longestStallMs, Number.POSITIVE_INFINITY],
-      `${worker}: it stood still for ${(longest / 1000).toFixed(1)} s (limit ${LIMITS.longestStallMs / 1000} ` +
-        's), stopped by someone or starved; its robots did nothing in that time',
-    ).map((finding) => ({ ...finding, lasts: true as const })),
-    ...compared(
-      'processor',
-      stalled,
-      LIMITS.stalled,
-      `${worker}: the event loop stalled for over ${LIMITS.loopStallMs} ms in ${percent(stalled)} of the seconds ` +
-        `(limit ${percent(LIMITS.stalled[0])})`,
-    ),
-    ...compared(
-      'processor',
-      busy,
-      LIMITS.busy,
-      `${worker}: a whole core was in use in ${percent(busy)} of the seconds (limit ${percent(LIMITS.busy[0])})`,
-    ),
-    ...compared(
-      'descriptors',
-      used,
-      LIMITS.descriptors,
-      `${worker}: ${percent(used)} of the file descriptors were in use (limit ${percent(LIMITS.descriptors[0])})`,
-    ),
+    ...compared('time of its own', longest, [LIMITS.longestStallMs, Number.POSITIVE_INFINITY], stopped).map(lasting),
+    ...ofSeconds('stalled', `the event loop stalled for over ${LIMITS.loopStallMs} ms`, stalled),
+    ...ofSeconds('busy', 'a whole core was in use', busy),
+    ...compared('descriptors', used, LIMITS.descriptors, `${worker}: ${open}`),
   ];
 }
 
@@ -232,11 +181,11 @@ function crowdedReasons(samples: Evidence['samples']): string[] {
     return longest > LIMITS.cpuWait ? [`${worker} up to ${percent(longest)} of a second`] : [];
   });
   if (crowded.length === 0) return [];
-  return [
-    `workers waited for a processor (${crowded.join(', ')}): something else was using this machine, or there are ` +
-      'more workers than cores',
-  ];
+  const cause = 'something else was using this machine, or there are more workers than cores';
+  return [`workers waited for a processor (${crowded.join(', ')}): ${cause}`];
 }
+
+const lasting = (finding: Finding): Finding => ({ ...finding, lasts: true });
 
 function compared(lack: Lack, value: number, [suspect, invalid]: readonly [number, number], reason: string): Finding[] {
   return value > suspect ? [{ lack, verdict: value > invalid ? 'invalid' : 'suspect', reason }] : [];
@@ -244,9 +193,8 @@ function compared(lack: Lack, value: number, [suspect, invalid]: readonly [numbe
 
 const percent = (value: number): string => `${Math.round(value * 100)} %`;
 
-export function worst(verdicts: readonly Verdict[]): Verdict {
-  return VERDICTS[Math.max(0, ...verdicts.map((verdict) => VERDICTS.indexOf(verdict)))] ?? 'valid';
-}
+export const worst = (verdicts: readonly Verdict[]): Verdict =>
+  VERDICTS[Math.max(0, ...verdicts.map((verdict) => VERDICTS.indexOf(verdict)))] ?? 'valid';
 
 /** Descriptions of disturbances: counted events that the scenario did not cause. */
 const DISTURBANCES = {
@@ -264,19 +212,13 @@ export interface Disturbance {
 }
 
 /** Grades a disturbed run as suspect, not as invalid, because the load was as planned. */
-export function gradeDisturbances(
-  counters: Readonly<Record<string, number>>,
-  examples: ReadonlyMap<DisturbanceKind, string>,
-): Grade {
+export function gradeDisturbances(counters: Evidence['counters'], told: ReadonlyMap<DisturbanceKind, string>) {
   const reasons = Object.entries(DISTURBANCES).flatMap(([kind, what]) => {
     const times = counters[kind] ?? 0;
-    const example = examples.get(kind as DisturbanceKind);
-    if (times === 0) return [];
-    return [
-      `not by the scenario: ${times.toLocaleString('en')} ` +
-        `${what}${example === undefined ? '' : `, the first with: ${example}`}`,
-    ];
+    const example = told.get(kind as DisturbanceKind);
+    const first = example === undefined ? '' : `, the first with: ${example}`;
+    return times === 0 ? [] : [`not by the scenario: ${times.toLocaleString('en')} ${what}${first}`];
   });
-  const verdict = reasons.length > 0 ? 'suspect' : 'valid';
+  const verdict: Verdict = reasons.length > 0 ? 'suspect' : 'valid';
   return { verdict, reasons, atBest: verdict };
 }

@@ -5,7 +5,7 @@ import { type DeviceOptions, SimulatedDevice } from '../../device/index.ts';
 import type { DeploymentPort } from '../../device/ports.ts';
 import type { Recorder } from '../measure/metrics.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
-import { monotonicMs } from '../schedule/clock.ts';
+import { monotonicMs } from '../schedule/schedule.ts';
 import { type StreamFault, Subscriber } from './subscriber.ts';
 import { type MakeUplink, RobotUplink, type UplinkListener } from './uplinks.ts';
 
@@ -95,9 +95,8 @@ interface RobotOptions {
 export class Robot implements UplinkListener {
   readonly index: number;
   readonly name: string;
-  readonly socketPath: string;
+  readonly #options: RobotOptions;
   readonly #listener: RobotListener;
-  readonly #subscriberCount: number;
   readonly #device: SimulatedDevice;
   readonly #clock: { offset: number } & Clock = { offset: 0, now: () => Date.now() + this.#clock.offset };
   #uplink: RobotUplink | undefined;
@@ -115,9 +114,8 @@ export class Robot implements UplinkListener {
     const { index, name, dir, socketPath, makeUplink, device, listener } = options;
     this.index = index;
     this.name = name;
-    this.socketPath = socketPath;
+    this.#options = options;
     this.#listener = listener;
-    this.#subscriberCount = options.subscribers;
     this.#device = new SimulatedDevice({
       ...device,
       dir,
@@ -148,7 +146,8 @@ export class Robot implements UplinkListener {
     await this.#device.start();
     this.#listener.time('start.ms', monotonicMs() - began);
     if (this.#uplink === undefined) this.online();
-    for (let count = this.#subscribers.length; count < this.#subscriberCount; count += 1) this.#subscribe(count === 0);
+    const { subscribers } = this.#options;
+    for (let count = this.#subscribers.length; count < subscribers; count += 1) this.#subscribe(count === 0);
   }
 
   whenOnline(): Promise<void> {
@@ -184,18 +183,9 @@ export class Robot implements UplinkListener {
     for (const [id, timing] of this.timings.reported(now)) this.#listener.progress(id, timing);
   }
 
-  syncFailed(error: Error): void {
-    this.#listener.disturbed('sync.errors', error);
-    if (this.state !== 'online') this.#troubled(error);
-  }
-
-  unreachable(error: Error): void {
-    this.#listener.disturbed('connect.errors', error);
-    this.#troubled(error);
-  }
-
-  lost(error: Error): void {
-    this.#listener.disturbed('uplink.lost', error);
+  disturbed(kind: DisturbanceKind, error: Error): void {
+    this.#listener.disturbed(kind, error);
+    if (kind === 'connect.errors' || (kind === 'sync.errors' && this.state !== 'online')) this.#troubled(error);
   }
 
   #troubled(error: Error): void {
@@ -254,19 +244,15 @@ export class Robot implements UplinkListener {
     this.#clock.offset += ms;
   }
 
-  finish(): void {
-    if (!this.#device.running) return;
+  /** Losses of clients that have not read all events. */
+  get unread(): StreamFault[] {
+    if (!this.#device.running) return [];
     const { latestId } = this.#device.stats();
-    for (const { check } of this.#subscribers) {
-      const fault = check.finish(latestId);
-      if (fault !== undefined) this.#listener.fault(this, fault);
-    }
+    return this.#subscribers.flatMap(({ check }) => check.finish(latestId) ?? []);
   }
 
-  get caughtUp(): boolean {
-    if (!this.#device.running) return true;
-    const { latestId } = this.#device.stats();
-    return this.#subscribers.every(({ check }) => check.finish(latestId) === undefined);
+  finish(): void {
+    for (const fault of this.unread) this.#listener.fault(this, fault);
   }
 
   async stop(): Promise<void> {
@@ -290,7 +276,7 @@ export class Robot implements UplinkListener {
     const listener = this.#listener;
     let lostAt = 0;
     const subscriber = new Subscriber({
-      socketPath: this.socketPath,
+      socketPath: this.#options.socketPath,
       cursor: this.#device.stats().latestId,
       onEvent: (_id, type, text) => this.#read(first, type, text),
       onFault: (fault) => listener.fault(this, fault),
@@ -302,10 +288,7 @@ export class Robot implements UplinkListener {
           lostAt = 0;
         }
       },
-      retained: () => {
-        const { earliestId, latestId } = this.#device.stats();
-        return { earliest: earliestId, latest: latestId };
-      },
+      retained: () => ({ earliest: this.#device.stats().earliestId, latest: this.#device.stats().latestId }),
     });
     this.#subscribers.push(subscriber);
     subscriber.start();

@@ -144,10 +144,8 @@ export class StreamCheck {
     this.last = latest;
     this.#recent = [];
     if (cursor < earliest) return undefined;
-    return {
-      kind: 'loss',
-      message: `the cursor at id ${cursor} was answered 410 although ids ${earliest} to ${latest} are retained`,
-    };
+    const retained = `ids ${earliest} to ${latest} are retained`;
+    return { kind: 'loss', message: `the cursor at id ${cursor} was answered 410 although ${retained}` };
   }
 
   mayBeUnused(from: number, to: number): void {
@@ -160,9 +158,8 @@ export class StreamCheck {
     this.#firstOfConnection = false;
     if (id <= this.last) {
       const known = this.#recent.find((event) => event.id === id);
-      if (known !== undefined && known.text !== text) {
+      if (known !== undefined && known.text !== text)
         return { fresh: false, fault: { kind: 'renumbered', message: `id ${id} came again with different content` } };
-      }
       if (first || known !== undefined) return { fresh: false };
       return { fresh: false, fault: { kind: 'reorder', message: `id ${id} came after id ${this.last}` } };
     }
@@ -172,12 +169,9 @@ export class StreamCheck {
     if (this.#recent.length > KEPT) this.#recent.shift();
     if (id === expected || this.#excused(expected, id - 1)) return { fresh: true };
     const missing = expected === id - 1 ? `id ${expected}` : `ids ${expected} to ${id - 1}`;
-    return {
-      fresh: true,
-      fault: first
-        ? { kind: 'loss', message: `${missing} lost across a reconnect: after id ${expected - 1} came id ${id}` }
-        : { kind: 'gap', message: `${missing} missing within a connection: after id ${expected - 1} came id ${id}` },
-    };
+    const where = first ? 'lost across a reconnect' : 'missing within a connection';
+    const message = `${missing} ${where}: after id ${expected - 1} came id ${id}`;
+    return { fresh: true, fault: { kind: first ? 'loss' : 'gap', message } };
   }
 
   finish(newest: number): StreamFault | undefined {
@@ -227,9 +221,7 @@ export class Subscriber {
     if (this.#socket === undefined) {
       clearTimeout(this.#timer);
       this.#connect();
-    } else {
-      this.#socket.destroy();
-    }
+    } else this.#socket.destroy();
   }
 
   stop(): void {
@@ -248,8 +240,7 @@ export class Subscriber {
         if (status === 200) {
           this.streaming = true;
           this.#failures = 0;
-          onCount('connected');
-          return;
+          return onCount('connected');
         }
         if (status === 410) {
           const fault = this.check.expired(retained());
@@ -261,10 +252,8 @@ export class Subscriber {
       frame: ({ id, event, data }) => this.#frame(id, event, data),
     });
     socket.on('connect', () => {
-      socket.write(
-        `GET ${DEVICE_API_PREFIX}/events?after=${this.check.last} HTTP/1.1\r\nHost: robot\r\nAccept: ` +
-          `text/event-stream\r\n\r\n`,
-      );
+      const line = `GET ${DEVICE_API_PREFIX}/events?after=${this.check.last} HTTP/1.1`;
+      socket.write(`${line}\r\nHost: robot\r\nAccept: text/event-stream\r\n\r\n`);
     });
     socket.on('data', (bytes: Buffer) => {
       try {

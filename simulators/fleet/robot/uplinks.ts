@@ -6,73 +6,73 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { defined } from '../../../harness/common/defined.ts';
-import { durationMs } from '../../../harness/common/durations.ts';
+import { inParallel } from '../../../harness/common/parallel.ts';
+import { durationMs } from '../../../harness/common/units.ts';
 import { replaceWith, SECRET_MODE, whyNot } from '../../../harness/common/user-files.ts';
 import type { PlatformHttpOptions } from '../../common/platform-http.ts';
 import { random } from '../../common/random.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../../device/ports.ts';
-import {
-  createUplink,
-  type UplinkFactory,
-  type UplinkIdentity,
-  type UplinkOptions,
-} from '../../device/uplink/index.ts';
+import { createUplink, type UplinkIdentity, type UplinkOptions } from '../../device/uplink/index.ts';
 import type { SyncEvents } from '../../device/uplink/lifecycle.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Offer } from '../platform/survey.ts';
-import { settingsOf, uplinkOf } from '../scenario/classes.ts';
-import type { Scenario } from '../scenario/scenario.ts';
-import { indexIn } from '../scenario/uplinks.ts';
+import type { DisturbanceKind } from '../result/verdict.ts';
+import { indexIn, type Scenario, settingsOf, uplinkOf } from '../scenario/scenario.ts';
 
 export const UPLINK_CONNECTIONS = 64;
 
-export interface UplinkSettings {
+interface UplinkSettings {
   platform: PlatformAddress | undefined;
+  client: PlatformClient | undefined;
   offer?: Offer;
   scenario: Scenario;
   seed: number;
   keyBits: number;
-}
-
-interface UplinkEvents {
   onRetry(error: Error): void;
   onCrowded(): void;
   onAnswer: PlatformHttpOptions['onAnswer'];
 }
 
-export function fleetUplinks(
-  settings: UplinkSettings,
-  client: PlatformClient | undefined,
-  events: UplinkEvents,
-): MakeUplink | undefined {
-  const { platform, offer = {}, scenario } = settings;
+export function fleetUplinks(settings: UplinkSettings): MakeUplink | undefined {
+  const { platform, client, offer = {}, scenario } = settings;
   const { devices = [] } = offer;
   if (platform === undefined || client === undefined || scenario.uplink === 'none') return undefined;
   if (scenario.uplink === 'calls')
     return (_port, { name }) => new StandIn(devices.length > 0 ? devices[indexIn(name) % devices.length] : undefined);
-  const known = new Map<string, MakeUplink>();
+  const factories = new Map<string, ReturnType<typeof createUplink>>();
   return (port, identity, listener) => {
     const kind = uplinkOf(scenario, indexIn(identity.name)) === 'polling' ? 'polling' : 'agent';
-    const make =
-      known.get(kind) ?? observedUplinks(createUplink(uplinkOptions(kind, platform, settings, client, events)));
-    known.set(kind, make);
-    return make(port, identity, listener);
+    const factory = factories.get(kind) ?? createUplink(uplinkOptions(kind, { ...settings, platform, client }));
+    factories.set(kind, factory);
+    const uplink = factory(port, identity) as Uplink &
+      SyncEvents & { onUnreachable?(error: Error): void; onLost?(error: Error): void };
+    const { onSyncStarted, onSynced, onSyncFailed } = uplink;
+    uplink.onSyncStarted = () => {
+      listener.syncStarted();
+      onSyncStarted.call(uplink);
+    };
+    uplink.onSynced = () => {
+      onSynced.call(uplink);
+      listener.synced();
+    };
+    uplink.onSyncFailed = (error) => {
+      onSyncFailed.call(uplink, error);
+      listener.disturbed('sync.errors', error);
+    };
+    uplink.onUnreachable = (error) => listener.disturbed('connect.errors', error);
+    uplink.onLost = (error) => listener.disturbed('uplink.lost', error);
+    return uplink;
   };
 }
 
-function uplinkOptions(
-  kind: UplinkOptions['kind'],
-  platform: PlatformAddress,
-  { offer = {}, scenario, seed, keyBits }: UplinkSettings,
-  client: PlatformClient,
-  { onRetry, onCrowded, onAnswer }: UplinkEvents,
-): UplinkOptions {
+type Connected = UplinkSettings & { platform: PlatformAddress; client: PlatformClient };
+
+function uplinkOptions(kind: UplinkOptions['kind'], settings: Connected): UplinkOptions {
+  const { platform, client, offer = {}, scenario, seed, keyBits, onRetry, onCrowded, onAnswer } = settings;
   const { devices = [], takesStaged } = offer;
   const { dialect = 'spec', apiVersion, headers = {} } = platform;
-  const shared = {
-    ...{ random: random(`${seed}/uplink`), dialect, headers },
-    ...{ connections: UPLINK_CONNECTIONS, onRetry, onCrowded },
-  };
+  const connections = UPLINK_CONNECTIONS;
+  const shared = { random: random(`${seed}/uplink`), dialect, headers, connections, onRetry, onCrowded };
   if (kind === 'polling')
     return {
       ...shared,
@@ -122,38 +122,13 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
 export interface UplinkListener {
   syncStarted(): void;
   synced(): void;
-  syncFailed(error: Error): void;
-  unreachable(error: Error): void;
-  lost(error: Error): void;
+  disturbed(kind: DisturbanceKind, error: Error): void;
   connecting(): void;
   online(): void;
   refused(error: Error): void;
 }
 
 export type MakeUplink = (port: DeploymentPort, identity: UplinkIdentity, listener: UplinkListener) => Uplink;
-
-const observedUplinks =
-  (factory: UplinkFactory): MakeUplink =>
-  (port, identity, listener) => {
-    const uplink = factory(port, identity) as Uplink &
-      SyncEvents & { onUnreachable?(error: Error): void; onLost?(error: Error): void };
-    const { onSyncStarted, onSynced, onSyncFailed } = uplink;
-    uplink.onSyncStarted = () => {
-      listener.syncStarted();
-      onSyncStarted.call(uplink);
-    };
-    uplink.onSynced = () => {
-      onSynced.call(uplink);
-      listener.synced();
-    };
-    uplink.onSyncFailed = (error) => {
-      onSyncFailed.call(uplink, error);
-      listener.syncFailed(error);
-    };
-    uplink.onUnreachable = (error) => listener.unreachable(error);
-    uplink.onLost = (error) => listener.lost(error);
-    return uplink;
-  };
 
 /** Uplink `calls`: the robot stands for an existing device and sends no requests. */
 class StandIn implements Uplink {
@@ -266,33 +241,25 @@ export function keyFile({ dir }: KeyStore, robot: number): string {
   return join(dir, block, `${robot}.pem`);
 }
 
-export async function ensureKeys(options: {
-  keys: KeyStore;
-  robots: readonly number[];
-  signal: AbortSignal;
-  onProgress(done: number): void;
-}): Promise<void> {
-  const { keys, robots, signal, onProgress } = options;
-  let next = 0;
+export async function ensureKeys(
+  keys: KeyStore,
+  robots: readonly number[],
+  signal: AbortSignal,
+  onProgress: (done: number) => void,
+): Promise<void> {
   let done = 0;
-  const lane = async (): Promise<void> => {
-    for (;;) {
-      const robot = robots[next];
-      next += 1;
-      if (robot === undefined || signal.aborted) return;
-      await ensureKey(keyFile(keys, robot), keys.bits);
-      done += 1;
-      onProgress(done);
-    }
-  };
   // Generates two keys at a time for each thread of libuv's pool, so that no thread idles.
-  await Promise.all(Array.from({ length: Math.max(4, availableParallelism()) * 2 }, lane));
+  await inParallel(robots, Math.max(4, availableParallelism()) * 2, async (robot) => {
+    if (signal.aborted) return;
+    await ensureKey(keyFile(keys, robot), keys.bits);
+    done += 1;
+    onProgress(done);
+  });
 }
 
 async function ensureKey(file: string, bits: number): Promise<void> {
   try {
-    await readFile(file);
-    return;
+    return void (await readFile(file));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }

@@ -1,15 +1,8 @@
 /** Actions that a user starts on a running fleet, in addition to the phases of the scenario. */
-import type { Phase } from '../scenario/scenario.ts';
-import { unsuited } from '../scenario/uplinks.ts';
+import { type Phase, unsuited } from '../scenario/scenario.ts';
 import { isInMemory, machineLimits, preflight, robotCost } from './capacity.ts';
 import type { Fleet } from './fleet.ts';
 import type { PhaseReport } from './record.ts';
-
-interface UnderWay {
-  note: string;
-  do: Phase['do'];
-  startedMs: number;
-}
 
 const MOST_AT_ONCE = 100_000;
 
@@ -17,7 +10,7 @@ const MOST_AT_ONCE = 100_000;
 export class ByHand {
   readonly #fleet: Fleet;
   readonly #onReport: (report: PhaseReport) => void;
-  readonly #running = new Map<Promise<unknown>, UnderWay>();
+  readonly underWay = new Map<Promise<unknown>, { note: string; do: Phase['do']; startedMs: number }>();
   #number = 0;
   #held: PromiseWithResolvers<void> | undefined;
   #over = false;
@@ -27,29 +20,20 @@ export class ByHand {
     this.#onReport = onReport;
   }
 
-  get underWay(): readonly UnderWay[] {
-    return [...this.#running.values()];
-  }
-
-  get paused(): boolean {
-    return this.#held !== undefined;
-  }
-
   async carryOut(phase: Phase, note: string, only?: number[]): Promise<PhaseReport> {
     this.refuseUnlessUp();
     const { uplink = 'agent' } = this.#fleet.options.scenario;
     const reason = unsuited(uplink, phase);
     if (reason !== undefined) throw new Error(reason);
-    const number = this.#number;
+    const done = this.#fleet.runByHand(phase, this.#number, note, only);
     this.#number += 1;
-    const done = this.#fleet.runByHand(phase, number, note, only);
-    this.#running.set(done, { note, do: phase.do, startedMs: this.#fleet.record.elapsedMs });
+    this.underWay.set(done, { note, do: phase.do, startedMs: this.#fleet.record.elapsedMs });
     try {
       const report = await done;
       this.#onReport(report);
       return report;
     } finally {
-      this.#running.delete(done);
+      this.underWay.delete(done);
     }
   }
 
@@ -97,7 +81,7 @@ export class ByHand {
 
   async end(): Promise<void> {
     this.#over = true;
-    await Promise.allSettled(this.#running.keys());
+    await Promise.allSettled(this.underWay.keys());
   }
 
   refuseUnlessUp(): void {

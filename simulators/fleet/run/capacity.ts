@@ -3,13 +3,10 @@
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { dirname } from 'node:path';
-import { memoryText } from '../../../harness/common/sizes.ts';
-import { memoryLimit, readText } from '../measure/cgroup.ts';
-import { type RunCosts, thousands } from '../measure/costs.ts';
-import { descriptorLimit } from '../measure/saturation.ts';
-import { meanOf, USUAL_RETAIN } from '../scenario/classes.ts';
-import type { Scenario } from '../scenario/scenario.ts';
-import { subscribersOf } from '../scenario/uplinks.ts';
+import { memoryText } from '../../../harness/common/units.ts';
+import { thousands } from '../measure/costs.ts';
+import { descriptorLimit, memoryLimit, readText } from '../measure/saturation.ts';
+import { meanOf, type Scenario, subscribersOf, USUAL_RETAIN } from '../scenario/scenario.ts';
 
 export interface RobotCost {
   descriptors: number;
@@ -30,7 +27,6 @@ const SUBSCRIBER_DESCRIPTORS = 2;
 /** Number of files and folders of a robot after some roll-outs. */
 const FILES = 16;
 const BLOCK_BYTES = 4096;
-
 const KIB = 1024;
 const MIB = 2 ** 20;
 /** Bytes of memory (PSS) that each robot adds, measured with 500 to 10,000 robots. */
@@ -81,11 +77,7 @@ interface FleetProcesses {
 }
 
 /** Estimates the peak memory of a fleet in bytes, without kernel memory, e.g. of sockets. */
-export function memoryOf(
-  robots: number,
-  cost: RobotCost,
-  processes: FleetProcesses,
-): Record<keyof RunCosts['parts'] | 'files', number> {
+export function memoryOf(robots: number, cost: RobotCost, processes: FleetProcesses) {
   const { workers: count, platform: own, filesInMemory, started } = processes;
   const connected = cost.platformBytes > 0;
   const begun = (bytes: number): number => (started ? 0 : bytes);
@@ -113,7 +105,6 @@ export function baseDirFor(bytes: number, named?: string): string {
 }
 
 const TMPFS = 0x01021994;
-
 export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(dir)).type === TMPFS;
 
 /** Free resources of a machine; 0 means that a resource is unknown, and no check considers the resource. */
@@ -129,12 +120,6 @@ export interface Limits {
 
 const RESOURCES = ['descriptors', 'memory', 'ports', 'disk'] as const;
 type Resource = (typeof RESOURCES)[number];
-
-interface Preflight {
-  capacity: Record<Resource, number>;
-  contained: boolean;
-  problems: string[];
-}
 
 /** Share of each free resource that robots may use. */
 const USABLE = 0.85;
@@ -171,59 +156,40 @@ export function preflight(
   cost: RobotCost,
   limits: Limits,
   looked: readonly Resource[] = RESOURCES,
-): Preflight {
+) {
   const { workers } = processes;
-  const capacity = capacityOf(processes, cost, limits);
-  const contained = limits.containerBytes !== undefined;
-  const problems = looked
-    .filter((resource) => capacity[resource] < robots)
-    .map((resource) => {
-      const hold = resource === 'ports' || resource === 'descriptors' ? 'hold' : 'holds';
-      const remedy = remedyFor(resource, robots, workers, cost, limits);
-      return (
-        `${thousands(robots)} robots do not fit: ${resource} of ` +
-        `${contained && resource === 'memory' ? CONTAINER : 'this machine'} ${hold} ` +
-        `${thousands(capacity[resource])}; ${remedy}`
-      );
-    });
-  return { capacity, contained, problems };
-}
-
-function capacityOf(processes: FleetProcesses, cost: RobotCost, limits: Limits): Preflight['capacity'] {
   const fits = (available: number, each: number): number =>
     available === 0 || each === 0 ? Number.POSITIVE_INFINITY : Math.floor((available * USABLE) / each);
   const perProcess = Math.floor(descriptorsHold(cost, limits));
   const before = memoryOf(0, cost, processes).whole;
   const each = memoryOf(1, cost, processes).whole - before;
   const memory = limits.memoryBytes * USABLE - before;
-  return {
-    descriptors: limits.descriptors === 0 ? Number.POSITIVE_INFINITY : perProcess * Math.max(processes.workers, 1),
+  const capacity = {
+    descriptors: limits.descriptors === 0 ? Number.POSITIVE_INFINITY : perProcess * Math.max(workers, 1),
     memory: limits.memoryBytes === 0 ? Number.POSITIVE_INFINITY : Math.floor(Math.max(0, memory) / each),
     ports: fits(limits.ports, cost.ports),
     disk: Math.min(fits(limits.diskBytes, cost.diskBytes), fits(limits.inodes, cost.inodes)),
   };
-}
-
-function remedyFor(resource: Resource, robots: number, workers: number, cost: RobotCost, limits: Limits): string {
-  switch (resource) {
-    case 'descriptors': {
-      const needed = Math.ceil(robots / Math.max(Math.floor(descriptorsHold(cost, limits)), 1));
-      return `use --workers ${needed} or more, or raise 'ulimit -n' (now ${limits.descriptors} per process)`;
-    }
-    case 'memory': {
-      const fewer = workers > limits.cores ? `, or use fewer --workers (now ${workers})` : '';
-      const { containerBytes } = limits;
-      const more =
-        containerBytes === undefined
-          ? 'use a machine with more memory'
-          : `raise its limit (now ${memoryText(containerBytes)})`;
-      return `${more}, or spread the fleet with --shard${fewer}`;
-    }
-    case 'ports':
-      return 'spread the fleet over more machines with --shard: each robot needs a local port towards the platform';
-    case 'disk':
-      return 'free space or inodes where robots keep their files (--dir)';
-  }
+  const { containerBytes } = limits;
+  const contained = containerBytes !== undefined;
+  const more = contained ? `raise its limit (now ${memoryText(containerBytes)})` : 'use a machine with more memory';
+  const fewer = workers > limits.cores ? `, or use fewer --workers (now ${workers})` : '';
+  const needed = Math.ceil(robots / Math.max(perProcess, 1));
+  const remedies: Readonly<Record<Resource, string>> = {
+    descriptors: `use --workers ${needed} or more, or raise 'ulimit -n' (now ${limits.descriptors} per process)`,
+    memory: `${more}, or spread the fleet with --shard${fewer}`,
+    ports: 'spread the fleet over more machines with --shard: each robot needs a local port towards the platform',
+    disk: 'free space or inodes where robots keep their files (--dir)',
+  };
+  const problems = looked
+    .filter((resource) => capacity[resource] < robots)
+    .map((resource) => {
+      const hold = resource === 'ports' || resource === 'descriptors' ? 'hold' : 'holds';
+      const where = contained && resource === 'memory' ? CONTAINER : 'this machine';
+      const most = `${resource} of ${where} ${hold} ${thousands(capacity[resource])}`;
+      return `${thousands(robots)} robots do not fit: ${most}; ${remedies[resource]}`;
+    });
+  return { capacity, contained, problems };
 }
 
 const descriptorsHold = (cost: RobotCost, limits: Limits): number =>
@@ -235,13 +201,14 @@ export function sensibleWorkers(robots: number, cost: RobotCost, limits: Limits)
   return Math.max(1, needed, Math.min(limits.cores, Math.ceil(robots / perCore)));
 }
 
-export function capacityLine({ capacity, contained }: Preflight, workers: number, wanted: number): string {
+type Checked = ReturnType<typeof preflight>;
+
+export function capacityLine({ capacity, contained }: Checked, workers: number, wanted: number): string {
   const holders = workers === 0 ? 'this process holds' : workers === 1 ? '1 worker holds' : `${workers} workers hold`;
-  const held = Object.entries(capacity).map(
-    ([resource, robots]) =>
-      `${Number.isFinite(robots) ? thousands(robots) : 'any number'} ` +
-      `(${contained && resource === 'memory' ? `memory of ${CONTAINER}` : resource})`,
-  );
+  const held = Object.entries(capacity).map(([resource, robots]) => {
+    const what = contained && resource === 'memory' ? `memory of ${CONTAINER}` : resource;
+    return `${Number.isFinite(robots) ? thousands(robots) : 'any number'} (${what})`;
+  });
   return `preflight: ${holders} at most ${held.join(', ')} robots; ${thousands(wanted)} are wanted`;
 }
 
@@ -251,10 +218,8 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
     bytes === 0 ? [] : [`${name}${name === 'files' ? ' in memory' : ''} ${Math.round(bytes / 2 ** 20)}`],
   );
   const marginal = memoryOf(robots + 1, cost, processes).whole - whole;
-  return (
-    `preflight: about ${memoryText(whole)} of memory (${held.join(', ')}): a robot ` +
-    `${memoryText(whole / Math.max(robots, 1))}, one more ${memoryText(marginal)}`
-  );
+  const each = `a robot ${memoryText(whole / Math.max(robots, 1))}, one more ${memoryText(marginal)}`;
+  return `preflight: about ${memoryText(whole)} of memory (${held.join(', ')}): ${each}`;
 }
 
 const MOST_CONNECTIONS = 16_384;
@@ -267,6 +232,5 @@ export function connectionsFor(robots: number, cost: RobotCost): number {
   return Math.min(MOST_CONNECTIONS, Math.max(256, left));
 }
 
-function existingFolder(dir: string): string {
-  return existsSync(dir) || dirname(dir) === dir ? dir : existingFolder(dirname(dir));
-}
+const existingFolder = (dir: string): string =>
+  existsSync(dir) || dirname(dir) === dir ? dir : existingFolder(dirname(dir));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { histogram, recordMs, summary } from '../measure/metrics.ts';
 import { EarlyEnd, judgedAlone } from './early-end.ts';
-import type { RunOptions } from './plan.ts';
+import type { RunOptions } from './fleet.ts';
 
 const { signal } = new AbortController();
 const ending = (scenario: object, abortOn: readonly string[] = []): EarlyEnd =>

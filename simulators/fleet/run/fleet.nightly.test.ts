@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { simulatePlatform } from '../../platform/index.ts';
-import { readText } from '../measure/cgroup.ts';
+import { readText } from '../measure/saturation.ts';
 import { reportHtml } from '../report/report.ts';
 import { exitCode } from '../result/result.ts';
 import { useFolder } from '../testing/scratch.ts';
-import type { FleetOptions } from './plan.ts';
+import type { FleetOptions } from './fleet.ts';
 import { runFleet } from './run.ts';
 import { listOf, runAll, runOptionsIn, useFleets } from './testing/fleets.ts';
 

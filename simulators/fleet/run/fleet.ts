@@ -1,23 +1,86 @@
-/** Fleet of simulated robots: starts the hosts of the robots, and runs each phase on all hosts together. */
+/** Fleet of simulated robots, and its options: starts the robots' hosts, and runs each phase on all hosts together. */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { ownedFolder } from '../../../harness/common/owner.ts';
-import type { Host, HostConfig, HostNotice, StopMode } from '../host/host.ts';
+import type { Output } from '../../../harness/common/terminal.ts';
+import type { Host, HostConfig, HostNotice, StateChanges, StopMode } from '../host/host.ts';
 import type { RunProcess } from '../measure/costs.ts';
-import { phaseLabel, type Snapshot } from '../measure/metrics.ts';
-import { AnswerSampler } from '../platform/answers.ts';
-import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
+import { phaseLabel } from '../measure/metrics.ts';
+import { AnswerSampler, type AnswersTold } from '../platform/answers.ts';
+import { type PlatformAddress, PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
-import { uplinkOf } from '../scenario/classes.ts';
-import type { Phase } from '../scenario/scenario.ts';
-import { robotName, TRAFFIC_NAMES } from '../scenario/uplinks.ts';
-import { monotonicMs } from '../schedule/clock.ts';
-import { membersOf } from '../schedule/schedule.ts';
+import type { FleetResult, Judged, Tick } from '../result/result.ts';
+import { type Phase, robotName, TRAFFIC_NAMES, uplinkOf } from '../scenario/scenario.ts';
+import { membersOf, monotonicMs, type Shard } from '../schedule/schedule.ts';
 import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
-import type { FleetOptions } from './plan.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
+
+/** Judge of the platform's answers, which the caller provides, because a fleet does not know the requirements. */
+export interface AnswerJudge extends AsyncDisposable {
+  readonly ready: Promise<void>;
+  take(told: AnswersTold): void;
+  readonly judged: Judged;
+  readonly faults: readonly string[];
+  settle(): Promise<void>;
+}
+
+type OfHosts = 'robots' | 'scenario' | 'seed' | 'connections' | 'keyBits' | 'stateDir' | 'keep' | 'defects';
+
+interface CommonOptions extends Pick<HostConfig, OfHosts> {
+  shard?: Shard;
+  /** Folder for the robots' files. Default: `/dev/shm` if the files fit, else `tmpdir()`. */
+  dir?: string;
+  namePrefix?: string;
+  /** Milliseconds without a message after which a worker counts as lost. Default 60,000. */
+  silentMs?: number;
+  /** Maximum number of milliseconds for a set-up request and its retries. Default 60,000. */
+  setUpMs?: number;
+}
+
+export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform' | 'offer' | 'trace'> {
+  workers: number;
+  onKeys?(done: number, of: number): void;
+  onSecond?(tick: Tick): void;
+  onStates?(changes: StateChanges): void;
+  judge?: AnswerJudge;
+}
+
+export interface RunIdentity {
+  /** Id of the run: unique, and the same for all shards of a run. */
+  runId: string;
+  /** Id of the job that runs the shard, e.g. of a Kubernetes Job; only the same job may repeat the shard. */
+  jobId?: string;
+  startWithinMs: number;
+}
+
+export interface SoakOptions {
+  /** Milliseconds after the start of the robots, within which phases repeat. */
+  forMs: number;
+  everyMs: number;
+}
+
+export interface RunOptions extends CommonOptions {
+  identity?: RunIdentity;
+  platform: PlatformAddress | 'embedded' | undefined;
+  /** Ids of devices for robots with the uplinks `polling` and `calls`. Default: devices that the platform lists. */
+  devices?: readonly string[];
+  workers?: number;
+  out: string;
+  thresholds: readonly string[];
+  abortOn?: readonly string[];
+  metrics?: { port: number; host: string };
+  ui?: { port: number };
+  judging?: (platform: PlatformAddress) => AnswerJudge;
+  force?: boolean;
+  soak?: SoakOptions;
+  screen: Output;
+  version: string;
+  /** Called with the result before any file is written, so that a full disk cannot lose the result. */
+  onResult?(result: FleetResult): void;
+  signal: AbortSignal;
+}
 
 /** Milliseconds until a phase starts, in which hosts compute the times of the robots' actions. */
 const leadMs = (phase: Phase, robots: number): number =>
@@ -57,15 +120,9 @@ export class Fleet implements AsyncDisposable {
     const fields = TRAFFIC_NAMES.filter((name) => scenario.phases.some((phase) => phase[name] !== undefined));
     this.record.rates = { fields, part: this.members.length / robots };
     const { platform, judge } = options;
-    const sampler =
-      platform &&
-      judge &&
-      new AnswerSampler({
-        platform,
-        bytesPerSecond: SAMPLED_BYTES,
-        phase: () => this.record.phase,
-        tell: (told) => judge.take(told),
-      });
+    const phase = (): string => this.record.phase;
+    const tell: AnswerJudge['take'] = (told) => judge?.take(told);
+    const sampler = platform && judge && new AnswerSampler({ platform, bytesPerSecond: SAMPLED_BYTES, phase, tell });
     const onAnswer = sampler?.take;
     this.#client = platform && new PlatformClient(defined({ ...platform, connections: 8, setUpMs, onAnswer }));
     this.#hosts = new Hosts({
@@ -88,28 +145,16 @@ export class Fleet implements AsyncDisposable {
   #hostConfigs(connections: number): HostConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.options;
     const { trace, defects, keep, offer, onStates, judge } = this.options;
+    const { namePrefix } = this;
     const sampled = judge && SAMPLED_BYTES / this.#hostCount;
+    const watched = onStates === undefined ? undefined : true;
     return Array.from({ length: this.#hostCount }, (_, number) => ({
       name: workers === 0 ? 'this process' : `worker ${number + 1}`,
       members: this.members.filter((_member, position) => position % this.#hostCount === number),
-      robots,
-      seed,
-      scenario,
-      platform,
-      connections,
-      keyBits,
-      namePrefix: this.namePrefix,
-      stateDir,
+      ...{ robots, seed, scenario, platform, connections, keyBits, namePrefix, stateDir },
       robotsDir: join(this.dir, 'r', String(number)),
       socketsDir: join(this.dir, 's', String(number)),
-      ...defined({
-        trace,
-        defects,
-        keep,
-        offer,
-        sampled,
-        watched: onStates === undefined ? undefined : true,
-      }),
+      ...defined({ trace, defects, keep, offer, sampled, watched }),
     }));
   }
 
@@ -198,9 +243,8 @@ export class Fleet implements AsyncDisposable {
     record.beginPhase({ phase, index, epoch });
     const outcomes = await this.#hosts.each((host) => host.runPhase(request));
     const report = record.endPhase({ phase, index, epoch }, outcomes);
-    if (phase.do === 'ramp') {
+    if (phase.do === 'ramp')
       record.rssBytesPerRobot = Math.max(0, ((await this.#rss()) - this.#idleRss) / Math.max(this.robots, 1));
-    }
     return report;
   }
 
@@ -230,9 +274,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   async interrupted(): Promise<void> {
-    this.record.interruptPhase(
-      (await this.#hosts.each((host) => host.soFar())).filter((outcome) => outcome !== undefined),
-    );
+    const outcomes = await this.#hosts.each((host) => host.soFar());
+    this.record.interruptPhase(outcomes.filter((outcome) => outcome !== undefined));
   }
 
   /** Adds robots; resolves with their indices. Not for a shard, because other shards own the next indices. */
@@ -248,12 +291,11 @@ export class Fleet implements AsyncDisposable {
   async createRelease(label: string, content?: string): Promise<ReleaseFixture> {
     if (this.#client === undefined) throw new Error('a fleet without a platform cannot roll out');
     const { releaseId, plain, staged } = this.options.offer ?? {};
+    const ways = defined({ plain, staged });
+    if (releaseId !== undefined) return { releaseId, configInstanceIds: [], ...ways };
     const version = `${this.namePrefix} ${label} ${Date.now().toString(36)}`;
-    const release =
-      releaseId === undefined
-        ? await this.#client.createReleaseFixture(version, content ?? JSON.stringify({ release: version }))
-        : { releaseId, configInstanceIds: [] };
-    return { ...release, ...defined({ plain, staged }) };
+    const text = content ?? JSON.stringify({ release: version });
+    return { ...(await this.#client.createReleaseFixture(version, text)), ...ways };
   }
 
   async finish(): Promise<void> {
@@ -263,12 +305,8 @@ export class Fleet implements AsyncDisposable {
     this.#second();
   }
 
-  snapshot(): Promise<Snapshot> {
-    return this.#hosts.snapshot();
-  }
-
   async measured(): Promise<Measured> {
-    const snapshot = await this.snapshot().catch((error: unknown) => {
+    const snapshot = await this.#hosts.snapshot().catch((error: unknown) => {
       if (error instanceof NoHostLeft) return undefined;
       throw error;
     });

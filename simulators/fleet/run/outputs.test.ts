@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { calmLoad } from '../result/testing/result.ts';
+import type { RunOptions } from './fleet.ts';
 import { resultOf } from './outputs.ts';
-import type { RunOptions } from './plan.ts';
 import { FleetRecord } from './record.ts';
 
 const REFUSED = 'no connection to the MQTT broker at mqtt://broker:1883: connect ECONNREFUSED';

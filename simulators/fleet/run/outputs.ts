@@ -5,11 +5,9 @@ import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
 import { type FailedAction, failureText, type RolloutRow } from '../host/host.ts';
-import type { RunCosts } from '../measure/costs.ts';
-import { thousands } from '../measure/costs.ts';
+import { type RunCosts, thousands } from '../measure/costs.ts';
 import { REPORT_FILE, reportHtml } from '../report/report.ts';
-import type { Judged } from '../result/judged.ts';
-import { type FleetResult, outcomeOf } from '../result/result.ts';
+import { type FleetResult, type Judged, outcomeOf } from '../result/result.ts';
 import {
   ALIVE_FILE,
   FAILED_FILE,
@@ -21,10 +19,9 @@ import {
 } from '../result/shards.ts';
 import { evaluatedThresholds, measuredIn } from '../result/thresholds.ts';
 import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
-import { uplinksIn } from '../scenario/classes.ts';
+import { uplinksIn } from '../scenario/scenario.ts';
 import type { Shard } from '../schedule/schedule.ts';
-import type { Fleet } from './fleet.ts';
-import type { RunOptions } from './plan.ts';
+import type { Fleet, RunOptions } from './fleet.ts';
 import { PreflightError } from './ready.ts';
 import type { Measured } from './record.ts';
 
@@ -96,11 +93,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
   });
 }
 
-function incompleteReasons(
-  { robots, record }: FleetFacts,
-  run: RunFacts,
-  notStarted: FailedAction | undefined,
-): string[] {
+function incompleteReasons({ robots, record }: FleetFacts, run: RunFacts, notStarted?: FailedAction): string[] {
   const reasons = [...record.incomplete];
   if (run.goesOn === true) reasons.push('the run goes on');
   if (run.interrupted === true) {
@@ -117,11 +110,8 @@ function incompleteReasons(
   return reasons;
 }
 
-function notesOn(
-  { platform, scenario, keyBits, defects = {} }: ToldOptions,
-  fleet: FleetFacts,
-  counters: Measured['counters'],
-): string[] {
+function notesOn(options: ToldOptions, fleet: FleetFacts, counters: Measured['counters']): string[] {
+  const { platform, scenario, keyBits, defects = {} } = options;
   const { byHand, pauses, elapsedMs } = fleet.record;
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
   const crowded = (counters['uplink.crowded'] ?? 0) > 0;

@@ -19,7 +19,6 @@ export class Progress {
   readonly #summaries = new Map<string, Summary>();
   readonly #series: Thinned<Tick> = new Thinned(joined);
   readonly #samples = new Map<string, Thinned<LoadSample>>();
-  #most = Number.POSITIVE_INFINITY;
   readonly #judged = new Map<string, number>();
   latest: Tick | undefined;
 
@@ -48,7 +47,7 @@ export class Progress {
     }
     if (!tick.judged) return;
     const samples: Thinned<LoadSample> = this.#samples.get(host) ?? new Thinned(typical);
-    samples.most = this.#most;
+    samples.most = this.#series.most;
     samples.push(tick.load);
     this.#samples.set(host, samples);
     this.#judged.set(host, (this.#judged.get(host) ?? 0) + 1);
@@ -56,7 +55,6 @@ export class Progress {
 
   /** Limits the memory of the time series in a run of days; call before the first tick. */
   limit(): void {
-    this.#most = MOST_SECONDS;
     this.#series.most = MOST_SECONDS;
   }
 
@@ -95,9 +93,8 @@ export class Progress {
     const counters = this.counters;
     const elapsed = Math.max((atMs - this.#lastAt) / 1000, 0.001);
     const rates: Record<string, number> = {};
-    for (const [name, count] of Object.entries(counters)) {
+    for (const [name, count] of Object.entries(counters))
       if (RATED.test(name)) rates[name.replace(/\.attempts$/, '')] = (count - (this.#counters[name] ?? 0)) / elapsed;
-    }
     this.#counters = counters;
     this.#lastAt = atMs;
     const robots = combined(latest.map(({ robots: states }) => states));

@@ -6,11 +6,10 @@ import { defined } from '../../../harness/common/defined.ts';
 import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/device-directory.ts';
 import type { RunCosts } from '../measure/costs.ts';
 import type { PlatformAddress } from '../platform/client.ts';
-import type { Survey } from '../platform/survey.ts';
 import { evaluatedThresholds } from '../result/thresholds.ts';
-import { uplinkOf } from '../scenario/classes.ts';
+import { uplinkOf } from '../scenario/scenario.ts';
 import { membersOf, type Shard } from '../schedule/schedule.ts';
-import type { RunOptions } from './plan.ts';
+import type { RunOptions } from './fleet.ts';
 import type { FleetRecord } from './record.ts';
 
 /** Thrown for a machine that is too small or an unusable option; the message names the remedy. */
@@ -45,12 +44,11 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
 }
 
 /** Returns the missing folders of a path; a recursive `mkdir` would never return in e.g. /proc. */
-function missingFolders(folder: string): string[] {
-  return existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
-}
+const missingFolders = (folder: string): string[] =>
+  existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 
 /** Tries the platform's routes before keys are generated. Rejects with PreflightError or UnreachableError. */
-export async function surveyed(options: RunOptions, address: PlatformAddress): Promise<Survey> {
+export async function surveyed(options: RunOptions, address: PlatformAddress) {
   const { scenario, robots, shard, devices, screen, signal } = options;
   const { namePrefix = 'robot' } = options;
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
@@ -86,7 +84,7 @@ export async function publishFigures(
     return { ...standing, tick: progress.latest, robots, phase, keysReady, thresholds, costs };
   };
   const labels = defined({ scenario: scenario.name, shard: shard && `${shard.index}/${shard.count}` });
-  const { expose } = await import('../report/exposition.ts');
+  const { expose } = await import('../report/live.ts');
   const served = await expose({ port, host, labels, read }).catch((error: unknown) => {
     const why = codeOf(error);
     const option = why === 'EADDRINUSE' || why === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
@@ -97,13 +95,10 @@ export async function publishFigures(
 }
 
 /** Locks the output folder and the robots' keys against a second fleet. Throws PreflightError. */
-export function lockFolders({
-  out,
-  stateDir,
-  scenario,
-  shard,
-  namePrefix = 'robot',
-}: Pick<RunOptions, 'out' | 'stateDir' | 'scenario' | 'shard' | 'namePrefix'>): Disposable {
+export function lockFolders(
+  options: Pick<RunOptions, 'out' | 'stateDir' | 'scenario' | 'shard' | 'namePrefix'>,
+): Disposable {
+  const { out, stateDir, scenario, shard, namePrefix = 'robot' } = options;
   // Collects the locks in an array, because Node 22 has no DisposableStack.
   const held: Lock[] = [];
   const release = (): void => {
@@ -120,8 +115,7 @@ export function lockFolders({
   return { [Symbol.dispose]: release };
 }
 
-function lockKeys(held: Lock[], dir: string, prefix: string, shard: Shard | undefined): void {
-  const { index, count } = shard ?? { index: 1, count: 1 };
+function lockKeys(held: Lock[], dir: string, prefix: string, { index, count }: Shard = { index: 1, count: 1 }): void {
   held.push(lockDirectory(dir, `lock-${prefix}-${index}-of-${count}`));
   for (const name of readdirSync(dir)) {
     const [, other, shards] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
@@ -134,13 +128,9 @@ function orRefuse(option: string, folder: string, lock: () => void): void {
   try {
     lock();
   } catch (error) {
-    if (error instanceof DirectoryInUseError) {
-      throw new PreflightError(
-        `--${option}: ${folder} is in use by another fleet (process ${error.pid}); accepted: a folder of its ` +
-          'own for each',
-      );
-    }
-    throw new PreflightError(cannotWrite(option, folder, error));
+    if (!(error instanceof DirectoryInUseError)) throw new PreflightError(cannotWrite(option, folder, error));
+    const user = `another fleet (process ${error.pid})`;
+    throw new PreflightError(`--${option}: ${folder} is in use by ${user}; accepted: a folder of its own for each`);
   }
 }
 

@@ -7,16 +7,9 @@ import { phaseLabel, type Snapshot, type Summary, summariesOf } from '../measure
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import { STARTING } from '../result/shards.ts';
 import type { evaluate } from '../result/thresholds.ts';
-import {
-  type Disturbance,
-  type DisturbanceKind,
-  type Evidence,
-  gradeDisturbances,
-  gradeRun,
-  worst,
-} from '../result/verdict.ts';
+import { type Disturbance, type Evidence, gradeDisturbances, gradeRun, worst } from '../result/verdict.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
-import { monotonicMs } from '../schedule/clock.ts';
+import { monotonicMs } from '../schedule/schedule.ts';
 import { Progress } from './progress.ts';
 
 export interface PhaseReport extends PhaseOutcome {
@@ -66,7 +59,7 @@ export class FleetRecord {
   phasesAt: string | undefined;
   /** Start of the first phase, in milliseconds since the fleet was created. */
   phasesBeginMs: number | undefined;
-  readonly #disturbances = new Map<DisturbanceKind, string>();
+  readonly #disturbances = new Map<Disturbance['kind'], string>();
   readonly #began = monotonicMs();
   #interrupted = false;
   #running: Running | undefined;

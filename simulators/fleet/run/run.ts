@@ -24,9 +24,8 @@ import {
   sensibleWorkers,
 } from './capacity.ts';
 import { closedGate, EarlyEnd, judgedAlone } from './early-end.ts';
-import { Fleet } from './fleet.ts';
+import { type AnswerJudge, Fleet, type RunOptions } from './fleet.ts';
 import { Outputs, type RunFacts, resultOf } from './outputs.ts';
-import type { AnswerJudge, RunOptions } from './plan.ts';
 import { createFolders, lockFolders, PreflightError, publishFigures, surveyed } from './ready.ts';
 import { FleetRecord, type Measured } from './record.ts';
 import { claimShard, othersReady, StartTimeout } from './shards.ts';
@@ -50,7 +49,7 @@ function liveState({ record, options: { judge } }: Fleet, options: RunOptions, t
   };
 }
 
-export type { RunOptions } from './plan.ts';
+export type { RunOptions } from './fleet.ts';
 export { PreflightError, UnreachableError } from './ready.ts';
 
 const LAST_ANSWER_MS = 1000;
@@ -66,11 +65,8 @@ interface Run extends Pick<RunFacts, 'startedAt' | 'workers' | 'notes'> {
   judge: AnswerJudge | undefined;
 }
 
-function resultSoFar(
-  { options, fleet, outputs, costs, soak, judge, notes, ...facts }: Run,
-  measured: Measured,
-  how: Pick<RunFacts, 'goesOn' | 'interrupted'>,
-): FleetResult {
+function resultSoFar(run: Run, measured: Measured, how: Pick<RunFacts, 'goesOn' | 'interrupted'>): FleetResult {
+  const { options, fleet, outputs, costs, soak, judge, notes, ...facts } = run;
   const all = [...notes, ...outputs.notes, ...(soak?.notes ?? [])];
   const told = { notes: all, costs: costs.costs, soak: soak?.told, judged: judge?.judged };
   return resultOf(options, fleet, measured, { ...facts, ...how, ...told });
@@ -131,7 +127,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   void died?.then((how) => record.incomplete.push(how));
   const stop = (): Promise<void> => fleet.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
-  const measured = await interruptible(signal, fleet, () => carryOut(run));
+  const measured = await interruptible(run);
   const interrupted = given.signal.aborted && measured !== undefined;
   view.end();
   const result = await resultAtEnd(run, measured, interrupted);
@@ -198,10 +194,7 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   const warnings: string[] = [];
   const failure = await fleet.runCanary(warnings);
   for (const warning of warnings) screen.write(`${warning}\n`);
-  if (failure !== undefined) {
-    fleet.record.incomplete.push(failure);
-    return;
-  }
+  if (failure !== undefined) return void fleet.record.incomplete.push(failure);
   await fleet.prepare();
   if (signal.aborted) return;
   view.end();
@@ -243,21 +236,19 @@ async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Ou
     record.phase = READY;
     outputs.sign();
     screen.write(`ready: shard ${shard.index}/${shard.count} of run ${identity.runId} waits for the others\n`);
-    await othersReady(out, shard, identity, signal);
+    await othersReady(out, shard, identity.startWithinMs, signal);
   }
   record.phasesAt ??= new Date().toISOString();
   record.phasesBeginMs ??= record.elapsedMs;
 }
 
 /**
- * Runs `work`; an interrupt resolves with the measurements so far. A failure of platform, workers or shards does not
- * reject.
+ * Carries out the run; an interrupt resolves with the measurements so far. A failure of platform, workers or shards
+ * does not reject.
  */
-async function interruptible(
-  signal: AbortSignal,
-  fleet: Fleet,
-  work: () => Promise<void>,
-): Promise<Measured | undefined> {
+async function interruptible(run: Run): Promise<Measured | undefined> {
+  const { fleet, options } = run;
+  const { signal } = options;
   const { promise, resolve, reject } = Promise.withResolvers<Measured | undefined>();
   const onAbort = (): void => {
     const late = Promise.withResolvers<never>();
@@ -274,7 +265,7 @@ async function interruptible(
   };
   signal.addEventListener('abort', onAbort, { once: true });
   const { record } = fleet;
-  work()
+  carryOut(run)
     .catch((error: unknown) => {
       if (error instanceof StartTimeout) record.incomplete.push(error.message);
       else if (error instanceof PlatformFailure)

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmdirSync } from 'nod
 import { dirname, join, resolve } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
-import { PollTimeout, poll } from '../../../harness/common/waiting.ts';
+import { poll } from '../../../harness/common/waiting.ts';
 import { MergeError, mergeResults } from '../result/merge.ts';
 import type { FleetResult } from '../result/result.ts';
 import {
@@ -26,8 +26,8 @@ import {
   watchShards,
 } from '../result/shards.ts';
 import type { Shard } from '../schedule/schedule.ts';
+import type { RunIdentity } from './fleet.ts';
 import { writeOutputs } from './outputs.ts';
-import type { RunIdentity } from './plan.ts';
 import { PreflightError } from './ready.ts';
 
 /** Milliseconds between two checks whether the other shards are ready. */
@@ -43,10 +43,8 @@ export class StartTimeout extends Error {
 export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdentity): string[] {
   const result = join(out, RESULT_FILE);
   if (existsSync(result) && (jobId === undefined || readResult(result).job_id !== jobId)) {
-    throw new PreflightError(
-      `--run-id: ${runId} has a result of shard ${shard.index}/${shard.count} already, in ${out}; accepted: an ` +
-        'id of its own for each run',
-    );
+    const problem = `${runId} has a result of shard ${shard.index}/${shard.count} already, in ${out}`;
+    throw new PreflightError(`--run-id: ${problem}; accepted: an id of its own for each run`);
   }
   if (![RESULT_FILE, ALIVE_FILE, FAILED_FILE].some((name) => existsSync(join(out, name)))) return [];
   return [
@@ -55,12 +53,8 @@ export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdent
 }
 
 /** Waits until all other shards are ready, ended or silent. Rejects with StartTimeout or the signal's reason. */
-export async function othersReady(
-  out: string,
-  { index, count }: Shard,
-  { startWithinMs }: RunIdentity,
-  signal: AbortSignal,
-): Promise<void> {
+export async function othersReady(out: string, shard: Shard, withinMs: number, signal: AbortSignal): Promise<void> {
+  const { index, count } = shard;
   const silenceOf = silences();
   let missing: string[] = [];
   const look = (): true | undefined => {
@@ -75,15 +69,11 @@ export async function othersReady(
     }
     return missing.length === 0 || undefined;
   };
-  try {
-    await poll('the other shards', look, { timeoutMs: startWithinMs, firstPauseMs: LOOK_MS, signal });
-  } catch (error) {
-    if (!(error instanceof PollTimeout)) throw error;
-    throw new StartTimeout(
-      `shard ${missing.join(', ')} did not come up within ${startWithinMs / 1000} s; is there room for all ` +
-        'shards at once?',
-    );
-  }
+  const timeoutError = () => {
+    const late = `shard ${missing.join(', ')} did not come up within ${withinMs / 1000} s`;
+    return new StartTimeout(`${late}; is there room for all shards at once?`);
+  };
+  await poll('the other shards', look, { timeoutMs: withinMs, firstPauseMs: LOOK_MS, signal, timeoutError });
 }
 
 interface MergeShardsOptions {
@@ -126,10 +116,8 @@ function checkBeforeWait(out: string, runId: string | undefined): void {
   const earlier = runId !== undefined && existsSync(file) ? readResult(file) : undefined;
   // Lets a merge go on if its earlier result is incomplete, e.g. after an interrupt.
   if (earlier?.run_id === runId && earlier?.complete === true) {
-    throw new MergeError(
-      `--run-id: the run ${runId} was merged already, in ${file}; accepted: the id of another run, or merge ` +
-        'without --watch',
-    );
+    const accepted = 'the id of another run, or merge without --watch';
+    throw new MergeError(`--run-id: the run ${runId} was merged already, in ${file}; accepted: ${accepted}`);
   }
   try {
     mkdirSync(out, { recursive: true });
@@ -143,11 +131,8 @@ export class NoShardLeft extends Error {
   override name = 'NoShardLeft';
 }
 
-function nothingIn(
-  { dirs: given, runId, watch }: MergeShardsOptions,
-  dirs: readonly string[],
-  dead: Collected['dead'],
-): Error {
+function nothingIn(options: MergeShardsOptions, dirs: readonly string[], dead: Collected['dead']): Error {
+  const { dirs: given, runId, watch } = options;
   const reasons = [...dead].map(([index, reason]) => `shard ${index}: ${reason}`);
   if (reasons.length > 0) return new NoShardLeft(`no shard left a result: ${reasons.join('; ')}`);
   const runs = runId === undefined ? [] : given.flatMap(foldersIn).filter((name) => name !== 'state');

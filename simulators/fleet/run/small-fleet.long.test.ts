@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
 import type { SimulatedPlatform } from '../../platform/index.ts';
-import type { FleetOptions } from './plan.ts';
+import type { FleetOptions } from './fleet.ts';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();

@@ -2,14 +2,14 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readableDuration } from '../../../harness/common/durations.ts';
+import { readableDuration } from '../../../harness/common/units.ts';
 import { masked, PlatformFailure } from '../platform/client.ts';
 import { reportHtml, thresholdValue } from '../report/report.ts';
 import { type FleetResult, roundsOf } from '../result/result.ts';
 import { writeFileIn } from '../result/shards.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import { scheduleMs } from '../schedule/schedule.ts';
-import type { RunOptions, SoakOptions } from './plan.ts';
+import type { RunOptions, SoakOptions } from './fleet.ts';
 import { PreflightError } from './ready.ts';
 
 /** File of the report during a run; removed at the end of the run. */
@@ -19,7 +19,8 @@ type Given = Pick<RunOptions, 'out' | 'scenario' | 'platform' | 'screen' | 'sign
 
 export class Soak {
   readonly #given: Given;
-  readonly #outages: string[] = [];
+  /** Outages of the platform, for the result. */
+  readonly notes: string[] = [];
   #round = 0;
   #began: number | undefined;
   #reportedAt = performance.now();
@@ -62,7 +63,7 @@ export class Soak {
       try {
         const done = await work();
         if (attempt > 1)
-          this.#outages.push(`The platform was away from ${since} to ${new Date().toISOString()}, and was awaited.`);
+          this.notes.push(`The platform was away from ${since} to ${new Date().toISOString()}, and was awaited.`);
         return done;
       } catch (error) {
         if (!(error instanceof PlatformFailure) || this.leftMs === 0) throw error;
@@ -74,11 +75,16 @@ export class Soak {
   }
 
   look(resultSoFar: () => Promise<FleetResult>): void {
-    const { soak, screen } = this.#given;
+    const { soak, screen, out } = this.#given;
     const isDue = performance.now() - this.#reportedAt >= soak.everyMs;
     if (this.#began === undefined || this.#reporting !== undefined || !isDue) return;
     this.#reporting = resultSoFar()
-      .then((result) => this.#report(result))
+      .then((result) => {
+        writeFileIn(out, INTERIM_REPORT, reportHtml(result));
+        const left = `${roundsOf(result).join()}, ${readableDuration(this.leftMs)} to go`;
+        const standing = `${standingText(result.thresholds)} · ${result.violations.length} violations`;
+        screen.write(`interim: ${left} · ${standing} · ${join(out, INTERIM_REPORT)}\n`);
+      })
       .catch((error: unknown) => void screen.write(`interim report: ${(error as Error).message}\n`))
       .finally(() => {
         this.#reporting = undefined;
@@ -86,21 +92,8 @@ export class Soak {
       });
   }
 
-  #report(result: FleetResult): void {
-    const { out, screen } = this.#given;
-    writeFileIn(out, INTERIM_REPORT, reportHtml(result));
-    screen.write(
-      `interim: ${roundsOf(result).join()}, ${readableDuration(this.leftMs)} to go · ` +
-        `${standingText(result.thresholds)} · ${result.violations.length} violations · ${join(out, INTERIM_REPORT)}\n`,
-    );
-  }
-
   get told(): NonNullable<FleetResult['soak']> {
     return { for_ms: this.#given.soak.forMs, ran_ms: Math.round(this.#ranMs), rounds: this.#round };
-  }
-
-  get notes(): readonly string[] {
-    return this.#outages;
   }
 
   async end(): Promise<void> {

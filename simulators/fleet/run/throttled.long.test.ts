@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { simulatePlatform } from '../../platform/index.ts';
 import { exitCode, type FleetResult } from '../result/result.ts';
 import { served, useFolder } from '../testing/scratch.ts';
-import type { RunOptions } from './plan.ts';
+import type { RunOptions } from './fleet.ts';
 import { runFleet } from './run.ts';
 import { runOptionsIn } from './testing/fleets.ts';
 

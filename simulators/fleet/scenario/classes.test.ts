@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { classOf, leastRobotsOf, meanOf, robotsOf, settingsOf } from './classes.ts';
-import type { Scenario } from './scenario.ts';
+import { classOf, leastRobotsOf, meanOf, robotsOf, type Scenario, settingsOf } from './scenario.ts';
 
 const classes = { arm: { share: '60%', subscribers: 3 }, cart: { share: '39%', retain: 50 }, rare: { share: '1%' } };
 const scenario: Scenario = { name: 'x', subscribers: 2, classes, phases: [] };

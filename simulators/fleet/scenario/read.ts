@@ -6,6 +6,7 @@ import type { Problem, Shape } from '../../../harness/contract/shape.ts';
 import { checkThreshold } from '../result/thresholds.ts';
 import {
   ACCEPTED,
+  CONNECTED_UPLINKS,
   PHASES,
   type PhaseKind,
   phaseShapes,
@@ -13,8 +14,9 @@ import {
   SHARE_FORM,
   scenarioHead,
   shareOf,
+  type UplinkKind,
+  unsuited,
 } from './scenario.ts';
-import { CONNECTED_UPLINKS, type UplinkKind, unsuited } from './uplinks.ts';
 
 type Path = (string | number)[];
 interface Mistake {
@@ -42,15 +44,15 @@ const within = (property: Property | undefined, key: string | number): Property 
 /** Parses a scenario; throws ScenarioError. `file`: file name in messages. */
 export function parseScenario(text: string, file: string): Scenario {
   const { value, document, lines } = parsed(text, file);
-  const at = (offset: number): string => {
-    const { line, col } = lines.linePos(offset);
-    return `${file}:${line}:${col}`;
-  };
   const mistakes = mistakesIn(value)
     .map(({ path, message }) => ({ offset: offsetOf(path, document), message }))
     .toSorted((a, b) => a.offset - b.offset);
   if (mistakes.length === 0) return value as Scenario;
-  throw new ScenarioError(mistakes.map(({ offset, message }) => `${at(offset)}: ${message}`).join('\n'));
+  const told = mistakes.map(({ offset, message }) => {
+    const { line, col } = lines.linePos(offset);
+    return `${file}:${line}:${col}: ${message}`;
+  });
+  throw new ScenarioError(told.join('\n'));
 }
 
 function parsed(text: string, file: string): Yaml {
@@ -82,9 +84,8 @@ function mistakesIn(value: unknown): Mistake[] {
   for (const [index, phase] of phases.entries()) {
     const kind = kindOf(phase);
     if (isMap(phase) && kind !== undefined) mistakes.push(...against(phaseShapes[kind], phase, ['phases', index]));
-    else if (isMap(phase) && !('do' in phase)) {
+    else if (isMap(phase) && !('do' in phase))
       mistakes.push({ path: ['phases', index], message: `the phase lacks "do"; accepted: ${PHASES.join(', ')}` });
-    }
   }
   return [...mistakes, ...contradictions(value, phases)];
 }
@@ -120,9 +121,8 @@ function messageOf({ message }: Problem, path: Path, found: unknown, schema: Pro
   const around = path.slice(0, -1).reduce<Property | undefined>(within, schema);
   if (message === 'is not known here') {
     const [form] = Object.keys(around?.patternProperties ?? {});
-    return form === undefined
-      ? `unknown field '${path.join('.')}'; ${acceptedOf(name, Object.keys(around?.properties ?? {}))}`
-      : `'${path.join('.')}' is not accepted as a name; accepted: ${ACCEPTED[form] ?? form}`;
+    if (form !== undefined) return `'${path.join('.')}' is not accepted as a name; accepted: ${ACCEPTED[form] ?? form}`;
+    return `unknown field '${path.join('.')}'; ${acceptedOf(name, Object.keys(around?.properties ?? {}))}`;
   }
   const subject = `'${path.join('.')}' is ${JSON.stringify(found)}`;
   const accepted = Object.entries(ACCEPTED).find(([pattern]) => message === `must match pattern "${pattern}"`)?.[1];
@@ -170,9 +170,8 @@ function phaseMistakes(scenario: Record<string, unknown>, phases: readonly unkno
       const accepted = classes.length === 0 ? 'the scenario has no classes' : acceptedOf(wanted, classes);
       mistakes.push({ path: ['phases', index, 'class'], message: `there is no class '${wanted}'; ${accepted}` });
     }
-    if (kind === 'rollout' && subscribersIn(scenario, wanted).includes(0)) {
+    if (kind === 'rollout' && subscribersIn(scenario, wanted).includes(0))
       add(index, "a 'rollout' is measured by a subscriber on the robot: subscribers must be 1 or more");
-    }
   }
   return mistakes;
 }

@@ -1,11 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { classOf } from '../scenario/classes.ts';
 import { parseScenario } from '../scenario/read.ts';
-import { ARRIVALS, type Arrivals, type Phase } from '../scenario/scenario.ts';
-import { Deadlines, type Moments, monotonicMs, runSchedule } from './clock.ts';
-import { membersOf, type PlanOptions, streamsOf } from './schedule.ts';
+import { ARRIVALS, type Arrivals, classOf, type Phase } from '../scenario/scenario.ts';
+import {
+  Deadlines,
+  type Moments,
+  membersOf,
+  monotonicMs,
+  type PlanOptions,
+  runSchedule,
+  streamsOf,
+} from './schedule.ts';
 
 const scenario = parseScenario(
   `

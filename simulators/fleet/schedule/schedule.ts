@@ -1,13 +1,22 @@
 /**
- * Computes the times of every robot's actions from scenario, seed and index alone, so that shards and workers agree.
+ * Computes the times of every robot's actions from scenario, seed and index alone, so that shards and workers agree;
+ * an action starts at its intended time, even if earlier actions are slow (no coordinated omission).
  */
 
-import { durationMs } from '../../../harness/common/durations.ts';
+import { setImmediate } from 'node:timers/promises';
+import { durationMs } from '../../../harness/common/units.ts';
 import { type Random, random } from '../../common/random.ts';
-import { robotsOf } from '../scenario/classes.ts';
-import { type Arrivals, type Phase, ratePerSecond, type Scenario, shareOf } from '../scenario/scenario.ts';
-import { TRAFFIC, TRAFFIC_NAMES, type TrafficAction } from '../scenario/uplinks.ts';
-import type { Moments } from './clock.ts';
+import {
+  type Arrivals,
+  type Phase,
+  ratePerSecond,
+  robotsOf,
+  type Scenario,
+  shareOf,
+  TRAFFIC,
+  TRAFFIC_NAMES,
+  type TrafficAction,
+} from '../scenario/scenario.ts';
 
 export type ActionKind = TrafficAction | 'start' | 'rollout' | 'storm' | 'partition' | 'kill' | 'clock-skew' | 'stop';
 
@@ -41,22 +50,23 @@ export function scheduleMs(phase: Phase): number {
 }
 
 export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: readonly number[]): ActionStream[] {
-  const { seed, robots: whole, classes } = plan;
-  const { places, robots } = placesOf(phase, whole, classes);
+  const { seed } = plan;
+  const { places, robots } = placesOf(phase, plan);
   const members = places === undefined ? all : all.filter((robot) => places.has(robot));
   const placeOf = (robot: number): number => places?.get(robot) ?? robot;
   const name = `phase ${index}`;
   const own = (kind: ActionKind, robot: number) => random(`${seed}/${name}/${kind}/${robot}`);
   const streams: ActionStream[] = [];
-
   const main = mainAction(phase);
   if (main !== undefined) {
+    const { kind, overMs, arrivals } = main;
     const { of, rankOf } = turnsOf(plan, index, phase);
     for (const robot of members) {
-      const { kind, overMs, arrivals } = main;
-      const at = once({ of, rank: rankOf(robot), overMs, arrivals, draw: own(kind, robot) });
-      if (at === undefined) continue;
-      const left = [at];
+      const rank = rankOf(robot);
+      if (rank >= of) continue;
+      const drawn = arrivals === 'constant' ? 0 : own(kind, robot).next();
+      // Spreads a Poisson process uniformly, because its number of arrivals is given.
+      const left = [(arrivals === 'poisson' ? drawn : (rank + drawn) / of) * overMs];
       streams.push({ robot, kind, moments: { next: () => left.pop() }, burst: overMs === 0 });
     }
   }
@@ -68,7 +78,7 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
     const { arrivals = 'poisson' } = phase;
     const shared = { rate: ratePerSecond(text), robots, durationMs: scheduleMs(phase), arrivals };
     for (const robot of members) {
-      const moments = atRate({ ...shared, rank: rank[placeOf(robot)] ?? 0, draw: own(kind, robot) });
+      const moments = atRate(shared, rank[placeOf(robot)] ?? 0, own(kind, robot));
       const paged = kind === 'list' || kind === 'expand';
       const pages = paged ? random(`${seed}/${name}/${kind === 'list' ? 'page' : kind}/${robot}`) : undefined;
       streams.push({ robot, kind, moments, burst: false, ...(pages && { pages }) });
@@ -77,14 +87,10 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
   return streams;
 }
 
-function placesOf(
-  phase: Phase,
-  whole: number,
-  classes: Scenario['classes'],
-): { robots: number; places?: ReadonlyMap<number, number> } {
+function placesOf(phase: Phase, plan: PlanOptions): { robots: number; places?: ReadonlyMap<number, number> } {
   const name = 'class' in phase ? phase.class : undefined;
-  if (name === undefined) return { robots: whole };
-  const places = new Map(robotsOf({ classes }, whole, name).map((robot, place) => [robot, place]));
+  if (name === undefined) return { robots: plan.robots };
+  const places = new Map(robotsOf(plan, plan.robots, name).map((robot, place) => [robot, place]));
   return { robots: places.size, places };
 }
 
@@ -96,11 +102,18 @@ interface Turns {
 
 const LAST = Number.POSITIVE_INFINITY;
 
+/** Returns the order in a stage of a roll-out without the robots of earlier stages of the same release. */
 function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
   const drawn = drawnTurns(plan, index, phase);
-  const before = earlierStages(plan.phases ?? [], index, phase).map((at) =>
-    drawnTurns(plan, at, plan.phases?.[at] ?? phase),
-  );
+  const before: Turns[] = [];
+  if (phase.do === 'rollout' && phase.release !== undefined) {
+    for (let at = index - 1; at >= 0; at -= 1) {
+      const other = plan.phases?.[at];
+      if (other?.do !== 'rollout') continue;
+      if (other.release !== phase.release) break;
+      before.push(drawnTurns(plan, at, other));
+    }
+  }
   if (before.length === 0) return drawn;
   const left = membersOf(plan.robots)
     .filter((robot) => drawn.rankOf(robot) < drawn.of)
@@ -110,26 +123,14 @@ function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
   return { of: left.length, rankOf: (robot) => turns.get(robot) ?? LAST };
 }
 
-function earlierStages(phases: readonly Phase[], index: number, phase: Phase): number[] {
-  if (phase.do !== 'rollout' || phase.release === undefined) return [];
-  const found: number[] = [];
-  for (let at = index - 1; at >= 0; at -= 1) {
-    const other = phases[at];
-    if (other?.do !== 'rollout') continue;
-    if (other.release !== phase.release) break;
-    found.push(at);
-  }
-  return found;
-}
-
 /** Draws the order in which robots act; all phases with the same release draw the same order. */
-function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number, phase: Phase): Turns {
-  const { places, robots } = placesOf(phase, whole, classes);
+function drawnTurns(plan: PlanOptions, index: number, phase: Phase): Turns {
+  const { places, robots } = placesOf(phase, plan);
   const name =
     phase.do === 'rollout' && phase.release !== undefined
       ? `release ${phase.release}/${phase.class ?? ''}`
       : `phase ${index}/share`;
-  const rank = ranks(robots, random(`${seed}/${name}`));
+  const rank = ranks(robots, random(`${plan.seed}/${name}`));
   const rankOf = (robot: number): number => {
     const place = places === undefined ? robot : places.get(robot);
     return place === undefined ? LAST : (rank[place] ?? LAST);
@@ -178,15 +179,12 @@ function ranks(robots: number, draw: Random): Uint32Array {
   return rank;
 }
 
-interface Arriving {
-  rank: number;
-  arrivals: Arrivals;
-  draw: Random;
-}
-
 /** Returns the times of one robot's actions. `rate`: actions per second of the whole fleet. */
-function atRate(part: Arriving & { rate: number; robots: number; durationMs: number }): Moments {
-  const { rate, robots, rank, durationMs, arrivals, draw } = part;
+function atRate(
+  { rate, robots, durationMs, arrivals }: { rate: number; robots: number; durationMs: number; arrivals: Arrivals },
+  rank: number,
+  draw: Random,
+): Moments {
   if (rate <= 0) return { next: () => undefined };
   const slot = 1000 / rate;
   const within = (at: number): number | undefined => (at < durationMs ? at : undefined);
@@ -209,15 +207,158 @@ function atRate(part: Arriving & { rate: number; robots: number; durationMs: num
   };
 }
 
-function once(part: Arriving & { of: number; overMs: number }): number | undefined {
-  const { of, rank, overMs, arrivals, draw } = part;
-  if (rank >= of) return undefined;
-  switch (arrivals) {
-    case 'constant':
-      return (rank / of) * overMs;
-    case 'jitter':
-      return ((rank + draw.next()) / of) * overMs;
-    case 'poisson': // A given number of arrivals of a Poisson process is uniform over the time.
-      return draw.next() * overMs;
+/** Milliseconds on the clock that all processes of a machine share (CLOCK_MONOTONIC). */
+export const monotonicMs = (() => {
+  const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+  return (): number => performance.now() + offset;
+})();
+
+/** Times of actions in ascending order, in milliseconds from the start of the schedule. */
+export interface Moments {
+  next(): number | undefined;
+}
+
+interface ScheduleOptions {
+  /** Start of the schedule, in milliseconds of the clock `now`. */
+  epoch: number;
+  streams: readonly Moments[];
+  /** Starts an action without blocking. `intended`: milliseconds of the clock `now`. */
+  fire(stream: number, intended: number): void;
+  signal?: AbortSignal;
+  now?(): number;
+}
+
+/** Maximum number of actions in one turn of the event loop, so that answers are read between actions. */
+const BATCH = 256;
+
+export async function runSchedule(options: ScheduleOptions): Promise<void> {
+  const { epoch, streams, fire, signal } = options;
+  const now = options.now ?? monotonicMs;
+  const queue = new DueQueue(streams);
+  while (queue.size > 0 && signal?.aborted !== true) {
+    let fired = 0;
+    let clock = now();
+    while (queue.size > 0 && fired < BATCH && epoch + queue.due <= clock) {
+      const intended = epoch + queue.due;
+      const stream = queue.take();
+      fire(stream, intended);
+      fired += 1;
+      clock = now();
+    }
+    if (queue.size === 0) break;
+    const wait = epoch + queue.due - now();
+    await (wait <= 0 ? setImmediate() : sleep(wait, signal));
+  }
+}
+
+/** Waits with a third of the overhead of `node:timers/promises`, because every action waits once. */
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    // Rounds down, because timers take whole milliseconds and never fire early.
+    const timer = setTimeout(done, Math.min(Math.floor(ms), 2 ** 31 - 1));
+    signal?.addEventListener('abort', done, { once: true });
+    if (signal?.aborted === true) done();
+  });
+}
+
+/** Queue of streams by the time of the next action: a binary heap, which allocates nothing for an action. */
+class DueQueue {
+  readonly #streams: readonly Moments[];
+  readonly #due: Float64Array;
+  readonly #heap: Uint32Array;
+  size = 0;
+
+  constructor(streams: readonly Moments[]) {
+    this.#streams = streams;
+    this.#due = new Float64Array(streams.length);
+    this.#heap = new Uint32Array(streams.length);
+    for (let stream = 0; stream < streams.length; stream += 1) {
+      const at = streams[stream]?.next();
+      if (at === undefined) continue;
+      this.#due[stream] = at;
+      this.#heap[this.size] = stream;
+      this.size += 1;
+    }
+    for (let at = (this.size >> 1) - 1; at >= 0; at -= 1) this.#down(at);
+  }
+
+  get due(): number {
+    return this.#due[this.#heap[0] ?? 0] ?? Number.POSITIVE_INFINITY;
+  }
+
+  take(): number {
+    const stream = this.#heap[0] ?? 0;
+    const at = this.#streams[stream]?.next();
+    if (at === undefined) {
+      this.size -= 1;
+      this.#heap[0] = this.#heap[this.size] ?? 0;
+    } else this.#due[stream] = at;
+    this.#down(0);
+    return stream;
+  }
+
+  #before(a: number, b: number): boolean {
+    const left = this.#due[a] ?? 0;
+    const right = this.#due[b] ?? 0;
+    return left < right || (left === right && a < b);
+  }
+
+  #down(from: number): void {
+    const heap = this.#heap;
+    let at = from;
+    for (;;) {
+      let least = at;
+      for (const child of [2 * at + 1, 2 * at + 2]) {
+        if (child < this.size && this.#before(heap[child] ?? 0, heap[least] ?? 0)) least = child;
+      }
+      if (least === at) return;
+      const held = heap[at] ?? 0;
+      heap[at] = heap[least] ?? 0;
+      heap[least] = held;
+      at = least;
+    }
+  }
+}
+
+/** Waits for given times, which all finish early when `end` is called; times in milliseconds of the shared clock. */
+export class Deadlines {
+  readonly #open = new Set<() => void>();
+  ended = false;
+
+  end(): void {
+    this.ended = true;
+    for (const finish of [...this.#open]) finish();
+  }
+
+  until(time: number): Promise<void> {
+    return this.at(time).promise;
+  }
+
+  at(time: number): { promise: Promise<void>; finish(): void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const finish = (): void => {
+      clearTimeout(timer);
+      this.#open.delete(finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, Math.max(time - monotonicMs(), 0));
+    this.#open.add(finish);
+    if (this.ended) finish();
+    return { promise, finish };
+  }
+
+  /** Resolves with false if `work` is not done by `time`; with true if `work` is done or the run ends. */
+  async reached(time: number, work: Promise<unknown>): Promise<boolean> {
+    const wait = this.at(time);
+    try {
+      return await Promise.race([work.then(() => true), wait.promise.then(() => this.ended)]);
+    } finally {
+      wait.finish();
+    }
   }
 }

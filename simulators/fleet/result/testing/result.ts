@@ -1,8 +1,7 @@
 /** Small fleet results for tests. */
 import type { CostPart } from '../../measure/costs.ts';
 import type { LoadSample } from '../../measure/saturation.ts';
-import type { Judged } from '../judged.ts';
-import { type FleetResult, outcomeOf, type Tick } from '../result.ts';
+import { type FleetResult, type Judged, outcomeOf, type Tick } from '../result.ts';
 
 export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
   const result: Omit<FleetResult, 'outcome'> = {

@@ -7,8 +7,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../../../harness/contract/versions.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../../platform/index.ts';
 import { parseScenario } from '../../scenario/read.ts';
-import { Fleet } from '../fleet.ts';
-import type { FleetOptions, RunOptions } from '../plan.ts';
+import { Fleet, type FleetOptions, type RunOptions } from '../fleet.ts';
 
 interface TestFleets {
   readonly platform: SimulatedPlatform;
