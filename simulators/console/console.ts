@@ -24,9 +24,6 @@ interface Served {
   bytes: Buffer;
 }
 
-const SCRIPT = 'text/javascript; charset=utf-8';
-const STYLE = 'text/css; charset=utf-8';
-
 const MODULES: Readonly<Record<string, () => string>> = {
   preact: () => require.resolve('preact'),
   'preact/hooks': () => require.resolve('preact/hooks'),
@@ -46,34 +43,28 @@ const RELOAD = `addEventListener('error', ({ target }) => {
   if (target instanceof HTMLScriptElement) setTimeout(() => location.reload(), 1000);
 }, true);`;
 
-function listed(): Map<string, () => Served> {
-  const files = new Map<string, () => Served>();
-  for (const [name, path] of Object.entries(MODULES)) {
-    files.set(addressOf(name).slice(2), () => ({ type: SCRIPT, bytes: readFileSync(path()) }));
-  }
-  files.set('modules/uplot.css', () => ({
-    type: STYLE,
-    bytes: readFileSync(require.resolve('uplot/dist/uPlot.min.css')),
-  }));
+/** Lists the files of a console by path, each with a function that finds the file. */
+function listed(): Map<string, () => string> {
+  const files = new Map([['modules/uplot.css', () => require.resolve('uplot/dist/uPlot.min.css')]]);
+  for (const [name, find] of Object.entries(MODULES)) files.set(addressOf(name).slice(2), find);
   for (const entry of readdirSync(PAGE, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
-    const extension = extname(path);
-    if (!entry.isFile() || path.endsWith('.d.ts') || ![SOURCE, '.css'].includes(extension)) continue;
-    files.set(`page/${relative(PAGE, path)}`, () =>
-      extension === '.css' ? { type: STYLE, bytes: readFileSync(path) } : { type: SCRIPT, bytes: script(path) },
-    );
+    if (!entry.isFile() || path.endsWith('.d.ts') || ![SOURCE, '.css'].includes(extname(path))) continue;
+    files.set(`page/${relative(PAGE, path)}`, () => path);
   }
   return files;
 }
 
-/** JavaScript of a source file without types; hides Node's warning that type stripping is experimental. */
-function script(path: string): Buffer {
-  const source = readFileSync(path);
-  if (extname(path) !== '.ts') return source;
+/** Reads a file, without its types; hides Node's warning that type stripping is experimental. */
+function served(path: string): Served {
+  const extension = extname(path);
+  const type = extension === '.css' ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
+  const bytes = readFileSync(path);
+  if (extension !== '.ts') return { type, bytes };
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {
-    return Buffer.from(nodeModule.stripTypeScriptTypes(source.toString()));
+    return { type, bytes: Buffer.from(nodeModule.stripTypeScriptTypes(bytes.toString())) };
   } finally {
     process.emitWarning = emitWarning;
   }
@@ -84,7 +75,8 @@ class PageFiles {
   readonly #read = new Map<string, Served>();
 
   get(path: string): Served | undefined {
-    const known = this.#read.get(path) ?? this.#files.get(path)?.();
+    const find = this.#files.get(path);
+    const known = this.#read.get(path) ?? (find && served(find()));
     if (known !== undefined) this.#read.set(path, known);
     return known;
   }
@@ -118,25 +110,9 @@ ${before.map((path) => `<link rel="modulepreload" href="./${path}">`).join('\n')
   }
 }
 
-const POLICY = [
-  "default-src 'none'",
-  `script-src 'self' ${[RELOAD, IMPORTS].map((text) => `'sha256-${hash('sha256', text, 'base64')}'`).join(' ')}`,
-  "style-src 'self'",
-  "connect-src 'self'",
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-function refusalOf(
-  { headers, headersDistinct }: IncomingMessage,
-  given: string,
-  token: string,
-  port: number,
-): string | undefined {
+function refusalOf({ headers, headersDistinct }: IncomingMessage, given: string, token: string, port: number) {
   const { host = '', origin } = headers;
   const site = headers['sec-fetch-site'];
   if (headersDistinct['host']?.length !== 1) return 'a request has one Host header';
@@ -171,7 +147,16 @@ export type Console = Awaited<ReturnType<typeof serveConsole>>;
 const LARGEST_BODY = 1_048_576;
 
 const HEADERS = {
-  'Content-Security-Policy': POLICY,
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    `script-src 'self' ${[RELOAD, IMPORTS].map((text) => `'sha256-${hash('sha256', text, 'base64')}'`).join(' ')}`,
+    "style-src 'self'",
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
@@ -218,7 +203,16 @@ async function answer<D extends object>(
 ): Promise<void> {
   const [kind, name = ''] = rest;
   const action = kind === 'actions' && rest.length === 2 && Object.hasOwn(actions, name) ? actions[name] : undefined;
-  if (action !== undefined) return perform(action, request, response);
+  if (action !== undefined) {
+    if (request.method !== 'POST' || request.headers['content-type'] !== 'application/json')
+      return json(response, 400, { error: { message: 'an action is a POST of JSON' } });
+    try {
+      const result = await action(await bodyOf(request));
+      return json(response, 200, result ?? {});
+    } catch (error) {
+      return json(response, 422, { error: { message: error instanceof Error ? error.message : String(error) } });
+    }
+  }
   if (request.method !== 'GET') return json(response, 405, { error: { message: 'only actions are sent' } });
   if (rest.length === 0) {
     // Adds the final slash, which relative addresses in the page need.
@@ -230,18 +224,6 @@ async function answer<D extends object>(
   const file = path === '' ? files.shell(page, title) : files.get(path);
   if (file === undefined) json(response, 404, { error: { message: 'the console has no such file' } });
   else send(response, 200, file);
-}
-
-async function perform(action: Action, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (request.method !== 'POST' || request.headers['content-type'] !== 'application/json') {
-    return json(response, 400, { error: { message: 'an action is a POST of JSON' } });
-  }
-  try {
-    const result = await action(await bodyOf(request));
-    json(response, 200, result ?? {});
-  } catch (error) {
-    json(response, 422, { error: { message: error instanceof Error ? error.message : String(error) } });
-  }
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {

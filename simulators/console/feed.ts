@@ -6,19 +6,15 @@ import { type Change, changed, type Message } from './page/document.ts';
 const WAITING_BYTES = 8_000_000;
 
 export class Feed<D extends object> implements Disposable {
-  #document: D;
+  document: Readonly<D>;
   #pending: Change[] = [];
   #timer: NodeJS.Timeout | undefined;
   readonly #pages = new Set<ServerResponse>();
   readonly #refresh: () => void;
 
   constructor(document: D, refresh: () => void = () => {}) {
-    this.#document = document;
+    this.document = document;
     this.#refresh = refresh;
-  }
-
-  get document(): Readonly<D> {
-    return this.#document;
   }
 
   get pages(): number {
@@ -27,13 +23,13 @@ export class Feed<D extends object> implements Disposable {
 
   /** Changes the document; pages receive the changes within 50 ms. */
   change(...changes: readonly Change[]): void {
-    this.#document = changed(this.#document, changes);
+    this.document = changed(this.document, changes);
     this.#pending.push(...changes);
     this.#timer ??= setTimeout(() => this.#flush(), 50).unref();
   }
 
   set(members: Partial<D>): void {
-    const known = this.#document as Record<string, unknown>;
+    const known = this.document as Record<string, unknown>;
     const changes = Object.entries(members).flatMap(([name, to]) =>
       JSON.stringify(known[name]) === JSON.stringify(to) ? [] : [{ set: name, to }],
     );
@@ -45,7 +41,7 @@ export class Feed<D extends object> implements Disposable {
     this.#flush();
     response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
     response.write('retry: 500\n\n');
-    response.write(frameOf({ whole: this.#document }));
+    response.write(frameOf({ whole: this.document }));
     this.#pages.add(response);
     // A comment every ten seconds keeps idle connections open.
     const beat = setInterval(() => response.write(':\n\n'), 10_000).unref();

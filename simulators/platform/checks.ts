@@ -26,13 +26,14 @@ const LONGEST_CHECK_MS = 3_000;
 export const checkSchema = (schema: SchemaText): void => inTime('documents', () => compiledOf(schema));
 
 /** Throws PlatformError 400 for content that does not match its format or its schema. */
-export function checkContent(content: InstanceContent, { language, digest, format, documents }: ConfigSchemaRow): void {
+export function checkContent({ format, data }: InstanceContent, schema: ConfigSchemaRow): void {
   inTime('content', () => {
-    const value = parsedContent(content);
-    if (language !== 'jsonschema') return;
-    if (content.format === 'xml' || content.format === 'text')
-      throw invalid('invalid_content', `content: ${content.format} cannot be checked against a JSON Schema`);
-    const validate = compiledOf({ digest, format, documents: JSON.parse(documents) });
+    const isOpaque = format === 'xml' || format === 'text';
+    const refuse = (why: string) => invalid('invalid_content', cut(`content: not valid ${format}: ${why}`));
+    const value = isOpaque ? data : parsed(format, data, refuse);
+    if (schema.language !== 'jsonschema') return;
+    if (isOpaque) throw invalid('invalid_content', `content: ${format} cannot be checked against a JSON Schema`);
+    const validate = compiledOf({ ...schema, documents: JSON.parse(schema.documents) });
     let valid: unknown;
     try {
       valid = validate(value);
@@ -85,16 +86,9 @@ function inTime(what: 'documents' | 'content', act: () => unknown): void {
   }
 }
 
-function compiledOf(schema: SchemaText): Validate {
-  const known = compiled.get(schema.digest);
+function compiledOf({ digest, format, documents }: SchemaText): Validate {
+  const known = compiled.get(digest);
   if (known !== undefined) return known;
-  const validate = compile(schema);
-  if (compiled.size >= KEPT) compiled.clear();
-  compiled.set(schema.digest, validate);
-  return validate;
-}
-
-function compile({ format, documents }: SchemaText): Validate {
   const [document, ...others] = documents;
   if (document === undefined || others.length > 0)
     throw invalid('invalid_schema', 'documents: a JSON Schema is exactly one document');
@@ -119,12 +113,9 @@ function compile({ format, documents }: SchemaText): Validate {
   }
   // Refuses `$async`, an extension of ajv that makes the result of a check a promise.
   if (validate.$async) throw refuse('$async is no keyword of JSON Schema');
+  if (compiled.size >= KEPT) compiled.clear();
+  compiled.set(digest, validate);
   return validate;
-}
-
-function parsedContent({ format, data }: InstanceContent): unknown {
-  if (format === 'xml' || format === 'text') return data;
-  return parsed(format, data, (why) => invalid('invalid_content', cut(`content: not valid ${format}: ${why}`)));
 }
 
 function parsed(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: string) => PlatformError): unknown {

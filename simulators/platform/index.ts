@@ -5,19 +5,18 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { defined } from '../../harness/common/defined.ts';
 import '../../harness/common/node22.ts';
-import type { AgentConfigInstance, AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
+import type { AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
 import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
 import { newControlToken } from '../common/control-guard.ts';
 import { BACKLOG, LOOPBACK, toldHost } from './address.ts';
-import { type AgentSide, createAgentSide } from './agent/index.ts';
+import { createAgentSide } from './agent/index.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
 import type { Exchanges } from './console/exchanges.ts';
-import { PlatformControl } from './control/control.ts';
+import { PlatformControl, serveControl } from './control/control.ts';
 import { Plans } from './control/plans.ts';
-import { type PlatformControlServer, serveControl } from './control/server.ts';
 import { type Core, idsFrom } from './core.ts';
-import { contentOf } from './domain/config-instances.ts';
+import { contentOf } from './domain/configs.ts';
 import { applyReport } from './domain/deployments.ts';
 import { archiveDevice, assignGroup, disconnectAll, markConnected } from './domain/devices.ts';
 import { change, findRow } from './domain/find.ts';
@@ -28,11 +27,11 @@ import { BASE_PATH, buildServer } from './http/server.ts';
 import { type KeyOption, KeyRing } from './keys.ts';
 import { type AgentPort, type DeviceMessenger, noMessenger, PlatformError } from './ports.ts';
 import { referenceBehaviour } from './reference.ts';
-import { Renderer } from './render.ts';
 import { applySeed, readSeed } from './seed/seed-file.ts';
 import { seedWorkspace } from './seed/workspace.ts';
 import type { DeploymentRow, ReleaseRow } from './store/rows.ts';
 import { Store } from './store/store.ts';
+import { Renderer } from './versions.ts';
 
 function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
@@ -60,7 +59,14 @@ function agentPort(core: Core): AgentPort {
       markConnected(core, row, connected);
     },
     deployments: (deviceId, { activity, limit, offset, expand }) => {
-      const listed = listedTo(core, deviceId, activity);
+      const { deployment } = collections;
+      const isWhole = activity.length === 0 || activity.includes('archived');
+      const rows = isWhole ? deployment.where({ device_id: deviceId }) : deployment.select(NOT_ARCHIVED, [deviceId]);
+      const listed = rows.filter((row) => {
+        const known = activityForAgent(row);
+        // Lists `removing` like `deployed`, because an agent may stop before reporting the end of the removal.
+        return activity.length === 0 || activity.includes(known === 'removing' ? 'deployed' : known);
+      });
       const told = tell(core, listed.slice(offset, offset + limit));
       return { items: told.map((row) => agentDeployment(core, row, expand)), total: listed.length };
     },
@@ -69,7 +75,6 @@ function agentPort(core: Core): AgentPort {
       return agentDeployment(core, told[0] as DeploymentRow, expand);
     },
     report: (deviceId, id, report) => agentDeployment(core, applyReport(core, deploymentOf(deviceId, id), report), []),
-    configInstance: (id) => agentConfigInstance(core, id),
     content: (deviceId, id) => {
       const row = findRow(core, 'config_instance', id);
       const isUsed = core.store.database
@@ -89,18 +94,6 @@ function agentPort(core: Core): AgentPort {
 const NOT_ARCHIVED =
   "device_id = ? AND (activity_status <> 'archived' OR coalesce(agent_activity, 'archived') <> 'archived')";
 
-function listedTo({ store }: Core, deviceId: string, activity: readonly string[]): DeploymentRow[] {
-  const { deployment } = store.collections;
-  if (activity.length === 0) return deployment.where({ device_id: deviceId });
-  const isWhole = activity.includes('archived');
-  const rows = isWhole ? deployment.where({ device_id: deviceId }) : deployment.select(NOT_ARCHIVED, [deviceId]);
-  return rows.filter((row) => {
-    const known = activityForAgent(row);
-    // Lists `removing` like `deployed`, because an agent may stop before reporting the end of the removal.
-    return activity.includes(known === 'removing' ? 'deployed' : known);
-  });
-}
-
 function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string[]): AgentDeployment {
   const known = { ...row, activity_status: activityForAgent(row) };
   const { parent_id, queued_at, deployed_at, archived_at, ...shown } = VIEWS.deployment(core, known);
@@ -111,14 +104,12 @@ function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string
       release: agentRelease(core, findRow(core, 'release', row.release_id), expand.includes('release.git_commit')),
     }),
     ...(expand.includes('config_instances') && {
-      config_instances: (JSON.parse(row.config_instance_ids) as string[]).map((id) => agentConfigInstance(core, id)),
+      config_instances: (JSON.parse(row.config_instance_ids) as string[]).map((id) => {
+        const { slot_key, ...instance } = VIEWS.config_instance(core, findRow(core, 'config_instance', id));
+        return instance;
+      }),
     }),
   };
-}
-
-function agentConfigInstance(core: Core, id: string): AgentConfigInstance {
-  const { slot_key, ...shown } = VIEWS.config_instance(core, findRow(core, 'config_instance', id));
-  return shown;
 }
 
 function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRelease {
@@ -149,12 +140,11 @@ function activityForAgent({ activity_status, agent_activity }: DeploymentRow): D
 /** Answers pings for stand-ins: devices that are online without an agent. */
 function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): DeviceMessenger {
   return {
+    ...messenger,
     ping: (id, timeoutNanos) =>
       standIns.has(id)
         ? Promise.resolve({ code: 'success', round_trip_nanos: 1_000_000 })
         : messenger.ping(id, timeoutNanos),
-    requestSync: (id) => messenger.requestSync(id),
-    disconnect: (id) => messenger.disconnect(id),
   };
 }
 
@@ -220,26 +210,24 @@ export interface SimulatedPlatform extends AsyncDisposable {
 /** Starts a platform; resolves when the platform serves. Rejects for a taken port or an unusable database. */
 export async function simulatePlatform(options: PlatformOptions = {}): Promise<SimulatedPlatform> {
   const { clock = systemClock, dialect = 'spec', behaviour = referenceBehaviour, host = LOOPBACK, log, tls } = options;
-  const { control: asked, ui, faults, keys = [generatedKey()] } = options;
+  const { control: asked, ui, faults, mqtt, minKeyBits, keys = [generatedKey()] } = options;
   const ring = new KeyRing(keys);
   const seed = String(options.seed ?? randomUUID());
+  const names = DIALECT_NAMES[dialect];
   await using starting = new AsyncDisposableStack();
   const store = new Store(options.db ?? ':memory:');
   starting.defer(() => store.close());
   const standIns = new Set<string>();
   const messenger = answering(standIns, noMessenger);
-  const core: Core = {
-    store,
-    behaviour,
-    clock,
-    names: DIALECT_NAMES[dialect],
-    standIns,
-    messenger,
-    newId: idsFrom(seed),
-  };
-  seedEmpty(core, options, seed);
+  const core: Core = { store, behaviour, clock, names, standIns, messenger, newId: idsFrom(seed) };
+  disconnectAll(core);
+  if (options.devices) seedWorkspace(core, { devices: options.devices, seed });
+  const isEmpty = Object.values(store.collections).every(({ size }) => size === 0);
+  if (options.seedFile !== undefined && isEmpty) applySeed(core, readSeed(options.seedFile));
   const port = agentPort(core);
-  const agentSide = options.mqtt === false ? undefined : await agentSideOf(port, options);
+  const broker = mqtt && 'url' in mqtt ? mqtt : { ...mqtt, host };
+  const agentSide =
+    mqtt === false ? undefined : await createAgentSide(port, { dialect, clock, mqtt: broker, tls, minKeyBits, log });
   if (agentSide) core.messenger = answering(standIns, agentSide.messenger);
   const renderer = new Renderer(core);
   const plans = asked || ui ? new Plans() : undefined;
@@ -254,26 +242,21 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const agentUrl = `${tls ? 'https' : 'http'}://${toldHost(host)}:${bound}`;
   const url = `${agentUrl}${BASE_PATH}`;
   const info = { url, agent_url: agentUrl, ...defined({ mqtt: agentSide?.mqttUrl }), dialect };
-  let server: PlatformControlServer | undefined;
-  let uiUrl: string | undefined;
+  const control = plans && starting.use(new PlatformControl(core, renderer, plans));
   const controlToken = asked && (asked.token ?? newControlToken());
-  if (plans) {
-    const control = starting.use(new PlatformControl(core, renderer, plans));
-    if (asked && controlToken !== undefined) {
-      server = starting.use(await serveControl(control, core, info, { port: asked.port, token: controlToken }));
-    }
-    if (ui && exchanges) {
-      const { PlatformConsole } = await import('./console/platform-console.ts');
-      const page = starting.use(new PlatformConsole(core, control, exchanges));
-      uiUrl = await page.serve({ ...info, ...defined({ control: server?.url }) }, ui.port);
-    }
+  const server =
+    control && asked && controlToken !== undefined
+      ? starting.use(await serveControl(control, core, info, { port: asked.port, token: controlToken }))
+      : undefined;
+  let uiUrl: string | undefined;
+  if (ui && control && exchanges) {
+    const { PlatformConsole } = await import('./console/platform-console.ts');
+    const page = starting.use(new PlatformConsole(core, control, exchanges));
+    uiUrl = await page.serve({ ...info, ...defined({ control: server?.url }) }, ui.port);
   }
   const running = starting.move();
   let stopping: Promise<void> | undefined;
-  const stop = () => {
-    stopping ??= running.disposeAsync();
-    return stopping;
-  };
+  const stop = () => (stopping ??= running.disposeAsync());
   return {
     ...{ url, agentUrl, mqttUrl: agentSide?.mqttUrl, controlUrl: server?.url, controlToken, uiUrl, port, stop },
     apiKey: keys[0]?.key ?? '',
@@ -283,28 +266,12 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   };
 }
 
-/** Creates devices if the database has none, and applies the seed file if the database is empty. */
-function seedEmpty(core: Core, { devices, seedFile }: PlatformOptions, seed: string): void {
-  disconnectAll(core);
-  if (devices) seedWorkspace(core, { devices, seed });
-  const isEmpty = Object.values(core.store.collections).every(({ size }) => size === 0);
-  if (seedFile !== undefined && isEmpty) applySeed(core, readSeed(seedFile));
-}
-
-function agentSideOf(port: AgentPort, options: PlatformOptions): Promise<AgentSide> {
-  const { mqtt, host, dialect = 'spec', clock = systemClock, tls, minKeyBits, log } = options;
-  const broker = mqtt && 'url' in mqtt ? mqtt : { ...mqtt, ...defined({ host }) };
-  return createAgentSide(port, { dialect, clock, mqtt: broker, tls, minKeyBits, log });
-}
-
 async function exchangesOf({ names }: Core, ring: KeyRing, keys: readonly KeyOption[]): Promise<Exchanges> {
   const { Exchanges } = await import('./console/exchanges.ts');
   const secrets = keys.map(({ key }) => key);
   return new Exchanges({ ring, secrets, versionHeader: names.versionHeader, basePath: BASE_PATH });
 }
 
-const generatedKey = (): KeyOption => ({
-  key: `key_${randomBytes(24).toString('base64url')}`,
-  name: 'Generated key',
-  scopes: 'all',
-});
+function generatedKey(): KeyOption {
+  return { key: `key_${randomBytes(24).toString('base64url')}`, name: 'Generated key', scopes: 'all' };
+}

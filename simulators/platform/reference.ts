@@ -10,29 +10,19 @@ const ACTIVITY_RANK = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing:
 const TARGET_RANK = { staged: 0, deployed: 1, archived: 2 } as const;
 
 /** Clamps the first value to a range; returns `otherwise` if the value is missing or no integer. */
-export function clampInteger(
-  values: readonly string[],
-  range: { low: number; high: number; otherwise: number },
-): number {
-  const text = values[0];
+export function clampInteger(values: readonly string[], range: { low: number; high: number; otherwise: number }) {
+  const [text] = values;
   if (text === undefined || !/^-?[0-9]+$/.test(text)) return range.otherwise;
   // Accepts integers of any length, because clamping removes the errors of Number() above 2^53.
   return Math.min(range.high, Math.max(range.low, Number(text) + 0));
 }
 
+const { limitMinimum, limitMaximum, limitDefault, offsetMinimum, offsetDefault } = LIST_LIMITS;
+
 export const referenceBehaviour: PlatformBehaviour = {
-  clampLimit: (values) =>
-    clampInteger(values, {
-      low: LIST_LIMITS.limitMinimum,
-      high: LIST_LIMITS.limitMaximum,
-      otherwise: LIST_LIMITS.limitDefault,
-    }),
+  clampLimit: (values) => clampInteger(values, { low: limitMinimum, high: limitMaximum, otherwise: limitDefault }),
   clampOffset: (values) =>
-    clampInteger(values, {
-      low: LIST_LIMITS.offsetMinimum,
-      high: Number.MAX_SAFE_INTEGER,
-      otherwise: LIST_LIMITS.offsetDefault,
-    }),
+    clampInteger(values, { low: offsetMinimum, high: Number.MAX_SAFE_INTEGER, otherwise: offsetDefault }),
   order: (asked) => (asked.length > 0 ? totalOrder(asked) : NEWEST_FIRST),
   page: ({ limit, offset }, at) => at(offset, limit),
   hasMore: ({ beyond }) => beyond,

@@ -9,30 +9,23 @@ import type { ResourceKind } from '../../harness/contract/platform/operation.ts'
 import { OPERATIONS } from '../../harness/contract/platform/operations.ts';
 import { atLeast, type SupportedVersion } from '../../harness/contract/versions.ts';
 import type { Core } from './core.ts';
-import { contentOf, createConfigInstance } from './domain/config-instances.ts';
-import { createConfigSchema, createConfigType, createRelease, updateConfigType } from './domain/config-schemas.ts';
+import {
+  contentOf,
+  createConfigInstance,
+  createConfigSchema,
+  createConfigType,
+  createGitCommit,
+  createRelease,
+  defaultSlot,
+  updateConfigType,
+} from './domain/configs.ts';
 import { archiveDeployment, createDeployment, deployDeployment, driftsOf } from './domain/deployments.ts';
 import { createDevice, createGroup, moveGroup, renameGroup, updateDevice } from './domain/devices.ts';
 import { findRow, invalid } from './domain/find.ts';
-import { createGitCommit } from './domain/git-commits.ts';
 import { issueToken } from './domain/provisioning.ts';
-import {
-  type Answered,
-  type Call,
-  created,
-  type Handler,
-  type Handlers,
-  param,
-  readExpand,
-  readFilters,
-  readOrder,
-  requireScope,
-  shown,
-  valuesOf,
-} from './http/call.ts';
-import { type Matching, NEWEST_FIRST } from './store/order.ts';
+import { type Answered, type Call, readExpand, readFilters, readOrder, requireScope, valuesOf } from './http/call.ts';
+import { knownRows, type Matching, NEWEST_FIRST } from './store/order.ts';
 import type { Rows } from './store/rows.ts';
-import { defaultSlot } from './versions.ts';
 
 function list(call: Call, kind: ResourceKind): Answered {
   const { core, query, version } = call;
@@ -96,9 +89,8 @@ const MEDIA_TYPES: Record<InstanceFormat, string> = {
 function download(call: Call): Answered {
   const disposition = valuesOf(call.query, 'disposition')[0] ?? 'inline';
   if (!(DISPOSITIONS as readonly string[]).includes(disposition)) {
-    throw invalid('invalid_parameter', `disposition: accepted are ${DISPOSITIONS.join(' and ')}`, {
-      accepted: DISPOSITIONS,
-    });
+    const message = `disposition: accepted are ${DISPOSITIONS.join(' and ')}`;
+    throw invalid('invalid_parameter', message, { accepted: DISPOSITIONS });
   }
   const row = findRow(call.core, 'config_instance', param(call, 'config_instance'));
   const name = (row.filepath.split('/').pop() ?? row.id).replace(/[^\w.-]/g, '_');
@@ -117,11 +109,9 @@ async function ping(call: Call): Promise<Answered> {
   const { timeout_nanos } = (call.body ?? {}) as PingRequest;
   const timeout = core.behaviour.pingTimeout(timeout_nanos);
   if (timeout === 'refuse') {
-    const range = `1 to ${PING_TIMEOUT_MAXIMUM_NANOS}`;
-    throw invalid('invalid_request', `timeout_nanos: accepted are ${range}`, {
-      field: 'timeout_nanos',
-      accepted: range,
-    });
+    const accepted = `1 to ${PING_TIMEOUT_MAXIMUM_NANOS}`;
+    const message = `timeout_nanos: accepted are ${accepted}`;
+    throw invalid('invalid_request', message, { field: 'timeout_nanos', accepted });
   }
   const device = findRow(core, 'device', param(call, 'device'));
   const start = process.hrtime.bigint();
@@ -130,40 +120,48 @@ async function ping(call: Call): Promise<Answered> {
   return { status: answer.status, json: JSON.stringify(answer.body) };
 }
 
-function requestedSchema({ body, version }: Call): CreateConfigSchema {
-  if (atLeast(version, 'everglades')) return body as CreateConfigSchema;
-  const { instance_filepath, ...rest } = body as OlderCreateConfigSchema;
-  return instance_filepath === undefined ? rest : { ...rest, instance_slots: [defaultSlot(instance_filepath)] };
+type Handler = (call: Call) => Answered | Promise<Answered>;
+
+const param = (call: Call, kind: ResourceKind): string => call.params[`${kind}_id`] ?? '';
+
+/** Handles an operation on one resource; reads expansions before `act`, so that a wrong expansion changes nothing. */
+function onOne<K extends ResourceKind, B>(
+  kind: K,
+  act: (core: Core, id: string, body: B, version: SupportedVersion) => Rows[K],
+) {
+  return (call: Call): Answered => {
+    const { core, renderer, query, version } = call;
+    const { tree } = readExpand(query, kind, version, false);
+    const row = act(core, param(call, kind), call.body as B, version);
+    if (Object.keys(tree).length === 0) return { json: renderer.text(kind, row.seq, version) };
+    return { json: JSON.stringify(renderer.value(kind, row, version, tree)) };
+  };
 }
 
-const READS: [id: string, handler: Handler][] = OPERATIONS.flatMap(({ id, method, kind, list: isList, sub }) => {
-  if (method !== 'GET' || kind === undefined || sub) return [];
-  const handler: Handler = isList
-    ? (call) => list(call, kind)
-    : (call) => shown(call, kind, (core) => findRow(core, kind, param(call, kind)));
-  return [[id, handler]];
-});
+function creates<K extends ResourceKind, B>(
+  kind: K,
+  make: (core: Core, body: B, version: SupportedVersion) => Rows[K],
+): Handler {
+  const create = onOne(kind, (core, _id, body: B, version) => make(core, body, version));
+  return (call) => ({ ...create(call), status: call.core.behaviour.createdStatus });
+}
 
-const creates =
-  <K extends ResourceKind, B>(kind: K, make: (core: Core, body: B, version: SupportedVersion) => Rows[K]): Handler =>
-  (call) =>
-    created(call, kind, (core) => make(core, call.body as B, call.version));
-
-const changes =
-  <K extends ResourceKind, B>(
-    kind: K,
-    change: (core: Core, id: string, body: B, version: SupportedVersion) => Rows[K],
-  ): Handler =>
-  (call) =>
-    shown(call, kind, (core) => change(core, param(call, kind), call.body as B, call.version));
-
-export const HANDLERS: Handlers = {
-  ...Object.fromEntries(READS),
+export const HANDLERS: Readonly<Record<string, Handler>> = {
+  ...Object.fromEntries(
+    OPERATIONS.flatMap(({ id, method, kind, list: isList, sub }): [id: string, handler: Handler][] => {
+      if (method !== 'GET' || kind === undefined || sub) return [];
+      return [[id, isList ? (call) => list(call, kind) : onOne(kind, (core, given) => findRow(core, kind, given))]];
+    }),
+  ),
 
   createConfigType: creates('config_type', createConfigType),
-  updateConfigType: changes('config_type', updateConfigType),
-  createConfigSchema: (call) =>
-    created(call, 'config_schema', (core) => createConfigSchema(core, requestedSchema(call), call.version)),
+  updateConfigType: onOne('config_type', updateConfigType),
+  createConfigSchema: creates('config_schema', (core, body: CreateConfigSchema | OlderCreateConfigSchema, version) => {
+    if (atLeast(version, 'everglades')) return createConfigSchema(core, body as CreateConfigSchema, version);
+    const { instance_filepath: path, ...rest } = body as OlderCreateConfigSchema;
+    const slots = path !== undefined && { instance_slots: [defaultSlot(path)] };
+    return createConfigSchema(core, { ...rest, ...slots }, version);
+  }),
   createConfigInstance: creates('config_instance', createConfigInstance),
   getConfigInstanceContent: download,
   createRelease: creates('release', createRelease),
@@ -174,18 +172,15 @@ export const HANDLERS: Handlers = {
     requireScope(call, target_status === 'deployed' ? 'deployments:deploy' : 'deployments:stage');
     return creates('deployment', createDeployment)(call);
   },
-  deployDeployment: changes('deployment', deployDeployment),
-  archiveDeployment: changes('deployment', archiveDeployment),
+  deployDeployment: onOne('deployment', deployDeployment),
+  archiveDeployment: onOne('deployment', archiveDeployment),
   getDeploymentDrifts: (call) => {
-    const seqs = driftsOf(call.core, param(call, 'deployment')).map(({ seq }) => seq);
-    return page(call, 'deployment', {
-      count: () => seqs.length,
-      slice: (start, count) => seqs.slice(start, start + count),
-    });
+    const drifts = driftsOf(call.core, param(call, 'deployment'));
+    return page(call, 'deployment', knownRows(drifts.map(({ seq }) => seq)));
   },
 
   createDevice: creates('device', createDevice),
-  updateDevice: changes('device', updateDevice),
+  updateDevice: onOne('device', updateDevice),
   pingDevice: ping,
   createDeviceActivationToken: (call) => {
     const { allow_reactivation = false } = (call.body ?? {}) as { allow_reactivation?: boolean };
@@ -193,12 +188,11 @@ export const HANDLERS: Handlers = {
     return { json: JSON.stringify(issueToken(call.core, bound)) };
   },
   createGroup: creates('group', createGroup),
-  updateGroup: changes('group', renameGroup),
-  moveGroup: changes('group', moveGroup),
+  updateGroup: onOne('group', renameGroup),
+  moveGroup: onOne('group', moveGroup),
 
   getSelf: ({ key }) => ({ json: JSON.stringify({ object: 'principal', id: key.id, name: key.name }) }),
-  createProvisioningToken: ({ core }) => ({
-    json: JSON.stringify(issueToken(core)),
-    status: core.behaviour.createdStatus,
-  }),
+  createProvisioningToken: ({ core }) => {
+    return { json: JSON.stringify(issueToken(core)), status: core.behaviour.createdStatus };
+  },
 };

@@ -11,10 +11,7 @@ type Connection = 'connecting' | 'live' | 'reconnecting' | 'ended';
 /** Maximum milliseconds until a change is drawn, even on a hidden page without animation frames. */
 const LONGEST_WAIT_MS = 250;
 
-function follow<D extends object>(
-  onDocument: (document: D) => void,
-  onConnection: (connection: Connection) => void,
-): void {
+function follow<D extends object>(onDocument: (document: D) => void, onConnection: (connection: Connection) => void) {
   let document: D | undefined;
   let drawing = false;
   let frame = 0;
@@ -95,17 +92,14 @@ export function ActionButton({ name, label, body, tone, disabled = false, title,
     data-action=${name} onClick=${() => void click()}>${label}</button>`;
 }
 
-export function Card({
-  title,
-  note,
-  className = '',
-  children,
-}: {
+interface CardProps {
   title: string;
   note?: unknown;
   className?: string;
   children?: unknown;
-}): VNode {
+}
+
+export function Card({ title, note, className = '', children }: CardProps): VNode {
   const id = `card-${title.toLowerCase().replaceAll(/\W+/g, '-')}`;
   return html`<section class="card ${className}" aria-labelledby=${id}>
     <header><h2 id=${id}>${title}</h2>${note === undefined ? '' : html`<span class="note">${note}</span>`}</header>
@@ -113,10 +107,17 @@ export function Card({
   </section>`;
 }
 
-export const Facts = ({ facts, ...rest }: { facts: readonly (readonly [term: string, value: string])[] }): VNode =>
-  html`<dl ...${rest}>${facts.map(
+type Fact = readonly [term: string, value: string];
+
+export function Facts({ facts, ...rest }: { facts: Readonly<Record<string, string>> | readonly Fact[] }): VNode {
+  const pairs = (Array.isArray(facts) ? facts : Object.entries(facts)) as readonly Fact[];
+  return html`<dl ...${rest}>${pairs.map(
     ([term, value], at) => html`<div key=${at}><dt>${term}</dt><dd class="code">${value}</dd></div>`,
   )}</dl>`;
+}
+
+/** Last items of a list, the newest first. */
+export const newest = <T>(list: readonly T[], most: number): T[] => list.slice(-most).reverse();
 
 export const noneIn = (list: readonly unknown[], text: string): VNode | '' =>
   list.length === 0 ? html`<p class="empty">${text}</p>` : '';
@@ -164,7 +165,7 @@ export function followLook(element: Element, onSize: () => void, onColours: () =
 const MOST_DEEDS = 100;
 
 export function DeedsCard({ title, deeds }: { title: string; deeds: readonly Deed[] }): VNode {
-  const rows = deeds.slice(-MOST_DEEDS).reverse();
+  const rows = newest(deeds, MOST_DEEDS);
   return html`<${Card} title=${title}>
     ${noneIn(rows, 'Nothing yet.')}
     <ol class="rows">${rows.map(
@@ -192,20 +193,11 @@ export interface PageProps<D> {
 }
 
 export function openPage<D extends object>(Page: ComponentType<PageProps<D>>, heading: (document: D) => string): void {
-  render(h(Shell<D>, { Page, heading }), document.body);
-}
-
-function Shell<D extends object>({
-  Page,
-  heading,
-}: {
-  Page: ComponentType<PageProps<D>>;
-  heading: (document: D) => string;
-}): VNode {
-  const [value, setValue] = useState<D | undefined>(undefined);
-  const [connection, setConnection] = useState<Connection>('connecting');
-  useEffect(() => follow<D>((next) => setValue(() => next), setConnection), []);
-  return html`
+  const Shell = (): VNode => {
+    const [value, setValue] = useState<D | undefined>(undefined);
+    const [connection, setConnection] = useState<Connection>('connecting');
+    useEffect(() => follow<D>((next) => setValue(() => next), setConnection), []);
+    return html`
     <header class="bar">
       <span class="brand">Muster</span>
       <h1>${value === undefined ? '' : heading(value)}</h1>
@@ -213,6 +205,8 @@ function Shell<D extends object>({
     </header>
     <main>${value === undefined ? html`<p class="empty">Connecting…</p>` : h(Page, { document: value })}</main>
     <${Said} />`;
+  };
+  render(h(Shell, {}), document.body);
 }
 
 const SAID_MS = { done: 6_000, wrong: 20_000 };

@@ -1,8 +1,8 @@
 /** Credentials of devices: signed JWTs, public keys, and session tokens. */
 
-import { createHash, createHmac, createPublicKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createHmac, createPublicKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { type Clock, steadyClock } from '../../common/clock.ts';
-import { type JsonObject, parseJwt, signHs256, verifiedHs256, verifiedRs512 } from '../../common/jwt.ts';
+import { parseJwt, signHs256, verifiedHs256, verifiedRs512 } from '../../common/jwt.ts';
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
 /** Returns a check that refuses a JWT id (`jti`) used within `lifetimeMs`. A full check refuses all new ids. */
@@ -11,15 +11,13 @@ export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacit
   let current = new Set<string>();
   let previous = new Set<string>();
   let turnedAt = clock.now();
-  const turn = () => {
-    const age = clock.now() - turnedAt;
-    if (age < lifetimeMs) return;
-    previous = age < 2 * lifetimeMs ? current : new Set();
-    current = new Set();
-    turnedAt = clock.now();
-  };
   return (id: string): 'new' | 'replayed' | 'full' => {
-    turn();
+    const age = clock.now() - turnedAt;
+    if (age >= lifetimeMs) {
+      previous = age < 2 * lifetimeMs ? current : new Set();
+      current = new Set();
+      turnedAt = clock.now();
+    }
     if (current.has(id) || previous.has(id)) return 'replayed';
     if (current.size >= capacity) return 'full';
     current.add(id);
@@ -36,18 +34,16 @@ const MAX_JTI_LENGTH = 128;
 
 const unauthorized = (message: string) => new PlatformError(401, 'unauthorized', message);
 
-/** Returns the device whose key signed `jwt`. Throws PlatformError 401, or 429 after too many JWTs. */
-export type DeviceJwtVerifier = (jwt: string) => AgentDeviceRecord;
-
+/** Returns a function that finds the device whose key signed a JWT, and throws PlatformError 401 or 429. */
 export function deviceJwtVerifier(options: {
   deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
   clock: Clock;
   steady?: Clock;
-}): DeviceJwtVerifier {
-  const { clock, deviceByFingerprint } = options;
-  const admit = replayGuard({ clock: options.steady ?? steadyClock, lifetimeMs: (LIFETIME_S + 2 * SKEW_S) * 1000 });
+}) {
+  const { clock, deviceByFingerprint, steady = steadyClock } = options;
+  const admit = replayGuard({ clock: steady, lifetimeMs: (LIFETIME_S + 2 * SKEW_S) * 1000 });
 
-  return (text) => {
+  return (text: string): AgentDeviceRecord => {
     const jwt = text.length > MAX_JWT_LENGTH ? undefined : parseJwt(text);
     if (!jwt) throw unauthorized('the bearer token is no JWT');
     // Refuses a key in the JWT header, because a signature by a key that the sender chose proves nothing.
@@ -59,28 +55,21 @@ export function deviceJwtVerifier(options: {
     const device = deviceByFingerprint(kid);
     if (!device?.public_key_pem || device.status === 'archived')
       throw unauthorized('no device has the key that kid names');
-    if (!verifiedRs512(jwt, createPublicKey(device.public_key_pem))) {
+    if (!verifiedRs512(jwt, createPublicKey(device.public_key_pem)))
       throw unauthorized('the signature of the JWT is not RS512 by the key that kid names');
-    }
-    const jti = identifierOf(jwt.claims, clock.now() / 1000);
+    const { jti, iat, exp } = jwt.claims;
+    if (typeof jti !== 'string' || jti === '' || jti.length > MAX_JTI_LENGTH)
+      throw unauthorized(`jti must be a string of 1 to ${MAX_JTI_LENGTH} characters`);
+    if (typeof iat !== 'number' || typeof exp !== 'number' || !(exp > iat && exp - iat <= LIFETIME_S))
+      throw unauthorized(`iat and exp must be numeric dates, exp being iat + ${LIFETIME_S} seconds`);
+    const now = clock.now() / 1000;
+    if (iat > now + SKEW_S) throw unauthorized('iat is in the future');
+    if (exp < now - SKEW_S) throw unauthorized('the JWT has expired');
     const admission = admit(`${device.id} ${jti}`);
     if (admission === 'replayed') throw unauthorized('this JWT was used before; each request needs a new jti');
     if (admission === 'full') throw new PlatformError(429, 'too_many_requests', 'too many token requests; try later');
     return device;
   };
-}
-
-/** Returns the `jti` of a JWT; throws PlatformError 401 for wrong claims. `now`: seconds since 1970. */
-function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
-  if (typeof jti !== 'string' || jti === '' || jti.length > MAX_JTI_LENGTH) {
-    throw unauthorized(`jti must be a string of 1 to ${MAX_JTI_LENGTH} characters`);
-  }
-  if (typeof iat !== 'number' || typeof exp !== 'number' || !(exp > iat && exp - iat <= LIFETIME_S)) {
-    throw unauthorized(`iat and exp must be numeric dates, exp being iat + ${LIFETIME_S} seconds`);
-  }
-  if (iat > now + SKEW_S) throw unauthorized('iat is in the future');
-  if (exp < now - SKEW_S) throw unauthorized('the JWT has expired');
-  return jti;
 }
 
 /** Maximum number of bits in a device's RSA key; a larger key makes each verification slow. */
@@ -109,16 +98,13 @@ export function parseDeviceKey(pem: string, minBits: number) {
   if (exponent < 3n || exponent > MAX_EXPONENT || exponent % 2n === 0n) {
     throw refuse('public_key_pem has an exponent that is not accepted; use 65537');
   }
-  const der = key.export({ type: 'spki', format: 'der' });
   return {
     public_key_pem: key.export({ type: 'spki', format: 'pem' }).toString(),
-    fingerprint: createHash('sha256').update(der).digest('hex'),
+    fingerprint: hash('sha256', key.export({ type: 'spki', format: 'der' }), 'hex'),
   };
 }
 
 const MAX_TOKEN_LENGTH = 2048;
-
-export type SessionTokens = ReturnType<typeof sessionTokens>;
 
 /**
  * Issues and verifies the tokens of devices. A token is valid until its session ends or the platform restarts, but at

@@ -10,11 +10,7 @@ import {
   provisionRequest,
   reprovisionRequest,
 } from '../../../harness/contract/agent.ts';
-import {
-  DEPLOYMENT_ACTIVITY_STATUSES,
-  type DeploymentActivityStatus,
-  isDeploymentActivityStatus,
-} from '../../../harness/contract/enums.ts';
+import { DEPLOYMENT_ACTIVITY_STATUSES, isDeploymentActivityStatus } from '../../../harness/contract/enums.ts';
 import { DISPOSITIONS } from '../../../harness/contract/platform/config-instance.ts';
 import { type Shape, shape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
@@ -28,20 +24,15 @@ import { type Broker, mqttMessenger } from '../broker/messenger.ts';
 import { type Query, valuesOf } from '../http/call.ts';
 import { type AgentDeviceRecord, type AgentPort, PlatformError } from '../ports.ts';
 import { referenceBehaviour } from '../reference.ts';
-import {
-  type DeviceJwtVerifier,
-  deviceJwtVerifier,
-  parseDeviceKey,
-  type SessionTokens,
-  sessionTokens,
-} from './credentials.ts';
+import { deviceJwtVerifier, parseDeviceKey, sessionTokens } from './credentials.ts';
 
 interface AgentContext {
   port: AgentPort;
-  tokens: SessionTokens;
-  verifyDeviceJwt: DeviceJwtVerifier;
+  tokens: ReturnType<typeof sessionTokens>;
+  verifyDeviceJwt: ReturnType<typeof deviceJwtVerifier>;
   minKeyBits: number;
   broker: Broker;
+  versionHeader: string;
 }
 
 function bearer(request: FastifyRequest): string {
@@ -66,28 +57,9 @@ function identifier(request: FastifyRequest, name: string): string {
   return value;
 }
 
-/**
- * Parses the filter `activity_status`, e.g. `queued|deployed` or `queued,deployed`. Throws PlatformError 400 for an
- * unknown status.
- */
-function activityFilter(query: Query): DeploymentActivityStatus[] {
-  const wanted = valuesOf(query, 'activity_status')
-    .flatMap((text) => text.split(/[|,]/))
-    .filter((text) => text !== '');
-  return wanted.map((text) => {
-    if (isDeploymentActivityStatus(text)) return text;
-    throw new PlatformError(400, 'invalid_request', 'activity_status holds an unknown status', {
-      activity_status: text.slice(0, 64),
-      accepted: DEPLOYMENT_ACTIVITY_STATUSES,
-    });
-  });
-}
-
-const EXPANSIONS = ['release', 'release.git_commit', 'config_instances'];
-
 /** Parses the parameters `expand` and `expand[]`. Throws PlatformError 400 for an unknown expansion. */
 function expansions(query: Query, more: readonly string[] = []): string[] {
-  const accepted = [...EXPANSIONS, ...more];
+  const accepted = ['release', 'release.git_commit', 'config_instances', ...more];
   const wanted = new Set([...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')]);
   for (const name of wanted) {
     if (accepted.includes(name)) continue;
@@ -144,112 +116,101 @@ interface Asked {
   query: Query;
 }
 
-const OWN_ROUTES: readonly [method: 'GET' | 'PATCH', path: string, serve: (asked: Asked) => unknown][] = [
-  ['GET', '/device', ({ device }) => answer(device)],
-  ['PATCH', '/devices/:device_id', updateSelf],
-  ['GET', '/deployments', listDeployments],
-  [
-    'GET',
-    '/deployments/:deployment_id',
-    ({ port, device, request, query }) =>
-      port.deployment(device.id, identifier(request, 'deployment_id'), expansions(query)),
-  ],
-  ['PATCH', '/deployments/:deployment_id', report],
-  ['GET', '/config_instances/:config_instance_id/content', content],
-  ['GET', '/releases/:release_id', ({ port, request }) => port.release(identifier(request, 'release_id'))],
-  ['GET', '/git_commits/:git_commit_id', ({ port, request }) => port.gitCommit(identifier(request, 'git_commit_id'))],
-  ['GET', '/version', serviceVersion],
-];
-
-function updateSelf({ port, device, request }: Asked) {
-  if (identifier(request, 'device_id') !== device.id) {
-    throw new PlatformError(403, 'forbidden', 'a device may update itself only');
-  }
-  return answer(port.updateDevice(device.id, body(request, deviceUpdate)));
-}
-
-function listDeployments({ port, device, query }: Asked) {
-  // Clamps limit and offset to their ranges (section 8 of the specification).
-  const limit = referenceBehaviour.clampLimit(valuesOf(query, 'limit'));
-  const offset = referenceBehaviour.clampOffset(valuesOf(query, 'offset'));
-  const expand = expansions(query, ['total_count']);
-  const { items, total } = port.deployments(device.id, { activity: activityFilter(query), limit, offset, expand });
-  return {
-    object: 'list',
-    limit,
-    offset,
-    has_more: offset + items.length < total && items.length > 0,
-    ...(expand.includes('total_count') && { total_count: total }),
-    data: items,
-  };
-}
-
-function report({ port, device, request, query }: Asked) {
-  const id = identifier(request, 'deployment_id');
-  const expand = expansions(query);
-  const updated = port.report(device.id, id, body(request, deploymentReport));
-  return expand.length === 0 ? updated : port.deployment(device.id, id, expand);
-}
-
 const MEDIA_TYPES: Record<string, string> = { json: 'application/json', yaml: 'application/yaml' };
 
-function content({ port, device, request, reply, query }: Asked) {
-  const disposition = String(query['disposition'] ?? 'inline');
-  if (!(DISPOSITIONS as readonly string[]).includes(disposition)) {
-    throw new PlatformError(400, 'invalid_request', 'disposition must be inline or attachment');
-  }
-  const { format, data } = port.content(device.id, identifier(request, 'config_instance_id'));
-  return reply
-    .header('content-type', MEDIA_TYPES[format] ?? 'application/octet-stream')
-    .header('content-disposition', disposition)
-    .send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
-}
-
-function serviceVersion() {
-  return {
+/** Operations of a device on its own resources, by method and path. */
+const OWN_ROUTES: Readonly<Record<string, (asked: Asked) => unknown>> = {
+  'GET /device': ({ device }) => answer(device),
+  'PATCH /devices/:device_id': ({ port, device, request }) => {
+    if (identifier(request, 'device_id') !== device.id)
+      throw new PlatformError(403, 'forbidden', 'a device may update itself only');
+    return answer(port.updateDevice(device.id, body(request, deviceUpdate)));
+  },
+  'GET /deployments': ({ port, device, query }) => {
+    // Clamps limit and offset to their ranges (section 8 of the specification).
+    const limit = referenceBehaviour.clampLimit(valuesOf(query, 'limit'));
+    const offset = referenceBehaviour.clampOffset(valuesOf(query, 'offset'));
+    const expand = expansions(query, ['total_count']);
+    // Splits the statuses, e.g. `queued|deployed` or `queued,deployed`.
+    const statuses = valuesOf(query, 'activity_status').flatMap((text) => text.split(/[|,]/));
+    const activity = statuses.filter((text) => text !== '');
+    const unknown = activity.find((text) => !isDeploymentActivityStatus(text));
+    if (unknown !== undefined) {
+      throw new PlatformError(400, 'invalid_request', 'activity_status holds an unknown status', {
+        activity_status: unknown.slice(0, 64),
+        accepted: DEPLOYMENT_ACTIVITY_STATUSES,
+      });
+    }
+    const { items, total } = port.deployments(device.id, { activity, limit, offset, expand });
+    return {
+      object: 'list',
+      limit,
+      offset,
+      has_more: offset + items.length < total && items.length > 0,
+      ...(expand.includes('total_count') && { total_count: total }),
+      data: items,
+    };
+  },
+  'GET /deployments/:deployment_id': ({ port, device, request, query }) =>
+    port.deployment(device.id, identifier(request, 'deployment_id'), expansions(query)),
+  'PATCH /deployments/:deployment_id': ({ port, device, request, query }) => {
+    const id = identifier(request, 'deployment_id');
+    const expand = expansions(query);
+    const updated = port.report(device.id, id, body(request, deploymentReport));
+    return expand.length === 0 ? updated : port.deployment(device.id, id, expand);
+  },
+  'GET /config_instances/:config_instance_id/content': ({ port, device, request, reply, query }) => {
+    const disposition = String(query['disposition'] ?? 'inline');
+    if (!(DISPOSITIONS as readonly string[]).includes(disposition))
+      throw new PlatformError(400, 'invalid_request', 'disposition must be inline or attachment');
+    const { format, data } = port.content(device.id, identifier(request, 'config_instance_id'));
+    return reply
+      .header('content-type', MEDIA_TYPES[format] ?? 'application/octet-stream')
+      .header('content-disposition', disposition)
+      .send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+  },
+  'GET /releases/:release_id': ({ port, request }) => port.release(identifier(request, 'release_id')),
+  'GET /git_commits/:git_commit_id': ({ port, request }) => port.gitCommit(identifier(request, 'git_commit_id')),
+  'GET /version': () => ({
     ...{ version: AGENT_API_VERSION, git_commit: 'unknown' },
     ...{ api_version: AGENT_API_VERSION, api_git_commit: 'unknown' },
     ...{ go_version: 'none', build_date: new Date(0).toISOString(), os: platform(), arch: arch() },
-  };
-}
+  }),
+};
 
-/** Returns the agent API as a fastify plugin, so that its error handler does not affect the Platform API. */
-function agentPlugin(context: AgentContext, dialect: Dialect) {
-  const { versionHeader } = DIALECT_NAMES[dialect];
-  return async (app: FastifyInstance): Promise<void> => {
-    app.removeAllContentTypeParsers();
-    // Leaves the parsing of bodies to the routes, because a token request has a JSON content type but no body.
-    app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 65_536 }, (_request, raw, done) => done(null, raw));
-    app.setErrorHandler(sendError);
-    app.setNotFoundHandler((request, reply) => {
-      sendError(
-        new PlatformError(404, 'not_found', `the agent API has no ${request.method} on this path`),
-        request,
-        reply,
-      );
+/** Registers the agent API; call in a fastify plugin, so that its error handler does not affect the Platform API. */
+function registerAgentApi(app: FastifyInstance, context: AgentContext): void {
+  const { port, versionHeader } = context;
+  app.removeAllContentTypeParsers();
+  // Leaves the parsing of bodies to the routes, because a token request has a JSON content type but no body.
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 65_536 }, (_request, raw, done) => done(null, raw));
+  app.setErrorHandler(sendError);
+  app.setNotFoundHandler((request, reply) => {
+    const problem = `the agent API has no ${request.method} on this path`;
+    sendError(new PlatformError(404, 'not_found', problem), request, reply);
+  });
+  app.addHook('onRequest', async (request) => {
+    const version = request.headers[versionHeader.toLowerCase()];
+    if (version === AGENT_API_VERSION) return;
+    throw new PlatformError(400, 'unsupported_version', `${versionHeader}: ${AGENT_API_VERSION} is required`, {
+      accepted: [AGENT_API_VERSION],
     });
-    app.addHook('onRequest', async (request) => {
-      const version = request.headers[versionHeader.toLowerCase()];
-      if (version === AGENT_API_VERSION) return;
-      throw new PlatformError(400, 'unsupported_version', `${versionHeader}: ${AGENT_API_VERSION} is required`, {
-        accepted: [AGENT_API_VERSION],
-      });
+  });
+  enrolmentRoutes(app, context);
+  for (const [route, serve] of Object.entries(OWN_ROUTES)) {
+    const [method, url] = route.split(' ') as ['GET' | 'PATCH', string];
+    app.route({
+      method,
+      url,
+      handler: async (request, reply) => {
+        const device = context.tokens.verify(bearer(request));
+        if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
+        // Counts the HTTP request as a sign that the device is alive.
+        context.broker.heard(device.id);
+        return serve({ port, device, request, reply, query: request.query as Query });
+      },
     });
-    enrolmentRoutes(app, context);
-    for (const [method, url, serve] of OWN_ROUTES) {
-      app.route({
-        method,
-        url,
-        handler: async (request, reply) => {
-          const device = context.tokens.verify(bearer(request));
-          if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
-          // Counts the HTTP request as a sign that the device is alive.
-          context.broker.heard(device.id);
-          return serve({ port: context.port, device, request, reply, query: request.query as Query });
-        },
-      });
-    }
-  };
+  }
 }
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -276,16 +237,11 @@ export interface AgentSideOptions {
   log?: Logger | undefined;
 }
 
-export type AgentSide = Awaited<ReturnType<typeof createAgentSide>>;
-
 export async function createAgentSide(port: AgentPort, options: AgentSideOptions) {
   const clock = options.clock ?? systemClock;
-  const tokens = sessionTokens({
-    deviceById: (id) => port.deviceById(id),
-    issuer: DIALECT_NAMES[options.dialect].tokenIssuer,
-    clock,
-    lifetimeMs: options.tokenLifetimeMs,
-  });
+  const { tokenIssuer: issuer, versionHeader } = DIALECT_NAMES[options.dialect];
+  const deviceById = (id: string) => port.deviceById(id);
+  const tokens = sessionTokens({ deviceById, issuer, clock, lifetimeMs: options.tokenLifetimeMs });
 
   const messenger = mqttMessenger(clock);
   const events = {
@@ -297,7 +253,7 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
     'url' in mqtt
       ? await externalBroker(mqtt, {
           ...events,
-          isDevice: (id) => port.deviceById(id) !== undefined,
+          isDevice: (id) => deviceById(id) !== undefined,
           probe: messenger.probe,
         })
       : await embeddedBroker({
@@ -313,22 +269,15 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
         });
   messenger.use(broker);
 
-  const context: AgentContext = {
-    port,
-    tokens,
-    verifyDeviceJwt: deviceJwtVerifier({
-      deviceByFingerprint: (fingerprint) => port.deviceByFingerprint(fingerprint),
-      clock,
-    }),
-    minKeyBits: options.minKeyBits ?? 2048,
-    broker,
-  };
+  const deviceByFingerprint = (fingerprint: string) => port.deviceByFingerprint(fingerprint);
+  const verifyDeviceJwt = deviceJwtVerifier({ deviceByFingerprint, clock });
+  const context = { port, tokens, verifyDeviceJwt, minKeyBits: options.minKeyBits ?? 2048, broker, versionHeader };
   let stopping: Promise<void> | undefined;
   return {
     messenger,
     mqttUrl: broker.url,
     register: (app: FastifyInstance): void => {
-      void app.register(agentPlugin(context, options.dialect), { prefix: AGENT_BASE_PATH });
+      void app.register(async (scope) => registerAgentApi(scope, context), { prefix: AGENT_BASE_PATH });
     },
     /** Disconnects all devices, and ends waiting pings with a timeout. Idempotent. */
     stop: (): Promise<void> => {

@@ -65,9 +65,16 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
   const storeRetained = installExactRetained(aedes);
   const connected = trackClients(aedes, options);
   const sockets = new Set<Socket>();
+  const accept = (socket: Socket) => limitPackets(aedes.handle(socket.setNoDelay(true)), options.onError);
   let server: Server;
   try {
-    server = await listen(aedes, sockets, options);
+    server = options.tls ? tls.createServer(options.tls, accept) : createTcpServer(accept);
+    server.on('connection', (socket: Socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    });
+    server.listen({ host: options.host, port: options.port, backlog: BACKLOG });
+    await once(server, 'listening');
   } catch (error) {
     // Closes the unused broker, because an open broker keeps the process alive.
     await new Promise<void>((resolve) => aedes.close(resolve));
@@ -146,18 +153,6 @@ function trackClients(aedes: Aedes, { onConnected }: EmbeddedBrokerOptions): Map
     });
   });
   return connected;
-}
-
-async function listen(aedes: Aedes, sockets: Set<Socket>, options: EmbeddedBrokerOptions): Promise<Server> {
-  const accept = (socket: Socket) => limitPackets(aedes.handle(socket.setNoDelay(true)), options.onError);
-  const server = options.tls ? tls.createServer(options.tls, accept) : createTcpServer(accept);
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  server.listen({ host: options.host, port: options.port, backlog: BACKLOG });
-  await once(server, 'listening');
-  return server;
 }
 
 const ignore = () => {};

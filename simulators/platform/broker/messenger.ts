@@ -24,15 +24,7 @@ export interface BrokerEvents {
 
 type PingOutcome = Awaited<ReturnType<DeviceMessenger['ping']>>;
 
-export interface MqttMessenger extends DeviceMessenger {
-  use(broker: Broker): void;
-  /** Sends a ping without waiting for the pong, which shows that the device is alive. */
-  probe(deviceId: string): void;
-  onPong(deviceId: string, payload: Buffer): void;
-  stop(): void;
-}
-
-export function mqttMessenger(clock: Clock): MqttMessenger {
+export function mqttMessenger(clock: Clock) {
   let broker: Broker | undefined;
   const pending = new Map<
     string,
@@ -53,29 +45,30 @@ export function mqttMessenger(clock: Clock): MqttMessenger {
   };
 
   return {
-    use: (given) => {
+    use: (given: Broker): void => {
       broker = given;
     },
-    ping: (deviceId, timeoutNanos) =>
-      new Promise((resolve) => {
+    ping: (deviceId: string, timeoutNanos: number) =>
+      new Promise<PingOutcome>((resolve) => {
         const id = randomUUID();
         const timer = setTimeout(settle, timeoutNanos / 1e6, id, { code: 'timeout' });
         pending.set(id, { deviceId, sentAt: process.hrtime.bigint(), timer, resolve });
         sendPing(deviceId, id);
       }),
-    probe: (deviceId) => sendPing(deviceId, randomUUID()),
-    requestSync: (deviceId) => {
+    /** Sends a ping without waiting for the pong, which shows that the device is alive. */
+    probe: (deviceId: string): void => sendPing(deviceId, randomUUID()),
+    requestSync: (deviceId: string): void => {
       broker?.publish(deviceId, agentTopics.sync(deviceId), { is_synced: false }, { qos: 1, retain: true });
     },
-    disconnect: (deviceId) => broker?.disconnect(deviceId),
-    onPong: (deviceId, payload) => {
+    disconnect: (deviceId: string): void => broker?.disconnect(deviceId),
+    onPong: (deviceId: string, payload: Buffer): void => {
       const pong = jsonIn(payload);
       if (!pingMessage.is(pong)) return;
       const ping = pending.get(pong.message_id);
       if (ping?.deviceId !== deviceId) return;
       settle(pong.message_id, { code: 'success', round_trip_nanos: Number(process.hrtime.bigint() - ping.sentAt) });
     },
-    stop: () => {
+    stop: (): void => {
       for (const id of [...pending.keys()]) settle(id, { code: 'timeout' });
     },
   };

@@ -48,7 +48,8 @@ export class Exchanges {
   readonly #strangers = new Map<string, TrafficRedactor>();
   readonly #open = new WeakMap<IncomingMessage, Kept>();
   #kept: Kept[] = [];
-  #count = 0;
+  /** Number of requests so far. */
+  count = 0;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -57,10 +58,6 @@ export class Exchanges {
 
   readonly hidden = (text: string): string => this.#known.text(text);
 
-  get count(): number {
-    return this.#count;
-  }
-
   /** Starts to record requests; call before routes are registered, because only later routes inherit the hook. */
   listenTo(app: FastifyInstance): void {
     // Listens on the server itself, because fastify answers some requests without calling hooks.
@@ -68,13 +65,12 @@ export class Exchanges {
       this.#begin(request, response),
     );
     app.addHook('onSend', (request, reply, payload, done) => {
-      const sent = {
+      Object.assign(this.#open.get(request.raw) ?? {}, {
         route: request.routeOptions.url,
         responseHeaders: reply.getHeaders(),
         requestBody: partOf(request.body),
         responseBody: partOf(payload),
-      };
-      Object.assign(this.#open.get(request.raw) ?? {}, sent);
+      });
       done(null, payload);
     });
   }
@@ -109,8 +105,8 @@ export class Exchanges {
     response.once('close', () => {
       kept.ms = performance.now() - began;
       kept.status = response.headersSent ? response.statusCode : null;
-      this.#count += 1;
-      kept.number = this.#count;
+      this.count += 1;
+      kept.number = this.count;
       this.#kept.push(kept);
       if (this.#kept.length > KEPT_REQUESTS) this.#kept.shift();
       this.onExchange();

@@ -6,8 +6,7 @@ import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { type Action, type Console, serveConsole, wholeNumber } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
 import type { DeploymentLine, DeviceLine, PlatformDocument } from '../../console/page/platform/document.ts';
-import { DEEDS, type PlatformControl } from '../control/control.ts';
-import type { PlatformInfo } from '../control/server.ts';
+import type { PlatformControl, PlatformInfo } from '../control/control.ts';
 import type { Core } from '../core.ts';
 import { FAULT_FORMS } from '../faults.ts';
 import type { Collection } from '../store/collection.ts';
@@ -25,88 +24,72 @@ function alsoOn<Row extends BaseRow>(collection: Collection<Row>, then: (seq?: n
   };
 }
 
-interface Shown<Row extends BaseRow, Line extends { id: string }> {
+interface Shown<Row extends BaseRow> {
   lines: 'devices' | 'deployments';
   counts: 'deviceCounts' | 'deploymentCounts';
   column: keyof Row & string;
   values: readonly string[];
-  lineOf(row: Row): Line;
+  lineOf(row: Row): object;
 }
 
-class Lines<Row extends BaseRow, Line extends { id: string }> {
-  readonly #collection: Collection<Row>;
-  readonly #what: Shown<Row, Line>;
-  readonly #shown = new Set<number>();
-  #isDue = true;
-
-  constructor(collection: Collection<Row>, what: Shown<Row, Line>, onChange: () => void) {
-    this.#collection = collection;
-    this.#what = what;
-    this.touch();
-    alsoOn(collection, (seq) => {
-      this.touch(seq);
-      onChange();
-    });
-  }
-
-  touch(seq?: number): void {
-    this.#isDue = true;
-    if (seq === undefined) this.#shown.clear();
-    const seqs = seq === undefined ? this.#collection.query({}, NEWEST_FIRST).slice(0, KEPT).reverse() : [seq];
+/** Keeps the rows of a collection that the page shows: those that changed last, and those that a user asked for. */
+function linesOf<Row extends BaseRow>(collection: Collection<Row>, what: Shown<Row>, onChange: () => void) {
+  const shown = new Set<number>();
+  let isDue = true;
+  const touch = (seq?: number): void => {
+    isDue = true;
+    if (seq === undefined) shown.clear();
+    const seqs = seq === undefined ? collection.query({}, NEWEST_FIRST).slice(0, KEPT).reverse() : [seq];
     for (const each of seqs) {
-      this.#shown.delete(each);
-      this.#shown.add(each);
+      shown.delete(each);
+      shown.add(each);
     }
-    const [oldest] = this.#shown;
-    if (this.#shown.size > KEPT && oldest !== undefined) this.#shown.delete(oldest);
-  }
-
-  take(): Partial<PlatformDocument> {
-    if (!this.#isDue) return {};
-    this.#isDue = false;
-    const { lines, counts, column, values, lineOf } = this.#what;
-    const rows = [...this.#shown].flatMap((seq) => this.#collection.bySeq(seq) ?? []);
-    const countOf = (value: string): number => this.#collection.query({ [column]: [value] }, NEWEST_FIRST).count();
+    const [oldest] = shown;
+    if (shown.size > KEPT && oldest !== undefined) shown.delete(oldest);
+  };
+  touch();
+  alsoOn(collection, (seq) => {
+    touch(seq);
+    onChange();
+  });
+  const take = (): Partial<PlatformDocument> => {
+    if (!isDue) return {};
+    isDue = false;
+    const { lines, counts, column, values, lineOf } = what;
+    const rows = [...shown].flatMap((seq) => collection.bySeq(seq) ?? []);
+    const countOf = (value: string): number => collection.query({ [column]: [value] }, NEWEST_FIRST).count();
     return {
       [lines]: Object.fromEntries(rows.map((row) => [row.id, lineOf(row)])),
       [counts]: Object.fromEntries(values.map((value) => [value, countOf(value)])),
     };
-  }
+  };
+  return { touch, take };
 }
 
 /** Masks secrets that users put in names. */
 type Hide = (text: string) => string;
 
 function deviceLine({ store, standIns }: Core, row: DeviceRow, hidden: Hide): DeviceLine {
-  const group = store.collections.group.byId(row.group_id ?? '')?.name;
+  const { seq, id, status, agent_version: agent, group_id: groupId } = row;
+  const group = store.collections.group.byId(groupId ?? '')?.name;
   const release = store.collections.release.byId(row.current_release_id ?? '')?.version;
   return {
-    seq: row.seq,
-    id: row.id,
-    name: hidden(row.name),
-    status: row.status,
-    agent: row.agent_version,
-    groupId: row.group_id,
+    ...{ seq, id, name: hidden(row.name), status, agent, groupId },
     group: group === undefined ? null : hidden(group),
     release: release === undefined ? null : hidden(release),
-    standIn: standIns.has(row.id),
-    connectedAt: row.last_connected_at,
-    changedAt: row.updated_at,
+    ...{ standIn: standIns.has(id), connectedAt: row.last_connected_at, changedAt: row.updated_at },
   };
 }
 
 function deploymentLine({ store, behaviour }: Core, row: DeploymentRow, hidden: Hide): DeploymentLine {
   const { device, release } = store.collections;
+  const { seq, id, activity_status: activity, error_status: error, target_status: target } = row;
   return {
-    seq: row.seq,
-    id: row.id,
+    ...{ seq, id },
     device: hidden(device.byId(row.device_id)?.name ?? row.device_id),
     release: hidden(release.byId(row.release_id)?.version ?? row.release_id),
-    status: behaviour.mergeStatus(row.activity_status, row.error_status),
-    activity: row.activity_status,
-    error: row.error_status,
-    target: row.target_status,
-    changedAt: row.updated_at,
+    status: behaviour.mergeStatus(activity, error),
+    ...{ activity, error, target, changedAt: row.updated_at },
   };
 }
 
@@ -115,8 +98,8 @@ export class PlatformConsole implements AsyncDisposable {
   readonly #core: Core;
   readonly #control: PlatformControl;
   readonly #exchanges: Exchanges;
-  readonly #devices: Lines<DeviceRow, DeviceLine>;
-  readonly #deployments: Lines<DeploymentRow, DeploymentLine>;
+  readonly #devices: ReturnType<typeof linesOf>;
+  readonly #deployments: ReturnType<typeof linesOf>;
   #groupsChanged = true;
   readonly #feed: Feed<PlatformDocument>;
   #last = 0;
@@ -128,28 +111,29 @@ export class PlatformConsole implements AsyncDisposable {
     this.#control = control;
     this.#exchanges = exchanges;
     this.#feed = new Feed<PlatformDocument>(EMPTY, () => this.#update());
-    const changed = (): void => this.#changed();
     const { device, deployment, group } = core.store.collections;
-    const devices = { lines: 'devices', counts: 'deviceCounts', column: 'status', values: DEVICE_STATUSES } as const;
-    const lineOf = (row: DeviceRow) => deviceLine(core, row, exchanges.hidden);
-    this.#devices = new Lines(device, { ...devices, lineOf }, changed);
-    this.#deployments = new Lines(
-      deployment,
-      {
-        lines: 'deployments',
-        counts: 'deploymentCounts',
-        column: 'activity_status',
-        values: DEPLOYMENT_ACTIVITY_STATUSES,
-        lineOf: (row) => deploymentLine(core, row, exchanges.hidden),
-      },
-      changed,
-    );
+    const ofDevices: Shown<DeviceRow> = {
+      lines: 'devices',
+      counts: 'deviceCounts',
+      column: 'status',
+      values: DEVICE_STATUSES,
+      lineOf: (row) => deviceLine(core, row, exchanges.hidden),
+    };
+    const ofDeployments: Shown<DeploymentRow> = {
+      lines: 'deployments',
+      counts: 'deploymentCounts',
+      column: 'activity_status',
+      values: DEPLOYMENT_ACTIVITY_STATUSES,
+      lineOf: (row) => deploymentLine(core, row, exchanges.hidden),
+    };
+    this.#devices = linesOf(device, ofDevices, this.#changed);
+    this.#deployments = linesOf(deployment, ofDeployments, this.#changed);
     alsoOn(group, () => {
       this.#groupsChanged = true;
-      changed();
+      this.#changed();
     });
-    exchanges.onExchange = changed;
-    control.onChange = changed;
+    exchanges.onExchange = this.#changed;
+    control.onChange = this.#changed;
   }
 
   /** Serves the page; resolves with the URL. Rejects with a system error for an unusable port. */
@@ -167,9 +151,9 @@ export class PlatformConsole implements AsyncDisposable {
     await this.#console?.[Symbol.asyncDispose]();
   }
 
-  #changed(): void {
+  readonly #changed = (): void => {
     if (this.#feed.pages > 0) this.#timer ??= setTimeout(() => this.#update(), 100).unref();
-  }
+  };
 
   #update(): void {
     clearTimeout(this.#timer);
@@ -180,11 +164,8 @@ export class PlatformConsole implements AsyncDisposable {
     if (items.length > 0) feed.change({ append: 'requests', items, keep: KEPT_REQUESTS });
     if (this.#groupsChanged) {
       const { group } = this.#core.store.collections;
-      const rows = group
-        .query({}, NEWEST_FIRST)
-        .slice(0, 500)
-        .reverse()
-        .flatMap((seq) => group.bySeq(seq) ?? []);
+      const seqs = group.query({}, NEWEST_FIRST).slice(0, 500).reverse();
+      const rows = seqs.flatMap((seq) => group.bySeq(seq) ?? []);
       feed.set({ groups: rows.map(({ id, name }) => ({ id, name: this.#exchanges.hidden(name) })) });
       this.#groupsChanged = false;
     }
@@ -201,16 +182,16 @@ export class PlatformConsole implements AsyncDisposable {
   }
 
   #actions(): Record<string, Action> {
-    const deeds = Object.entries(DEEDS).map(([name, [_method, _path, act]]): [string, Action] => [
-      name,
-      (body) => {
-        const { said, answer } = act(this.#control, String(body['id'] ?? body['name']), body);
+    const deeds = Object.entries(this.#control.deeds).map(([name, { act }]): [string, Action] => {
+      const action: Action = (body) => {
+        const { said, answer } = act(String(body['id'] ?? body['name']), body);
         const items = [{ at: Date.now(), what: this.#exchanges.hidden(said) }];
         this.#feed.change({ append: 'deeds', items, keep: KEPT });
         // Returns only the id, because other fields may contain secrets, which are not masked in this answer.
         return answer !== undefined && 'id' in answer ? { id: answer.id } : {};
-      },
-    ]);
+      };
+      return [name, action];
+    });
     return {
       ...Object.fromEntries(deeds),
       exchange: ({ number }) => {
@@ -222,34 +203,23 @@ export class PlatformConsole implements AsyncDisposable {
         this.#exchanges.clear();
         this.#feed.set({ requests: [] });
       },
-      show: ({ device }) => this.#show(String(device)),
+      show: ({ device: wanted }) => {
+        const { device, deployment } = this.#core.store.collections;
+        const text = String(wanted);
+        const row = device.byId(text) ?? device.first({ name: text });
+        if (row === undefined) throw new Error(`no device has the id or the name ${JSON.stringify(text)}`);
+        this.#devices.touch(row.seq);
+        for (const { seq } of deployment.where({ device_id: row.id }).slice(-KEPT)) this.#deployments.touch(seq);
+        this.#changed();
+        return { id: row.id };
+      },
     };
-  }
-
-  #show(device: string): object {
-    const { device: devices } = this.#core.store.collections;
-    const row = devices.byId(device) ?? devices.first({ name: device });
-    if (row === undefined) throw new Error(`no device has the id or the name ${JSON.stringify(device)}`);
-    this.#devices.touch(row.seq);
-    const deployments = this.#core.store.collections.deployment.where({ device_id: row.id });
-    for (const { seq } of deployments.slice(-KEPT)) this.#deployments.touch(seq);
-    this.#changed();
-    return { id: row.id };
   }
 }
 
 const EMPTY: PlatformDocument = {
-  addresses: {},
-  dialect: '',
-  deviceCounts: {},
-  deploymentCounts: {},
-  devices: {},
-  deployments: {},
-  groups: [],
-  requests: [],
-  requestCount: 0,
-  plans: [],
-  snapshots: [],
+  ...{ addresses: {}, dialect: '', deviceCounts: {}, deploymentCounts: {}, devices: {}, deployments: {}, groups: [] },
+  ...{ requests: [], requestCount: 0, plans: [], snapshots: [] },
   routes: OPERATIONS.map(({ method, path }) => `${method} ${path}`),
   faultForms: [...FAULT_FORMS],
   deeds: [],

@@ -1,18 +1,23 @@
-/** Actions on a platform that the published API lacks, e.g. archiving a device. */
+/** Control API of the platform (`fixtures/platform-control.md`): actions that the published API lacks. */
 
 import { rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import fastify, { type FastifyInstance } from 'fastify';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import { type Of, type Shape, shape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import { controlRefusal } from '../../common/control-guard.ts';
+import { jsonIn } from '../../common/malformed.ts';
 import type { Core } from '../core.ts';
 import { archiveDevice, assignGroup, disconnectAll, markConnected } from '../domain/devices.ts';
 import { conflict, findRow } from '../domain/find.ts';
+import { answerError, requireHttp1 } from '../http/errors.ts';
 import { PlatformError } from '../ports.ts';
-import type { Renderer } from '../render.ts';
 import type { DeviceRow } from '../store/rows.ts';
-import { type Plan, Plans, planBody } from './plans.ts';
+import type { Renderer } from '../versions.ts';
+import { type Plans, planBody } from './plans.ts';
 
 const START = 'start';
 
@@ -24,7 +29,26 @@ interface Done {
 
 const gone = (said: string): Done => ({ said, status: 204 });
 
-/** Methods throw PlatformError for a refused action. */
+interface Deed {
+  method: 'POST' | 'DELETE';
+  path: string;
+  /** Gets `id` from the path. Throws PlatformError for a refused action. */
+  act(id: string, body: unknown): Done;
+}
+
+const deed = (method: Deed['method'], path: string, act: Deed['act']): Deed => ({ method, path, act });
+
+const groupBody = shape('Group', Type.Object({ group_id: Type.Union([Type.String(), Type.Null()]) }));
+const snapshotBody = shape('Snapshot', Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }));
+
+function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
+  if (wanted.is(body)) return body as Of<S>;
+  const problems = wanted
+    .problems(body ?? {})
+    .map(({ path, message }) => `${path === '' ? 'the body' : path} ${message}`);
+  throw new PlatformError(400, 'invalid_body', problems.join('; '));
+}
+
 export class PlatformControl implements Disposable {
   readonly plans: Plans;
   onChange: () => void = () => {};
@@ -34,7 +58,7 @@ export class PlatformControl implements Disposable {
   readonly #snapshots = new Map<string, { file: string; standIns: readonly string[] }>();
   #lastFile = 0;
 
-  constructor(core: Core, renderer: Renderer, plans = new Plans()) {
+  constructor(core: Core, renderer: Renderer, plans: Plans) {
     this.#core = core;
     this.#renderer = renderer;
     this.plans = plans;
@@ -42,75 +66,67 @@ export class PlatformControl implements Disposable {
     this.#take(START);
   }
 
-  archiveDevice(id: string): Done {
-    return this.#device(archiveDevice(this.#core, id), 'archived');
+  /** Actions by name, each with its route in the control API. */
+  readonly deeds: Readonly<Record<string, Deed>> = {
+    archive: deed('POST', '/devices/:id/archive', (id) => this.#device(archiveDevice(this.#core, id), 'archived')),
+    online: deed('POST', '/devices/:id/online', (id) => this.#setOnline(id, true)),
+    offline: deed('POST', '/devices/:id/offline', (id) => this.#setOnline(id, false)),
+    group: deed('POST', '/devices/:id/group', (id, body) => {
+      const { group_id } = bodyOf(body, groupBody);
+      const row = assignGroup(this.#core, id, group_id);
+      return this.#device(row, `in ${group_id === null ? 'no group' : findRow(this.#core, 'group', group_id).name}`);
+    }),
+    reset: deed('POST', '/reset', () => {
+      this.#restore(START);
+      this.plans.clear();
+      return gone('reset to the start');
+    }),
+    snapshot: deed('POST', '/snapshots', (_id, body) => {
+      const { name } = bodyOf(body, snapshotBody);
+      if (name === START) throw conflict('snapshot_exists', `${START} is the state at the start, which stays as it is`);
+      this.#take(name);
+      return { said: `snapshot ${name} taken`, status: 201, answer: { name } };
+    }),
+    restore: deed('POST', '/snapshots/:id/restore', (name) => this.#restore(name)),
+    drop: deed('DELETE', '/snapshots/:id', (name) => {
+      if (name === START) throw conflict('snapshot_in_use', `${START} is the state at the start, which reset needs`);
+      rmSync(this.#kept(name).file);
+      this.#snapshots.delete(name);
+      this.onChange();
+      return gone(`snapshot ${name} dropped`);
+    }),
+    plan: deed('POST', '/plans', (_id, body) => {
+      const answer = this.plans.add(bodyOf(body, planBody));
+      return { said: `plan ${answer.id}: ${answer.method ?? 'every method'} ${answer.path}`, status: 201, answer };
+    }),
+    unplanAll: deed('DELETE', '/plans', () => {
+      this.plans.clear();
+      return gone('all plans dropped');
+    }),
+    unplan: deed('DELETE', '/plans/:id', (id) => {
+      this.plans.remove(Number(id));
+      return gone(`plan ${Number(id)} dropped`);
+    }),
+  };
+
+  get snapshots(): string[] {
+    return [...this.#snapshots.keys()].filter((name) => name !== START);
   }
-  assignGroup(id: string, { group_id }: Of<typeof groupBody>): Done {
-    const row = assignGroup(this.#core, id, group_id);
-    return this.#device(row, `in ${group_id === null ? 'no group' : findRow(this.#core, 'group', group_id).name}`);
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   /**
    * Puts a device online without an agent: the device answers pings, but applies no deployment. Offline disconnects an
    * agent, which may reconnect.
    */
-  setOnline(id: string, online: boolean): Done {
+  #setOnline(id: string, online: boolean): Done {
     const row = findRow(this.#core, 'device', id);
     if (row.status === 'archived') throw conflict('device_archived', 'an archived device cannot be online or offline');
     if (online) this.#core.standIns.add(id);
     else if (!this.#core.standIns.delete(id)) this.#core.messenger.disconnect(id);
     return this.#device(markConnected(this.#core, row, online), online ? 'online, without an agent' : 'offline');
-  }
-
-  get snapshots(): string[] {
-    return [...this.#snapshots.keys()].filter((name) => name !== START);
-  }
-  snapshot({ name }: Of<typeof snapshotBody>): Done {
-    if (name === START) throw conflict('snapshot_exists', `${START} is the state at the start, which stays as it is`);
-    this.#take(name);
-    return { said: `snapshot ${name} taken`, status: 201, answer: { name } };
-  }
-  removeSnapshot(name: string): Done {
-    if (name === START) throw conflict('snapshot_in_use', `${START} is the state at the start, which reset needs`);
-    rmSync(this.#kept(name).file);
-    this.#snapshots.delete(name);
-    this.onChange();
-    return gone(`snapshot ${name} dropped`);
-  }
-
-  /** Restores a snapshot and disconnects all agents, which then reconnect by themselves. */
-  restore(name: string): Done {
-    const connected = this.#core.store.collections.device.where({ status: 'online' }).map(({ id }) => id);
-    const { file, standIns } = this.#kept(name);
-    this.#core.store.restoreFrom(file);
-    this.#core.standIns.clear();
-    for (const id of standIns) this.#core.standIns.add(id);
-    disconnectAll(this.#core);
-    for (const id of connected) this.#core.messenger.disconnect(id);
-    return gone(`snapshot ${name} restored`);
-  }
-
-  reset(): Done {
-    this.restore(START);
-    this.plans.clear();
-    return gone('reset to the start');
-  }
-
-  plan(body: Plan): Done {
-    const answer = this.plans.add(body);
-    return { said: `plan ${answer.id}: ${answer.method ?? 'every method'} ${answer.path}`, status: 201, answer };
-  }
-  unplan(id: number): Done {
-    this.plans.remove(id);
-    return gone(`plan ${id} dropped`);
-  }
-  unplanAll(): Done {
-    this.plans.clear();
-    return gone('all plans dropped');
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   #device(row: DeviceRow, is: string): Done {
@@ -127,6 +143,18 @@ export class PlatformControl implements Disposable {
     this.onChange();
   }
 
+  /** Restores a snapshot and disconnects all agents, which then reconnect by themselves. */
+  #restore(name: string): Done {
+    const connected = this.#core.store.collections.device.where({ status: 'online' }).map(({ id }) => id);
+    const { file, standIns } = this.#kept(name);
+    this.#core.store.restoreFrom(file);
+    this.#core.standIns.clear();
+    for (const id of standIns) this.#core.standIns.add(id);
+    disconnectAll(this.#core);
+    for (const id of connected) this.#core.messenger.disconnect(id);
+    return gone(`snapshot ${name} restored`);
+  }
+
   #kept(name: string) {
     const kept = this.#snapshots.get(name);
     if (kept !== undefined) return kept;
@@ -136,30 +164,57 @@ export class PlatformControl implements Disposable {
   }
 }
 
-const groupBody = shape('Group', Type.Object({ group_id: Type.Union([Type.String(), Type.Null()]) }));
-const snapshotBody = shape('Snapshot', Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }));
-
-function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
-  if (wanted.is(body)) return body as Of<S>;
-  const problems = wanted
-    .problems(body ?? {})
-    .map(({ path, message }) => `${path === '' ? 'the body' : path} ${message}`);
-  throw new PlatformError(400, 'invalid_body', problems.join('; '));
+export interface PlatformInfo {
+  url: string;
+  agent_url: string;
+  mqtt?: string;
+  dialect: string;
 }
 
-type Act = (control: PlatformControl, id: string, body: unknown) => Done;
-
-/** Routes of the control API; `act` gets `id` from the path, and throws PlatformError. */
-export const DEEDS: Readonly<Record<string, readonly [method: 'POST' | 'DELETE', path: string, act: Act]>> = {
-  archive: ['POST', '/devices/:id/archive', (control, id) => control.archiveDevice(id)],
-  online: ['POST', '/devices/:id/online', (control, id) => control.setOnline(id, true)],
-  offline: ['POST', '/devices/:id/offline', (control, id) => control.setOnline(id, false)],
-  group: ['POST', '/devices/:id/group', (control, id, body) => control.assignGroup(id, bodyOf(body, groupBody))],
-  reset: ['POST', '/reset', (control) => control.reset()],
-  snapshot: ['POST', '/snapshots', (control, _id, body) => control.snapshot(bodyOf(body, snapshotBody))],
-  restore: ['POST', '/snapshots/:id/restore', (control, name) => control.restore(name)],
-  drop: ['DELETE', '/snapshots/:id', (control, name) => control.removeSnapshot(name)],
-  plan: ['POST', '/plans', (control, _id, body) => control.plan(bodyOf(body, planBody))],
-  unplanAll: ['DELETE', '/plans', (control) => control.unplanAll()],
-  unplan: ['DELETE', '/plans/:id', (control, id) => control.unplan(Number(id))],
-};
+/** Starts the control API on a loopback port; rejects with a system error for an unusable port. */
+export async function serveControl(
+  control: PlatformControl,
+  core: Core,
+  info: PlatformInfo,
+  { port, token }: { port: number; token: string },
+) {
+  const app = fastify({
+    forceCloseConnections: true,
+    // Allows long ids, because fastify would answer a longer id with an error of its own.
+    routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, () => {}),
+  }) as unknown as FastifyInstance;
+  app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, () => {}));
+  requireHttp1(app);
+  app.addHook('onRequest', async (request, reply) => {
+    const refusal = controlRefusal(request.raw, token);
+    if (refusal === undefined) return;
+    reply.headers(refusal.headers ?? {});
+    throw new PlatformError(refusal.status, refusal.code, refusal.message);
+  });
+  // Accepts a JSON content type without a body, which many clients send.
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    const body = jsonIn(text);
+    const isWrong = text !== '' && body === undefined;
+    done(isWrong ? new PlatformError(400, 'invalid_json', 'the body is not JSON') : null, body);
+  });
+  app.setNotFoundHandler((request) => {
+    throw new PlatformError(404, 'unknown_route', `the control API has no ${request.method} ${request.url}`);
+  });
+  app.get('/', () => ({ ...info, snapshots: control.snapshots, plans: control.plans.all }));
+  app.get('/snapshots', () => ({ data: control.snapshots }));
+  app.get('/plans', () => ({ data: control.plans.all }));
+  for (const { method, path, act } of Object.values(control.deeds)) {
+    app.route<{ Params: { id?: string } }>({
+      method,
+      url: path,
+      handler: async ({ params: { id = '' }, body }, reply) => {
+        const { status, answer } = act(id, body);
+        return reply.code(status).send(answer);
+      },
+    });
+  }
+  await app.listen({ host: '127.0.0.1', port });
+  const address = app.server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${address.port}`, [Symbol.asyncDispose]: () => app.close() };
+}

@@ -52,8 +52,7 @@ export class Plans {
     } catch (error) {
       throw new PlatformError(400, 'invalid_plan', `fault: ${(error as Error).message}`);
     }
-    this.#last += 1;
-    const kept: KeptPlan = { id: this.#last, used: 0, ...plan };
+    const kept: KeptPlan = { id: ++this.#last, used: 0, ...plan };
     this.#entries.push({ kept, segments: plan.path.split('/'), faults });
     this.onChange();
     return kept;

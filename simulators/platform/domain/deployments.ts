@@ -7,7 +7,7 @@ import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import type { ConfigInstanceRow, DeploymentRow, DeviceRow, ReleaseRow } from '../store/rows.ts';
-import { slotsOfSchema } from './config-schemas.ts';
+import { slotsOfSchema } from './configs.ts';
 import { conflict, createdNow, findRow, insert, invalid } from './find.ts';
 
 function checkInstances(core: Core, release: ReleaseRow, instances: readonly ConfigInstanceRow[]): void {
@@ -24,11 +24,10 @@ function checkInstances(core: Core, release: ReleaseRow, instances: readonly Con
     filled.add(slot);
   }
   for (const id of schemaIds) {
-    const slots = slotsOfSchema(findRow(core, 'config_schema', id));
-    const missing = slots.find(({ key, required }) => required && !filled.has(`${id} ${key}`));
-    if (missing === undefined) continue;
-    const { key } = missing;
-    throw wrong(`the required slot ${id} ${key} is empty`, { config_schema_id: id, slot_key: key });
+    for (const { key, required } of slotsOfSchema(findRow(core, 'config_schema', id))) {
+      if (!required || filled.has(`${id} ${key}`)) continue;
+      throw wrong(`the required slot ${id} ${key} is empty`, { config_schema_id: id, slot_key: key });
+    }
   }
 }
 
@@ -54,23 +53,19 @@ export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_
     const after = changes.deployed_at ?? row.deployed_at ?? row.queued_at ?? row.created_at;
     changes.archived_at = recorded(now, after, archived_at);
   }
-  const updated = core.store.collections.deployment.update(row, changes);
-  if (entered === 'deployed' || entered === 'archived') followOnDevice(core, updated, entered);
-  return updated;
-}
-
-function followOnDevice(core: Core, row: DeploymentRow, entered: 'deployed' | 'archived'): void {
-  const devices = core.store.collections.device;
-  const device = devices.byId(row.device_id);
-  if (device === undefined) return;
+  const { deployment: deployments, device: devices } = core.store.collections;
+  const updated = deployments.update(row, changes);
+  const device = entered === 'deployed' || entered === 'archived' ? devices.byId(row.device_id) : undefined;
+  if (device === undefined) return updated;
   if (entered === 'deployed') {
     devices.update(device, { current_deployment_id: row.id, current_release_id: row.release_id });
-    return;
+  } else {
+    devices.update(device, {
+      ...(device.target_deployment_id === row.id && { target_deployment_id: null }),
+      ...(device.current_deployment_id === row.id && { current_deployment_id: null, current_release_id: null }),
+    });
   }
-  devices.update(device, {
-    ...(device.target_deployment_id === row.id && { target_deployment_id: null }),
-    ...(device.current_deployment_id === row.id && { current_deployment_id: null, current_release_id: null }),
-  });
+  return updated;
 }
 
 /**
@@ -79,8 +74,7 @@ function followOnDevice(core: Core, row: DeploymentRow, entered: 'deployed' | 'a
  */
 export function createDeployment(core: Core, request: CreateDeployment, version: SupportedVersion): DeploymentRow {
   const { behaviour, store } = core;
-  const device = findRow(core, 'device', request.device_id);
-  refuseArchived(device);
+  const device = liveDevice(core, request.device_id);
   const release = findRow(core, 'release', request.release_id);
   const instances = request.config_instance_ids.map((id) => findRow(core, 'config_instance', id));
   checkInstances(core, release, instances);
@@ -112,15 +106,13 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
 /** Deploys a staged deployment. Throws PlatformError 409 unless the deployment is staged. */
 export function deployDeployment(core: Core, id: string): DeploymentRow {
   const row = findRow(core, 'deployment', id);
-  const device = findRow(core, 'device', row.device_id);
-  refuseArchived(device);
+  liveDevice(core, row.device_id);
   if (row.activity_status === 'drifted' && !core.behaviour.deploysDrifted) {
     throw conflict('deployment_drifted', 'the deployment has drifted: stage it again, or archive it', { id });
   }
   if (!core.behaviour.mayTarget(row.target_status, 'deployed')) {
-    throw conflict('invalid_transition', `a deployment whose target is ${row.target_status} cannot be deployed`, {
-      id,
-    });
+    const message = `a deployment whose target is ${row.target_status} cannot be deployed`;
+    throw conflict('invalid_transition', message, { id });
   }
   const deployed = core.store.write(() => target(core, row));
   if (core.behaviour.notifies) core.messenger.requestSync(row.device_id);
@@ -133,13 +125,11 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
  */
 export function archiveDeployment(core: Core, id: string): DeploymentRow {
   const row = findRow(core, 'deployment', id);
-  if (row.activity_status !== 'staged' && row.activity_status !== 'drifted') {
-    const remedy = row.activity_status === 'archived' ? '' : '; deploying another replaces it';
-    throw conflict(
-      'invalid_transition',
-      `a deployment that is ${row.activity_status} cannot be archived, only one that is staged or drifted${remedy}`,
-      { id },
-    );
+  const { activity_status: activity } = row;
+  if (activity !== 'staged' && activity !== 'drifted') {
+    const remedy = activity === 'archived' ? '' : '; deploying another replaces it';
+    const message = `a deployment that is ${activity} cannot be archived, only one that is staged or drifted${remedy}`;
+    throw conflict('invalid_transition', message, { id });
   }
   return core.store.write(() => advance(core, row, { target_status: 'archived', activity_status: 'archived' }));
 }
@@ -190,18 +180,16 @@ function parentOf(core: Core, device: DeviceRow, request: CreateDeployment, vers
     throw conflict('parent_mismatch', 'parent_id: that deployment belongs to another device', { parent_id: given });
   }
   if (!core.behaviour.parentHolds(given, current, version)) {
-    throw conflict('parent_mismatch', 'parent_id: the current target deployment of the device is another', {
-      parent_id: given,
-      current_target_id: current,
-    });
+    const params = { parent_id: given, current_target_id: current };
+    throw conflict('parent_mismatch', 'parent_id: the current target deployment of the device is another', params);
   }
   return given === undefined ? current : given;
 }
 
-function refuseArchived(device: DeviceRow): void {
-  if (device.status === 'archived') {
-    throw conflict('device_archived', 'nothing can be deployed to an archived device', { device_id: device.id });
-  }
+function liveDevice(core: Core, id: string): DeviceRow {
+  const device = findRow(core, 'device', id);
+  if (device.status !== 'archived') return device;
+  throw conflict('device_archived', 'nothing can be deployed to an archived device', { device_id: id });
 }
 
 /**

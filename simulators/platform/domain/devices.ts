@@ -23,11 +23,8 @@ export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
 }
 
 /** Updates a device; only a planted defect passes `group_id` (section 9 of the specification). */
-export function updateDevice(
-  core: Core,
-  id: string,
-  { name, group_id }: UpdateDevice & { group_id?: string | null },
-): DeviceRow {
+export function updateDevice(core: Core, id: string, request: UpdateDevice & { group_id?: string | null }): DeviceRow {
+  const { name, group_id } = request;
   const row = findRow(core, 'device', id);
   if (row.status === 'archived') throw conflict('device_archived', 'an archived device cannot be changed');
   const changes: Partial<DeviceRow> = {};

@@ -1,35 +1,16 @@
 /** Converts rows to resources of the newest API version, without expansions. */
-import type { ConfigInstance } from '../../../harness/contract/platform/config-instance.ts';
-import type { ConfigSchema } from '../../../harness/contract/platform/config-schema.ts';
-import type { ConfigType } from '../../../harness/contract/platform/config-type.ts';
-import type { PlatformDeployment } from '../../../harness/contract/platform/deployment.ts';
-import type { Device } from '../../../harness/contract/platform/device.ts';
-import type { GitCommit } from '../../../harness/contract/platform/git-commit.ts';
-import type { Group } from '../../../harness/contract/platform/group.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
-import type { Release } from '../../../harness/contract/platform/release.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Core } from '../core.ts';
-import type { Rows } from '../store/rows.ts';
-
-interface Shown extends Record<ResourceKind, object> {
-  config_type: ConfigType;
-  config_schema: ConfigSchema;
-  config_instance: ConfigInstance;
-  release: Release;
-  deployment: PlatformDeployment;
-  device: Device;
-  group: Group;
-  git_commit: GitCommit;
-}
+import type { Resources, Rows } from '../store/rows.ts';
 
 type Computed<K extends ResourceKind> = {
-  [F in Exclude<keyof Shown[K], 'object'> as Rows[K] extends { [Name in F]: Shown[K][F] }
+  [F in Exclude<keyof Resources[K], 'object'> as Rows[K] extends { [Name in F]: Resources[K][F] }
     ? never
-    : null extends Shown[K][F]
+    : null extends Resources[K][F]
       ? never
-      : F]: (core: Core, row: Rows[K]) => Shown[K][F];
+      : F]: (core: Core, row: Rows[K]) => Resources[K][F];
 };
 
 const typeName = (core: Core, { config_type_id: id }: { config_type_id: string }): string =>
@@ -37,10 +18,7 @@ const typeName = (core: Core, { config_type_id: id }: { config_type_id: string }
 
 const COMPUTED: { [K in ResourceKind]: Computed<K> } = {
   config_type: {},
-  config_schema: {
-    config_type_name: typeName,
-    instance_slots: (_core, row) => JSON.parse(row.instance_slots),
-  },
+  config_schema: { config_type_name: typeName, instance_slots: (_core, row) => JSON.parse(row.instance_slots) },
   config_instance: { config_type_name: typeName },
   release: {},
   deployment: { status: (core, row) => core.behaviour.mergeStatus(row.activity_status, row.error_status) },
@@ -49,7 +27,7 @@ const COMPUTED: { [K in ResourceKind]: Computed<K> } = {
   git_commit: {},
 };
 
-type View<K extends ResourceKind> = (core: Core, row: Rows[K]) => Shown[K];
+type View<K extends ResourceKind> = (core: Core, row: Rows[K]) => Resources[K];
 
 function viewOf<K extends ResourceKind>(kind: K): View<K> {
   const names = Object.keys(RESOURCES[kind].fields(NEWEST_VERSION));
@@ -61,7 +39,7 @@ function viewOf<K extends ResourceKind>(kind: K): View<K> {
   return (core, row) => {
     const shown: Record<string, unknown> = {};
     for (const [name, valueIn] of parts) shown[name] = valueIn(core, row);
-    return shown as Shown[K];
+    return shown as Resources[K];
   };
 }
 

@@ -1,15 +1,13 @@
 /** Context of the route handlers, and strict parsing of query parameters. */
 
-import { inVersion, type Operation, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { type Expansion, inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import type { Core } from '../core.ts';
 import type { ApiKey } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
-import type { ExpandTree, Renderer } from '../render.ts';
 import type { Filters, OrderTerm } from '../store/order.ts';
-import type { Rows } from '../store/rows.ts';
-import { filterUp } from '../versions.ts';
+import { type ExpandTree, filterUp, type Renderer } from '../versions.ts';
 
 const EXPAND_LEVELS = 4;
 /** Maximum number of values in a filter; real clients send far fewer. */
@@ -70,19 +68,13 @@ export function readFilters(
 export function readOrder(query: Query, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
   if (query['order_by'] === undefined) return [];
   const { orders } = RESOURCES[kind];
-  const accepted = [
-    'id',
-    'created_at',
-    ...Object.keys(orders).filter((each) => inVersion(orders[each] ?? {}, version)),
-  ];
+  const names = Object.keys(orders).filter((each) => inVersion(orders[each] ?? {}, version));
+  const accepted = ['id', 'created_at', ...names];
   return itemsOf(valuesOf(query, 'order_by')).map((text) => {
     const [field = '', direction = 'desc', ...rest] = text.split(':');
     if (!accepted.includes(field) || rest.length > 0 || (direction !== 'asc' && direction !== 'desc')) {
-      throw refuse(
-        'order_by',
-        `${shortened(text)} is not accepted`,
-        accepted.map((name) => `${name}[:asc|:desc]`),
-      );
+      const forms = accepted.map((name) => `${name}[:asc|:desc]`);
+      throw refuse('order_by', `${shortened(text)} is not accepted`, forms);
     }
     return { field, descending: direction === 'desc' };
   });
@@ -92,12 +84,7 @@ export function readOrder(query: Query, kind: ResourceKind, version: SupportedVe
  * Reads the parameter `expand`, where `a.b` expands `a`, and `b` inside `a`. Throws PlatformError 400 for an unknown
  * expansion.
  */
-export function readExpand(
-  query: Query,
-  kind: ResourceKind | undefined,
-  version: SupportedVersion,
-  list: boolean,
-): { tree: ExpandTree; totalCount: boolean } {
+export function readExpand(query: Query, kind: ResourceKind, version: SupportedVersion, list: boolean) {
   const tree: ExpandTree = {};
   let totalCount = false;
   for (const text of itemsOf([...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')])) {
@@ -111,7 +98,7 @@ export function readExpand(
     let within: ResourceKind | undefined = kind;
     let at = tree;
     for (const [depth, name] of names.entries()) {
-      const known = within === undefined ? {} : RESOURCES[within].expansions;
+      const known: Record<string, Expansion> = within === undefined ? {} : RESOURCES[within].expansions;
       const accepted = Object.keys(known).filter((each) => inVersion(known[each] ?? {}, version));
       if (!accepted.includes(name)) {
         const total = list && depth === 0 ? ['total_count'] : [];
@@ -128,7 +115,6 @@ export function readExpand(
 export interface Call {
   core: Core;
   renderer: Renderer;
-  operation: Operation;
   version: SupportedVersion;
   key: ApiKey;
   params: Readonly<Record<string, string>>;
@@ -143,26 +129,8 @@ export interface Answered {
   headers?: Record<string, string>;
 }
 
-export type Handler = (call: Call) => Answered | Promise<Answered>;
-
-export type Handlers = Record<string, Handler>;
-
 /** Throws PlatformError 403 for a key without the scope. */
-export function requireScope(call: Call, scope: string): void {
-  if (call.core.behaviour.permits(call.key, scope)) return;
+export function requireScope({ core, key }: Pick<Call, 'core' | 'key'>, scope: string): void {
+  if (core.behaviour.permits(key, scope)) return;
   throw new PlatformError(403, 'missing_scope', `the API key lacks the scope ${scope}`, { scope });
-}
-
-export const param = (call: Call, kind: ResourceKind): string => call.params[`${kind}_id`] ?? '';
-
-/** Runs `act` and renders the row; reads expansions before `act`, so that a wrong expansion changes nothing. */
-export function shown<K extends ResourceKind>(call: Call, kind: K, act: (core: Call['core']) => Rows[K]): Answered {
-  const { tree } = readExpand(call.query, kind, call.version, false);
-  const row = act(call.core);
-  if (Object.keys(tree).length === 0) return { json: call.renderer.text(kind, row.seq, call.version) };
-  return { json: JSON.stringify(call.renderer.value(kind, row, call.version, tree)) };
-}
-
-export function created<K extends ResourceKind>(call: Call, kind: K, act: (core: Call['core']) => Rows[K]): Answered {
-  return { ...shown(call, kind, act), status: call.core.behaviour.createdStatus };
 }

@@ -9,9 +9,8 @@ import type { ErrorFacts } from '../behaviour.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 
-type Refusals = Readonly<Record<string, { status: number; code: string; message: string }>>;
-
-const REFUSALS: Refusals = {
+/** Refusals by the codes of errors of Fastify and Node. */
+const REFUSALS: Readonly<Record<string, { status: number; code: string; message: string }>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, code: 'body_too_large', message: 'the request body is too large' },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     status: 415,
@@ -19,6 +18,9 @@ const REFUSALS: Refusals = {
     message: 'the request body must be application/json',
   },
   FST_ERR_BAD_URL: { status: 400, code: 'invalid_path', message: 'the path is not valid' },
+  HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', message: 'the request headers are too large' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'body_too_large', message: 'the chunk extensions are too large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', message: 'the request did not end in time' },
 };
 
 /** Answers a request with an error. `onFailure`: called only for failures of the platform (status 500 and above). */
@@ -41,12 +43,6 @@ export function answerError(
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-const CONNECTION_REFUSALS: Refusals = {
-  HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', message: 'the request headers are too large' },
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'body_too_large', message: 'the chunk extensions are too large' },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', message: 'the request did not end in time' },
-};
-
 /** Answers a malformed request and closes the connection, because the start of the next request is unknown. */
 export function answerClientError(core: Core, error: Error, socket: Socket): void {
   const { code = '' } = error as NodeJS.ErrnoException;
@@ -55,11 +51,7 @@ export function answerClientError(core: Core, error: Error, socket: Socket): voi
     socket.destroy();
     return;
   }
-  const facts = CONNECTION_REFUSALS[code] ?? {
-    status: 400,
-    code: 'invalid_request',
-    message: 'this is no HTTP/1.1 request',
-  };
+  const facts = REFUSALS[code] ?? { status: 400, code: 'invalid_request', message: 'this is no HTTP/1.1 request' };
   const { status, body } = core.behaviour.error({ ...facts, params: {} });
   const text = JSON.stringify(body);
   const head = [

@@ -5,18 +5,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { inVersion, type Operation } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { type Shape, shape } from '../../../harness/contract/shape.ts';
-import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import type { Core } from '../core.ts';
-import type { ApiKey, KeyRing } from '../keys.ts';
+import type { KeyRing } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
-import type { Renderer } from '../render.ts';
 import { HANDLERS } from '../routes.ts';
-import type { Answered, Query } from './call.ts';
+import type { Renderer } from '../versions.ts';
+import { type Answered, type Call, type Query, requireScope } from './call.ts';
 
-interface Admitted {
-  key: ApiKey;
-  version: SupportedVersion;
-}
+type Admitted = Pick<Call, 'key' | 'version'>;
 
 type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -29,31 +26,23 @@ function admit(core: Core, keys: KeyRing, operation: Operation, headers: Request
     const problem = presented === undefined ? 'the header X-API-Key is missing' : 'the API key is not known';
     throw new PlatformError(401, 'unauthorized', problem);
   }
-  const version = versionOf(core, headers, operation.id);
+  const { versionHeader } = core.names;
+  const asked = headerText(headers, versionHeader.toLowerCase());
+  const version = behaviour.version(asked, operation.id);
+  if (version === undefined) {
+    const accepted = { header: versionHeader, accepted: SUPPORTED_VERSIONS };
+    if (asked === undefined)
+      throw new PlatformError(400, 'version_required', `the header ${versionHeader} is missing`, accepted);
+    if ((END_OF_LIFE_VERSIONS as readonly string[]).includes(asked))
+      throw new PlatformError(400, 'version_end_of_life', `the version ${asked} is no longer supported`, accepted);
+    const shown = JSON.stringify(asked.slice(0, 64));
+    throw new PlatformError(400, 'version_unknown', `${versionHeader}: ${shown} is no version of this API`, accepted);
+  }
   if (!inVersion(operation, version) && !behaviour.servesForeignOperations) {
     throw new PlatformError(404, 'unknown_route', `${operation.method} ${operation.path} is no part of ${version}`);
   }
-  for (const scope of operation.scopes) {
-    if (!behaviour.permits(key, scope)) {
-      throw new PlatformError(403, 'missing_scope', `the API key lacks the scope ${scope}`, { scope });
-    }
-  }
+  for (const scope of operation.scopes) requireScope({ core, key }, scope);
   return { key, version };
-}
-
-function versionOf(core: Core, headers: RequestHeaders, operation: string): SupportedVersion {
-  const { versionHeader } = core.names;
-  const asked = headerText(headers, versionHeader.toLowerCase());
-  const version = core.behaviour.version(asked, operation);
-  if (version !== undefined) return version;
-  const accepted = { header: versionHeader, accepted: SUPPORTED_VERSIONS };
-  if (asked === undefined)
-    throw new PlatformError(400, 'version_required', `the header ${versionHeader} is missing`, accepted);
-  if ((END_OF_LIFE_VERSIONS as readonly string[]).includes(asked)) {
-    throw new PlatformError(400, 'version_end_of_life', `the version ${asked} is no longer supported`, accepted);
-  }
-  const shown = JSON.stringify(asked.slice(0, 64));
-  throw new PlatformError(400, 'version_unknown', `${versionHeader}: ${shown} is no version of this API`, accepted);
 }
 
 function headerText(headers: RequestHeaders, name: string): string | undefined {
@@ -139,9 +128,9 @@ export function registerRoutes(app: FastifyInstance, core: Core, renderer: Rende
   for (const operation of OPERATIONS) {
     const handle = HANDLERS[operation.id];
     if (handle === undefined) throw new Error(`nothing serves ${operation.id}`);
-    const { body } = operation;
+    const bodyIn = operation.body;
     const bodies = new Map(
-      SUPPORTED_VERSIONS.map((version) => [version, body && shape(`${operation.id} body`, body(version))]),
+      SUPPORTED_VERSIONS.map((version) => [version, bodyIn && shape(`${operation.id} body`, bodyIn(version))]),
     );
     app.route({
       method: operation.method,
@@ -156,18 +145,12 @@ export function registerRoutes(app: FastifyInstance, core: Core, renderer: Rende
       },
       handler: (request, reply) => {
         const admitted = request.admitted as Admitted;
-        const answered = handle({
-          core,
-          renderer,
-          operation,
-          ...admitted,
-          params: request.params as Record<string, string>,
-          query: request.query as Query,
-          body: readBody(core, operation, bodies.get(admitted.version), request),
-        });
-        return answered instanceof Promise
-          ? answered.then((later) => send(reply, shaped(core, operation.id, later)))
-          : send(reply, shaped(core, operation.id, answered));
+        const params = request.params as Record<string, string>;
+        const query = request.query as Query;
+        const body = readBody(core, operation, bodies.get(admitted.version), request);
+        const answered = handle({ core, renderer, ...admitted, params, query, body });
+        const respond = (given: Answered) => send(reply, core, operation.id, given);
+        return answered instanceof Promise ? answered.then(respond) : respond(answered);
       },
     });
   }
@@ -193,16 +176,14 @@ function readBody(core: Core, operation: Operation, expected: Shape | undefined,
   });
 }
 
-function shaped({ behaviour }: Core, operation: string, answered: Answered): Answered {
-  if (behaviour.answer === undefined || answered.json === undefined) return answered;
-  const { status, body } = behaviour.answer(operation, {
-    status: answered.status ?? 200,
-    body: JSON.parse(answered.json),
-  });
-  return { ...answered, status, json: JSON.stringify(body) };
-}
-
-function send(reply: FastifyReply, { status, json, bytes, headers }: Answered): FastifyReply {
+function send(reply: FastifyReply, { behaviour }: Core, operation: string, answered: Answered): FastifyReply {
+  const { bytes, headers } = answered;
+  let { status, json } = answered;
+  if (behaviour.answer !== undefined && json !== undefined) {
+    const changed = behaviour.answer(operation, { status: status ?? 200, body: JSON.parse(json) });
+    status = changed.status;
+    json = JSON.stringify(changed.body);
+  }
   if (status !== undefined) reply.code(status);
   if (headers !== undefined) reply.headers(headers);
   if (json === undefined) return reply.send(bytes);

@@ -14,22 +14,33 @@ import type { Core } from '../core.ts';
 import type { PlatformFaults } from '../faults.ts';
 import type { KeyRing } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
-import type { Renderer } from '../render.ts';
+import type { Renderer } from '../versions.ts';
 import { answerClientError, answerError, requireHttp1 } from './errors.ts';
 import { registerRoutes } from './routes.ts';
 
 /** Applies planned answers first, then faults; with the same seed, faults hit the same requests. */
 function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerParts): void {
   const dice = random(seed).fork('faults');
-  const hits = (rate: number | undefined): boolean => rate !== undefined && dice.chance(rate);
   const slowBodies = new WeakMap<FastifyRequest, number>();
   app.addHook('onRequest', async (request, reply) => {
     const path = (request.raw.url ?? '').slice(BASE_PATH.length).split('?', 1)[0] ?? '';
     const planned = plans?.take(request.method, path);
     if (planned !== undefined && 'answer' in planned) return answer(reply, planned.answer);
-    const due = planned?.faults ?? faults;
-    if (hits(due.slowBody?.rate)) slowBodies.set(request, due.slowBody?.milliseconds ?? 0);
-    return inject(due, hits, request, reply);
+    const { latency, throttle, failure, reset, slowBody } = planned?.faults ?? faults;
+    if (slowBody && dice.chance(slowBody.rate)) slowBodies.set(request, slowBody.milliseconds);
+    if (latency && dice.chance(latency.rate)) await sleep(latency.milliseconds, undefined, { ref: false });
+    if (reset && dice.chance(reset.rate)) {
+      request.raw.socket.resetAndDestroy();
+      return reply.hijack();
+    }
+    if (throttle && dice.chance(throttle.rate)) {
+      reply.header('retry-after', String(throttle.retryAfterSeconds));
+      throw new PlatformError(429, 'too_many_requests', 'a planted fault: too many requests');
+    }
+    if (failure && dice.chance(failure.rate)) {
+      throw new PlatformError(failure.status, 'unavailable', 'a planted fault: the platform is not available');
+    }
+    return undefined;
   });
   app.addHook('onSend', async (request, reply, payload) => {
     const pause = slowBodies.get(request);
@@ -37,27 +48,6 @@ function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerPar
     reply.removeHeader('content-length');
     return Readable.from(inPieces(Buffer.from(payload), pause));
   });
-}
-
-async function inject(
-  { latency, throttle, failure, reset }: PlatformFaults,
-  hits: (rate: number | undefined) => boolean,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<unknown> {
-  if (latency && hits(latency.rate)) await sleep(latency.milliseconds, undefined, { ref: false });
-  if (hits(reset?.rate)) {
-    request.raw.socket.resetAndDestroy();
-    return reply.hijack();
-  }
-  if (throttle && hits(throttle.rate)) {
-    reply.header('retry-after', String(throttle.retryAfterSeconds));
-    throw new PlatformError(429, 'too_many_requests', 'a planted fault: too many requests');
-  }
-  if (failure && hits(failure.rate)) {
-    throw new PlatformError(failure.status, 'unavailable', 'a planted fault: the platform is not available');
-  }
-  return undefined;
 }
 
 function answer(reply: FastifyReply, { status, headers = {}, body }: PlannedAnswer): FastifyReply {
@@ -77,7 +67,7 @@ async function* inPieces(bytes: Buffer, milliseconds: number): AsyncGenerator<Bu
 }
 
 /** Serves `/openapi/<version>.json` without an API key; generates each document at the first request. */
-function serveDocuments(app: FastifyInstance, names: DialectNames, server: string): void {
+function serveDocuments(app: FastifyInstance, names: DialectNames): void {
   const dialect = DIALECTS.find((each) => DIALECT_NAMES[each] === names) ?? 'spec';
   const documents = new Map<string, string>();
   app.get('/openapi/:file', (request, reply) => {
@@ -87,17 +77,13 @@ function serveDocuments(app: FastifyInstance, names: DialectNames, server: strin
       const accepted = SUPPORTED_VERSIONS.map((each) => `${each}.json`);
       throw new PlatformError(404, 'unknown_version', 'there is no document of that version', { accepted });
     }
-    let document = documents.get(version);
-    if (document === undefined) {
-      document = JSON.stringify(openApiDocument(version, { dialect, server }));
-      documents.set(version, document);
-    }
+    const document = documents.get(version) ?? JSON.stringify(openApiDocument(version, { dialect, server: BASE_PATH }));
+    documents.set(version, document);
     return reply.header('content-type', 'application/json; charset=utf-8').send(document);
   });
 }
 
 export const BASE_PATH = '/beta';
-const BODY_LIMIT = 4 * 1024 * 1024;
 
 interface ServerParts {
   core: Core;
@@ -116,7 +102,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const { core, renderer, keys, log, tls, exchanges, registerAgent } = parts;
   const { connected, delayMs } = core.behaviour;
   const app = fastify({
-    bodyLimit: BODY_LIMIT,
+    bodyLimit: 4 * 1024 * 1024,
     // Allows long ids, because fastify would answer a longer id like an unknown route.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
@@ -137,7 +123,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       if (delayMs) scope.addHook('onRequest', () => sleep(delayMs(), undefined, { ref: false }));
       if (parts.faults || parts.plans) addFaults(scope, parts);
       registerRoutes(scope, core, renderer, keys);
-      serveDocuments(scope, core.names, BASE_PATH);
+      serveDocuments(scope, core.names);
       refuseOthers(scope, 'there is nothing at this path');
       done();
     },
@@ -145,21 +131,10 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   );
   if (connected) app.server.on(tls ? 'secureConnection' : 'connection', connected);
   registerAgent?.(app);
-  serveDocuments(app, core.names, BASE_PATH);
+  serveDocuments(app, core.names);
   const agents = registerAgent === undefined ? '' : `, that of agents under ${AGENT_BASE_PATH}`;
   refuseOthers(app, `there is nothing at this path: the Platform API is under ${BASE_PATH}${agents}`);
   return app;
-}
-
-/** Refuses requests on unknown paths before the body is read. */
-function refuseOthers(app: FastifyInstance, nothing: string): void {
-  app.setNotFoundHandler((request) => {
-    throw unknownRoute(request.method, request.raw.url ?? '', nothing);
-  });
-  app.all('/*', {
-    onRequest: (request, _reply, done) => done(unknownRoute(request.method, request.raw.url ?? '', nothing)),
-    handler: () => {},
-  });
 }
 
 const PATTERNS = OPERATIONS.map(({ method, path }) => ({
@@ -167,9 +142,16 @@ const PATTERNS = OPERATIONS.map(({ method, path }) => ({
   pattern: new RegExp(`^${BASE_PATH}${path.replace(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
-function unknownRoute(method: string, url: string, nothing: string): PlatformError {
-  const path = url.split('?')[0] ?? '';
-  const allowed = PATTERNS.filter(({ pattern }) => pattern.test(path)).map((operation) => operation.method);
-  if (allowed.length === 0) return new PlatformError(404, 'unknown_route', nothing);
-  return new PlatformError(405, 'method_not_allowed', `${method} is not served here`, { allowed });
+/** Refuses requests on unknown paths before the body is read. */
+function refuseOthers(app: FastifyInstance, nothing: string): void {
+  const refusal = ({ method, raw }: Pick<FastifyRequest, 'method' | 'raw'>): PlatformError => {
+    const path = (raw.url ?? '').split('?')[0] ?? '';
+    const allowed = PATTERNS.filter(({ pattern }) => pattern.test(path)).map((operation) => operation.method);
+    if (allowed.length === 0) return new PlatformError(404, 'unknown_route', nothing);
+    return new PlatformError(405, 'method_not_allowed', `${method} is not served here`, { allowed });
+  };
+  app.setNotFoundHandler((request) => {
+    throw refusal(request);
+  });
+  app.all('/*', { onRequest: (request, _reply, done) => done(refusal(request)), handler: () => {} });
 }

@@ -12,14 +12,18 @@ import { Type } from '../../../harness/contract/type.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
-import { createConfigInstance } from '../domain/config-instances.ts';
-import { createConfigSchema, createConfigType, createRelease } from '../domain/config-schemas.ts';
+import {
+  createConfigInstance,
+  createConfigSchema,
+  createConfigType,
+  createRelease,
+  defaultSlot,
+} from '../domain/configs.ts';
 import { applyReport, createDeployment } from '../domain/deployments.ts';
 import { archiveDevice, createDevice, createGroup } from '../domain/devices.ts';
 import { findRow } from '../domain/find.ts';
 import { VIEWS } from '../domain/views.ts';
 import { PlatformError } from '../ports.ts';
-import { defaultSlot } from '../versions.ts';
 
 // An entry of a seed file refers to other entries by name, not by id (`fixtures/platform-control.md`).
 
@@ -79,7 +83,15 @@ type ReadSeed = ReturnType<typeof readSeed>;
 
 /** Reads a seed file. Throws SeedError with up to ten mistakes and their lines. */
 export function readSeed(text: string) {
-  const { value, document, lines } = parsed(text);
+  let yaml: Yaml;
+  try {
+    yaml = parseYaml(text);
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    const line = error.mistakes[0]?.at?.line;
+    throw new SeedError(line === undefined ? error.message : `line ${line}: ${error.message}`);
+  }
+  const { document, lines } = yaml;
   const lineOf = (path: readonly (string | number)[]): number => {
     for (let depth = path.length; depth >= 0; depth -= 1) {
       const node = document.getIn(path.slice(0, depth), true);
@@ -89,28 +101,15 @@ export function readSeed(text: string) {
   };
   const at = (path: readonly (string | number)[], message: string): string =>
     `line ${lineOf(path)}: ${path.length === 0 ? 'the file' : path.join('.')} ${message}`;
-  const seed = value ?? {};
-  const problems = seedFile.problems(seed).map(({ path, message }) => at(pointer(path), message));
+  const seed = yaml.value ?? {};
+  const stepOf = (step: string): string | number =>
+    /^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~');
+  const problems = seedFile.problems(seed).map((one) => at(one.path.split('/').slice(1).map(stepOf), one.message));
   if (problems.length > 0) throw new SeedError(problems.slice(0, 10).join('\n'));
   return {
     seed: seed as SeedFile,
     errorAt: (path: readonly (string | number)[], message: string) => new SeedError(at(path, message)),
   };
-}
-
-function parsed(text: string): Yaml {
-  try {
-    return parseYaml(text);
-  } catch (error) {
-    if (!(error instanceof YamlError)) throw error;
-    const line = error.mistakes[0]?.at?.line;
-    throw new SeedError(line === undefined ? error.message : `line ${line}: ${error.message}`);
-  }
-}
-
-function pointer(path: string): (string | number)[] {
-  const steps = path.split('/').slice(1);
-  return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
 }
 
 type Entry<K extends keyof SeedFile> = NonNullable<SeedFile[K]>[number];
@@ -122,11 +121,18 @@ const FORMAT = 'json';
 
 /** Creates the resources of a seed file; creates nothing if a SeedError is thrown. */
 export function applySeed(core: Core, read: ReadSeed): void {
+  const { seed, errorAt } = read;
   const online = core.store.write(() => {
     const ids = makeAll(core, read);
-    requireStates(core, read, ids);
+    // Checks the statuses of all deployments at the end, because later deployments change earlier deployments.
+    for (const [at, { status: wanted = 'deployed' }] of (seed.deployments ?? []).entries()) {
+      const { status } = VIEWS.deployment(core, findRow(core, 'deployment', ids.get(`deployments/${at}`) ?? ''));
+      if (status === wanted) continue;
+      const later = 'after the later deployments of its device';
+      throw errorAt(['deployments', at, 'status'], `cannot be ${wanted}: ${later} it is ${status}`);
+    }
     const idsOf = (wanted: string): string[] => {
-      const devices = (read.seed.devices ?? []).filter(({ status }) => status === wanted);
+      const devices = (seed.devices ?? []).filter(({ status }) => status === wanted);
       return devices.map(({ name }) => ids.get(`devices/${name}`) ?? '');
     };
     // Archives devices after all deployments, because nothing can be deployed to an archived device.
@@ -136,10 +142,8 @@ export function applySeed(core: Core, read: ReadSeed): void {
   for (const id of online) core.standIns.add(id);
 }
 
-type Ids = Map<string, string>;
-
-function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
-  const ids: Ids = new Map();
+function makeAll(core: Core, { seed, errorAt }: ReadSeed): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>();
   const each = <K extends keyof SeedFile>(kind: K, member: keyof Entry<K> | undefined, make: Maker<K>) => {
     for (const [at, entry] of ((seed[kind] ?? []) as Entry<K>[]).entries()) {
       const refer: Refer = (referred, name, field) => {
@@ -159,12 +163,18 @@ function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   };
   each('config_types', 'slug', ({ slug, name = slug }) => createConfigType(core, { slug, name }).id);
   each('config_schemas', 'name', (entry, refer) => {
+    const { name, language = 'jsonschema', document, filepath, instance_format = FORMAT } = entry;
     const config_type_ref = { id: refer('config_types', entry.config_type, 'config_type') };
-    return createConfigSchema(core, { ...schemaOf(entry), config_type_ref }, NEWEST_VERSION).id;
+    const format = language === 'cue' ? 'cue' : typeof document === 'string' ? 'yaml' : FORMAT;
+    const documents = [{ name, data: textOf(document) }];
+    const slots = filepath !== undefined && { instance_slots: [defaultSlot(filepath)] };
+    const schema = { config_type_ref, language, format, documents, instance_format, ...slots } as const;
+    return createConfigSchema(core, schema, NEWEST_VERSION).id;
   });
   each('config_instances', 'name', (entry, refer) => {
     const config_schema_id = refer('config_schemas', entry.config_schema, 'config_schema');
-    return createConfigInstance(core, { config_schema_id, content: contentOf(entry) }, NEWEST_VERSION).id;
+    const content = { format: entry.format ?? FORMAT, data: textOf(entry.content) } as const;
+    return createConfigInstance(core, { config_schema_id, content }, NEWEST_VERSION).id;
   });
   each('releases', 'version', ({ version, config_schemas }, refer) => {
     const config_schema_ids = config_schemas.map((name) => refer('config_schemas', name, 'config_schemas'));
@@ -181,32 +191,7 @@ function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   return ids;
 }
 
-/** Checks the statuses of all deployments at the end, because later deployments change earlier deployments. */
-function requireStates(core: Core, { seed, errorAt }: ReadSeed, ids: Ids): void {
-  for (const [at, { status: wanted = 'deployed' }] of (seed.deployments ?? []).entries()) {
-    const { status } = VIEWS.deployment(core, findRow(core, 'deployment', ids.get(`deployments/${at}`) ?? ''));
-    if (status === wanted) continue;
-    const later = 'after the later deployments of its device';
-    throw errorAt(['deployments', at, 'status'], `cannot be ${wanted}: ${later} it is ${status}`);
-  }
-}
-
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
-
-function schemaOf({
-  name,
-  language = 'jsonschema',
-  document,
-  filepath,
-  instance_format = FORMAT,
-}: Entry<'config_schemas'>) {
-  const format = language === 'cue' ? ('cue' as const) : typeof document === 'string' ? ('yaml' as const) : FORMAT;
-  const documents = [{ name, data: textOf(document) }];
-  const slots = filepath !== undefined && { instance_slots: [defaultSlot(filepath)] };
-  return { language, format, documents, instance_format, ...slots } as const;
-}
-
-const contentOf = ({ format = FORMAT, content }: Entry<'config_instances'>) => ({ format, data: textOf(content) });
 
 function device(
   core: Core,
@@ -215,15 +200,11 @@ function device(
 ): string {
   const row = createDevice(core, { name });
   const now = timestamp(core.clock);
-  const connected = {
-    status: status === 'online' ? status : ('offline' as const),
-    agent_version,
-    last_connected_at: now,
-  };
+  const connection = status === 'online' ? status : 'offline';
   core.store.collections.device.update(row, {
     description: description ?? null,
     group_id,
-    ...(status !== 'inactive' && connected),
+    ...(status !== 'inactive' && { status: connection, agent_version, last_connected_at: now }),
     ...(status === 'offline' && { last_disconnected_at: now }),
   });
   return row.id;

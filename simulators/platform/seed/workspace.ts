@@ -2,10 +2,10 @@
  * Creates a realistic workspace from a seed: config types, releases, groups, and offline devices with past deployments.
  */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type Random, random } from '../../common/random.ts';
 import { type Core, idsFrom } from '../core.ts';
-import { storeContent } from '../domain/config-instances.ts';
+import { defaultSlot, storeContent } from '../domain/configs.ts';
 import { insert } from '../domain/find.ts';
 import {
   type ConfigSchemaRow,
@@ -14,7 +14,6 @@ import {
   type DeviceRow,
   UNPROVISIONED,
 } from '../store/rows.ts';
-import { defaultSlot } from '../versions.ts';
 
 const REGIONS = [
   { name: 'Europe', sites: ['Hamburg', 'Rotterdam', 'Poznan', 'Lyon', 'Turin', 'Malmo'] },
@@ -47,10 +46,7 @@ const DAY = 24 * 3_600_000;
 
 const at = (time: number): string => new Date(time).toISOString();
 
-const stampsAt = (time: number): { created_at: string; updated_at: string } => ({
-  created_at: at(time),
-  updated_at: at(time),
-});
+const stampsAt = (time: number) => ({ created_at: at(time), updated_at: at(time) });
 
 /** Fills a database with a workspace; does nothing in a database with devices. */
 export function seedWorkspace(core: Core, { devices, seed }: { devices: number; seed: string }): void {
@@ -72,20 +68,17 @@ type Kind = (typeof CONFIG_TYPES)[number];
 
 function seedCatalogue(core: Core, dice: Random) {
   const start = SEED_END - 400 * DAY;
-  const types = CONFIG_TYPES.map((kind) => ({
-    kind,
-    row: insert(core, 'config_type', { name: kind.name, slug: kind.slug, ...stampsAt(start) }),
-  }));
-  const generations = [0, 1].map((generation) =>
-    types.map(({ kind, row }) => ({
-      kind,
-      row: addSchema(core, kind, row, generation, start + generation * 200 * DAY),
-    })),
-  );
+  const types = CONFIG_TYPES.map((kind) => {
+    return { kind, row: insert(core, 'config_type', { name: kind.name, slug: kind.slug, ...stampsAt(start) }) };
+  });
+  const generations = [0, 1].map((generation) => {
+    const time = start + generation * 200 * DAY;
+    return types.map(({ kind, row }) => ({ kind, row: addSchema(core, kind, row, generation, time) }));
+  });
   return Array.from({ length: 9 }, (_, index) => {
     const createdAt = start + (index + 1) * 40 * DAY + dice.integer(0, DAY);
     const schemas = generations[index < 5 ? 0 : 1] ?? [];
-    const sha = createHash('sha1').update(`${dice.next()}`).digest('hex');
+    const sha = hash('sha1', `${dice.next()}`, 'hex');
     const url = 'https://github.com/example-robotics/fleet-config';
     const commit = insert(core, 'git_commit', {
       sha,
@@ -110,15 +103,14 @@ function seedCatalogue(core: Core, dice: Random) {
 
 function addSchema(core: Core, kind: Kind, type: ConfigTypeRow, generation: number, time: number): ConfigSchemaRow {
   const { property, low, high, slug } = kind;
-  const document = {
+  const data = JSON.stringify({
     type: 'object',
     required: [property],
     properties: { [property]: { type: 'number', minimum: low, maximum: high + generation }, site: { type: 'string' } },
-  };
-  const data = JSON.stringify(document);
+  });
   return insert(core, 'config_schema', (id) => ({
     config_type_id: type.id,
-    digest: `sha256:${createHash('sha256').update(data).digest('hex')}`,
+    digest: `sha256:${hash('sha256', data, 'hex')}`,
     ...({ language: 'jsonschema', format: 'json', instance_format: 'json' } as const),
     instance_slots: JSON.stringify([defaultSlot(`${core.names.configRoot}/${slug}.json`)]),
     documents: JSON.stringify([{ id: `${id}_doc_0`, name: `${slug}.schema.json`, data }]),
@@ -198,16 +190,13 @@ function statusFor(seq: number, dice: Random): DeviceRow['status'] {
 
 type Draft = Omit<DeploymentRow, 'seq' | 'id'>;
 
-interface Scene {
-  draft(changes: Partial<Draft>): Draft;
-  queued: string;
-  deployed: string;
-  queue: { readonly queued: number; nextInQueue(): number };
-}
-
 const ENDINGS = ['deployed', 'removing', 'staged', 'retrying', 'failed', 'drifted', 'queued'] as const;
 
-function present(ending: (typeof ENDINGS)[number], { draft, queued, deployed, queue }: Scene): Draft[] {
+function present(
+  ending: (typeof ENDINGS)[number],
+  { draft, queued, deployed }: { draft(changes: Partial<Draft>): Draft; queued: string; deployed: string },
+  queue: Core['store'],
+): Draft[] {
   const later = at(Date.parse(deployed) + 6 * 3_600_000);
   const next = { created_at: later, updated_at: later, deployed_at: null } as const;
   const both = { activity_status: 'deployed', target_status: 'deployed' } as const;
@@ -275,18 +264,11 @@ function seedHistory(core: Core, dice: Random, releases: readonly SeededRelease[
   }
 }
 
-function historyOf(
-  core: Core,
-  dice: Random,
-  device: DeviceRow,
-  releases: readonly SeededRelease[],
-  turn: number,
-): Draft[] {
+function historyOf(core: Core, dice: Random, device: DeviceRow, releases: readonly SeededRelease[], turn: number) {
   const created = Date.parse(device.created_at);
   const later = releases.filter(({ createdAt }) => createdAt > created);
   const chosen = later.filter(() => dice.chance(0.5)).slice(-3);
-  const newestRelease = releases.at(-1) as SeededRelease;
-  const taken = chosen.length > 0 ? chosen : [newestRelease];
+  const taken = chosen.length > 0 ? chosen : releases.slice(-1);
   const drafts: Draft[] = [];
   let time = created + dice.integer(3_600_000, DAY);
   for (const [index, release] of taken.entries()) {
@@ -295,8 +277,21 @@ function historyOf(
     const deployed = at(time + dice.integer(1000, 600_000));
     const order = { queue_before: core.store.queued, queue_order: core.store.nextInQueue() };
     const draft = (changes: Partial<Draft>): Draft => ({
-      ...blank(dice, device, release, queued),
+      description: dice.pick(NOTES),
+      activity_status: 'archived',
+      error_status: 'none',
+      target_status: 'archived',
+      device_id: device.id,
+      release_id: release.row.id,
+      parent_id: null,
+      queued_at: queued,
+      deployed_at: null,
+      archived_at: null,
+      created_at: queued,
+      updated_at: queued,
+      config_instance_ids: JSON.stringify(dice.pick(release.instanceSets)),
       ...order,
+      agent_activity: null,
       ...changes,
     });
     if (device.status === 'archived' || index < taken.length - 1) {
@@ -305,28 +300,9 @@ function historyOf(
     } else {
       // Uses each ending once for the first devices; of all other devices, two thirds end as `deployed`.
       const ending = ENDINGS[turn] ?? (dice.chance(0.6) ? 'deployed' : dice.pick(ENDINGS));
-      drafts.push(...present(ending, { draft, queued, deployed, queue: core.store }));
+      drafts.push(...present(ending, { draft, queued, deployed }, core.store));
     }
     time += 2 * DAY;
   }
   return drafts;
 }
-
-const blank = (dice: Random, device: DeviceRow, release: SeededRelease, queued: string): Draft => ({
-  description: dice.pick(NOTES),
-  activity_status: 'archived',
-  error_status: 'none',
-  target_status: 'archived',
-  device_id: device.id,
-  release_id: release.row.id,
-  parent_id: null,
-  queued_at: queued,
-  deployed_at: null,
-  archived_at: null,
-  created_at: queued,
-  updated_at: queued,
-  config_instance_ids: JSON.stringify(dice.pick(release.instanceSets)),
-  queue_before: 0,
-  queue_order: null,
-  agent_activity: null,
-});

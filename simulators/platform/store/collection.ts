@@ -1,51 +1,191 @@
-/** Table of the database: finds rows by id, and returns filtered pages in any order. */
-
+/**
+ * Table of the database: finds rows by id, and returns filtered pages in any order, by an index in memory, because
+ * OFFSET in SQL is too slow for a million devices.
+ */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import type { Filters, Matching, OrderTerm } from './order.ts';
-import { RowIndex } from './row-index.ts';
-import type { BaseRow, TableSpec } from './rows.ts';
+import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { type Filters, knownRows, type Matching, type OrderTerm } from './order.ts';
+import { type BaseRow, TABLES } from './rows.ts';
+
+/** Maximum number of cached filter results; a result takes four bytes per row. */
+const KEPT_FILTERS = 32;
+
+/** Column in memory: stores a small integer for the value of each row. */
+class Facet {
+  readonly column: string;
+  codes = new Int32Array(1024);
+  readonly codeOf = new Map<unknown, number>([[null, 0]]);
+
+  constructor(column: string) {
+    this.column = column;
+  }
+
+  set(seq: number, value: unknown): void {
+    const code = this.codeOf.get(value) ?? this.codeOf.size;
+    this.codeOf.set(value, code);
+    this.codes = withRoom(this.codes, seq + 1);
+    this.codes[seq] = code;
+  }
+}
+
+type FacetFilter = readonly { facet: Facet; codes: readonly number[] }[];
+
+/** Sorts and filters rows; call `add`, `change` or `reload` after each change of the table. */
+export class RowIndex {
+  readonly #facets: Facet[];
+  readonly #idOfSeq: StatementSync;
+  readonly #everyRow: StatementSync;
+  /** Time of creation by row number, in milliseconds since 1970. */
+  #created = new Float64Array(1024);
+  /** Row numbers by ascending `created_at`, then descending `id`, so that a new row usually comes last. */
+  #rows = new Int32Array(1024);
+  size = 0;
+  /** Highest row number. */
+  last = 0;
+  readonly #passing = new Map<string, { filter: FacetFilter; rows: Int32Array }>();
+
+  constructor(database: DatabaseSync, table: string, facets: readonly string[]) {
+    this.#facets = facets.map((column) => new Facet(column));
+    this.#idOfSeq = database.prepare(`SELECT id FROM ${table} WHERE seq = ?`);
+    const columns = ['seq', 'created_at', ...facets].join(', ');
+    this.#everyRow = database.prepare(`SELECT ${columns} FROM ${table} ORDER BY created_at ASC, id DESC`);
+    // Reads rows as arrays, because a million row objects take more memory than the whole index.
+    this.#everyRow.setReturnArrays(true);
+    this.reload();
+  }
+
+  reload(): void {
+    [this.size, this.last] = [0, 0];
+    this.#passing.clear();
+    const rows = this.#everyRow.iterate() as unknown as Iterable<[number, string, ...unknown[]]>;
+    for (const [seq, createdAt, ...values] of rows) this.#place(this.size, seq, createdAt, values);
+  }
+
+  add(row: BaseRow): void {
+    const created = Date.parse(row.created_at);
+    let [low, high] = [0, this.size];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const seq = this.#rows[middle] as number;
+      const difference = (this.#created[seq] as number) - created;
+      const isNewer = difference === 0 ? String(this.#idOfSeq.get(seq)?.['id']) < row.id : difference > 0;
+      if (isNewer) high = middle;
+      else low = middle + 1;
+    }
+    const values = this.#facets.map(({ column }) => valueIn(row, column));
+    this.#place(low, row.seq, row.created_at, values);
+    for (const [key, { filter }] of this.#passing) if (this.passes(row.seq, filter)) this.#passing.delete(key);
+  }
+
+  /** Updates the index after a change of a row, whose `id` and `created_at` never change. */
+  change(row: BaseRow): void {
+    for (const facet of this.#facets) {
+      const before = facet.codes[row.seq];
+      facet.set(row.seq, valueIn(row, facet.column));
+      if (facet.codes[row.seq] === before) continue;
+      for (const [key, { filter }] of this.#passing)
+        if (filter.some((part) => part.facet === facet)) this.#passing.delete(key);
+    }
+  }
+
+  /** Returns undefined if no row ever had a wanted value. Ignores columns that the index lacks. */
+  filterOf(filters: Filters): FacetFilter | undefined {
+    const filter: FacetFilter[number][] = [];
+    for (const facet of this.#facets) {
+      const values = filters[facet.column];
+      if (values === undefined) continue;
+      const codes = [...new Set(values)].flatMap((value) => facet.codeOf.get(value) ?? []);
+      if (codes.length === 0) return undefined;
+      filter.push({ facet, codes });
+    }
+    return filter;
+  }
+
+  passes(seq: number, filter: FacetFilter): boolean {
+    return filter.every(({ facet, codes }) => codes.includes(facet.codes[seq] as number));
+  }
+
+  slice(start: number, count: number, filter: FacetFilter): number[] {
+    const rows = this.rowsOf(filter);
+    const end = Math.max(0, rows.length - start);
+    return Array.from(rows.subarray(Math.max(0, end - count), end)).reverse();
+  }
+
+  /** Returns a view of matching rows, oldest first. */
+  rowsOf(filter: FacetFilter): Int32Array {
+    const rows = this.#rows.subarray(0, this.size);
+    if (filter.length === 0) return rows;
+    const key = filter.map(({ facet, codes }) => `${facet.column}:${codes.join('|')}`).join(' ');
+    const kept = this.#passing.get(key);
+    if (kept !== undefined) return kept.rows;
+    if (this.#passing.size >= KEPT_FILTERS) this.#passing.clear();
+    const passing = rows.filter((seq) => this.passes(seq, filter));
+    this.#passing.set(key, { filter, rows: passing });
+    return passing;
+  }
+
+  #place(at: number, seq: number, createdAt: string, values: readonly unknown[]): void {
+    this.#created = withRoom(this.#created, seq + 1);
+    this.#created[seq] = Date.parse(createdAt);
+    for (const [index, facet] of this.#facets.entries()) facet.set(seq, values[index]);
+    this.#rows = withRoom(this.#rows, this.size + 1);
+    this.#rows.copyWithin(at + 1, at, this.size);
+    this.#rows[at] = seq;
+    this.size += 1;
+    this.last = Math.max(this.last, seq);
+  }
+}
+
+const valueIn = (row: object, column: string): unknown => (row as Record<string, unknown>)[column];
+
+function withRoom<N extends Int32Array | Float64Array>(numbers: N, length: number): N {
+  if (length <= numbers.length) return numbers;
+  const grown = new (numbers.constructor as new (length: number) => N)(Math.max(length, numbers.length * 2));
+  grown.set(numbers);
+  return grown;
+}
 
 type Defer = (change: () => void) => void;
 
 export type Values<Row> = Partial<Record<keyof Row & string, SQLInputValue>>;
 
 export class Collection<Row extends BaseRow> {
-  readonly #spec: TableSpec;
+  readonly #table: string;
+  readonly #selective: readonly string[];
   readonly #database: DatabaseSync;
   readonly #defer: Defer;
   readonly #index: RowIndex;
   readonly #statements = new Map<string, StatementSync>();
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
-  #last: number;
+  last: number;
   /** Called after a row was inserted or updated, or without `seq` after many rows have changed. */
   onChange: (seq?: number) => void = () => {};
 
-  constructor(database: DatabaseSync, spec: TableSpec, defer: Defer) {
+  constructor(database: DatabaseSync, kind: ResourceKind, defer: Defer) {
+    const { columns, facets, selective } = TABLES[kind];
     this.#database = database;
-    this.#spec = spec;
+    this.#table = RESOURCES[kind].collection;
+    this.#selective = selective;
     this.#defer = defer;
-    this.#index = new RowIndex(database, spec);
-    this.#last = this.#index.last;
-    this.#columns = ['seq', ...Object.keys(spec.columns)];
+    this.#index = new RowIndex(database, this.#table, facets);
+    this.last = this.#index.last;
+    this.#columns = ['seq', ...Object.keys(columns)];
     const places = this.#columns.map(() => '?').join(', ');
-    this.#insertion = database.prepare(`INSERT INTO ${spec.table} (${this.#columns.join(', ')}) VALUES (${places})`);
+    this.#insertion = database.prepare(`INSERT INTO ${this.#table} (${this.#columns.join(', ')}) VALUES (${places})`);
   }
 
   get size(): number {
     return this.#index.size;
   }
 
-  get last(): number {
-    return this.#last;
-  }
-
   byId(id: string): Row | undefined {
-    return this.#prepare(`SELECT * FROM ${this.#spec.table} WHERE id = ?`).get(id) as Row | undefined;
+    return this.#prepare(`SELECT * FROM ${this.#table} WHERE id = ?`).get(id) as Row | undefined;
   }
 
   bySeq(seq: number): Row | undefined {
-    return this.#prepare(`SELECT * FROM ${this.#spec.table} WHERE seq = ?`).get(seq) as Row | undefined;
+    return this.#prepare(`SELECT * FROM ${this.#table} WHERE seq = ?`).get(seq) as Row | undefined;
   }
 
   /** Returns matching rows in order of creation; slow for columns without an index. */
@@ -57,7 +197,7 @@ export class Collection<Row extends BaseRow> {
 
   /** Returns rows in order of creation. `condition`: raw SQL, which must not contain text from clients. */
   select(condition: string, values: readonly SQLInputValue[]): Row[] {
-    const sql = `SELECT * FROM ${this.#spec.table} WHERE ${condition} ORDER BY seq`;
+    const sql = `SELECT * FROM ${this.#table} WHERE ${condition} ORDER BY seq`;
     return this.#prepare(sql).all(...values) as unknown as Row[];
   }
 
@@ -66,7 +206,7 @@ export class Collection<Row extends BaseRow> {
   }
 
   insert(build: (seq: number) => Row): Row {
-    const row = build(this.#last + 1);
+    const row = build(this.last + 1);
     this.#add(row);
     this.#defer(() => {
       this.#index.add(row);
@@ -76,7 +216,7 @@ export class Collection<Row extends BaseRow> {
   }
 
   load(count: number, build: (seq: number) => Row): void {
-    const first = this.#last + 1;
+    const first = this.last + 1;
     for (let seq = first; seq < first + count; seq++) this.#add(build(seq));
     this.#defer(() => {
       this.#index.reload();
@@ -87,7 +227,7 @@ export class Collection<Row extends BaseRow> {
   reload(): void {
     this.#defer(() => {
       this.#index.reload();
-      this.#last = this.#index.last;
+      this.last = this.#index.last;
       this.onChange();
     });
   }
@@ -96,7 +236,7 @@ export class Collection<Row extends BaseRow> {
     const columns = Object.keys(changes);
     if (columns.length === 0) return row;
     const assignments = columns.map((column) => `${column} = ?`).join(', ');
-    const statement = this.#prepare(`UPDATE ${this.#spec.table} SET ${assignments} WHERE seq = ?`);
+    const statement = this.#prepare(`UPDATE ${this.#table} SET ${assignments} WHERE seq = ?`);
     statement.run(...(Object.values(changes) as SQLInputValue[]), row.seq);
     const updated = { ...row, ...changes };
     this.#defer(() => {
@@ -107,41 +247,39 @@ export class Collection<Row extends BaseRow> {
   }
 
   forgetUncommitted(): void {
-    this.#last = this.#index.last;
+    this.last = this.#index.last;
   }
 
   /** Returns the rows that match `filters`, sorted by `terms`, which must end with `id`. */
   query(filters: Filters, terms: readonly OrderTerm[]): Matching {
     const filter = this.#index.filterOf(filters);
-    if (filter === undefined) return NOTHING;
-    const count = () => this.#index.count(filter);
-    const few = Object.keys(filters).filter((column) => column === 'id' || this.#spec.selective.includes(column));
-    if (few.length > 0) {
-      const all = this.#seqs(filters, few, terms);
-      const seqs = all.filter((seq) => this.#index.passes(seq, filter));
-      return { count: () => seqs.length, slice: (start, size) => seqs.slice(start, start + size) };
-    }
+    if (filter === undefined) return knownRows([]);
+    const count = () => this.#index.rowsOf(filter).length;
+    const few = Object.keys(filters).filter((column) => column === 'id' || this.#selective.includes(column));
+    if (few.length > 0)
+      return knownRows(this.#seqs(filters, few, terms).filter((seq) => this.#index.passes(seq, filter)));
     const [first, second] = terms;
     const isNewestFirst = first?.field === 'created_at' && first.descending;
     if (isNewestFirst && second?.field === 'id' && !second.descending)
       return { count, slice: (start, size) => this.#index.slice(start, size, filter) };
-    // Limits the offset to the last row, because SQLite refuses an offset above 2^63.
-    const slice = (start: number, size: number): number[] =>
-      this.#seqs(filters, Object.keys(filters), terms, [size, Math.min(start, this.#last)]);
-    return { count, slice };
+    return {
+      count,
+      // Limits the offset to the last row, because SQLite refuses an offset above 2^63.
+      slice: (start, size) => this.#seqs(filters, Object.keys(filters), terms, [size, Math.min(start, this.last)]),
+    };
   }
 
   #add(row: Row): void {
     const values = this.#columns.map((column) => (row as unknown as Record<string, SQLInputValue>)[column] ?? null);
     this.#insertion.run(...values);
-    this.#last = row.seq;
+    this.last = row.seq;
   }
 
   #seqs(filters: Filters, columns: readonly string[], terms: readonly OrderTerm[], page: number[] = []): number[] {
     const conditions = columns.map((column) => `${column} IN (SELECT value FROM json_each(?))`);
     const order = terms.map(({ field, descending }) => `${field} ${descending ? 'DESC' : 'ASC'}`);
     const sql =
-      `SELECT seq FROM ${this.#spec.table} WHERE ${['TRUE', ...conditions].join(' AND ')} ` +
+      `SELECT seq FROM ${this.#table} WHERE ${['TRUE', ...conditions].join(' AND ')} ` +
       `ORDER BY ${order.join(', ')} ${page.length > 0 ? 'LIMIT ? OFFSET ?' : ''}`;
     return this.#prepare(sql)
       .all(...columns.map((column) => JSON.stringify(filters[column])), ...page)
@@ -149,13 +287,8 @@ export class Collection<Row extends BaseRow> {
   }
 
   #prepare(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#database.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
+    const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
     return statement;
   }
 }
-
-const NOTHING: Matching = { slice: () => [], count: () => 0 };

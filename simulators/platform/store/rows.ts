@@ -8,7 +8,8 @@ import type { PlatformDeployment } from '../../../harness/contract/platform/depl
 import type { Device } from '../../../harness/contract/platform/device.ts';
 import type { GitCommit } from '../../../harness/contract/platform/git-commit.ts';
 import type { Group } from '../../../harness/contract/platform/group.ts';
-import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { Release } from '../../../harness/contract/platform/release.ts';
 
 export interface BaseRow {
@@ -58,15 +59,6 @@ type DeviceColumn =
   | `${'last_connected' | 'last_disconnected' | 'updated'}_at`
   | ('name' | 'description' | 'status' | 'agent_version' | 'group_id');
 
-export interface DeviceRow extends BaseRow, Pick<Device, DeviceColumn> {
-  current_deployment_id: string | null;
-  current_release_id: string | null;
-  target_deployment_id: string | null;
-  session_id: string | null;
-  public_key_pem: string | null;
-  key_fingerprint: string | null;
-}
-
 export const UNPROVISIONED = {
   current_deployment_id: null,
   current_release_id: null,
@@ -75,6 +67,8 @@ export const UNPROVISIONED = {
   public_key_pem: null,
   key_fingerprint: null,
 } as const;
+
+export type DeviceRow = BaseRow & Pick<Device, DeviceColumn> & Record<keyof typeof UNPROVISIONED, string | null>;
 
 export type GroupRow = BaseRow & Pick<Group, 'name' | 'parent_id' | 'updated_at'>;
 
@@ -92,9 +86,20 @@ export interface Rows extends Record<ResourceKind, BaseRow> {
   git_commit: GitCommitRow;
 }
 
-export interface TableSpec {
-  table: string;
-  columns: Record<string, string>;
+/** Published resource of each row. */
+export interface Resources extends Record<ResourceKind, object> {
+  config_type: ConfigType;
+  config_schema: ConfigSchema;
+  config_instance: ConfigInstance;
+  release: Release;
+  deployment: PlatformDeployment;
+  device: Device;
+  group: Group;
+  git_commit: GitCommit;
+}
+
+interface Table {
+  columns: Readonly<Record<string, string>>;
   /** Columns with few distinct values, kept in memory for fast filters and counts. */
   facets: readonly string[];
   /** Columns with an SQL index, besides `id`, whose filters match few rows. */
@@ -104,42 +109,33 @@ export interface TableSpec {
 const all = (type: string, names: readonly string[]) => Object.fromEntries(names.map((name) => [name, type]));
 const text = (...names: string[]) => all('TEXT NOT NULL', names);
 const maybe = (...names: string[]) => all('TEXT', names);
-const base = { id: 'TEXT NOT NULL UNIQUE', ...text('created_at') };
 
-export const TABLES: Record<ResourceKind, TableSpec> = {
-  config_type: {
-    table: 'config_types',
-    columns: { ...base, ...text('name', 'slug', 'updated_at') },
-    facets: [],
-    selective: ['name', 'slug'],
-  },
-  config_schema: {
-    table: 'config_schemas',
+const table = ({ columns, facets = [], selective = [] }: Pick<Table, 'columns'> & Partial<Table>): Table => ({
+  columns: { id: 'TEXT NOT NULL UNIQUE', ...text('created_at'), ...columns },
+  facets,
+  selective,
+});
+
+export const TABLES: Record<ResourceKind, Table> = {
+  config_type: table({ columns: text('name', 'slug', 'updated_at'), selective: ['name', 'slug'] }),
+  config_schema: table({
     columns: {
-      ...base,
       ...text('config_type_id', 'digest', 'language', 'format', 'instance_format', 'instance_slots', 'documents'),
       ...text('updated_at'),
       ...maybe('git_commit'),
     },
     facets: ['config_type_id'],
-    selective: [],
-  },
-  config_instance: {
-    table: 'config_instances',
-    columns: { ...base, ...text('config_schema_id', 'config_type_id', 'slot_key', 'filepath', 'content_format') },
+  }),
+  config_instance: table({
+    columns: text('config_schema_id', 'config_type_id', 'slot_key', 'filepath', 'content_format'),
     facets: ['config_schema_id', 'config_type_id', 'slot_key'],
-    selective: [],
-  },
-  release: {
-    table: 'releases',
-    columns: { ...base, ...text('version', 'config_schema_ids', 'updated_at'), ...maybe('git_commit_id') },
-    facets: [],
+  }),
+  release: table({
+    columns: { ...text('version', 'config_schema_ids', 'updated_at'), ...maybe('git_commit_id') },
     selective: ['version'],
-  },
-  deployment: {
-    table: 'deployments',
+  }),
+  deployment: table({
     columns: {
-      ...base,
       ...text('description', 'activity_status', 'error_status', 'target_status', 'device_id', 'release_id'),
       ...text('updated_at', 'config_instance_ids'),
       ...maybe('parent_id', 'queued_at', 'deployed_at', 'archived_at'),
@@ -149,39 +145,41 @@ export const TABLES: Record<ResourceKind, TableSpec> = {
     },
     facets: ['target_status', 'activity_status', 'error_status', 'release_id'],
     selective: ['device_id'],
-  },
-  device: {
-    table: 'devices',
+  }),
+  device: table({
     columns: {
-      ...base,
       ...text('name', 'status', 'updated_at'),
       ...maybe('description', 'agent_version', 'last_connected_at', 'last_disconnected_at', 'group_id'),
-      ...maybe('current_deployment_id', 'current_release_id', 'target_deployment_id'),
-      ...maybe('session_id', 'public_key_pem', 'key_fingerprint'),
+      ...maybe(...Object.keys(UNPROVISIONED)),
     },
     facets: ['status', 'group_id', 'agent_version', 'current_release_id'],
     selective: ['name'],
-  },
-  group: {
-    table: 'groups',
-    columns: { ...base, ...text('name', 'updated_at'), ...maybe('parent_id') },
+  }),
+  group: table({
+    columns: { ...text('name', 'updated_at'), ...maybe('parent_id') },
     facets: ['parent_id'],
     selective: ['name'],
-  },
-  git_commit: {
-    table: 'git_commits',
+  }),
+  git_commit: table({
     columns: {
-      ...base,
       ...text('sha', 'message', 'repository_owner', 'repository_name', 'repository_type'),
       ...text('repository_url', 'commit_url'),
     },
-    facets: [],
     selective: ['sha'],
-  },
+  }),
 };
 
-/** Tables that belong to no resource; content has a separate table, so that lists do not read content. */
-const OTHER_TABLES = [
+/** Statements that create the tables; content has a separate table, so that lists do not read content. */
+export const SCHEMA_STATEMENTS: readonly string[] = [
+  ...RESOURCE_KINDS.flatMap((kind) => {
+    const name = RESOURCES[kind].collection;
+    const { columns, selective } = TABLES[kind];
+    const lines = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+    return [
+      `CREATE TABLE IF NOT EXISTS ${name} (seq INTEGER PRIMARY KEY, ${lines.join(', ')}) STRICT`,
+      ...selective.map((column) => `CREATE INDEX IF NOT EXISTS ${name}_${column} ON ${name} (${column})`),
+    ];
+  }),
   'CREATE TABLE IF NOT EXISTS config_contents (config_instance_id TEXT PRIMARY KEY, data BLOB NOT NULL) ' +
     'STRICT, WITHOUT ROWID',
   `CREATE TABLE IF NOT EXISTS tokens (digest TEXT PRIMARY KEY, device_id TEXT, reactivates INTEGER NOT NULL,
@@ -190,14 +188,3 @@ const OTHER_TABLES = [
     PRIMARY KEY (digest, device_id)) STRICT, WITHOUT ROWID`,
   'CREATE UNIQUE INDEX IF NOT EXISTS devices_key ON devices (key_fingerprint) WHERE key_fingerprint IS NOT NULL',
 ];
-
-export function schemaStatements(): string[] {
-  const statements = Object.values(TABLES).flatMap(({ table, columns, selective }) => {
-    const lines = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
-    return [
-      `CREATE TABLE IF NOT EXISTS ${table} (seq INTEGER PRIMARY KEY, ${lines.join(', ')}) STRICT`,
-      ...selective.map((column) => `CREATE INDEX IF NOT EXISTS ${table}_${column} ON ${table} (${column})`),
-    ];
-  });
-  return [...statements, ...OTHER_TABLES];
-}

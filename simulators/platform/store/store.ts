@@ -8,7 +8,7 @@ import { NEW_FILE, SECRET_MODE } from '../../../harness/common/user-files.ts';
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { PlatformError } from '../ports.ts';
 import { Collection } from './collection.ts';
-import { type Rows, schemaStatements, TABLES } from './rows.ts';
+import { type Rows, SCHEMA_STATEMENTS } from './rows.ts';
 
 /** Hides the warning of Node 22 that SQLite is experimental, which a user cannot avoid. */
 export function withoutSqliteWarning<T>(load: () => T): T {
@@ -61,29 +61,26 @@ type Collections = { readonly [K in ResourceKind]: Collection<Rows[K]> };
 export class Store {
   readonly database: DatabaseSync;
   readonly collections: Collections;
-  #queued = 0;
+  /** Last position that was given in the queue of deployments. */
+  queued: number;
   #pending: (() => void)[] | undefined;
 
   /** Opens a database and locks the file. A change is on disk when `write` returns. Throws DatabaseError. */
   constructor(path: string) {
     this.database = openAlone(path);
     const open = <K extends ResourceKind>(kind: K) =>
-      new Collection<Rows[K]>(this.database, TABLES[kind], (change) => {
+      new Collection<Rows[K]>(this.database, kind, (change) => {
         if (this.#pending === undefined) change();
         else this.#pending.push(change);
       });
     this.collections = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, open(kind)])) as unknown as Collections;
-    this.#queued = this.#lastQueued();
-  }
-
-  get queued(): number {
-    return this.#queued;
+    this.queued = this.#lastQueued();
   }
 
   /** Returns the next position in the queue of deployments; a rollback may leave gaps. */
   nextInQueue(): number {
-    this.#queued += 1;
-    return this.#queued;
+    this.queued += 1;
+    return this.queued;
   }
 
   /** Runs `change` in a transaction; a nested call joins the outer transaction. */
@@ -126,7 +123,7 @@ export class Store {
         }
         for (const collection of Object.values(this.collections)) collection.reload();
       });
-      this.#queued = this.#lastQueued();
+      this.queued = this.#lastQueued();
     } finally {
       this.database.exec('DETACH saved');
     }
@@ -154,7 +151,7 @@ function openAlone(path: string): DatabaseSync {
     const { user_version: found } = database.prepare('PRAGMA user_version').get() as { user_version: number };
     if (found !== 0 && found !== SCHEMA_VERSION)
       throw new Error(`written by another version of this program (schema ${found}, not ${SCHEMA_VERSION})`);
-    for (const statement of schemaStatements()) database.exec(statement);
+    for (const statement of SCHEMA_STATEMENTS) database.exec(statement);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
     if (path === ':memory:' || process.platform === 'win32') return database;
     // Syncs the folder, because a power loss could otherwise remove the new database file.

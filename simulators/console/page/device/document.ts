@@ -1,8 +1,8 @@
 import type { Deployment } from '../../../../harness/contract/device-api.ts';
-import type { SeenEvent, SeenFrame, SeenListener, SeenLog } from '../../../device/seen.ts';
+import type { SeenEvent, SeenFrame, SeenListener, SeenLog } from '../../../device/ports.ts';
 import type { Deed } from '../document.ts';
 
-export type { Deployment, SeenEvent, SeenFrame, SeenListener, SeenLog };
+export type { Deployment, SeenFrame };
 
 export interface Deviation {
   name: string;

@@ -11,21 +11,18 @@ import {
   DeedsCard,
   Facts,
   html,
+  newest,
   noneIn,
   openPage,
   type PageProps,
   textTo,
   thousands,
 } from '../shell.ts';
-import type { Deployment, DeviceDocument, SeenEvent, SeenFrame } from './document.ts';
+import type { Deployment, DeviceDocument, SeenFrame } from './document.ts';
 
 function AgentCard({ document }: PageProps<DeviceDocument>): VNode {
   const { agent, pid, addresses, retention, heartbeatSeconds } = document;
-  const facts: [string, string][] = [
-    ...Object.entries(addresses),
-    ['keeps', `${retention} events`],
-    ['heartbeat', `every ${heartbeatSeconds} s`],
-  ];
+  const facts = { ...addresses, keeps: `${retention} events`, heartbeat: `every ${heartbeatSeconds} s` };
   const up = agent === 'up';
   const state = up ? `up, process ${pid}` : 'down';
   const note = html`<span class="state ${up ? 'good' : 'bad'}" data-agent=${agent}>${state}</span>`;
@@ -50,19 +47,14 @@ const TONES: Readonly<Record<string, string>> = {
 
 function CurrentCard({ document }: PageProps<DeviceDocument>): VNode {
   const { current, agent } = document;
-  if (current === null) {
+  if (current === null)
     return html`<${Card} title="Current deployment"><p class="empty">None. Deploy one below.</p><//>`;
-  }
   const { id, status, activity_status, error_status, target_status, release_id, created_at, description } = current;
-  const facts: [string, string][] = [
-    ['id', id],
-    ['release', release_id],
-    ['activity', activity_status],
-    ['error', error_status],
-    ['target', target_status],
-    ['created', created_at],
-    ...(description === '' ? [] : ([['description', description]] as [string, string][])),
-  ];
+  const facts = {
+    ...{ id, release: release_id, activity: activity_status, error: error_status, target: target_status },
+    created: created_at,
+    ...(description !== '' && { description }),
+  };
   const note = html`<span class="state ${TONES[status] ?? ''}">${status}</span>`;
   return html`<${Card} title="Current deployment" note=${note}>
     <${Facts} data-current=${id} facts=${facts} />
@@ -82,11 +74,9 @@ function DriveCard({ document }: PageProps<DeviceDocument>): VNode {
   const [activity, setActivity] = useState('deployed');
   const [events, setEvents] = useState('10');
   const down = document.agent !== 'up';
-  const deployment = () => ({
-    config_instances: [{ filepath, content }],
-    activity_status: activity,
-    error_status: error,
-  });
+  const deployment = () => {
+    return { config_instances: [{ filepath, content }], activity_status: activity, error_status: error };
+  };
   const deployed = ({ id, status }: Deployment): string => `${id} is ${status}`;
   return html`<${Card} title="Drive">
     <label>Config file<input class="code" value=${filepath} onInput=${textTo(setFilepath)} /></label>
@@ -113,20 +103,24 @@ const MOST_EVENTS = 80;
 
 function LogCard({ document }: PageProps<DeviceDocument>): VNode {
   const { log, events, retention } = document;
-  const [open, setOpen] = useState<number | undefined>(undefined);
+  const [chosen, setChosen] = useState<number | undefined>(undefined);
   const note =
     log.count === 0
       ? 'empty'
       : `${thousands(log.count)} of at most ${thousands(retention)} events, ${bytes(log.bytes)}`;
   return html`<${Card} title="Event log" note=${note}>
     <${Extent} document=${document} />
-    <ol class="rows log">${events
-      .slice(-MOST_EVENTS)
-      .reverse()
-      .map(
-        (event) => html`<${EventRow} key=${event.id} event=${event} compacted=${event.id < log.earliest}
-        open=${open === event.id} onToggle=${() => setOpen(open === event.id ? undefined : event.id)} />`,
-      )}</ol>
+    <ol class="rows log">${newest(events, MOST_EVENTS).map(({ id, type, json }) => {
+      const compacted = id < log.earliest;
+      const open = chosen === id;
+      return html`<li key=${id} class=${compacted ? 'compacted' : ''}>
+        <button type="button" class="row" aria-expanded=${open} onClick=${() => setChosen(open ? undefined : id)}>
+          <b class="number">${id}</b><span class="code">${type}</span>
+          <span class="note to">${compacted ? 'compacted' : 'retained'}</span>
+        </button>
+        ${open ? html`<pre tabindex="0">${JSON.stringify(JSON.parse(json), null, 2)}</pre>` : ''}
+      </li>`;
+    })}</ol>
   <//>`;
 }
 
@@ -146,45 +140,15 @@ function Extent({ document }: PageProps<DeviceDocument>): VNode {
   </div>`;
 }
 
-function EventRow({
-  event,
-  compacted,
-  open,
-  onToggle,
-}: {
-  event: SeenEvent;
-  compacted: boolean;
-  open: boolean;
-  onToggle(): void;
-}): VNode {
-  return html`<li class=${compacted ? 'compacted' : ''}>
-    <button type="button" class="row" aria-expanded=${open} onClick=${onToggle}>
-      <b class="number">${event.id}</b><span class="code">${event.type}</span>
-      <span class="note to">${compacted ? 'compacted' : 'retained'}</span>
-    </button>
-    ${open ? html`<pre tabindex="0">${JSON.stringify(JSON.parse(event.json), null, 2)}</pre>` : ''}
-  </li>`;
-}
-
 function ListenersCard({ document }: PageProps<DeviceDocument>): VNode {
   const rows = Object.entries(document.listeners);
   const command = `curl -N --unix-socket ${document.addresses['socket'] ?? 'SOCKET'} http://localhost/v0.2/events`;
-  return html`<${Card} title="Listeners" note=${`${rows.length} open`}>
-    ${
-      rows.length === 0
-        ? html`<p class="empty">Nobody listens. <code>${command}</code></p>`
-        : html`<${Listeners} document=${document} />`
-    }
-  <//>`;
-}
-
-function Listeners({ document }: PageProps<DeviceDocument>): VNode {
-  return html`<div class="scroll" tabindex="0"><table>
+  const table = html`<div class="scroll" tabindex="0"><table>
     <thead><tr>
       <th>no.</th><th>client</th><th>since</th><th class="number">after</th>
       <th>types</th><th class="number">last id</th><th class="number">frames</th>
       <th class="number">waiting</th></tr></thead>
-    <tbody>${Object.entries(document.listeners).map(
+    <tbody>${rows.map(
       ([number, { client, since, after, types, last, frames, waiting }]) => html`<tr key=${number}>
         <td>${number}</td><td class="code">${client}</td><td>${clock(since)}</td><td class="number">${after}</td>
         <td>${types?.join(', ') ?? 'all'}</td><td class="number">${last ?? '–'}</td>
@@ -192,6 +156,9 @@ function Listeners({ document }: PageProps<DeviceDocument>): VNode {
         <td class="number">${bytes(waiting)}</td></tr>`,
     )}</tbody>
   </table></div>`;
+  return html`<${Card} title="Listeners" note=${`${rows.length} open`}>
+    ${rows.length === 0 ? html`<p class="empty">Nobody listens. <code>${command}</code></p>` : table}
+  <//>`;
 }
 
 const MOST_LINES = 60;
@@ -205,11 +172,8 @@ function StreamCard({ document }: PageProps<DeviceDocument>): VNode {
   </label>`;
   return html`<${Card} title="Stream" note=${note}>
     ${noneIn(frames, 'Nothing was sent yet.')}
-    <ol class="rows frames">${frames
-      .slice(-MOST_LINES)
-      .reverse()
-      .map(
-        (frame) => html`<li key=${`${frame.at}.${frame.id}.${frame.text.length}`}>
+    <ol class="rows frames">${newest(frames, MOST_LINES).map(
+      (frame) => html`<li key=${`${frame.at}.${frame.id}.${frame.text.length}`}>
         <button type="button" class="row" aria-expanded=${open === frame}
           onClick=${() => setOpen(open === frame ? undefined : frame)}>
           <time>${clock(frame.at)}</time>
@@ -219,7 +183,7 @@ function StreamCard({ document }: PageProps<DeviceDocument>): VNode {
         </button>
         ${open === frame ? html`<pre tabindex="0">${frame.text}</pre>` : ''}
       </li>`,
-      )}</ol>
+    )}</ol>
   <//>`;
 }
 

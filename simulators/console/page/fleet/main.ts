@@ -41,15 +41,13 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
   const [metric, setMetric] = useState('rollout.ms');
   const begin = document.beginMs ?? 0;
   const moments = useMemo(() => seconds.map(({ at }) => (at - begin) / 1000), [seconds, begin]);
-  const stretches: Stretch[] = bands.map(({ label, short = label, from, to, byHand = false }) => {
-    return {
-      label: short,
-      beside: byHand,
-      from: (from - begin) / 1000,
-      to: ((to ?? elapsedMs) - begin) / 1000,
-      colour: byHand && label !== 'paused' ? 'accent' : 'soft',
-    };
-  });
+  const stretches: Stretch[] = bands.map(({ label, short = label, from, to, byHand = false }) => ({
+    label: short,
+    beside: byHand,
+    from: (from - begin) / 1000,
+    to: ((to ?? elapsedMs) - begin) / 1000,
+    colour: byHand && label !== 'paused' ? 'accent' : 'soft',
+  }));
   const curve = (label: string, colour: string, value: (second: Second) => number | undefined): Curve => {
     return { label, colour, values: seconds.map((second) => value(second) ?? null) };
   };
@@ -57,24 +55,15 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
   // Lists metrics of a robot class, e.g. `rollout.ms{class=arm}`, after the metric of all robots.
   const known = LATENCIES.flatMap((name) => [...seen].filter((one) => one.replace(/\{.*/, '') === name).sort());
   const metrics = [...new Set([metric, ...known])];
-  const share = ({ attempts }: Second, part: number): number | undefined =>
-    attempts === 0 ? undefined : (100 * part) / attempts;
-  const charts: {
-    title: string;
-    text: string;
-    curves: Curve[];
-    write(value: number): string;
-    most?: number;
-    control?: VNode;
-  }[] = [
+  const charts = [
     {
       title: 'Share reached',
       text: 'Share of the roll-outs sent so far that a client on the robot has read, and that were missed',
       curves: [
-        curve('reached', 'good', (second) => share(second, second.reached)),
-        curve('missed', 'bad', (second) => share(second, second.missed)),
+        curve('reached', 'good', ({ attempts, reached }) => (attempts === 0 ? undefined : (100 * reached) / attempts)),
+        curve('missed', 'bad', ({ attempts, missed }) => (attempts === 0 ? undefined : (100 * missed) / attempts)),
       ],
-      write: (value) => `${value.toFixed(0)} %`,
+      write: (value: number) => `${value.toFixed(0)} %`,
       most: 100,
     },
     {
@@ -212,7 +201,10 @@ function ThresholdsCard({ document }: PageProps<FleetDocument>): VNode {
   const missed = thresholds.filter(({ ok, value }) => !ok && value !== undefined).length;
   const { verdict } = ending ?? soFar;
   const isVoid = verdict === 'invalid' || ending?.outcome === 'INCOMPLETE';
-  const tone = (one: Standing): string => (isVoid ? '' : toneOf(one, ending !== null));
+  const tone = ({ ok, value }: Standing): string => {
+    if (isVoid || (!ok && value === undefined && ending === null)) return '';
+    return ok ? 'good' : 'bad';
+  };
   const note = isVoid ? 'not judged' : missed === 0 ? 'as they stand' : `${missed} missed`;
   return html`<${Card} title="Thresholds" note=${note}>
     ${noneIn(thresholds, 'None was given.')}
@@ -223,9 +215,6 @@ function ThresholdsCard({ document }: PageProps<FleetDocument>): VNode {
     )}</ul>
   <//>`;
 }
-
-const toneOf = ({ ok, value }: Standing, ended: boolean): string =>
-  ok ? 'good' : value === undefined && !ended ? '' : 'bad';
 
 function shownValue({ expr, value }: Standing): string {
   if (value === undefined) return 'nothing yet';
@@ -261,13 +250,7 @@ function TroubleCard({ document }: PageProps<FleetDocument>): VNode {
 const EVERY_MS = 1_000;
 const FIELDS = ['id', 'status', 'activity_status', 'error_status', 'target_status', 'release_id', 'created_at'];
 
-interface RobotProps {
-  index: number;
-  ended: boolean;
-  onClose(): void;
-}
-
-function RobotCard({ index, ended, onClose }: RobotProps): VNode {
+function RobotCard({ index, ended, onClose }: { index: number; ended: boolean; onClose(): void }): VNode {
   const [robot, setRobot] = useState<RobotDetail | undefined>(undefined);
   useEffect(() => {
     if (ended) return undefined;

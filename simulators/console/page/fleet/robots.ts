@@ -28,9 +28,6 @@ const STATES: readonly State[] = [
   { letter: 's', label: 'stopped', colour: 'soft', shape: 'M3 0H7V10H3Z' },
 ];
 
-const labelOf = (letter: string | undefined): string =>
-  STATES.find((state) => state.letter === letter)?.label ?? 'unknown';
-
 function countsOf(states: string): { state: State; robots: number }[] {
   const counts = new Map<string, number>();
   for (const letter of states) counts.set(letter, (counts.get(letter) ?? 0) + 1);
@@ -40,26 +37,13 @@ function countsOf(states: string): { state: State; robots: number }[] {
   });
 }
 
-interface Layout {
-  columns: number;
-  side: number;
-  rows: number;
-}
-
 const LARGEST_SIDE = 22;
 const SMALLEST_SIDE = 3;
 const HEIGHT = 300;
 
-function layoutOf(robots: number, width: number): Layout {
-  let side = LARGEST_SIDE;
-  while (side > SMALLEST_SIDE && Math.ceil(robots / Math.max(1, Math.floor(width / side))) * side > HEIGHT) side -= 1;
-  const columns = Math.max(1, Math.min(robots, Math.floor(width / side)));
-  return { columns, side, rows: Math.ceil(robots / columns) };
-}
-
 class Grid {
   readonly #canvas: HTMLCanvasElement;
-  #layout: Layout = { columns: 1, side: LARGEST_SIDE, rows: 1 };
+  #layout = { columns: 1, side: LARGEST_SIDE };
   #drawn = '';
   #marked: number | undefined;
   #colours = new Map<string, string>();
@@ -77,8 +61,11 @@ class Grid {
   }
 
   resize(robots: number, width: number): void {
-    this.#layout = layoutOf(robots, width);
-    const { columns, side, rows } = this.#layout;
+    let side = LARGEST_SIDE;
+    while (side > SMALLEST_SIDE && Math.ceil(robots / Math.max(1, Math.floor(width / side))) * side > HEIGHT) side -= 1;
+    const columns = Math.max(1, Math.min(robots, Math.floor(width / side)));
+    const rows = Math.ceil(robots / columns);
+    this.#layout = { columns, side };
     const ratio = devicePixelRatio;
     this.#canvas.width = Math.max(1, Math.round(columns * side * ratio));
     this.#canvas.height = Math.max(1, Math.round(rows * side * ratio));
@@ -144,7 +131,7 @@ const LEAST_SHAPE = 4;
 interface RobotsProps {
   document: FleetDocument;
   chosen: number | undefined;
-  onChoose(robot: number | undefined): void;
+  onChoose(robot: number): void;
 }
 
 const nameOf = (prefix: string, robot: number): string => `${prefix}-${String(robot).padStart(6, '0')}`;
@@ -159,12 +146,9 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
     const digits = /(\d+)$/.exec(text)?.[1];
     const robot = digits === undefined ? -1 : Number(digits);
     const whole = /^\d+$/.test(text) || text === nameOf(prefix, robot);
+    const names = `${nameOf(prefix, 0)} to ${nameOf(prefix, states.length - 1)}`;
     if (whole && robot >= 0 && robot < states.length) onChoose(robot);
-    else
-      announce(
-        `No robot is called ${text || 'nothing'}: ${nameOf(prefix, 0)} to ${nameOf(prefix, states.length - 1)}`,
-        'wrong',
-      );
+    else announce(`No robot is called ${text || 'nothing'}: ${names}`, 'wrong');
   };
   return html`<${Card} title="Robots" className="robots" note=${thousands(states.length)}>
     <ul class="legend" data-counts=${JSON.stringify(robotsOf)}>
@@ -174,7 +158,7 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
           <path d=${state.shape} fill-rule="evenodd" /></svg>${state.label} <b>${thousands(robots)}</b></li>`,
       )}
     </ul>
-    <${Cells} states=${states} prefix=${prefix} chosen=${chosen} onChoose=${onChoose} />
+    <${Cells} document=${document} chosen=${chosen} onChoose=${onChoose} />
     <form class="buttons" onSubmit=${find}>
       <label class="inline">Robot<input name="name" placeholder=${nameOf(prefix, 0)} autocomplete="off" /></label>
       <button type="submit">Open</button>
@@ -182,14 +166,8 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
   <//>`;
 }
 
-interface CellsProps {
-  states: string;
-  prefix: string;
-  chosen: number | undefined;
-  onChoose(robot: number): void;
-}
-
-function Cells({ states, prefix, chosen, onChoose }: CellsProps): VNode {
+function Cells({ document, chosen, onChoose }: RobotsProps): VNode {
+  const { states, prefix } = document;
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const grid = useRef<Grid | undefined>(undefined);
@@ -229,6 +207,7 @@ function Cells({ states, prefix, chosen, onChoose }: CellsProps): VNode {
     if (robot !== undefined) onChoose(robot);
   };
   const text = countsOf(states).map(({ state, robots }) => `${robots} ${state.label}`);
+  const pointed = under && STATES.find(({ letter }) => letter === states[under.robot]);
   return html`<div class="cells">
     <div class="frame" ref=${frame} tabindex="0" role="group" aria-label="Cells of robots">
       <canvas ref=${canvas} role="img" aria-label=${`Robots: ${text.join(', ')}`} onMouseMove=${onMove}
@@ -238,7 +217,7 @@ function Cells({ states, prefix, chosen, onChoose }: CellsProps): VNode {
       under === undefined
         ? ''
         : html`<div class="tip" style=${{ left: `${under.x + 14}px`, top: `${under.y + 14}px` }}>
-      ${nameOf(prefix, under.robot)} · ${labelOf(states[under.robot])}</div>`
+      ${nameOf(prefix, under.robot)} · ${pointed?.label ?? 'unknown'}</div>`
     }
   </div>`;
 }

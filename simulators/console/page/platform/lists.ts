@@ -11,6 +11,7 @@ import {
   clock,
   Facts,
   html,
+  newest,
   noneIn,
   type PageProps,
   textTo,
@@ -52,8 +53,12 @@ function moment(timestamp: string): string {
   return at.toDateString() === new Date().toDateString() ? time : `${at.toISOString().slice(0, 10)} ${time}`;
 }
 
-const sum = (counts: Readonly<Record<string, number>>): number =>
-  Object.values(counts).reduce((total, number) => total + number, 0);
+/** Number of items in all, and words about those that a list shows. */
+function extentOf(lines: readonly object[], counts: Readonly<Record<string, number>>): { all: number; note: string } {
+  const all = Object.values(counts).reduce((total, number) => total + number, 0);
+  const shown = `${thousands(lines.length)} that changed last, of ${thousands(all)}`;
+  return { all, note: all > lines.length ? shown : thousands(all) };
+}
 
 export function DevicesCard({ document }: PageProps<PlatformDocument>): VNode {
   const { devices, deviceCounts, groups } = document;
@@ -67,9 +72,7 @@ export function DevicesCard({ document }: PageProps<PlatformDocument>): VNode {
       (status === '' || line.status === status) &&
       [line.name, line.id, line.group, line.release].join(' ').toLowerCase().includes(words),
   );
-  const all = sum(deviceCounts);
-  const note =
-    all > lines.length ? `${thousands(lines.length)} that changed last, of ${thousands(all)}` : thousands(all);
+  const { all, note } = extentOf(lines, deviceCounts);
   const shown = ({ id }: { id: string }): string => {
     setOpen(id);
     return 'shown below';
@@ -125,12 +128,12 @@ function DeviceDetail({ line, groups }: Pick<DeviceRowProps, 'line' | 'groups'>)
   const { id, status, agent, groupId, standIn, connectedAt, changedAt } = line;
   const [chosen, setChosen] = useState(groupId ?? '');
   const archived = status === 'archived';
-  const facts: [string, string][] = [
-    ['id', id],
-    ['agent', standIn ? 'none; online by hand' : (agent ?? 'not provisioned')],
-    ['connected', connectedAt === null ? 'never' : moment(connectedAt)],
-    ['changed', moment(changedAt)],
-  ];
+  const facts = {
+    id,
+    agent: standIn ? 'none; online by hand' : (agent ?? 'not provisioned'),
+    connected: connectedAt === null ? 'never' : moment(connectedAt),
+    changed: moment(changedAt),
+  };
   const body = (): object => ({ id });
   return html`<div class="detail">
     <${Facts} facts=${facts} />
@@ -168,9 +171,7 @@ export function DeploymentsCard({ document }: PageProps<PlatformDocument>): VNod
       (activity === '' || line.activity === activity) &&
       [line.device, line.id, line.release, line.status].join(' ').toLowerCase().includes(words),
   );
-  const all = sum(deploymentCounts);
-  const note =
-    all > lines.length ? `${thousands(lines.length)} that changed last, of ${thousands(all)}` : thousands(all);
+  const { all, note } = extentOf(lines, deploymentCounts);
   return html`<${Card} title="Deployments" note=${note}>
     <${Chips} label="Deployments by activity" counts=${deploymentCounts} chosen=${activity} onChoice=${setActivity} />
     <div class="search"><input type="search" aria-label="Filter deployments"
@@ -185,13 +186,7 @@ export function DeploymentsCard({ document }: PageProps<PlatformDocument>): VNod
 
 function DeploymentRow({ line, open, onToggle }: { line: DeploymentLine; open: boolean; onToggle(): void }): VNode {
   const { id, device, release, status, activity, error, target, changedAt } = line;
-  const facts: [string, string][] = [
-    ['id', id],
-    ['activity', activity],
-    ['error', error],
-    ['target', target],
-    ['changed', moment(changedAt)],
-  ];
+  const facts = { id, activity, error, target, changed: moment(changedAt) };
   return html`<li data-deployment=${id} data-is=${status}>
     <button type="button" class="row" aria-expanded=${open} onClick=${onToggle}>
       <${Name} name=${device} /><span class="code note">${release}</span>
@@ -246,14 +241,11 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
       <${ActionButton} name="clear" label="Clear" />
     </div>
     ${noneIn(found, requests.length === 0 ? 'No request yet.' : 'No request fits.')}
-    <ol class="rows requests">${found
-      .slice(-MOST_REQUESTS)
-      .reverse()
-      .map(
-        (line) => html`<${RequestRow} key=${line.number} line=${line}
+    <ol class="rows requests">${newest(found, MOST_REQUESTS).map(
+      (line) => html`<${RequestRow} key=${line.number} line=${line}
         exchange=${open?.line.number === line.number ? open : undefined}
         onToggle=${() => void toggle(line.number)} onPlan=${onPlan} />`,
-      )}</ol>
+    )}</ol>
     ${
       older > 0
         ? html`<p class="note">${thousands(older)} older ones that fit are not drawn: filter to see them.</p>`

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { ActionButton, Card, DeedsCard, Facts, html, noneIn, openPage, type PageProps, textTo } from '../shell.ts';
-import type { PlanLine, PlatformDocument } from './document.ts';
+import type { PlatformDocument } from './document.ts';
 import { DeploymentsCard, DevicesCard, RequestsCard } from './lists.ts';
 
 interface PlanProps extends PageProps<PlatformDocument> {
@@ -70,27 +70,30 @@ function PlansCard({ document }: PageProps<PlatformDocument>): VNode {
   const note = plans.length === 0 ? undefined : html`<${ActionButton} name="unplanAll" label="Drop all" />`;
   return html`<${Card} title="Plans" note=${note}>
     ${noneIn(plans, 'Nothing is planned.')}
-    <ol class="rows">${plans.map((plan) => html`<${PlanRow} key=${plan.id} plan=${plan} />`)}</ol>
+    <ol class="rows">${plans.map(({ id, method, path, times, used, gets }) => {
+      const over = times !== null && used >= times;
+      return html`<li key=${id} class="plan ${over ? 'over' : ''}" data-plan=${id}>
+        <div><span class="code">${method ?? 'any'} ${path}</span><br />
+          <span class="note"><b class="code">${gets}</b> · used ${used}${times === null ? '' : ` of ${times}`}</span>
+        </div>
+        <${ActionButton} name="unplan" label="Drop" body=${() => ({ id })} title=${`Drop plan ${id}`} />
+      </li>`;
+    })}</ol>
   <//>`;
-}
-
-function PlanRow({ plan }: { plan: PlanLine }): VNode {
-  const { id, method, path, times, used, gets } = plan;
-  const over = times !== null && used >= times;
-  return html`<li class="plan ${over ? 'over' : ''}" data-plan=${id}>
-    <div><span class="code">${method ?? 'any'} ${path}</span><br />
-      <span class="note"><b class="code">${gets}</b> · used ${used}${times === null ? '' : ` of ${times}`}</span></div>
-    <${ActionButton} name="unplan" label="Drop" body=${() => ({ id })} title=${`Drop plan ${id}`} />
-  </li>`;
 }
 
 function StateCard({ document }: PageProps<PlatformDocument>): VNode {
   const { addresses, dialect, snapshots } = document;
   const [name, setName] = useState('before');
-  const facts: [string, string][] = [
-    ...Object.entries(addresses).map(([term, value]): [string, string] => [term.replaceAll('_', ' '), value]),
-    ['dialect', dialect],
-  ];
+  const terms = Object.entries(addresses).map(([term, value]) => [term.replaceAll('_', ' '), value]);
+  const facts = { ...Object.fromEntries(terms), dialect };
+  const snapshot = (one: string): VNode => html`<li key=${one} class="plan" data-snapshot=${one}>
+    <span class="code">${one}</span>
+    <span class="buttons">
+      <${ActionButton} name="restore" label="Restore" body=${() => ({ name: one })} />
+      <${ActionButton} name="drop" label="Drop" body=${() => ({ name: one })} title=${`Drop snapshot ${one}`} />
+    </span>
+  </li>`;
   return html`<${Card} title="State">
     <${Facts} facts=${facts} />
     <div class="buttons"><${ActionButton} name="reset" label="Reset to the start" tone="danger"
@@ -99,21 +102,9 @@ function StateCard({ document }: PageProps<PlatformDocument>): VNode {
       <label class="inline grow">Snapshot<input value=${name} onInput=${textTo(setName)} /></label>
       <${ActionButton} name="snapshot" label="Take" body=${() => ({ name })} disabled=${name === ''} />
     </div>
-    ${
-      snapshots.length === 0
-        ? ''
-        : html`<ol class="rows snapshots">${snapshots.map((one) => html`<${Snapshot} key=${one} name=${one} />`)}</ol>`
-    }
+    ${snapshots.length === 0 ? '' : html`<ol class="rows snapshots">${snapshots.map(snapshot)}</ol>`}
   <//>`;
 }
-
-const Snapshot = ({ name }: { name: string }): VNode => html`<li class="plan" data-snapshot=${name}>
-  <span class="code">${name}</span>
-  <span class="buttons">
-    <${ActionButton} name="restore" label="Restore" body=${() => ({ name })} />
-    <${ActionButton} name="drop" label="Drop" body=${() => ({ name })} title=${`Drop snapshot ${name}`} />
-  </span>
-</li>`;
 
 function PlatformPage({ document }: PageProps<PlatformDocument>): VNode {
   const [route, setRoute] = useState('GET /devices');

@@ -1,7 +1,5 @@
 import type { Deed } from '../document.ts';
 
-export type { Deed };
-
 export interface FindingLine {
   id: string;
   /** Milliseconds since 1970. */

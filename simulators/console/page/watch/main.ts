@@ -20,16 +20,14 @@ function verdictOf({ findings, ended }: WatchDocument): { tone: string; text: st
 function StandingCard({ document }: Props): VNode {
   const { clients, server, began, connections, bytes: carried, exchanges, events, rules, unreachable } = document;
   const { tone, text } = verdictOf(document);
-  const facts: [string, string][] = [
-    ['clients', clients],
-    ['server', server],
-    ['since', clock(began)],
-    ['connections', `${thousands(connections.open)} open, ${thousands(connections.all)} in all`],
-    ['exchanges', thousands(exchanges)],
-    ['events', thousands(events)],
-    ['bytes', `${bytes(carried.client)} in, ${bytes(carried.server)} out`],
-    ['rules', `${rules.decided} of ${rules.all} decided`],
-  ];
+  const facts = {
+    ...{ clients, server, since: clock(began) },
+    connections: `${thousands(connections.open)} open, ${thousands(connections.all)} in all`,
+    exchanges: thousands(exchanges),
+    events: thousands(events),
+    bytes: `${bytes(carried.client)} in, ${bytes(carried.server)} out`,
+    rules: `${rules.decided} of ${rules.all} decided`,
+  };
   const note = html`<span class="state ${tone}" data-verdict=${tone}>${text}</span>`;
   return html`<${Card} title="Verdict so far" note=${note}>
     ${unreachable === null ? '' : html`<p class="void bad" data-unreachable><b>No server.</b> ${unreachable}</p>`}
@@ -45,8 +43,6 @@ function NotJudgedCard({ document }: Props): VNode {
   <//>`;
 }
 
-const toneOf = (level: string): string => (level === 'MUST' ? 'bad' : 'warn');
-
 function FindingsCard({ document }: Props): VNode {
   const { findings } = document;
   const [open, setOpen] = useState('');
@@ -60,18 +56,12 @@ function FindingsCard({ document }: Props): VNode {
   <//>`;
 }
 
-interface FindingProps {
-  finding: FindingLine;
-  open: boolean;
-  onToggle(): void;
-}
-
-function Finding({ finding, open, onToggle }: FindingProps): VNode {
+function Finding({ finding, open, onToggle }: { finding: FindingLine; open: boolean; onToggle(): void }): VNode {
   const { id, at, level, side, requirement, followers } = finding;
   return html`<li data-finding=${id} data-side=${side}>
     <button type="button" class="row" aria-expanded=${open} onClick=${onToggle}>
       <time>${clock(at)}</time>
-      <span class="state ${toneOf(level)}">${level}</span>
+      <span class="state ${level === 'MUST' ? 'bad' : 'warn'}">${level}</span>
       <span class="note">of the ${side}</span>
       <b class="code">${id}</b>
       <span class="note to">${followers.length === 0 ? '' : `${followers.length} more may follow from it`}</span>
@@ -83,14 +73,12 @@ function Finding({ finding, open, onToggle }: FindingProps): VNode {
 
 function FindingDetail({ finding }: { finding: FindingLine }): VNode {
   const { id, section, expected, actual, looked, exchanges, followers } = finding;
-  const facts: [string, string][] = [
-    ['expected', expected],
-    ['actual', actual],
-    ['section', section],
-    ['looked at', looked === 1 ? 'once, and it did not hold' : `${thousands(looked)} times, and held until the last`],
-    ['more', `muster explain ${id}`],
-    ...(followers.length === 0 ? [] : ([['may follow', followers.join(', ')]] as [string, string][])),
-  ];
+  const facts = {
+    ...{ expected, actual, section },
+    'looked at': looked === 1 ? 'once, and it did not hold' : `${thousands(looked)} times, and held until the last`,
+    more: `muster explain ${id}`,
+    ...(followers.length > 0 && { 'may follow': followers.join(', ') }),
+  };
   return html`<div class="detail">
     <${Facts} facts=${facts} />
     ${exchanges.map(
