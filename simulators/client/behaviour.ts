@@ -1,7 +1,6 @@
 /** Decisions of the reference client as functions, so that a planted defect can replace a single decision. */
-import type { RetryHeaders } from '../../harness/common/durations.ts';
+import type { RetryHeaders } from '../../harness/common/units.ts';
 import type { CallJob, ClientValues } from '../../harness/contract/client.ts';
-import { jsonIn } from '../common/malformed.ts';
 
 export interface Block {
   /** Last event id of the stream after this block; empty until the server sends an id. */
@@ -153,12 +152,4 @@ export interface ClientBehaviour {
   follow: FollowBehaviour;
   calls: CallBehaviour;
   jobs: Readonly<Record<PlainJob, JobBehaviour>>;
-}
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export function objectIn(text: string): Record<string, unknown> | undefined {
-  const value = jsonIn(text);
-  return isObject(value) ? value : undefined;
 }

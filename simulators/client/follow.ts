@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { retryAfterMs } from '../../harness/common/durations.ts';
 import { http } from '../../harness/common/node-http.ts';
+import { retryAfterMs } from '../../harness/common/units.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import type { Block, ClientBehaviour, Interruption, StreamBehaviour } from './behaviour.ts';
 
@@ -19,7 +19,6 @@ export interface FollowOptions {
 }
 
 type Asked = Pick<FollowOptions, 'url' | 'socket' | 'discovery' | 'behaviour'>;
-type Where = NonNullable<ReturnType<typeof whereIs>>;
 
 /** Address of the agent; reads the discovery file at each call, because a restart may change the port. */
 export function whereIs({ url = '', socket, discovery, behaviour }: Asked) {
@@ -61,19 +60,30 @@ class Follower {
   }
 
   async once(): Promise<Omit<Interruption, 'attempt'>> {
+    const { heartbeatSeconds, types, behaviour, signal } = this.#options;
+    const { follow } = behaviour;
+    const unreached = { status: undefined, retryMs: this.#retryMs, retryAfterMs: undefined };
     const place = whereIs(this.#options);
-    const asked = place === undefined ? undefined : this.#request(place);
-    let response = asked === undefined ? undefined : await answerTo(asked.opening);
+    if (place === undefined) return unreached;
+    const { url, socket, token } = place;
+    const { path: asked, headers: own } = follow.request(`${url.pathname}/events`, this.#cursor);
+    const filter = follow.types(types);
+    const path = filter === '' ? asked : `${asked}${asked.includes('?') ? '&' : '?'}${filter}`;
+    const headers = { ...own, ...follow.credentials(token) };
+    const server = socket === undefined ? { host: url.hostname, port: url.port } : { socketPath: socket };
+    const opening = http.request({ ...server, path, headers, signal, agent: false });
+    const silenceMs = follow.silenceMs(heartbeatSeconds);
+    if (silenceMs !== undefined) opening.setTimeout(silenceMs, () => opening.destroy());
+    let response = await answerTo(opening);
     const elsewhere = response?.headers.location;
-    const headers = asked === undefined ? undefined : this.#options.behaviour.follow.redirected(asked.headers);
-    if (response !== undefined && elsewhere !== undefined && headers !== undefined) {
+    const redirected = follow.redirected(headers);
+    if (response !== undefined && elsewhere !== undefined && redirected !== undefined) {
       response.destroy();
-      response = await answerTo(http.request(elsewhere, { headers, signal: this.#options.signal, agent: false }));
+      response = await answerTo(http.request(elsewhere, { headers: redirected, signal, agent: false }));
     }
-    if (response === undefined) return { status: undefined, retryMs: this.#retryMs, retryAfterMs: undefined };
+    if (response === undefined) return unreached;
     const { statusCode: status = 0 } = response;
-    const type = response.headers['content-type'] ?? '';
-    if (status === 200 && this.#options.behaviour.follow.reads(type)) await this.#read(response);
+    if (status === 200 && follow.reads(response.headers['content-type'] ?? '')) await this.#read(response);
     else response.destroy();
     return { status, retryMs: this.#retryMs, retryAfterMs: retryAfterMs(response.headers) };
   }
@@ -83,19 +93,6 @@ class Follower {
     if (told) this.#options.print(JSON.stringify({ saw: 'gap' }));
     this.#cursor = cursor;
     this.#lastId = cursor ?? '';
-  }
-
-  #request({ url, socket, token }: Where): { opening: ClientRequest; headers: Record<string, string> } {
-    const { heartbeatSeconds, types, behaviour, signal } = this.#options;
-    const { path: asked, headers: own } = behaviour.follow.request(`${url.pathname}/events`, this.#cursor);
-    const filter = behaviour.follow.types(types);
-    const path = filter === '' ? asked : `${asked}${asked.includes('?') ? '&' : '?'}${filter}`;
-    const headers = { ...own, ...behaviour.follow.credentials(token) };
-    const place = socket === undefined ? { host: url.hostname, port: url.port } : { socketPath: socket };
-    const opening = http.request({ ...place, path, headers, signal, agent: false });
-    const silenceMs = behaviour.follow.silenceMs(heartbeatSeconds);
-    if (silenceMs !== undefined) opening.setTimeout(silenceMs, () => opening.destroy());
-    return { opening, headers };
   }
 
   async #read(response: IncomingMessage): Promise<void> {
@@ -108,12 +105,15 @@ class Follower {
         if (this.dispatched - before >= behaviour.mostEvents) break;
       }
     } catch (error) {
-      if (!isBroken(error)) throw error;
+      const isBroken =
+        error instanceof Error && ('code' in error || error.name === 'AbortError' || error.message === 'aborted');
+      if (!isBroken) throw error;
     }
     this.#streams += 1;
     for (const block of reader.end()) this.#take(block);
-    this.#lastId = reader.id;
-    this.#retryMs = reader.retryMs ?? this.#retryMs;
+    const { id, retryMs } = reader.state();
+    this.#lastId = id;
+    this.#retryMs = retryMs ?? this.#retryMs;
     this.#cursor = behaviour.cursor({ id: this.#lastId, event: '', data: '' }, this.#cursor);
   }
 
@@ -146,9 +146,6 @@ function answerTo(opening: ClientRequest): Promise<IncomingMessage | undefined> 
   });
 }
 
-const isBroken = (error: unknown): boolean =>
-  error instanceof Error && ('code' in error || error.name === 'AbortError' || error.message === 'aborted');
-
 /** Assembles the blocks of a stream from bytes. `id`: last event id of earlier streams. */
 function blockReader(behaviour: StreamBehaviour, id: string) {
   let [committed, next, event, retryMs] = [id, id, '', undefined as number | undefined];
@@ -177,11 +174,6 @@ function blockReader(behaviour: StreamBehaviour, id: string) {
   return {
     add: (bytes: Buffer): Block[] => behaviour.lines(behaviour.decode(bytes)).flatMap(take),
     end: (): Block[] => (behaviour.atEnd === 'dispatch' ? [...behaviour.lines('\n').flatMap(take), ...complete()] : []),
-    get id(): string {
-      return committed;
-    },
-    get retryMs(): number | undefined {
-      return retryMs;
-    },
+    state: () => ({ id: committed, retryMs }),
   };
 }

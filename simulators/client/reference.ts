@@ -2,20 +2,17 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import { defined } from '../../harness/common/defined.ts';
-import { retryAfterMs } from '../../harness/common/durations.ts';
+import { retryAfterMs } from '../../harness/common/units.ts';
 import { backoffMs } from '../../harness/common/waiting.ts';
 import { CALL_JOBS, filledIn, jobOf } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
+import { isObject, objectIn } from '../common/malformed.ts';
 import {
-  type Block,
   type CallBehaviour,
   CallFailed,
   type ClientBehaviour,
-  type Envelope,
   type FollowBehaviour,
-  isObject,
   type JobBehaviour,
-  objectIn,
   type Page,
   type Place,
   type PlainJob,
@@ -42,19 +39,6 @@ export function lineSplitter(): (text: string) => string[] {
   };
 }
 
-const BOM = '\uFEFF';
-
-function decoder(): (bytes: Buffer) => string {
-  const utf8 = new StringDecoder('utf8');
-  let begun = false;
-  return (bytes) => {
-    const text = utf8.write(bytes);
-    if (begun || text === '') return text;
-    begun = true;
-    return text.startsWith(BOM) ? text.slice(1) : text;
-  };
-}
-
 export function field(line: string): { name: string; value: string } | undefined {
   const colon = line.indexOf(':');
   if (colon === 0) return undefined;
@@ -63,18 +47,25 @@ export function field(line: string): { name: string; value: string } | undefined
   return { name: line.slice(0, colon), value: value.startsWith(' ') ? value.slice(1) : value };
 }
 
-const stream = (): StreamBehaviour => ({
-  decode: decoder(),
-  lines: lineSplitter(),
-  field,
-  join: (lines) => lines.join('\n'),
-  isDispatched: ({ data }) => data !== '',
-  idOf: (value, before) => (value.includes('\0') ? before : value),
-  idAtOnce: false,
-  atEnd: 'drop',
-});
-
-export const envelope = ({ data }: Block): Envelope | undefined => objectIn(data);
+function stream(): StreamBehaviour {
+  const utf8 = new StringDecoder('utf8');
+  let begun = false;
+  return {
+    decode: (bytes) => {
+      const text = utf8.write(bytes);
+      if (begun || text === '') return text;
+      begun = true;
+      return text.startsWith('\uFEFF') ? text.slice(1) : text;
+    },
+    lines: lineSplitter(),
+    field,
+    join: (lines) => lines.join('\n'),
+    isDispatched: ({ data }) => data !== '',
+    idOf: (value, before) => (value.includes('\0') ? before : value),
+    idAtOnce: false,
+    atEnd: 'drop',
+  };
+}
 
 const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };
 
@@ -88,7 +79,7 @@ const follow: FollowBehaviour = {
     headers: { accept: 'text/event-stream', ...defined({ 'last-event-id': cursor }) },
   }),
   types: (wanted) => (wanted === undefined ? '' : `types=${encodeURIComponent(wanted)}`),
-  envelope,
+  envelope: ({ data }) => objectIn(data),
   typeOf: ({ type }) => (typeof type === 'string' ? type : undefined),
   idOf: (_, block) => block.id,
   handsOnAfterMs: 0,
@@ -115,7 +106,6 @@ const follow: FollowBehaviour = {
 };
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
-const PLAIN_JOBS = CALL_JOBS.filter((job): job is PlainJob => job !== 'list');
 
 const isPage = (value: unknown): value is Page & Record<string, unknown> =>
   isObject(value) &&
@@ -182,14 +172,14 @@ function plainJob(job: PlainJob): JobBehaviour {
   };
 }
 
+const PLAIN_JOBS = CALL_JOBS.filter((job): job is PlainJob => job !== 'list');
+
 const jobs = {
   ...(Object.fromEntries(PLAIN_JOBS.map((job) => [job, plainJob(job)])) as Record<PlainJob, JobBehaviour>),
   ping: {
     ...plainJob('ping'),
     headers: JSON_TYPE,
-    body: ({ pingNanos = 2_000_000_000 }) => ({
-      timeout_nanos: Math.min(Number(pingNanos), PING_TIMEOUT_MAXIMUM_NANOS),
-    }),
+    body: ({ pingNanos = 2e9 }) => ({ timeout_nanos: Math.min(Number(pingNanos), PING_TIMEOUT_MAXIMUM_NANOS) }),
     shown: ({ code, round_trip_nanos }) => ({ code: String(code), ...defined({ round_trip_nanos }) }),
   },
 } satisfies ClientBehaviour['jobs'];

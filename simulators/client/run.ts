@@ -12,31 +12,15 @@ import {
   filledIn,
   jobOf,
 } from '../../harness/contract/client.ts';
-import { type Access, type Answer, CallFailed, isObject, type PageAsked, type PlainJob } from './behaviour.ts';
+import { isObject } from '../common/malformed.ts';
+import { type Access, type Answer, CallFailed, type PageAsked, type PlainJob } from './behaviour.ts';
 import { type FollowOptions, followEvents, whereIs } from './follow.ts';
 
-export interface CallsOptions extends Omit<FollowOptions, 'heartbeatSeconds'> {
+interface CallsOptions extends Omit<FollowOptions, 'heartbeatSeconds'> {
   job: CallJob;
   access: Access;
   wanted: ClientValues;
   complain(text: string): void;
-}
-
-/** Runs one job with its requests; resolves with the exit code of the client. */
-export async function makeCall(options: CallsOptions): Promise<number> {
-  const { behaviour, access, complain, print } = options;
-  const greeting = behaviour.calls.greeting(access);
-  if (greeting !== '') complain(greeting);
-  using caller = new Caller(options);
-  try {
-    await caller.run();
-    return 0;
-  } catch (error) {
-    const { lines, complaint, code } = behaviour.calls.failed(error, access);
-    for (const line of lines) print(JSON.stringify(line));
-    if (complaint !== '') complain(complaint);
-    return code;
-  }
 }
 
 class Caller implements Disposable {
@@ -52,34 +36,27 @@ class Caller implements Disposable {
     if (this.#connections !== false) this.#connections.destroy();
   }
 
-  async run(): Promise<void> {
-    const { job } = this.#options;
-    if (job === 'list') await this.#list();
-    else await this.#call(job);
-  }
-
-  async #list(): Promise<void> {
+  async list(): Promise<void> {
     const { behaviour, wanted } = this.#options;
+    const { calls } = behaviour;
     const seen = new Set<unknown>();
     const limit = wanted.limit === undefined ? undefined : Number(wanted.limit);
-    let due: readonly PageAsked[] = [{ limit: behaviour.calls.limit(limit), offset: 0 }];
-    for (;;) {
-      const { calls } = behaviour;
+    let due: readonly PageAsked[] = [{ limit: calls.limit(limit), offset: 0 }];
+    while (due.length > 0) {
       const answers = due.map((asked) => this.#ask(`?${new URLSearchParams(calls.query(asked))}`, {}, undefined));
       const got = (await Promise.all(answers)).map((value) => calls.page(value));
       for (const page of got) {
-        for (const item of behaviour.calls.items(page, seen)) {
+        for (const item of calls.items(page, seen)) {
           this.#print({ item });
           if (isObject(item)) seen.add(item['id']);
         }
       }
       const [page, asked] = [got.at(-1), due.at(-1)];
-      due = page === undefined || asked === undefined ? [] : behaviour.calls.next(page, asked);
-      if (due.length === 0) return;
+      due = page === undefined || asked === undefined ? [] : calls.next(page, asked);
     }
   }
 
-  async #call(job: PlainJob): Promise<void> {
+  async call(job: PlainJob): Promise<void> {
     const { behaviour, wanted } = this.#options;
     const { requests, headers, body: bodyOf, shown } = behaviour.jobs[job];
     const body = bodyOf(wanted);
@@ -114,32 +91,23 @@ class Caller implements Disposable {
 
   async #exchange(outgoing: Outgoing, nanos: number): Promise<unknown> {
     const { behaviour, job, signal } = this.#options;
+    const { calls } = behaviour;
     for (let attempt = 0; ; attempt += 1) {
-      const received = await this.#send(outgoing, nanos);
+      const how = { withinMs: calls.answerMs(nanos), signal, agent: this.#connections };
+      let received = await send(outgoing, how);
+      const elsewhere = received?.headers.location;
+      const headers = calls.redirected(outgoing.headers);
+      if (elsewhere !== undefined && headers !== undefined)
+        received = await send({ ...outgoing, url: new URL(elsewhere, outgoing.url), headers }, how);
       signal.throwIfAborted();
-      const why = {
-        job,
-        status: received?.status,
-        attempt,
-        retryAfterMs: received && behaviour.calls.askedToWait(received.headers),
-      };
-      const waitMs = behaviour.calls.retry(why);
+      const retryAfterMs = received && calls.askedToWait(received.headers);
+      const waitMs = calls.retry({ job, status: received?.status, attempt, retryAfterMs });
       if (waitMs === undefined) {
         if (received === undefined) throw new CallFailed('no answer came');
-        return behaviour.calls.value(received, job);
+        return calls.value(received, job);
       }
       await delay(waitMs, undefined, { signal });
     }
-  }
-
-  async #send(outgoing: Outgoing, nanos: number): Promise<Received | undefined> {
-    const { behaviour, signal } = this.#options;
-    const how = { withinMs: behaviour.calls.answerMs(nanos), signal, agent: this.#connections };
-    const received = await send(outgoing, how);
-    const elsewhere = received?.headers.location;
-    const headers = behaviour.calls.redirected(outgoing.headers);
-    if (elsewhere === undefined || headers === undefined) return received;
-    return send({ ...outgoing, url: new URL(elsewhere, outgoing.url), headers }, how);
   }
 }
 
@@ -183,7 +151,7 @@ function send(
   });
 }
 
-export interface RunOptions extends Pick<CallsOptions, 'behaviour' | 'signal' | 'print' | 'complain'> {
+interface RunOptions extends Pick<CallsOptions, 'behaviour' | 'signal' | 'print' | 'complain'> {
   variables: Readonly<Record<string, string | undefined>>;
 }
 
@@ -208,5 +176,18 @@ export async function runClient({ variables, ...how }: RunOptions): Promise<numb
   }
   const url = jobOf(job).api === 'device' ? deviceUrl : platformUrl;
   const access = { key: platformKey, version: platformVersion };
-  return await makeCall({ ...how, job, url, socket, discovery, access, wanted });
+  const { calls } = how.behaviour;
+  const greeting = calls.greeting(access);
+  if (greeting !== '') how.complain(greeting);
+  using caller = new Caller({ ...how, job, url, socket, discovery, access, wanted });
+  try {
+    if (job === 'list') await caller.list();
+    else await caller.call(job);
+    return 0;
+  } catch (error) {
+    const { lines, complaint, code } = calls.failed(error, access);
+    for (const line of lines) how.print(JSON.stringify(line));
+    if (complaint !== '') how.complain(complaint);
+    return code;
+  }
 }

@@ -17,31 +17,32 @@ const TOKEN = /^[\w.~+/=-]{16,512}$/;
 
 /** Reads the token in a file, or writes a new token to a missing file. Throws Error for an invalid token. */
 export function controlTokenIn(file: string): string {
-  const token = made(file) ?? readInputText(file).trim();
+  let token = newControlToken();
+  try {
+    const opened = openSync(file, NEW_FILE, SECRET_MODE);
+    try {
+      writeSync(opened, `${token}\n`);
+    } finally {
+      closeSync(opened);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    token = readInputText(file).trim();
+  }
   if (!TOKEN.test(token)) throw new Error(`${file} holds no token: 16 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -`);
   return token;
 }
 
-function made(file: string): string | undefined {
-  let opened: number;
-  try {
-    opened = openSync(file, NEW_FILE, SECRET_MODE);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
-    throw error;
-  }
-  try {
-    const token = newControlToken();
-    writeSync(opened, `${token}\n`);
-    return token;
-  } finally {
-    closeSync(opened);
-  }
-}
-
 /** Returns a reason to refuse the request before its body is read; undefined to accept the request. */
 export function controlRefusal(request: IncomingMessage, token: string): ControlRefusal | undefined {
-  return foreign(request) ?? unauthorized(request, token) ?? untyped(request);
+  const refusal = foreign(request) ?? unauthorized(request, token);
+  if (refusal !== undefined) return refusal;
+  const { headers } = request;
+  const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+  const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  // Refuses a body that is not JSON, because a web form can send any body except JSON.
+  if (none || type === 'application/json') return undefined;
+  return { status: 415, code: 'unsupported_media_type', message: 'a body is sent with Content-Type: application/json' };
 }
 
 /** Accepted host names; a web page may point any other host name to the loopback port. */
@@ -76,11 +77,3 @@ function unauthorized({ headers }: IncomingMessage, token: string): ControlRefus
 }
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
-
-/** Refuses a body that is not JSON, because a web form can send any body except JSON. */
-function untyped({ headers }: IncomingMessage): ControlRefusal | undefined {
-  const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
-  const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
-  if (none || type === 'application/json') return undefined;
-  return { status: 415, code: 'unsupported_media_type', message: 'a body is sent with Content-Type: application/json' };
-}

@@ -1,7 +1,7 @@
 /** JSON Web Tokens of the agent protocol; common libraries refuse the short RSA keys of simulated robots. */
 import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import { jsonIn } from './malformed.ts';
+import { objectIn } from './malformed.ts';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -20,15 +20,10 @@ const signingInput = (header: JsonObject, claims: JsonObject) =>
 /** Parses a compact JSON Web Token; returns undefined for malformed text or critical extensions. */
 export function parseJwt(text: string): Jwt | undefined {
   const [, head = '', payload = '', signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(text) ?? [];
-  const header = parseObject(head);
-  const claims = parseObject(payload);
+  const header = objectIn(Buffer.from(head, 'base64url'));
+  const claims = objectIn(Buffer.from(payload, 'base64url'));
   if (!header || !claims || 'crit' in header) return undefined;
   return { header, claims, signed: Buffer.from(`${head}.${payload}`), signature: Buffer.from(signature, 'base64url') };
-}
-
-function parseObject(base64url: string): JsonObject | undefined {
-  const value = jsonIn(Buffer.from(base64url, 'base64url'));
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }
 
 export function signHs256(claims: JsonObject, secret: Buffer): string {

@@ -44,3 +44,11 @@ export function jsonIn(text: string | Buffer): unknown {
     return undefined;
   }
 }
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export function objectIn(text: string | Buffer): Record<string, unknown> | undefined {
+  const value = jsonIn(text);
+  return isObject(value) ? value : undefined;
+}

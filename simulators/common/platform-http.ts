@@ -1,7 +1,7 @@
 /** HTTP client for requests to one platform, with a pool of connections that all simulated robots share. */
 
 import { Pool } from 'undici';
-import { retryAfterMs } from '../../harness/common/durations.ts';
+import { retryAfterMs } from '../../harness/common/units.ts';
 import type { Shape } from '../../harness/contract/shape.ts';
 import { jsonIn } from './malformed.ts';
 
@@ -166,22 +166,18 @@ export interface PlatformHttpOptions {
 
 /** All methods may reject with ApiError, NetworkError, ProtocolError, or the reason of an aborted signal. */
 export class PlatformHttp {
+  readonly #options: PlatformHttpOptions;
+  readonly #connections: number;
   readonly #sender: Sender;
   readonly #prefix: string;
-  readonly #connections: number;
-  readonly #onCrowded: PlatformHttpOptions['onCrowded'];
   #underWay = 0;
-  readonly #beforeRetry: PlatformHttpOptions['beforeRetry'];
-  readonly #onAnswer: PlatformHttpOptions['onAnswer'];
 
   constructor(options: PlatformHttpOptions) {
-    const { baseUrl, ca, connections = 32, onCrowded, sender, beforeRetry, onAnswer } = options;
-    this.#onAnswer = onAnswer;
+    const { baseUrl, ca, connections = 32, sender } = options;
+    this.#options = options;
     this.#connections = connections;
-    this.#onCrowded = onCrowded;
-    this.#sender = sender ?? pooled(baseUrl.origin, { connections, ca });
+    this.#sender = sender ?? pooled(baseUrl.origin, connections, ca);
     this.#prefix = baseUrl.pathname.replace(/\/$/, '');
-    this.#beforeRetry = beforeRetry;
   }
 
   /** Sends a request for JSON; rejects with ProtocolError for a body of a different shape. */
@@ -200,12 +196,13 @@ export class PlatformHttp {
   }
 
   async bytes(request: ApiRequest): Promise<Uint8Array> {
+    const { beforeRetry } = this.#options;
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.#once(request);
       } catch (error) {
-        if (!(error instanceof NetworkError) || !this.#beforeRetry || attempt >= 3) throw error;
-        await this.#beforeRetry(request.signal, error);
+        if (!(error instanceof NetworkError) || !beforeRetry || attempt >= 3) throw error;
+        await beforeRetry(request.signal, error);
       }
     }
   }
@@ -221,25 +218,18 @@ export class PlatformHttp {
     const body = value === undefined ? undefined : JSON.stringify(value);
     const began = performance.now();
     let answer: Answer;
-    if (this.#underWay >= this.#connections) this.#onCrowded?.();
+    if (this.#underWay >= this.#connections) this.#options.onCrowded?.();
     this.#underWay += 1;
     try {
-      answer = await exchange(this.#sender, {
-        method,
-        path: this.#prefix + path,
-        headers,
-        body: body ?? null,
-        signal,
-        onSent,
-        patient,
-      });
+      const sent = { method, path: this.#prefix + path, headers, body: body ?? null };
+      answer = await exchange(this.#sender, { ...sent, signal, onSent, patient });
     } catch (error) {
       signal?.throwIfAborted();
       throw new NetworkError(`${method} ${path}: ${networkErrorMessage(error as Error)}`, { cause: error });
     } finally {
       this.#underWay -= 1;
     }
-    this.#onAnswer?.({ method, path, headers, body }, answer, performance.now() - began);
+    this.#options.onAnswer?.({ method, path, headers, body }, answer, performance.now() - began);
     const { status, bytes } = answer;
     if (status >= 200 && status < 300) return bytes;
     const { 'retry-after': asked, date } = answer.headers;
@@ -248,19 +238,16 @@ export class PlatformHttp {
   }
 }
 
-function pooled(origin: string, { connections, ca }: Pick<PlatformHttpOptions, 'connections' | 'ca'>): Sender {
-  const timeouts = { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
+function pooled(origin: string, connections: number, ca: PlatformHttpOptions['ca']): Sender {
   // Sends one request at a time per connection, so that PlatformHttp can count waiting requests.
   const pool = new Pool(origin, {
-    connections: connections ?? null,
+    connections,
     allowH2: false,
-    ...timeouts,
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
     ...(ca !== undefined && { connect: { ca } }),
   });
-  return {
-    send: (options, handler) => void pool.dispatch(options, handler),
-    destroy: () => pool.destroy(),
-  };
+  return { send: (options, handler) => void pool.dispatch(options, handler), destroy: () => pool.destroy() };
 }
 
 /** Makes an error from an answer; quotes the body, because the specification defines no format of errors. */

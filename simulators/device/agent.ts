@@ -1,6 +1,8 @@
-/** One run of a device's agent, from its start to its stop or kill. */
+/** One run of a device's agent, from its start to its stop or kill, and the figures that it reports. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { defined } from '../../harness/common/defined.ts';
+import type { Deployment } from '../../harness/contract/device-api.ts';
 import { timestamp } from '../common/clock.ts';
 import { type Random, random } from '../common/random.ts';
 import type { DeviceBehaviour } from './behaviour.ts';
@@ -9,17 +11,134 @@ import type { Environment } from './faults.ts';
 import { type ServedAgent, serve } from './http/routes.ts';
 import { adopt, type RequestHandler } from './http/shared-server.ts';
 import { EventLog } from './log/event-log.ts';
+import type { DiskIo } from './log/io.ts';
 import type { StoredEvent } from './log/line.ts';
 import type { Incarnation } from './log/log-file.ts';
 import { asStartError, type Identity, type Logger, type Settings } from './options.ts';
-import type { Uplink } from './ports.ts';
+import type { Opened, Seen, SeenEvent, SeenFrame, SeenListener, SeenLog, Uplink } from './ports.ts';
 import { ConfigFiles } from './state/config-files.ts';
 import { readState } from './state/deployment-store.ts';
 import { Deployments } from './state/deployments.ts';
 import { FanOut } from './stream/fan-out.ts';
+import { storedAfter } from './stream/reader.ts';
 import type { Stream } from './stream/subscriber.ts';
 import type { DeviceListener, Entrance } from './transport.ts';
-import { Watch } from './watch.ts';
+
+/** Parses the frames in sent bytes, which HTTP/1.1 sends in chunks. */
+function framesIn(bytes: Buffer): Pick<SeenFrame, 'id' | 'type' | 'text'>[] {
+  let body = '';
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.indexOf('\r\n', at);
+    const size = bytes.toString('latin1', at, end);
+    if (end < 0 || !/^[0-9a-f]+$/i.test(size)) {
+      body = bytes.toString();
+      break;
+    }
+    const next = end + 2 + Number.parseInt(size, 16);
+    body += bytes.toString('utf8', end + 2, next);
+    at = next + 2;
+  }
+  return body.split('\n\n').flatMap((text) => {
+    if (text.trim() === '') return [];
+    const [, id] = /^id: ?(.*)$/m.exec(text) ?? [];
+    const [, type] = /^event: ?(.*)$/m.exec(text) ?? [];
+    return { ...defined({ id, type }), text: text.slice(0, 4_000) };
+  });
+}
+
+interface Watched {
+  events: EventLog;
+  io: DiskIo;
+  current(): Deployment | undefined;
+}
+
+const MOST = 200;
+
+export class Watch {
+  readonly #tell: (seen: Seen) => void;
+  #watched: Watched | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #events: SeenEvent[] = [];
+  #frames: SeenFrame[] = [];
+  readonly #open = new Map<Socket, { number: number; listener: SeenListener }>();
+  #nextNumber = 1;
+  /** Frames of the last buffer, kept because several subscribers receive the same buffer. */
+  #last: { bytes: Buffer; frames: SeenFrame[] } | undefined;
+  readonly #told = new Map<string, string>();
+
+  constructor(tell: (seen: Seen) => void) {
+    this.#tell = tell;
+  }
+
+  start(watched: Watched): void {
+    const { events, io } = watched;
+    this.#watched = watched;
+    const newest = storedAfter(events, io, Math.max(events.earliest - 1, events.latest - MOST));
+    this.#events = Array.from(newest, ({ id, type, json }) => ({ id, type, json })).slice(-MOST);
+    this.#timer = setInterval(() => this.#look(), 100).unref();
+    this.#look();
+  }
+
+  stored(events: readonly StoredEvent[]): void {
+    for (const { id, type, json } of events.slice(-MOST)) this.#events.push({ id, type, json });
+    this.#events = this.#events.slice(-MOST);
+  }
+
+  opened(socket: Socket, { client = 'unnamed', after, types }: Opened): void {
+    const listener: SeenListener = { client, since: Date.now(), after, frames: 0, waiting: 0 };
+    if (types !== undefined) listener.types = [...types];
+    this.#open.set(socket, { number: this.#nextNumber++, listener });
+    socket.once('close', () => this.#open.delete(socket));
+  }
+
+  sent(socket: Socket, bytes: Buffer): void {
+    const open = this.#open.get(socket);
+    if (open === undefined) return;
+    const shared = this.#last?.bytes === bytes ? this.#last.frames : undefined;
+    const frames = shared ?? framesIn(bytes).map((frame) => ({ ...frame, at: Date.now(), to: [] as number[] }));
+    if (shared === undefined) {
+      this.#last = { bytes, frames };
+      this.#frames = [...this.#frames, ...frames].slice(-MOST);
+    }
+    for (const frame of frames) {
+      frame.to.push(open.number);
+      if (frame.id !== undefined) open.listener.last = frame.id;
+    }
+    open.listener.frames += frames.length;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#look();
+  }
+
+  #look(): void {
+    const watched = this.#watched;
+    if (watched === undefined) return;
+    const { earliest, latest, count, generation } = watched.events;
+    const log: SeenLog = { earliest, latest, count, bytes: generation.bytes };
+    const listeners: Record<string, SeenListener> = {};
+    for (const [{ writableLength: waiting }, { number, listener }] of this.#open)
+      listeners[number] = { ...listener, waiting };
+    const current = watched.current() ?? null;
+    this.#last = undefined;
+    const seen: Seen = {
+      events: this.#events.splice(0),
+      frames: this.#frames.splice(0),
+      ...(this.#isNew('listeners', listeners) && { listeners }),
+      ...(this.#isNew('log', log) && { log }),
+      ...(this.#isNew('current', current) && { current }),
+    };
+    if (seen.events.length + seen.frames.length > 0 || Object.keys(seen).length > 2) this.#tell(seen);
+  }
+
+  #isNew(name: string, value: unknown): boolean {
+    const text = JSON.stringify(value);
+    if (this.#told.get(name) === text) return false;
+    this.#told.set(name, text);
+    return true;
+  }
+}
 
 /** Placeholder for the time of a sync or connection that never happened, because the API requires a time. */
 const NEVER = '1970-01-01T00:00:00.000Z';
@@ -46,7 +165,8 @@ export class Agent implements RequestHandler, ServedAgent {
     this.#identity = identity;
     this.#env = env;
     this.#directory = directory;
-    this.behaviour = settings.behaviour;
+    const { behaviour, retain, retainBytes, heartbeatMs, subscriberBytes, retryMs, failedMs } = settings;
+    this.behaviour = behaviour;
     this.log = settings.log;
     if (settings.watch) this.#watch = new Watch(settings.watch);
     const incarnation: Incarnation = {
@@ -55,28 +175,41 @@ export class Agent implements RequestHandler, ServedAgent {
       durable: settings.durability === 'sync',
       isNew: directory.isNew,
       clock: env.clock,
-      behaviour: settings.behaviour,
+      behaviour,
       onNotice: (notice, error) => this.log.warn(error ? { err: error } : {}, notice),
     };
-    const fanOut = new FanOut(settings.behaviour.stream);
-    const { retain, retainBytes, heartbeatMs, subscriberBytes, behaviour } = settings;
+    const fanOut = new FanOut(behaviour.stream);
     const watch = this.#watch;
     const onStored = (events: readonly StoredEvent[]): void => {
       watch?.stored(events);
       fanOut.publish(events);
     };
     this.events = new EventLog({ ...incarnation, retain, retainBytes, onStored });
-    const write: Environment['write'] = (socket, bytes) => {
-      watch?.sent(socket, bytes);
-      return env.write(socket, bytes);
-    };
     this.stream = {
       ...{ log: this.events, io: directory, behaviour: behaviour.stream, heartbeatMs, subscriberBytes, fanOut },
       onNotice: incarnation.onNotice,
-      write: watch === undefined ? env.write : write,
-      ...(watch && { onOpen: (socket, opened) => watch.opened(socket, opened) }),
+      write: env.write,
+      ...(watch && {
+        onOpen: (socket: Socket, opened: Opened) => watch.opened(socket, opened),
+        write: (socket: Socket, bytes: Buffer) => {
+          watch.sent(socket, bytes);
+          return env.write(socket, bytes);
+        },
+      }),
     };
-    this.deployments = this.#openDeployments(incarnation);
+    // Derives new ids from the seed and the robot's history, so that a restarted agent repeats no id.
+    const newId = (): string => {
+      const { records } = this.deployments.book.state;
+      this.#ids ??= random(settings.seed).fork(`${this.events.latest}/${records.map(({ id }) => id).join()}`);
+      return this.#ids.text(12);
+    };
+    const files = new ConfigFiles(settings.dir, directory, incarnation.durable);
+    const deviceId = () => identity().deviceId;
+    const remembered = behaviour.deployments.remembers !== 'nothing' && !directory.isNew;
+    this.deployments = new Deployments(
+      { ...incarnation, deviceId, newId, log: this.events, files, retryMs, failedMs },
+      remembered ? readState(settings.dir) : undefined,
+    );
   }
 
   get token(): string | undefined {
@@ -101,7 +234,17 @@ export class Agent implements RequestHandler, ServedAgent {
     }
     const serving = {
       rules: behaviour.transport,
-      onConnection: (socket: Socket, entrance: Entrance) => this.#accept(socket, entrance),
+      onConnection: (socket: Socket, entrance: Entrance): void => {
+        this.#sockets ??= new Set();
+        if (!this.behaviour.transport.accepts(this.#sockets.size)) {
+          socket.destroy();
+          return;
+        }
+        this.behaviour.transport.connected(socket);
+        this.#sockets.add(socket);
+        socket.once('close', () => this.#sockets?.delete(socket));
+        adopt(socket, this, entrance);
+      },
       check: () => this.#directory.check(),
     };
     try {
@@ -148,9 +291,10 @@ export class Agent implements RequestHandler, ServedAgent {
   }
 
   handle(request: IncomingMessage, response: ServerResponse, entrance: Entrance): void {
+    const exchange = { agent: this, request, response };
     const delayMs = this.#env.latency() + this.behaviour.http.delayMs();
-    if (delayMs > 0) setTimeout(() => serve(this, request, response, entrance), delayMs);
-    else serve(this, request, response, entrance);
+    if (delayMs > 0) setTimeout(() => serve(exchange, entrance), delayMs);
+    else serve(exchange, entrance);
   }
 
   device() {
@@ -180,32 +324,5 @@ export class Agent implements RequestHandler, ServedAgent {
       in_cooldown: code === 'in_cooldown',
       cooldown_ends_at: attempted,
     };
-  }
-
-  #openDeployments(incarnation: Incarnation): Deployments {
-    const { directory, io, durable, behaviour, isNew } = incarnation;
-    const { retryMs, failedMs } = this.#settings;
-    // Derives new ids from the seed and the robot's history, so that a restarted agent repeats no id.
-    const newId = (): string => {
-      this.#ids ??= random(this.#settings.seed).fork(`${this.events.latest}/${this.deployments.history}`);
-      return this.#ids.text(12);
-    };
-    const deviceId = () => this.#identity().deviceId;
-    const files = new ConfigFiles(directory, io, durable);
-    const options = { ...incarnation, deviceId, newId, log: this.events, files, retryMs, failedMs };
-    const remembered = behaviour.deployments.remembers !== 'nothing' && !isNew;
-    return new Deployments(options, remembered ? readState(directory) : undefined);
-  }
-
-  #accept(socket: Socket, entrance: Entrance): void {
-    this.#sockets ??= new Set();
-    if (!this.behaviour.transport.accepts(this.#sockets.size)) {
-      socket.destroy();
-      return;
-    }
-    this.behaviour.transport.connected(socket);
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets?.delete(socket));
-    adopt(socket, this, entrance);
   }
 }

@@ -1,31 +1,14 @@
 /** Replaceable decisions of the simulated device; `referenceBehaviour` is correct, each defect replaces a few. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Deployment, DiscoveryFile } from '../../harness/contract/device-api.ts';
-import type {
-  DeploymentActivityStatus,
-  DeploymentErrorStatus,
-  DeploymentStatus,
-} from '../../harness/contract/enums.ts';
 import type { ErrorBody } from '../../harness/contract/lists.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { highestGivenOut, type Mark } from './log/high-water-mark.ts';
 import type { EventDraft, StoredEvent } from './log/line.ts';
 import type { ConfigFile } from './ports.ts';
-import {
-  type CursorRequest,
-  chooseCursor,
-  chunk,
-  frame,
-  HEARTBEAT,
-  parseTypes,
-  type Retained,
-  resolveCursor,
-  type TypeFilter,
-  wants,
-} from './stream/protocol.ts';
 
 export interface DeviceBehaviour {
   readonly transport: TransportBehaviour;
@@ -137,7 +120,7 @@ export interface LogBehaviour {
 
 /** Decisions on deployments (sections 2.1, 2.2, 2.4 and 6.3 of the specification). */
 export interface DeploymentBehaviour {
-  mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
+  mergeStatus(activity: Deployment['activity_status'], error: Deployment['error_status']): Deployment['status'];
   event(draft: EventDraft): EventDraft;
   occurredAt(timestamp: string): string;
   files(files: readonly ConfigFile[]): readonly ConfigFile[];
@@ -179,10 +162,10 @@ export const referenceBehaviour: DeviceBehaviour = {
     chooseCursor,
     resolveCursor,
     parseTypes,
-    wants,
+    wants: (filter, type) => filter === undefined || filter.has(type),
     frame,
     chunk,
-    heartbeat: () => HEARTBEAT,
+    heartbeat: () => ': heartbeat\n\n',
     heartbeatMs: (configured) => configured,
     heartbeatAtOpen: true,
     preamble: '',
@@ -229,6 +212,63 @@ export const referenceBehaviour: DeviceBehaviour = {
 function carriesToken(header: string | undefined, token: string): boolean {
   const [, given] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
   // Digests have equal lengths, which `timingSafeEqual` requires.
-  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const digest = (text: string) => hash('sha256', text, 'buffer');
   return given !== undefined && timingSafeEqual(digest(given), digest(token));
+}
+
+export interface CursorRequest {
+  after: readonly string[];
+  lastEventId: string | undefined;
+}
+
+/** Largest signed 64-bit integer, the largest event id. */
+const LARGEST = 2n ** 63n - 1n;
+
+/**
+ * Chooses the cursor of a request (section 4.1 of the specification); the parameter `after` overrides the header
+ * `Last-Event-ID`. An unsafe integer becomes the largest safe integer, which exceeds every assigned id.
+ */
+export function chooseCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
+  const [first, ...others] = after;
+  const text = first ?? lastEventId;
+  if (text === undefined) return 'none';
+  if (others.some((other) => other !== first)) return 'malformed';
+  if (!/^(0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > LARGEST) return 'malformed';
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
+}
+
+export interface Retained {
+  /** Id of the first retained event, or the next id of an empty log. */
+  earliest: number;
+  latest: number;
+}
+
+/**
+ * Returns the id after which the stream begins; `expired` causes a 410 response. A cursor beyond the newest event, e.g.
+ * from a different robot, receives only live events.
+ */
+export function resolveCursor(cursor: number | 'none', { earliest, latest }: Retained): number | 'expired' {
+  if (cursor === 'none') return latest;
+  if (cursor < earliest - 1) return 'expired';
+  return Math.min(cursor, latest);
+}
+
+export type TypeFilter = ReadonlySet<string> | undefined;
+
+/** Parses the comma-separated values of `types`; an empty list matches no event type. */
+function parseTypes(values: readonly string[]): TypeFilter {
+  if (values.length === 0) return undefined;
+  const names = values.flatMap((value) => value.split(',')).map((name) => name.trim());
+  return new Set(names.filter((name) => name !== ''));
+}
+
+export function frame({ id, type, json }: StoredEvent): string {
+  return `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`;
+}
+
+const CRLF = Buffer.from('\r\n');
+export const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+
+export function chunk(body: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, CRLF]);
 }

@@ -28,8 +28,7 @@ const SELF = `${process.pid}-${startOf(process.pid)}-${threadId}`;
 /** Locks a directory against other devices. Throws DirectoryInUseError, or Node's system error (e.g. EROFS). */
 export function lockDirectory(directory: string, name = 'lock') {
   const path = `${directory}/${name}`;
-  locks += 1;
-  const owner = `${SELF}-${locks}`;
+  const owner = `${SELF}-${++locks}`;
   held.add(owner);
   try {
     acquire(path, owner);
@@ -124,7 +123,7 @@ export class DeviceDirectory implements DiskIo {
     this.isNew = !existsSync(directory);
     if (this.isNew) return;
     try {
-      this.#takeLock();
+      this.#locked();
     } catch (error) {
       // Opens an unwritable directory without a lock, so that the agent can still serve stored events.
       if (!isUnwritable(error)) throw error;
@@ -148,8 +147,7 @@ export class DeviceDirectory implements DiskIo {
   }
 
   open(path: string, flags: string | number, mode?: number): number {
-    if (flags !== 'r') this.#takeLock();
-    return this.#io.open(path, flags, mode);
+    return (flags === 'r' ? this.#io : this.#locked()).open(path, flags, mode);
   }
 
   close(fd: number): void {
@@ -188,23 +186,19 @@ export class DeviceDirectory implements DiskIo {
   }
 
   rename(from: string, to: string): void {
-    this.#takeLock();
-    this.#io.rename(from, to);
+    this.#locked().rename(from, to);
   }
 
   makeDirectory(path: string, mode?: number): void {
-    this.#takeLock();
-    this.#io.makeDirectory(path, mode);
+    this.#locked().makeDirectory(path, mode);
   }
 
   link(target: string, path: string): void {
-    this.#takeLock();
-    this.#io.link(target, path);
+    this.#locked().link(target, path);
   }
 
   remove(path: string): void {
-    this.#takeLock();
-    this.#io.remove(path);
+    this.#locked().remove(path);
   }
 
   async sync(fd: number): Promise<void> {
@@ -222,10 +216,12 @@ export class DeviceDirectory implements DiskIo {
     this.#made = undefined;
   }
 
-  #takeLock(): void {
+  /** File operations of a directory that this agent has locked. */
+  #locked(): DiskIo {
     this.check();
-    if (this.#lock) return;
+    if (this.#lock) return this.#io;
     this.#made ??= mkdirSync(this.#directory, { recursive: true });
     this.#lock = lockDirectory(this.#directory);
+    return this.#io;
   }
 }

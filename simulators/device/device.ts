@@ -1,6 +1,6 @@
 /** Simulated device: starts, stops, kills and drives its agent. */
 import type { ControlInfo, StopSignal } from '../../harness/contract/control.ts';
-import { systemClock } from '../common/clock.ts';
+import { type Clock, systemClock } from '../common/clock.ts';
 import { random } from '../common/random.ts';
 import { Agent } from './agent.ts';
 import type { ControlAddress, ControlOption, ControlServer } from './control/server.ts';
@@ -126,8 +126,8 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     this.#startingAgent = undefined;
   }
 
-  async call<Name extends AgentCall>(name: Name, given: AgentCalls[Name]['given']) {
-    return CALLS[name](this.#requireAgent(), given, this.#env);
+  async call<K extends AgentCall>(name: K, given: AgentCalls[K]['given']) {
+    return CALLS[name](this.#requireAgent(), given, this.#env.clock);
   }
 
   stats(): DeviceStats {
@@ -162,23 +162,20 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   async #start(): Promise<void> {
     await this.#pendingWrites;
     this.#pendingWrites = undefined;
-    const agent = this.#createAgent();
+    let directory: DeviceDirectory | undefined;
+    let agent: Agent;
+    try {
+      directory = new DeviceDirectory(this.#settings.dir, this.#env.io);
+      agent = new Agent(this.#settings, () => this.identity, this.#env, directory);
+    } catch (error) {
+      directory?.release();
+      throw startErrorOf('dir', error);
+    }
     this.#startingAgent = agent;
     await agent.start();
     if (this.#startingAgent !== agent) throw new KilledError('the agent was killed while it started');
     this.#startingAgent = undefined;
     this.#agent = agent;
-  }
-
-  #createAgent(): Agent {
-    let directory: DeviceDirectory | undefined;
-    try {
-      directory = new DeviceDirectory(this.#settings.dir, this.#env.io);
-      return new Agent(this.#settings, () => this.identity, this.#env, directory);
-    } catch (error) {
-      directory?.release();
-      throw startErrorOf('dir', error);
-    }
   }
 
   #requireAgent(): Agent {
@@ -187,15 +184,9 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   }
 }
 
-type Calls = {
-  [Name in AgentCall]: (
-    agent: Agent,
-    given: AgentCalls[Name]['given'],
-    env: Environment,
-  ) => Promise<AgentCalls[Name]['answer']>;
-};
-
-const CALLS: Calls = {
+const CALLS: {
+  [K in AgentCall]: (agent: Agent, given: AgentCalls[K]['given'], clock: Clock) => Promise<AgentCalls[K]['answer']>;
+} = {
   deploy: async ({ deployments }, wanted) => {
     const { release_id: release = 'rls_' } = wanted;
     if (!release.startsWith('rls_'))
@@ -203,12 +194,11 @@ const CALLS: Calls = {
     return deployments.drive(wanted);
   },
   remove: ({ deployments }, id) => deployments.remove(id),
-  publish: async ({ events }, count, { clock }) => {
+  publish: async ({ events }, count, clock) => {
     const ids = { first: 0, last: 0 };
     for (let done = 0; done < count; done += PUBLISH_PORTION) {
-      const { first, last } = await events.append(
-        fillerEvents(events.latest, Math.min(PUBLISH_PORTION, count - done), clock),
-      );
+      const drafts = fillerEvents(events.latest, Math.min(PUBLISH_PORTION, count - done), clock);
+      const { first, last } = await events.append(drafts);
       ids.first ||= first;
       ids.last = last;
     }
@@ -226,12 +216,7 @@ const CALLS: Calls = {
   log: ({ events }) => events.inspect(),
 };
 
-const MACHINE: Environment = {
-  io: disk,
-  clock: systemClock,
-  write: (socket, bytes) => socket.write(bytes),
-  latency: () => 0,
-};
+const MACHINE: Environment = { io: disk, clock: systemClock, write: (to, bytes) => to.write(bytes), latency: () => 0 };
 
 export function infoOf({ dir, retain, heartbeatMs, behaviour }: Settings): ControlInfo {
   return {

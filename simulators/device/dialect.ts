@@ -2,8 +2,7 @@
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import type { Dialect } from '../../harness/contract/versions.ts';
-import { type DeviceBehaviour, type Refusal, referenceBehaviour } from './behaviour.ts';
-import { type CursorRequest, chooseCursor, type Retained, resolveCursor } from './stream/protocol.ts';
+import { type DeviceBehaviour, referenceBehaviour } from './behaviour.ts';
 
 const { http, stream, log, deployments } = referenceBehaviour;
 
@@ -20,7 +19,19 @@ const miru: DeviceBehaviour = {
       return false;
     },
     resource: inRustStyle,
-    refusal: (refusal, { url = '' }) => refusalAt(url, refusal),
+    // Published agents put the earliest retained id of an expired cursor into `message`, not into `params`.
+    refusal: ({ status, code, message, params, headers = {} }, { url = '' }) => {
+      const query = new URLSearchParams(url.split('?')[1] ?? '');
+      const repeated = code === 'invalid_cursor' && query.getAll('after').length > 1;
+      const allow = headers['Allow']?.replaceAll(', ', ',');
+      const ids = status === 410 ? `; the earliest retained event is ${params?.['earliest_id']}` : '';
+      return {
+        status,
+        code: repeated ? REPEATED : (CODES[code] ?? code),
+        message: repeated ? 'Failed to deserialize query string: duplicate field `after`' : message + ids,
+        headers: { ...headers, ...(allow !== undefined && { Allow: allow }) },
+      };
+    },
     errorBody: (refusal) => {
       if (refusal.code === REPEATED) return refusal.message;
       // Published agents answer unknown paths and wrong methods without a body.
@@ -32,17 +43,28 @@ const miru: DeviceBehaviour = {
     ...stream,
     heartbeatAtOpen: false,
     headers: { ...stream.headers, 'Cache-Control': 'no-cache' },
-    chooseCursor: chooseSignedCursor,
-    resolveCursor: resolveFromZero,
+    // Reads a cursor `+1` as 1, and a negative cursor as older than every event.
+    chooseCursor: ({ after, lastEventId }) => {
+      if (after.length > 1) return 'malformed';
+      const text = after[0] ?? lastEventId;
+      if (text !== undefined && /^-\d+$/.test(text)) return -1;
+      const unsigned = (value: string): string => value.replace(/^\+(?=\d)/, '');
+      return stream.chooseCursor({ after: after.map(unsigned), lastEventId: lastEventId && unsigned(lastEventId) });
+    },
+    // Starts cursor 0 at the earliest event; any other cursor below the earliest id is expired.
+    resolveCursor: (cursor, retained) => {
+      const { earliest, latest } = retained;
+      if (cursor === 'none') return stream.resolveCursor(cursor, retained);
+      if (latest === 0) return 0;
+      if (cursor === 0) return earliest - 1;
+      return cursor < earliest ? 'expired' : stream.resolveCursor(cursor, retained);
+    },
     frame: (event) => {
       const json = event.json.startsWith(OBJECT) ? event.json : OBJECT + event.json.slice(1);
       return stream.frame({ ...event, json });
     },
   },
-  log: {
-    ...log,
-    lines: (events) => log.lines(events).replaceAll(/^\{"object":"event",/gm, '{'),
-  },
+  log: { ...log, lines: (events) => log.lines(events).replaceAll(/^\{"object":"event",/gm, '{') },
   deployments: {
     ...deployments,
     event: ({ type, data }) => ({ type, data: inRustStyle(data) }),
@@ -65,37 +87,6 @@ const CODES: Readonly<Record<string, string>> = {
 
 /** Error code for a repeated `after`, which published agents refuse in plain text even with equal values. */
 const REPEATED = 'repeated_parameter';
-
-/** Published agents put the earliest retained id of an expired cursor into `message`, not into `params`. */
-function refusalAt(url: string, { status, code, message, params, headers = {} }: Refusal): Refusal {
-  const repeated = code === 'invalid_cursor' && new URLSearchParams(url.split('?')[1] ?? '').getAll('after').length > 1;
-  const allow = headers['Allow']?.replaceAll(', ', ',');
-  const ids = status === 410 ? `; the earliest retained event is ${params?.['earliest_id']}` : '';
-  return {
-    status,
-    code: repeated ? REPEATED : (CODES[code] ?? code),
-    message: repeated ? 'Failed to deserialize query string: duplicate field `after`' : message + ids,
-    headers: { ...headers, ...(allow !== undefined && { Allow: allow }) },
-  };
-}
-
-/** Reads a cursor `+1` as 1, and a negative cursor as older than every event. */
-function chooseSignedCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
-  if (after.length > 1) return 'malformed';
-  const text = after[0] ?? lastEventId;
-  if (text !== undefined && /^-\d+$/.test(text)) return -1;
-  const unsigned = (value: string): string => value.replace(/^\+(?=\d)/, '');
-  return chooseCursor({ after: after.map(unsigned), lastEventId: lastEventId && unsigned(lastEventId) });
-}
-
-/** Starts cursor 0 at the earliest event; any other cursor below the earliest id is expired. */
-function resolveFromZero(cursor: number | 'none', retained: Retained): number | 'expired' {
-  const { earliest, latest } = retained;
-  if (cursor === 'none') return resolveCursor(cursor, retained);
-  if (latest === 0) return 0;
-  if (cursor === 0) return earliest - 1;
-  return cursor < earliest ? 'expired' : resolveCursor(cursor, retained);
-}
 
 function inRustStyle<T>(value: T): T {
   if (typeof value === 'string') return value.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z$/, '$1+00:00') as T;

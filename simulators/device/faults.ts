@@ -1,8 +1,7 @@
 /** Named faults of a simulated device, for the option `--fault` and `DeviceOptions.faults`. */
 
 import type { Socket } from 'node:net';
-import { DURATION_FORM, durationMs } from '../../harness/common/durations.ts';
-import { size } from '../../harness/common/sizes.ts';
+import { DURATION_FORM, durationMs, size } from '../../harness/common/units.ts';
 import type { Clock } from '../common/clock.ts';
 import type { Random } from '../common/random.ts';
 import type { DiskIo } from './log/io.ts';
@@ -103,72 +102,56 @@ export function withFaults(env: Environment, faults: readonly Fault[], random: R
 }
 
 function apply(env: Environment, fault: Fault, random: Random, crash: () => void): Environment {
+  const { io } = env;
   switch (fault.kind) {
     case 'latency':
       return { ...env, latency: () => env.latency() + random.integer(fault.low, fault.high) };
     case 'clock-skew':
       return { ...env, clock: { now: () => env.clock.now() + fault.ms } };
     case 'reset':
-    case 'half-open':
-      return { ...env, write: cutting(env, fault, random) };
+    case 'half-open': {
+      // Sends a random number of bytes of each stream; then `reset` ends the connection, `half-open` sends no more.
+      const left = new WeakMap<Socket, number>();
+      const write = (socket: Socket, bytes: Buffer): boolean => {
+        const allowed = left.get(socket) ?? random.integer(fault.low, fault.high);
+        left.set(socket, allowed - bytes.length);
+        const more = allowed <= 0 || env.write(socket, bytes.subarray(0, allowed));
+        if (fault.kind === 'reset' && allowed > 0 && allowed <= bytes.length) socket.destroySoon();
+        return more;
+      };
+      return { ...env, write };
+    }
     case 'torn-write':
-      return { ...env, io: writing(env.io, tearing(env.io, fault.chance, random, crash)) };
-    case 'crash':
-      return { ...env, io: { ...env.io, rename: crashing(env.io, fault, crash) } };
-    case 'enospc':
-      return { ...env, io: writing(env.io, filling(env.io, fault.bytes)) };
+      return writing(env, (fd, buffer, position) => {
+        if (!random.chance(fault.chance)) return io.write(fd, buffer, position);
+        io.write(fd, buffer.subarray(0, random.integer(0, buffer.length - 1)), position);
+        crash();
+        throw new CrashFault('crashed in the middle of a write');
+      });
+    case 'crash': {
+      let renames = 0;
+      const rename: DiskIo['rename'] = (from, to) => {
+        renames += 1;
+        if (renames !== fault.nth || fault.when === 'after-rename') io.rename(from, to);
+        if (renames !== fault.nth) return;
+        crash();
+        throw new CrashFault(`crashed ${fault.when.replace('-', ' a ')}`);
+      };
+      return { ...env, io: { ...io, rename } };
+    }
+    case 'enospc': {
+      let left = fault.bytes;
+      return writing(env, (fd, buffer, position) => {
+        const fits = Math.min(left, buffer.length);
+        left -= fits;
+        io.write(fd, buffer.subarray(0, fits), position);
+        if (fits < buffer.length)
+          throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+      });
+    }
   }
 }
 
-/** Sends a random number of bytes of each stream; then `reset` ends the connection, `half-open` sends nothing more. */
-function cutting(env: Environment, { kind, low, high }: Range<'reset' | 'half-open'>, random: Random) {
-  const left = new WeakMap<Socket, number>();
-  return (socket: Socket, bytes: Buffer): boolean => {
-    const allowed = left.get(socket) ?? random.integer(low, high);
-    left.set(socket, allowed - bytes.length);
-    const more = allowed <= 0 || env.write(socket, bytes.subarray(0, allowed));
-    if (kind === 'reset' && allowed > 0 && allowed <= bytes.length) socket.destroySoon();
-    return more;
-  };
-}
-
-const writing = (io: DiskIo, write: DiskIo['write']): DiskIo => {
-  return { ...io, write, store: async (fd, buffer, position) => write(fd, buffer, position) };
+const writing = (env: Environment, write: DiskIo['write']): Environment => {
+  return { ...env, io: { ...env.io, write, store: async (fd, buffer, position) => write(fd, buffer, position) } };
 };
-
-function tearing(io: DiskIo, chance: number, random: Random, crash: () => void): DiskIo['write'] {
-  return (fd, buffer, position) => {
-    if (!random.chance(chance)) {
-      io.write(fd, buffer, position);
-      return;
-    }
-    io.write(fd, buffer.subarray(0, random.integer(0, buffer.length - 1)), position);
-    crash();
-    throw new CrashFault('crashed in the middle of a write');
-  };
-}
-
-function crashing(io: DiskIo, fault: Fault & { kind: 'crash' }, crash: () => void): DiskIo['rename'] {
-  let renames = 0;
-  return (from, to) => {
-    renames += 1;
-    if (renames !== fault.nth) {
-      io.rename(from, to);
-      return;
-    }
-    if (fault.when === 'after-rename') io.rename(from, to);
-    crash();
-    throw new CrashFault(`crashed ${fault.when.replace('-', ' a ')}`);
-  };
-}
-
-function filling(io: DiskIo, bytes: number): DiskIo['write'] {
-  let left = bytes;
-  return (fd, buffer, position) => {
-    const fits = Math.min(left, buffer.length);
-    left -= fits;
-    io.write(fd, buffer.subarray(0, fits), position);
-    if (fits < buffer.length)
-      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
-  };
-}

@@ -8,8 +8,7 @@ import { DirectoryInUseError, KilledError } from './device-directory.ts';
 import { dialectBehaviour } from './dialect.ts';
 import { parseFault } from './faults.ts';
 import { type DiskIo, errorCode } from './log/io.ts';
-import type { DeploymentPort, Uplink } from './ports.ts';
-import type { Seen } from './seen.ts';
+import type { DeploymentPort, Seen, Uplink } from './ports.ts';
 import { type Endpoint, endpointsOf, type TransportOptions } from './transport.ts';
 
 /** Logger with the methods of pino; the device logs no secrets. */
@@ -144,12 +143,8 @@ export function optionOf(error: unknown): string | undefined {
 
 export function startErrorOf(option: string, error: unknown): Error {
   if (error instanceof DirectoryInUseError || error instanceof StartError || error instanceof TypeError) return error;
-  const {
-    path,
-    dest,
-    address,
-    port = -1,
-  } = error as Record<'path' | 'dest' | 'address', string | undefined> & { port?: number };
+  const system = error as Record<'path' | 'dest' | 'address', string | undefined> & { port?: number };
+  const { path, dest, address, port = -1 } = system;
   // Names the path of a unix socket, for which Node reports no port or the port -1.
   const place = port < 0 ? (dest ?? path ?? address ?? 'it') : `port ${port}`;
   const code = errorCode(error) ?? '';

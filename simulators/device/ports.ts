@@ -1,4 +1,4 @@
-/** Interfaces between the device core, which implements DeploymentPort, and an uplink, which implements Uplink. */
+/** Interfaces between a device, its uplink and its console: what each calls, and what an agent reports of itself. */
 import type { AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 
@@ -54,4 +54,52 @@ export interface Uplink extends AsyncDisposable {
   /** Breaks connections like a killed process, without an MQTT DISCONNECT. Default: `stop`. */
   abandon?(): Promise<void>;
   sync(): Promise<SyncResult>;
+}
+
+export interface SeenEvent {
+  id: number;
+  type: string;
+  json: string;
+}
+
+export interface SeenFrame {
+  /** Time in milliseconds since 1970. */
+  at: number;
+  id?: string;
+  /** Value of the frame's `event` field; undefined for a comment. */
+  type?: string;
+  text: string;
+  to: number[];
+}
+
+export interface SeenListener {
+  client: string;
+  since: number;
+  after: number;
+  types?: string[];
+  frames: number;
+  last?: string;
+  /** Bytes that the agent has not yet sent to the listener. */
+  waiting: number;
+}
+
+export interface SeenLog {
+  earliest: number;
+  latest: number;
+  count: number;
+  bytes: number;
+}
+
+export interface Seen {
+  events: SeenEvent[];
+  frames: SeenFrame[];
+  listeners?: Record<string, SeenListener>;
+  log?: SeenLog;
+  current?: Deployment | null;
+}
+
+export interface Opened {
+  client: string | undefined;
+  after: number;
+  types: ReadonlySet<string> | undefined;
 }

@@ -52,10 +52,8 @@ export class ScenarioPlayer implements AsyncDisposable {
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     const cursor = request.headers['last-event-id'];
-    this.#tell(
-      'client',
-      `${request.method} ${request.url}${cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`}`,
-    );
+    const resumed = cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`;
+    this.#tell('client', `${request.method} ${request.url}${resumed}`);
     response.on('error', () => {});
     if (pathname !== EVENTS_PATH || request.method !== 'GET')
       return this.#refuse(response, 404, {}, { error: `this scenario serves GET ${EVENTS_PATH}` });
@@ -129,10 +127,8 @@ export async function runScenario(name: string, situation: Situation, where: Tra
     process.stderr.write(`${((performance.now() - started) / 1000).toFixed(3)} s  ${who}: ${what}\n`);
   };
   const endpoints = endpointsOf(where);
-  await using player = await asStartError(
-    endpoints[0]?.option ?? 'socket',
-    ScenarioPlayer.open(situation, endpoints, tell),
-  );
+  const option = endpoints[0]?.option ?? 'socket';
+  await using player = await asStartError(option, ScenarioPlayer.open(situation, endpoints, tell));
   const addresses = Object.assign({}, ...endpoints.map(({ address }) => address));
   const ready = { ready: true, scenario: name, ...addresses, ...defined({ url: player.url }) };
   process.stdout.write(`${JSON.stringify(ready)}\n`);

@@ -3,22 +3,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import net from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
 import { UsageError } from '../../harness/common/usage.ts';
@@ -70,8 +55,8 @@ export function listening(server: net.Server, options: net.ListenOptions): Promi
 export function requireWritableParent(option: string, path: string): void {
   const parent = dirname(resolve(path));
   try {
-    if (!statSync(parent).isDirectory()) throw new Error('it is no directory');
-    accessSync(parent, constants.W_OK);
+    if (!fs.statSync(parent).isDirectory()) throw new Error('it is no directory');
+    fs.accessSync(parent, fs.constants.W_OK);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`--${option} ${path}: the directory ${parent} must exist and be writable (${why})`);
@@ -94,9 +79,9 @@ export const transportInFolder = (name: TransportName, folder: string): Transpor
 
 export function endpointsOf({ socket, loopback }: TransportOptions): Endpoint[] {
   const endpoints: Endpoint[] = [];
-  if (typeof socket === 'string') endpoints.push(new UnixEndpoint(socket));
-  else if (socket !== undefined) endpoints.push(new UnixEndpoint(socket.path, socket.mode));
-  if (loopback !== undefined) endpoints.push(new LoopbackEndpoint(loopback.discovery));
+  if (typeof socket === 'string') endpoints.push(unixEndpoint(socket));
+  else if (socket !== undefined) endpoints.push(unixEndpoint(socket.path, socket.mode));
+  if (loopback !== undefined) endpoints.push(loopbackEndpoint(loopback.discovery));
   return endpoints;
 }
 
@@ -134,82 +119,57 @@ export function transportOptions(args: {
   return options;
 }
 
-class LoopbackEndpoint implements Endpoint {
-  readonly option = 'discovery';
-  readonly #discovery: string;
-
-  constructor(discovery: string) {
-    this.#discovery = discovery;
-  }
-
-  get address(): { discovery: string } {
-    return { discovery: this.#discovery };
-  }
-
-  /** Serves loopback, and writes the discovery file with the mode 0600, because the file contains the token. */
-  async listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
-    const discovery = this.#discovery;
-    const token = randomBytes(32).toString('hex');
-    const entrance = { transport: 'loopback', token };
-    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => onConnection(socket, entrance));
-    await listening(server, { port: 0, host: rules.host, backlog: rules.backlog });
-    const address = server.address();
-    const port = typeof address === 'object' && address ? address.port : 0;
-    const content = `${JSON.stringify(rules.discovery({ port, token }))}\n`;
-    try {
-      check();
-      await replaceFile(disk, dirname(discovery), basename(discovery), content, false, SECRET_MODE);
-    } catch (error) {
-      server.close();
-      const why = error instanceof Error ? error.message : String(error);
-      throw new Error(`cannot write the discovery file ${discovery} (${why})`, { cause: error });
-    }
-    return {
-      url: `http://127.0.0.1:${port}`,
-      token,
-      close: () => {
+function loopbackEndpoint(discovery: string): Endpoint {
+  return {
+    option: 'discovery',
+    address: { discovery },
+    // Writes the discovery file with the mode 0600, because the file contains the token.
+    listen: async ({ rules, onConnection, check }) => {
+      const token = randomBytes(32).toString('hex');
+      const entrance = { transport: 'loopback', token };
+      const options = { allowHalfOpen: true, noDelay: true };
+      const server = net.createServer(options, (socket) => onConnection(socket, entrance));
+      await listening(server, { port: 0, host: rules.host, backlog: rules.backlog });
+      const address = server.address();
+      const port = typeof address === 'object' && address ? address.port : 0;
+      const content = `${JSON.stringify(rules.discovery({ port, token }))}\n`;
+      try {
+        check();
+        await replaceFile(disk, dirname(discovery), basename(discovery), content, false, SECRET_MODE);
+      } catch (error) {
         server.close();
-        if (ifPresent(discovery, () => readFileSync(discovery, 'utf8')) === content) disk.remove(discovery);
-      },
-      abandon: () => {
-        server.close();
-      },
-    };
-  }
+        const why = error instanceof Error ? error.message : String(error);
+        throw new Error(`cannot write the discovery file ${discovery} (${why})`, { cause: error });
+      }
+      return {
+        url: `http://127.0.0.1:${port}`,
+        token,
+        close: () => {
+          server.close();
+          if (ifPresent(discovery, () => fs.readFileSync(discovery, 'utf8')) === content) disk.remove(discovery);
+        },
+        abandon: () => void server.close(),
+      };
+    },
+  };
 }
 
 // File permissions protect a unix socket, so clients send no token (section 5 of the specification).
 
 /** Maximum bytes of a unix socket's path, a limit of the kernel. */
 const LONGEST_PATH = 107;
-const BACKLOG = 4_096;
 
 const ENTRANCE: Entrance = { transport: 'unix' };
 
-class UnixEndpoint implements Endpoint {
-  readonly #path: string;
-  readonly #mode: number;
-
-  constructor(path: string, mode = 0o660) {
-    this.#path = path;
-    this.#mode = mode;
-  }
-
-  get option(): string {
-    return 'socket';
-  }
-
-  get address(): { socket: string } {
-    return { socket: this.#path };
-  }
-
-  listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
-    const permit = (path: string) => rules.permit(path, this.#mode, dirname(this.#path));
-    return listenUnix(this.#path, permit, (socket) => onConnection(socket, ENTRANCE), {
-      check,
-      backlog: rules.backlog,
-    });
-  }
+function unixEndpoint(path: string, mode = 0o660): Endpoint {
+  return {
+    option: 'socket',
+    address: { socket: path },
+    listen: ({ rules, onConnection, check }) => {
+      const permit = (bound: string) => rules.permit(bound, mode, dirname(path));
+      return listenUnix(path, permit, (socket) => onConnection(socket, ENTRANCE), { check, backlog: rules.backlog });
+    },
+  };
 }
 
 /**
@@ -220,13 +180,11 @@ export async function listenUnix(
   path: string,
   permit: (path: string) => void,
   onConnection: (socket: net.Socket) => void,
-  { check = () => {}, backlog = BACKLOG }: { check?: () => void; backlog?: number } = {},
+  { check = () => {}, backlog = 4_096 }: { check?: () => void; backlog?: number } = {},
 ): Promise<Listener> {
-  if (Buffer.byteLength(path) > LONGEST_PATH) {
-    throw new Error(
-      `socket path ${path} is ${Buffer.byteLength(path)} bytes long; at most ${LONGEST_PATH} are possible`,
-    );
-  }
+  const length = Buffer.byteLength(path);
+  if (length > LONGEST_PATH)
+    throw new Error(`socket path ${path} is ${length} bytes long; at most ${LONGEST_PATH} are possible`);
   const isNew = await claim(path);
   check();
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection);
@@ -236,52 +194,48 @@ export async function listenUnix(
     check();
     permit(folder.socket);
     // A link fails if another agent has just created `path`; a rename replaces the socket of a dead agent.
-    if (isNew) linkSync(folder.socket, path);
-    else renameSync(folder.socket, path);
+    if (isNew) fs.linkSync(folder.socket, path);
+    else fs.renameSync(folder.socket, path);
   } catch (error) {
     server.close();
     throw errorCode(error) === 'EEXIST' ? new Error(`${path} is in use: another agent has just taken it`) : error;
   }
-  const own = lstatSync(path).ino;
+  const own = fs.lstatSync(path).ino;
   return {
     close: () => {
       server.close();
-      if (lstatSync(path, { throwIfNoEntry: false })?.ino === own) unlinkSync(path);
+      if (fs.lstatSync(path, { throwIfNoEntry: false })?.ino === own) fs.unlinkSync(path);
     },
-    abandon: () => {
-      server.close();
-    },
-  };
-}
-
-function privateFolder(parent: string): { socket: string } & Disposable {
-  const folder = besideName(join(parent, 'socket'));
-  mkdirSync(folder, { mode: 0o700 });
-  // The name must be unique, because Node removes the bound path when the server closes.
-  const name = basename(besideName('socket'));
-  const { path, close } = reachable(folder);
-  return {
-    socket: `${path}/${name}`,
-    [Symbol.dispose]: () => {
-      rmSync(`${folder}/${name}`, { force: true });
-      rmdirSync(folder);
-      close();
-    },
+    abandon: () => void server.close(),
   };
 }
 
 const OPEN_FOLDERS = '/proc/self/fd';
 
-/** Short path of a folder through its file descriptor, because the kernel limits the path of a socket. */
-function reachable(folder: string): { path: string; close(): void } {
-  if (!existsSync(OPEN_FOLDERS)) return { path: folder, close: () => {} };
-  const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  return { path: `${OPEN_FOLDERS}/${fd}`, close: () => closeSync(fd) };
+/**
+ * Creates a private folder for a socket; names the folder by its file descriptor where possible, because the kernel
+ * limits the path of a socket.
+ */
+function privateFolder(parent: string): { socket: string } & Disposable {
+  const folder = besideName(join(parent, 'socket'));
+  fs.mkdirSync(folder, { mode: 0o700 });
+  // The name must be unique, because Node removes the bound path when the server closes.
+  const name = basename(besideName('socket'));
+  const flags = fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW;
+  const fd = fs.existsSync(OPEN_FOLDERS) ? fs.openSync(folder, flags) : undefined;
+  return {
+    socket: `${fd === undefined ? folder : `${OPEN_FOLDERS}/${fd}`}/${name}`,
+    [Symbol.dispose]: () => {
+      fs.rmSync(`${folder}/${name}`, { force: true });
+      fs.rmdirSync(folder);
+      if (fd !== undefined) fs.closeSync(fd);
+    },
+  };
 }
 
 /** Returns true for a free path, false for the socket of a dead agent. Rejects for a path in use. */
 async function claim(path: string): Promise<boolean> {
-  const existing = lstatSync(path, { throwIfNoEntry: false });
+  const existing = fs.lstatSync(path, { throwIfNoEntry: false });
   if (!existing) return true;
   if (!existing.isSocket()) throw new Error(`${path} exists and is not a socket; name another path or remove it`);
   const answer = await new Promise<string>((resolve) => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Wheel } from './wheel.ts';
+import { Wheel } from './uplink/time.ts';
 
 it('a wheel keeps its interval when every timer fires late', () => {
   const [intervalMs, lateMs] = [64, 40];

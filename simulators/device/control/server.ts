@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { http } from '../../../harness/common/node-http.ts';
 import { controlDeployment, controlPublish, controlStop } from '../../../harness/contract/control.ts';
 import type { Of, Shape } from '../../../harness/contract/shape.ts';
-import { controlRefusal, newControlToken } from '../../common/control-guard.ts';
+import { type ControlRefusal, controlRefusal, newControlToken } from '../../common/control-guard.ts';
 import { type Exchange, isHttp1, isLastWord, lastAnswer, percentDecoded, statusOf } from '../../common/malformed.ts';
 import { type Listener, listening, listenUnix } from '../transport.ts';
 import { ControlError, type ControlTarget, controlError } from './target.ts';
@@ -26,7 +26,7 @@ export interface ControlServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-type Action = (target: ControlTarget, body: string, id: string) => Promise<unknown> | unknown;
+type Action = (target: ControlTarget, body: string, id: string) => unknown;
 
 const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
   ['GET', /^\/$/, (target) => target.info()],
@@ -49,19 +49,17 @@ export async function serveControl(target: ControlTarget, where: ControlOption):
       response.writeHead(505, { Connection: 'close', 'Content-Length': 0 }).end();
       return;
     }
+    const refuse = ({ status, code, message }: ControlRefusal | ControlError): void =>
+      send(response, status, { error: { code, params: {}, message } });
     const refusal = token === undefined ? undefined : controlRefusal(request, token);
     if (refusal) {
-      const { status, code, message, headers = {} } = refusal;
-      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-      send(response, status, { error: { code, params: {}, message } });
+      for (const [name, value] of Object.entries(refusal.headers ?? {})) response.setHeader(name, value);
+      refuse(refusal);
       return;
     }
     answer(target, request).then(
-      ({ status, body }) => send(response, status, body),
-      (error: unknown) => {
-        const { status, code, message } = controlError(error);
-        send(response, status, { error: { code, params: {}, message } });
-      },
+      (body) => send(response, body === undefined ? 204 : 200, body),
+      (error: unknown) => refuse(controlError(error)),
     );
   });
   server.on('clientError', (error, socket) => {
@@ -69,13 +67,9 @@ export async function serveControl(target: ControlTarget, where: ControlOption):
     if (socket.writable && !(last !== undefined && isLastWord(last))) socket.write(lastAnswer(statusOf(error)));
     (socket as Socket).destroySoon();
   });
+  const serve = (socket: Socket) => void server.emit('connection', socket);
   let listener: Listener | undefined;
-  if ('path' in where)
-    listener = await listenUnix(
-      where.path,
-      (path) => chmodSync(path, 0o600),
-      (socket) => void server.emit('connection', socket),
-    );
+  if ('path' in where) listener = await listenUnix(where.path, (path) => chmodSync(path, 0o600), serve);
   else await listening(server, { port: where.port, host: '127.0.0.1' });
   const bound = server.address();
   const address = 'path' in where ? where : { port: typeof bound === 'object' && bound ? bound.port : where.port };
@@ -92,7 +86,7 @@ export async function serveControl(target: ControlTarget, where: ControlOption):
   return { address, token, close, [Symbol.asyncDispose]: close };
 }
 
-async function answer(target: ControlTarget, request: IncomingMessage): Promise<{ status: number; body: unknown }> {
+async function answer(target: ControlTarget, request: IncomingMessage): Promise<unknown> {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
   const here = ACTIONS.filter(([, pattern]) => pattern.test(path));
   const action = here.find(([method]) => method === request.method);
@@ -100,11 +94,16 @@ async function answer(target: ControlTarget, request: IncomingMessage): Promise<
     if (here.length === 0) throw new ControlError(404, 'not_found', `the control API has no ${path}`);
     throw new ControlError(405, 'method_not_allowed', `${path} answers ${here.map(([method]) => method).join(', ')}`);
   }
-  const [, pattern, run] = action;
   // Reads the whole body before acting, so that an aborted request changes nothing.
-  const text = await bodyOf(request);
-  const body = await run(target, text, pattern.exec(path)?.[1] ?? '');
-  return { status: body === undefined ? 204 : 200, body };
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > LARGEST_BODY) throw new ControlError(413, 'too_large', `a body has at most ${LARGEST_BODY} bytes`);
+    parts.push(part);
+  }
+  const [, pattern, run] = action;
+  return await run(target, Buffer.concat(parts).toString('utf8'), pattern.exec(path)?.[1] ?? '');
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {
@@ -114,17 +113,6 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   }
   const bytes = Buffer.from(JSON.stringify(body));
   response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': bytes.length }).end(bytes);
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > LARGEST_BODY) throw new ControlError(413, 'too_large', `a body has at most ${LARGEST_BODY} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
 }
 
 function parsed<S extends Shape>(text: string, shape: S): Of<S> {

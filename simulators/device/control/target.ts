@@ -40,10 +40,7 @@ export abstract class ControlTarget {
   abstract start(): Promise<void>;
   abstract stop(signal?: StopSignal): Promise<void>;
   /** Rejects with ControlError (`agent_down`) while the agent is down. */
-  abstract call<Name extends AgentCall>(
-    name: Name,
-    given: AgentCalls[Name]['given'],
-  ): Promise<AgentCalls[Name]['answer']>;
+  abstract call<K extends AgentCall>(name: K, given: AgentCalls[K]['given']): Promise<AgentCalls[K]['answer']>;
 
   /** Makes a new deployment current; the default has the status `deployed` and no error. */
   deploy(wanted: ControlDeployment = {}): Promise<Deployment> {

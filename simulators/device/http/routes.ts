@@ -6,7 +6,6 @@ import { percentDecoded } from '../../common/malformed.ts';
 import type { DeviceBehaviour, Refusal } from '../behaviour.ts';
 import type { Logger } from '../options.ts';
 import type { Deployments } from '../state/deployments.ts';
-import type { Retained } from '../stream/protocol.ts';
 import { type Stream, Subscriber } from '../stream/subscriber.ts';
 import type { Entrance } from '../transport.ts';
 import { takeOver } from './shared-server.ts';
@@ -20,19 +19,14 @@ export interface ServedAgent {
   sync(): Promise<object>;
 }
 
-interface Exchange {
+export interface Exchange {
   agent: ServedAgent;
   request: IncomingMessage;
   response: ServerResponse;
 }
 
-function sendJson(
-  { agent, response }: Exchange,
-  status: number,
-  body: unknown,
-  { type = 'application/json', headers = {} }: { type?: string; headers?: Record<string, string> } = {},
-): void {
-  const all = { 'Content-Type': type, ...agent.behaviour.http.headers, ...headers };
+function sendJson({ agent, response }: Exchange, status: number, body: unknown, headers: Record<string, string> = {}) {
+  const all = { 'Content-Type': 'application/json', ...agent.behaviour.http.headers, ...headers };
   send(response, status, JSON.stringify(body), all);
 }
 
@@ -44,7 +38,7 @@ function refuse(exchange: Exchange, wanted: Refusal): void {
   const body = rules.errorBody(refusal);
   if (body === undefined) send(response, status, '', headers);
   else if (typeof body === 'string') send(response, status, body, { 'Content-Type': 'text/plain', ...headers });
-  else sendJson(exchange, status, body, { headers });
+  else sendJson(exchange, status, body, headers);
 }
 
 function send(response: ServerResponse, status: number, text: string, headers: Record<string, string>): void {
@@ -68,15 +62,18 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
   const retained = { earliest: log.earliest, latest: log.latest };
   const after = rules.resolveCursor(cursor, retained);
   if (after === 'expired') {
-    refuse(exchange, expired(retained));
+    refuse(exchange, {
+      status: 410,
+      code: 'cursor_expired',
+      message: 'the cursor is older than the earliest retained event',
+      params: { earliest_id: retained.earliest, latest_id: retained.latest },
+    });
     return;
   }
   const filter = rules.parseTypes(query.getAll('types'));
   const chunked = request.httpVersion !== '1.0';
-  response.writeHead(200, {
-    ...rules.headers,
-    ...(chunked ? { 'Transfer-Encoding': 'chunked' } : { Connection: 'close' }),
-  });
+  const framing = chunked ? { 'Transfer-Encoding': 'chunked' } : { Connection: 'close' };
+  response.writeHead(200, { ...rules.headers, ...framing });
   if (request.method === 'HEAD') {
     response.end();
     return;
@@ -109,8 +106,9 @@ const json = (path: RegExp, resource: string, read: (agent: ServedAgent, id: str
     const { agent } = exchange;
     const value = read(agent, id);
     const { http } = agent.behaviour;
-    if (value === undefined) refuse(exchange, missing(resource, id));
-    else sendJson(exchange, 200, http.resource(value), { type: http.jsonType });
+    const message = id === '' ? `the device has no current ${resource}` : `the device knows no such ${resource}`;
+    if (value === undefined) refuse(exchange, { status: 404, code: `${resource}_not_found`, message });
+    else sendJson(exchange, 200, http.resource(value), { 'Content-Type': http.jsonType });
   },
 });
 
@@ -123,13 +121,22 @@ const ROUTES: readonly Route[] = [
   json(/^\/deployments\/([^/]+)$/, 'deployment', ({ deployments }, id) => deployments.get(id)),
   json(/^\/releases\/current$/, 'release', ({ deployments }) => {
     const id = deployments.current()?.release_id;
-    return id === undefined ? undefined : deployments.release(id);
+    return id === undefined ? undefined : deployments.book.release(id);
   }),
-  json(/^\/releases\/([^/]+)$/, 'release', ({ deployments }, id) => deployments.release(id)),
-  json(/^\/git_commits\/([^/]+)$/, 'git_commit', ({ deployments }, id) => deployments.gitCommit(id)),
+  json(/^\/releases\/([^/]+)$/, 'release', ({ deployments }, id) => deployments.book.release(id)),
+  json(/^\/git_commits\/([^/]+)$/, 'git_commit', ({ deployments }, id) => deployments.book.gitCommit(id)),
   json(/^\/device$/, 'device', (agent) => agent.device()),
   json(/^\/health$/, 'health', () => ({ status: 'ok' })),
-  json(/^\/version$/, 'version', version),
+  json(/^\/version$/, 'version', () => ({
+    version: 'v0.1.0',
+    git_commit: '0000000000000000000000000000000000000000',
+    api_version: 'v0.2',
+    api_git_commit: '0000000000000000000000000000000000000000',
+    rust_version: `none (Node ${process.version})`,
+    build_date: '2026-01-01T00:00:00Z',
+    os: os.platform(),
+    arch: os.arch(),
+  })),
   {
     method: 'POST',
     path: /^\/device\/sync$/,
@@ -140,22 +147,13 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
-export function serve(
-  agent: ServedAgent,
-  request: IncomingMessage,
-  response: ServerResponse,
-  entrance: Entrance,
-): void {
-  const exchange = { agent, request, response };
+export function serve(exchange: Exchange, entrance: Entrance): void {
+  const { agent, request, response } = exchange;
   answer(exchange, entrance).catch((error: unknown) => {
     agent.log.error({ err: error, method: request.method }, 'a request failed');
+    const message = 'the agent could not answer; its log says why';
     if (response.headersSent) request.socket.destroy();
-    else
-      refuse(exchange, {
-        status: 500,
-        code: 'internal_error',
-        message: 'the agent could not answer; its log says why',
-      });
+    else refuse(exchange, { status: 500, code: 'internal_error', message });
   });
 }
 
@@ -186,29 +184,3 @@ async function answer(exchange: Exchange, entrance: Entrance): Promise<void> {
   const id = percentDecoded(route.path.exec(path)?.[1] ?? '');
   await route.handle(exchange, query, id);
 }
-
-function version() {
-  return {
-    version: 'v0.1.0',
-    git_commit: '0000000000000000000000000000000000000000',
-    api_version: 'v0.2',
-    api_git_commit: '0000000000000000000000000000000000000000',
-    rust_version: `none (Node ${process.version})`,
-    build_date: '2026-01-01T00:00:00Z',
-    os: os.platform(),
-    arch: os.arch(),
-  };
-}
-
-const expired = ({ earliest, latest }: Retained): Refusal => ({
-  status: 410,
-  code: 'cursor_expired',
-  message: 'the cursor is older than the earliest retained event',
-  params: { earliest_id: earliest, latest_id: latest },
-});
-
-const missing = (resource: string, id: string): Refusal => ({
-  status: 404,
-  code: `${resource}_not_found`,
-  message: id === '' ? `the device has no current ${resource}` : `the device knows no such ${resource}`,
-});

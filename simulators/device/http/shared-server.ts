@@ -42,15 +42,6 @@ export function takeOver(request: http.IncomingMessage, response: http.ServerRes
   if (response.socket !== null && !hasBody) Object.assign(request, { upgrade: true });
 }
 
-/** Discards further bytes of the client, and ends the stream when the client ends its side. */
-function letGo(socket: Socket): void {
-  connections.get(socket)?.latest?.response.detachSocket(socket);
-  connections.delete(socket);
-  socket.on('error', () => {});
-  socket.once('end', () => socket.end());
-  socket.resume();
-}
-
 function hub(): http.Server {
   if (server) return server;
   // `getBuiltinModule` skips the client and WebSocket that an import loads, a third of the agent's start time.
@@ -58,13 +49,22 @@ function hub(): http.Server {
   const timeouts = { headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
   server = createServer({ ...timeouts, shouldUpgradeCallback: () => false });
   // Adds no listener in an older Node, which would then upgrade every request that asks for an upgrade.
-  if ('shouldUpgradeCallback' in server) server.on('upgrade', (_request, socket) => letGo(socket as Socket));
+  if ('shouldUpgradeCallback' in server)
+    server.on('upgrade', (_request, upgraded) => {
+      // Discards further bytes of the client, and ends the stream when the client ends its side.
+      const socket = upgraded as Socket;
+      connections.get(socket)?.latest?.response.detachSocket(socket);
+      connections.delete(socket);
+      socket.on('error', () => {});
+      socket.once('end', () => socket.end());
+      socket.resume();
+    });
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket);
     if (connection) connection.latest = { request, response };
     if (!isHttp1(request)) refuse(request.socket, '505 HTTP Version Not Supported');
     // Answers 400 to several Host headers, as RFC 9112 section 3.2 requires; Node keeps only the first.
-    else if (hostsIn(request.rawHeaders) > 1)
+    else if (request.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1)
       response.writeHead(400, { Connection: 'close', 'Content-Length': 0 }).end();
     else if (connection) connection.handler.handle(request, response, connection.entrance);
     else request.socket.destroy();
@@ -76,29 +76,18 @@ function hub(): http.Server {
   return server;
 }
 
-/** Counts Host headers. `raw`: header names and values in turn. */
-function hostsIn(raw: readonly string[]): number {
-  let hosts = 0;
-  for (let at = 0; at < raw.length; at += 2) if (raw[at]?.length === 4 && raw[at]?.toLowerCase() === 'host') hosts += 1;
-  return hosts;
-}
-
 /** Refuses a request, then keeps reading, because a close with unread bytes would discard the response. */
 function refuse(socket: Socket, status: string): void {
   const connection = connections.get(socket);
   if (connection?.carries === 'nothing') return;
-  if (connection?.latest !== undefined && isLastWord(connection.latest)) {
-    socket.destroySoon();
-    return;
+  if (connection?.latest !== undefined && isLastWord(connection.latest)) socket.destroySoon();
+  else if (connection?.carries !== 'answers' || !socket.writable) socket.destroy();
+  else {
+    connection.carries = 'nothing';
+    socket.end(lastAnswer(status));
+    socket.on('error', () => {});
+    socket.removeAllListeners('data');
+    socket.resume();
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
   }
-  if (connection?.carries !== 'answers' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  connection.carries = 'nothing';
-  socket.end(lastAnswer(status));
-  socket.on('error', () => {});
-  socket.removeAllListeners('data');
-  socket.resume();
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

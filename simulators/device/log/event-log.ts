@@ -156,10 +156,8 @@ export class EventLog {
     try {
       await this.#file.seal();
     } catch (error) {
-      this.#options.onNotice(
-        'the exact high-water mark could not be written; the next start goes on as after a crash',
-        error,
-      );
+      const notice = 'the exact high-water mark could not be written; the next start goes on as after a crash';
+      this.#options.onNotice(notice, error);
     }
   }
 
@@ -227,31 +225,27 @@ export class EventLog {
   async #store(batch: readonly Pending[]): Promise<void> {
     const file = this.#file;
     const events = batch.length === 1 && batch[0] ? batch[0].events : batch.flatMap((pending) => pending.events);
-    const last = events.at(-1);
-    if (last) {
-      const rules = this.#options.behaviour.log;
-      const lines = sealed(rules.lines(events));
-      await rules.publish({
-        store: async () => {
-          if (this.#down) throw killed();
-          await file.reserve(last.id);
-          if (this.#down) throw killed();
-          await file.write(lines, last.id);
-          if (this.#down) throw killed();
-        },
-        commit: () => this.#commit(events, lines.length),
-        deliver: () => this.#options.onStored(events),
-      });
-    }
-  }
-
-  #commit(events: readonly StoredEvent[], bytes: number): void {
-    const { generation } = this;
-    const first = events[0]?.id ?? 0;
-    generation.index.note(first, generation.bytes);
-    generation.earliest ??= first;
-    generation.bytes += bytes;
-    generation.latest = events.at(-1)?.id ?? generation.latest;
+    const [first, last] = [events[0], events.at(-1)];
+    if (!first || !last) return;
+    const rules = this.#options.behaviour.log;
+    const lines = sealed(rules.lines(events));
+    await rules.publish({
+      store: async () => {
+        if (this.#down) throw killed();
+        await file.reserve(last.id);
+        if (this.#down) throw killed();
+        await file.write(lines, last.id);
+        if (this.#down) throw killed();
+      },
+      commit: () => {
+        const { generation } = this;
+        generation.index.note(first.id, generation.bytes);
+        generation.earliest ??= first.id;
+        generation.bytes += lines.length;
+        generation.latest = last.id;
+      },
+      deliver: () => this.#options.onStored(events),
+    });
   }
 
   /** Rejects all waiting appends after a failed write, because their ids follow the failed ids. */

@@ -25,7 +25,9 @@ const FIRST_BLOCK = 1_024;
 const LARGEST_BLOCK = 16_384;
 
 export function readMark(directory: string): Mark | undefined {
-  const last = readLast(directory);
+  const path = `${directory}/${LAST_FILE}`;
+  const [, digits] = /^(\d{16})\n$/.exec(ifPresent(path, () => readFileSync(path, 'utf8')) ?? '') ?? [];
+  const last = digits !== undefined && isId(Number(digits)) ? Number(digits) : 0;
   const mark = markIn(`${directory}/${MARK_FILE}`);
   if (mark && !mark.lost) return { ...mark, highest: Math.max(mark.highest, last), from: Math.max(mark.from, last) };
   if (last === 0) return mark;
@@ -38,10 +40,8 @@ function markIn(path: string): Mark | undefined {
   const text = ifPresent(path, () => readFileSync(path, 'utf8'))?.trimEnd();
   if (text === undefined) return undefined;
   try {
-    const { highest, from, clean, durable, gaps, ...others } = JSON.parse(unseal(text) ?? text) as Record<
-      string,
-      unknown
-    >;
+    const stored: Record<string, unknown> = JSON.parse(unseal(text) ?? text);
+    const { highest, from, clean, durable, gaps, ...others } = stored;
     if (!isId(highest) || Object.keys(others).length > 0) return LOST;
     return {
       highest,
@@ -59,14 +59,7 @@ export async function writeMark(io: DiskIo, directory: string, mark: Mark, durab
   await replaceFile(io, directory, MARK_FILE, sealed(`${JSON.stringify(mark)}\n`), durable);
 }
 
-const LAST_DIGITS = 16;
-const lastText = (id: number): Buffer => Buffer.from(`${String(id).padStart(LAST_DIGITS, '0')}\n`);
-
-function readLast(directory: string): number {
-  const path = `${directory}/${LAST_FILE}`;
-  const [, digits] = /^(\d{16})\n$/.exec(ifPresent(path, () => readFileSync(path, 'utf8')) ?? '') ?? [];
-  return digits !== undefined && isId(Number(digits)) ? Number(digits) : 0;
-}
+const lastText = (id: number): Buffer => Buffer.from(`${String(id).padStart(16, '0')}\n`);
 
 export async function beginLast(io: DiskIo, directory: string, id: number, durable: boolean): Promise<void> {
   if (durable) await replaceFile(io, directory, LAST_FILE, lastText(id), false);

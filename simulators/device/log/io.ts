@@ -43,9 +43,7 @@ export const disk: DiskIo = {
   close: (fd) => fs.closeSync(fd),
   size: (fd) => fs.fstatSync(fd).size,
   read: (fd, buffer, offset, length, position) => fs.readSync(fd, buffer, offset, length, position),
-  load: async (fd, buffer, offset, length, position) => {
-    return (await read(fd, buffer, offset, length, position)).bytesRead;
-  },
+  load: async (...given) => (await read(...given)).bytesRead,
   write: (fd, buffer, position) => {
     for (let done = 0; done < buffer.length; ) {
       done += fs.writeSync(fd, buffer, done, buffer.length - done, position + done);
@@ -136,16 +134,11 @@ export async function putInPlace(
     io.rename(beside, path);
     placed();
   } catch (error) {
-    discard(io, beside);
+    try {
+      io.remove(beside);
+    } catch {} // leaves the temporary file, which the next start of the agent removes
     throw error;
   }
-}
-
-/** Removes a temporary file; ignores errors, because the next start of the agent removes the file. */
-function discard(io: DiskIo, path: string): void {
-  try {
-    io.remove(path);
-  } catch {}
 }
 
 /** Removes temporary files that a crash left; no other agent may use the directory. */

@@ -29,17 +29,13 @@ const SUM_DIGITS = 8;
 const SEAL_BYTES = SUM.length + SUM_DIGITS + 2;
 const SEAL = /^,"sum":"([0-9a-f]{8})"\}$/;
 
-export const sealed = (lines: string): Buffer =>
-  Buffer.from(
-    lines
-      .split('\n')
-      .map((line) => (line.endsWith('}') ? seal(line) : line))
-      .join('\n'),
-  );
-
-function seal(json: string): string {
-  const sum = crc32(json).toString(16).padStart(SUM_DIGITS, '0');
-  return `${json.slice(0, -1)}${SUM}${sum}"}`;
+export function sealed(lines: string): Buffer {
+  const each = lines.split('\n').map((line) => {
+    if (!line.endsWith('}')) return line;
+    const sum = crc32(line).toString(16).padStart(SUM_DIGITS, '0');
+    return `${line.slice(0, -1)}${SUM}${sum}"}`;
+  });
+  return Buffer.from(each.join('\n'));
 }
 
 export function unseal(line: string): string | undefined {
@@ -75,13 +71,13 @@ function sealedEvent(bytes: Buffer, start: number, at: number, sum: string): Sto
   return id !== undefined && type !== undefined ? { id: Number(id), type, json } : parsed(json);
 }
 
-const MEMBERS = new Set(['object', 'id', 'type', 'occurred_at', 'data']);
+const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
 
 /** Reads an event without a checksum; rejects unknown members, which may be a damaged checksum. */
 function unsealed(text: string): StoredEvent | undefined {
   const event = parsed(text);
   if (event === undefined) return undefined;
-  const ours = Object.keys(JSON.parse(text) as object).every((member) => MEMBERS.has(member));
+  const ours = Object.keys(JSON.parse(text) as object).every((member) => MEMBERS.includes(member));
   return ours ? { ...event, unsealed: true } : undefined;
 }
 

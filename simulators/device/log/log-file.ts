@@ -8,56 +8,8 @@ import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from 
 import { type DiskIo, DURABLE, ifPresent, isUnwritable, putInPlace, removeUnfinished } from './io.ts';
 import { recover, scanEvents } from './recovery.ts';
 
-// Compaction copies the newest events to a new file, then renames the new file over the log, so that a crash leaves a
-// complete log.
-
 /** Bytes that a compaction copies at a time, so that other robots can work between. */
 const COPY_BYTES = 262_144;
-
-export interface OpenLog {
-  io: DiskIo;
-  fd: number;
-  generation: Generation;
-}
-
-export interface Cut {
-  id: number | undefined;
-  offset: number;
-}
-
-export function cutAt({ io, fd, generation }: OpenLog, from: number): Cut {
-  let cut: Cut = { id: undefined, offset: generation.bytes };
-  const start = generation.index.offsetBefore(from - 1);
-  scanEvents({ io, fd, from: start, to: generation.bytes, after: from - 1 }, ({ id }, offset) => {
-    cut = { id, offset };
-    return false;
-  });
-  return cut;
-}
-
-export function generationFrom(old: Generation, cut: Cut): Generation {
-  const index = new SparseIndex();
-  if (cut.id !== undefined) index.note(cut.id, 0);
-  index.takeOver(old.index, cut.offset);
-  return {
-    bytes: old.bytes - cut.offset,
-    earliest: cut.id,
-    latest: old.latest,
-    gaps: gapsWithin(old.gaps, cut.id ?? old.latest),
-    index,
-  };
-}
-
-export async function copyBytes({ io, fd, generation }: OpenLog, from: number, copy: number): Promise<void> {
-  const bytes = generation.bytes - from;
-  const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, bytes));
-  for (let done = 0; done < bytes; ) {
-    const got = await io.load(fd, buffer, 0, Math.min(buffer.length, bytes - done), from + done);
-    if (got === 0) throw new Error(`the log is shorter than the ${generation.bytes} bytes that were stored in it`);
-    await io.store(copy, buffer.subarray(0, got), done);
-    done += got;
-  }
-}
 
 // A timer closes idle logs, so that thousands of idle robots hold no file descriptors.
 
@@ -68,13 +20,6 @@ const OPEN_AT_MOST = 512;
 /** Time of the last use of each open log (milliseconds of `performance.now`), oldest first. */
 const open = new Map<LogFile, number>();
 let sweeper: NodeJS.Timeout | undefined;
-
-function touch(log: LogFile): void {
-  open.delete(log);
-  open.set(log, performance.now());
-  if (open.size > OPEN_AT_MOST) sweep(Number.POSITIVE_INFINITY, open.size - OPEN_AT_MOST);
-  sweeper ??= setInterval(() => sweep(performance.now() - SWEEP_MS, open.size), SWEEP_MS).unref();
-}
 
 /** Closes at most `atMost` idle logs, last used before `moment` (milliseconds of `performance.now`). */
 function sweep(moment: number, atMost: number): void {
@@ -134,7 +79,11 @@ export class LogFile {
     }
     const mark = readMark(directory);
     this.#marked = mark !== undefined;
-    const fd = ifPresent(this.path, () => openLog(io, this.path));
+    const fd = ifPresent(this.path, () => {
+      if (!lstatSync(this.path).isFile())
+        throw new Error(`${this.path} is not a file; remove it, or name another directory`);
+      return io.open(this.path, 'r');
+    });
     if (fd === undefined) {
       this.generation = emptyAfter(highest(0, mark, true));
     } else {
@@ -145,7 +94,16 @@ export class LogFile {
       }
     }
     try {
-      this.#tidy();
+      removeUnfinished(io, directory);
+      // Adds the line break that the last event lacks; leaves a torn line, which shows that ids may be lost.
+      if (this.#unended) {
+        const writable = io.open(this.path, this.#flags);
+        try {
+          this.#repair(writable);
+        } finally {
+          io.close(writable);
+        }
+      }
     } catch (error) {
       if (!isUnwritable(error)) throw error;
       options.onNotice(`${this.path} takes no events as it is`, error);
@@ -172,12 +130,18 @@ export class LogFile {
     await this.#cut(fd);
     this.#uncut = true;
     this.#failed = true;
-    const { io, durable } = this.#options;
+    const { io, directory, durable, onNotice } = this.#options;
     if (durable) await io.store(fd, lines, this.generation.bytes);
     else io.write(fd, lines, this.generation.bytes);
     this.#uncut = false;
     this.#failed = false;
-    if (durable) this.#noteLast(last);
+    if (!durable) return;
+    try {
+      writeLast(io, directory, last);
+    } catch (error) {
+      if (!this.#unnoted) onNotice(`cannot note the last id of ${this.path} beside it`, error);
+      this.#unnoted = true;
+    }
   }
 
   /** Removes the bytes of a failed write; the next write repeats a failed removal. */
@@ -196,19 +160,42 @@ export class LogFile {
     this.#failed = false;
   }
 
+  /**
+   * Removes the events before the id `from`: copies the others to a new file, then renames the new file over the log,
+   * so that a crash leaves a complete log.
+   */
   async keep(from: number): Promise<void> {
     const { io, durable } = this.#options;
     await this.reserve(this.generation.latest);
-    const log = { io, fd: await this.#open(), generation: this.generation };
-    const cut = cutAt(log, from);
-    if (cut.offset === 0) return;
+    const fd = await this.#open();
+    const old = this.generation;
+    let earliest: number | undefined;
+    let cut = old.bytes;
+    const start = old.index.offsetBefore(from - 1);
+    scanEvents({ io, fd, from: start, to: old.bytes, after: from - 1 }, ({ id }, offset) => {
+      earliest = id;
+      cut = offset;
+      return false;
+    });
+    if (cut === 0) return;
+    const { bytes: end } = old;
     const fill = async (copy: number): Promise<void> => {
-      await copyBytes(log, cut.offset, copy);
+      const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, end - cut));
+      for (let at = cut; at < end; ) {
+        const got = await io.load(fd, buffer, 0, Math.min(buffer.length, end - at), at);
+        if (got === 0) throw new Error(`the log is shorter than the ${end} bytes that were stored in it`);
+        await io.store(copy, buffer.subarray(0, got), at - cut);
+        at += got;
+      }
       if (durable) await io.sync(copy);
     };
     await putInPlace(io, this.path, undefined, fill, () => {
       // Updates `generation` in the tick of the rename, so that readers know which file they open.
-      this.generation = generationFrom(log.generation, cut);
+      const index = new SparseIndex();
+      if (earliest !== undefined) index.note(earliest, 0);
+      index.takeOver(old.index, cut);
+      const gaps = gapsWithin(old.gaps, earliest ?? old.latest);
+      this.generation = { bytes: old.bytes - cut, earliest, latest: old.latest, gaps, index };
       this.#unsynced = true;
       this.release(); // closes the old file, which has lost its name
     });
@@ -233,17 +220,6 @@ export class LogFile {
     this.#fd = undefined;
   }
 
-  /** Records the last stored id in a separate file; reports a failure instead of throwing. */
-  #noteLast(id: number): void {
-    const { io, directory, onNotice } = this.#options;
-    try {
-      writeLast(io, directory, id);
-    } catch (error) {
-      if (!this.#unnoted) onNotice(`cannot note the last id of ${this.path} beside it`, error);
-      this.#unnoted = true;
-    }
-  }
-
   #recover(fd: number, mark: Mark | undefined): Generation {
     const { io, behaviour, onNotice } = this.#options;
     const { generation, unended, notices } = recover(io, fd, mark, behaviour.log);
@@ -256,19 +232,6 @@ export class LogFile {
     return opening === 'empty' ? emptyAfter(generation.latest) : generation;
   }
 
-  /** Adds the line break that the last event lacks; leaves a torn line, which shows that ids may be lost. */
-  #tidy(): void {
-    const { io, directory, durable } = this.#options;
-    removeUnfinished(io, directory);
-    if (!this.#unended) return;
-    const fd = io.open(this.path, (durable ? DURABLE : constants.O_RDWR) | NO_LINK);
-    try {
-      this.#repair(fd);
-    } finally {
-      io.close(fd);
-    }
-  }
-
   #repair(fd: number): void {
     const { io } = this.#options;
     if (this.#uncut) io.truncate(fd, this.generation.bytes);
@@ -279,26 +242,29 @@ export class LogFile {
     this.#unended = false;
   }
 
+  get #flags(): number {
+    return (this.#options.durable ? DURABLE : constants.O_RDWR) | NO_LINK;
+  }
+
   async #open(): Promise<number> {
-    const { io, durable } = this.#options;
-    const flags = (durable ? DURABLE : constants.O_RDWR) | NO_LINK;
-    this.#fd ??= ifPresent(this.path, () => io.open(this.path, flags));
+    const { io, onNotice } = this.#options;
+    this.#fd ??= ifPresent(this.path, () => io.open(this.path, this.#flags));
     if (this.#fd === undefined) {
-      this.#fd = io.open(this.path, flags | constants.O_CREAT | constants.O_EXCL);
-      this.#begin();
+      this.#fd = io.open(this.path, this.#flags | constants.O_CREAT | constants.O_EXCL);
+      this.#unsynced = true;
+      const { bytes, latest } = this.generation;
+      if (bytes > 0) {
+        onNotice(`${this.path} is missing, and its events are lost; the log restarts after ${latest}`);
+        this.generation = emptyAfter(latest);
+      }
     }
-    touch(this);
+    open.delete(this);
+    open.set(this, performance.now());
+    if (open.size > OPEN_AT_MOST) sweep(Number.POSITIVE_INFINITY, open.size - OPEN_AT_MOST);
+    sweeper ??= setInterval(() => sweep(performance.now() - SWEEP_MS, open.size), SWEEP_MS).unref();
     const fd = this.#fd;
     await this.#syncDirectory();
     return fd;
-  }
-
-  #begin(): void {
-    this.#unsynced = true;
-    const { bytes, latest } = this.generation;
-    if (bytes === 0) return;
-    this.#options.onNotice(`${this.path} is missing, and its events are lost; the log restarts after ${latest}`);
-    this.generation = emptyAfter(latest);
   }
 
   /** Waits until the directory entry of a new log file is on the disk, because a crash could lose the file. */
@@ -312,11 +278,6 @@ export class LogFile {
 
 /** Flag that refuses a symbolic link, whose target may belong to other programs. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
-
-function openLog(io: DiskIo, path: string): number {
-  if (!lstatSync(path).isFile()) throw new Error(`${path} is not a file; remove it, or name another directory`);
-  return io.open(path, 'r');
-}
 
 const emptyAfter = (latest: number): Generation => {
   return { bytes: 0, earliest: undefined, latest, gaps: NO_GAPS, index: new SparseIndex() };

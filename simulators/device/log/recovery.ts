@@ -137,15 +137,11 @@ function probe(io: DiskIo, fd: number, size: number) {
 function readTail(io: DiskIo, fd: number, from: number, size: number, known: number) {
   let id = known;
   let damaged = 0;
-  const bad = () => {
-    damaged += 1;
-  };
-  const end = scanEvents(
-    { io, fd, from, to: size, after: known === 0 ? 0 : known - 1, onDamage: bad, onDisorder: bad },
-    (event) => {
-      id = event.id;
-    },
-  );
+  const bad = () => void damaged++;
+  const scan = { io, fd, from, to: size, after: Math.max(0, known - 1), onDamage: bad, onDisorder: bad };
+  const end = scanEvents(scan, (event) => {
+    id = event.id;
+  });
   const rest = Buffer.alloc(size - end);
   if (rest.length > 0) io.read(fd, rest, 0, rest.length, end);
   const event = readLine(rest, 0, rest.length);

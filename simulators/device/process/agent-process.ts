@@ -6,7 +6,7 @@ import { defined } from '../../../harness/common/defined.ts';
 import { controlError } from '../control/target.ts';
 import type { SimulatedDevice } from '../index.ts';
 import { type Logger, optionOf } from '../options.ts';
-import type { Seen } from '../seen.ts';
+import type { Seen } from '../ports.ts';
 import { type Call, type ProcessSettings, type Reply, readyOf, startDevice } from './start.ts';
 
 let device: SimulatedDevice | undefined;
@@ -41,7 +41,14 @@ async function begin(settings: ProcessSettings): Promise<void> {
     process.disconnect?.();
     return;
   }
-  process.on('message', (call: Call) => void answer(made, call));
+  process.on('message', async ({ id, name, given }: Call) => {
+    try {
+      reply({ kind: 'result', id, value: await made.call(name, given) });
+    } catch (error) {
+      const { status, code, message } = controlError(error);
+      reply({ kind: 'error', id, status, code, message });
+    }
+  });
   reply({ kind: 'ready', ready: await readyOf(made, stopped.promise) });
   // Writes the compile cache now, because a killed process cannot write at exit.
   flushCompileCache();
@@ -63,15 +70,6 @@ function loggerOf({ logLevel: level }: ProcessSettings): Logger {
       opened[name](about, message);
     };
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
-}
-
-async function answer(to: SimulatedDevice, call: Call): Promise<void> {
-  try {
-    reply({ kind: 'result', id: call.id, value: await to.call(call.name, call.given) });
-  } catch (error) {
-    const { status, code, message } = controlError(error);
-    reply({ kind: 'error', id: call.id, status, code, message });
-  }
 }
 
 async function end(): Promise<void> {

@@ -5,7 +5,7 @@ import { type Action, type Console, serveConsole, wholeNumber } from '../../cons
 import { Feed } from '../../console/feed.ts';
 import type { Deviation, DeviceDocument } from '../../console/page/device/document.ts';
 import { asStartError } from '../options.ts';
-import type { Seen, SeenEvent } from '../seen.ts';
+import type { Seen } from '../ports.ts';
 import type { ProcessSettings } from './start.ts';
 import type { SupervisedDevice } from './supervisor.ts';
 
@@ -43,20 +43,15 @@ export class DeviceConsole implements AsyncDisposable {
 
   readonly seen = ({ events, frames, listeners, log, current }: Seen): void => {
     const feed = this.#feed;
-    if (this.#begins) this.#takeOver(events);
-    else if (events.length > 0) feed.change({ append: 'events', items: events, keep: KEPT });
+    const known = feed.document.events.at(-1)?.id ?? 0;
+    const isLost = this.#begins && (events.at(-1)?.id ?? 0) < known;
+    const fresh = this.#begins ? events.filter(({ id }) => id > known) : events;
+    if (isLost) feed.change({ set: 'events', to: events });
+    else if (fresh.length > 0) feed.change({ append: 'events', items: fresh, keep: KEPT });
     this.#begins = false;
     if (frames.length > 0) feed.change({ append: 'frames', items: frames, keep: KEPT });
     feed.set(defined({ listeners, log, current }));
   };
-
-  #takeOver(events: readonly SeenEvent[]): void {
-    const known = this.#feed.document.events.at(-1)?.id ?? 0;
-    const fresh = events.filter(({ id }) => id > known);
-    const lost = (events.at(-1)?.id ?? 0) < known;
-    if (lost) this.#feed.change({ set: 'events', to: events });
-    else if (fresh.length > 0) this.#feed.change({ append: 'events', items: fresh, keep: KEPT });
-  }
 
   readonly changed = (): void => {
     const device = this.#device;

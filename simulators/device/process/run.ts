@@ -65,10 +65,8 @@ async function supervised(settings: ProcessSettings, outside: Outside, log: pino
     const started = await Promise.race([device.start().then(() => true), stopped.then(() => false)]);
     if (!started) return { ready: undefined, close };
     const ui = await page?.serve(device, uiPort ?? 0);
-    return {
-      ready: { ...(device.ready as Ready), ...placeOf(server, control), ...(ui !== undefined && { ui }) },
-      close,
-    };
+    const ready = { ...(device.ready as Ready), ...placeOf(server, control), ...(ui !== undefined && { ui }) };
+    return { ready, close };
   } catch (error) {
     await close();
     throw error;

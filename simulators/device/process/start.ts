@@ -8,7 +8,7 @@ import type { AgentCall } from '../control/target.ts';
 import { dialectBehaviour } from '../dialect.ts';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
 import { type DeviceOptions, type Logger, startErrorOf } from '../options.ts';
-import type { Seen } from '../seen.ts';
+import type { Seen } from '../ports.ts';
 
 export interface ProcessSettings {
   device: Omit<DeviceOptions, 'endpoints' | 'control' | 'behaviour' | 'onCrash' | 'clock' | 'log' | 'watch' | 'uplink'>;
@@ -50,11 +50,7 @@ export type Reply =
   | { kind: 'error'; id: number; status: number; code: string; message: string };
 
 /** Starts a device. Rejects like `simulateDevice`, and for an unknown defect or variant or an invalid address. */
-export async function startDevice(
-  settings: ProcessSettings,
-  log: Logger,
-  watch?: (seen: Seen) => void,
-): Promise<SimulatedDevice> {
+export async function startDevice(settings: ProcessSettings, log: Logger, watch?: (seen: Seen) => void) {
   const { device, uplink, defects = [], variants = [] } = settings;
   let behaviour = dialectBehaviour(device.dialect ?? 'spec');
   if (defects.length + variants.length > 0) {

@@ -8,7 +8,7 @@ import type { ControlInfo, StopSignal } from '../../../harness/contract/control.
 import { type AgentCall, type AgentCalls, ControlError, ControlTarget } from '../control/target.ts';
 import { infoOf } from '../device.ts';
 import { type Logger, StartError, settle } from '../options.ts';
-import type { Seen } from '../seen.ts';
+import type { Seen } from '../ports.ts';
 import type { ProcessSettings, Ready, Reply } from './start.ts';
 
 /** Environment with a compile cache, so that a restart from TypeScript sources need not compile again. */
@@ -52,12 +52,11 @@ class Spares implements Disposable {
     const spare = forkAgent();
     this.#loading = spare;
     this.#waiting.push(spare);
-    const loaded = (): void => {
+    spare.once('message', () => {
       if (this.#loading !== spare) return;
       this.#loading = undefined;
       this.fill();
-    };
-    spare.once('message', loaded);
+    });
     // Clears a spare process that failed to load, so that the next spare process can load.
     spare.once('exit', () => {
       if (this.#loading === spare) this.#loading = undefined;
@@ -85,6 +84,7 @@ class Spares implements Disposable {
 export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   #settings: ProcessSettings;
   readonly #stopping: StopOptions;
+  readonly #patienceMs: number;
   #child: Child | undefined;
   #starting: Promise<Ready> | undefined;
   readonly #spares = new Spares();
@@ -95,6 +95,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     super();
     this.#settings = settings;
     this.#stopping = stopping;
+    this.#patienceMs = stopping.patienceMs ?? 20_000;
   }
 
   get pid(): number | undefined {
@@ -148,10 +149,6 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     this.#starting?.catch(() => undefined);
     await this.#end('SIGTERM');
     this.#spares[Symbol.dispose]();
-  }
-
-  get #patienceMs(): number {
-    return this.#stopping.patienceMs ?? 20_000;
   }
 
   async #inTime(settled: Promise<unknown> | undefined): Promise<boolean> {
@@ -210,10 +207,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     return promise;
   }
 
-  async call<Name extends AgentCall>(
-    name: Name,
-    given: AgentCalls[Name]['given'],
-  ): Promise<AgentCalls[Name]['answer']> {
+  async call<K extends AgentCall>(name: K, given: AgentCalls[K]['given']): Promise<AgentCalls[K]['answer']> {
     const child = this.#child;
     if (!child?.serves) throw new ControlError(409, 'agent_down', 'the agent is down; start it first');
     const id = this.#nextCall++;
@@ -223,6 +217,6 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
       if (!error || !child.calls.delete(id)) return;
       waiting.reject(new ControlError(409, 'agent_down', 'the agent ended before the call', { cause: error }));
     });
-    return (await waiting.promise) as AgentCalls[Name]['answer'];
+    return (await waiting.promise) as AgentCalls[K]['answer'];
   }
 }

@@ -37,8 +37,13 @@ export class ConfigFiles {
     try {
       this.#io.makeDirectory(set);
       const directories = new Set([set]);
-      for (const [at, file] of files.entries())
-        await this.#write(`${set}/${paths[at]}`, file.content, set, directories);
+      for (const [at, file] of files.entries()) {
+        const path = `${set}/${paths[at]}`;
+        const parent = dirname(path);
+        if (!directories.has(parent)) this.#io.makeDirectory(parent);
+        for (let made = parent; made.length > set.length; made = dirname(made)) directories.add(made);
+        await this.#write(path, file.content);
+      }
       if (this.#durable) for (const directory of directories) await this.#io.syncDirectory(directory);
     } catch (error) {
       this.#io.remove(set);
@@ -50,7 +55,11 @@ export class ConfigFiles {
 
   async swap(name: string): Promise<void> {
     const beside = besideName(this.root);
-    this.#adopt();
+    const found = lstatSync(this.root, { throwIfNoEntry: false });
+    if (found?.isSymbolicLink() === false) {
+      this.#io.makeDirectory(`${this.#directory}/${SETS}`);
+      this.#io.rename(this.root, `${this.#directory}/${SETS}/${this.#newest() + 1}`);
+    }
     this.#io.link(name, beside);
     this.#io.rename(beside, this.root);
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
@@ -72,11 +81,7 @@ export class ConfigFiles {
     }
   }
 
-  async #write(path: string, content: Uint8Array, set: string, directories: Set<string>): Promise<void> {
-    const parent = dirname(path);
-    if (!directories.has(parent)) this.#io.makeDirectory(parent);
-    for (let made = parent; made.length > set.length && !directories.has(made); made = dirname(made))
-      directories.add(made);
+  async #write(path: string, content: Uint8Array): Promise<void> {
     const fd = this.#io.open(path, 'wx');
     try {
       this.#io.write(fd, content, 0);
@@ -98,13 +103,6 @@ export class ConfigFiles {
       }
       if (!found.isDirectory()) return;
     }
-  }
-
-  #adopt(): void {
-    const found = lstatSync(this.root, { throwIfNoEntry: false });
-    if (!found || found.isSymbolicLink()) return;
-    this.#io.makeDirectory(`${this.#directory}/${SETS}`);
-    this.#io.rename(this.root, `${this.#directory}/${SETS}/${this.#newest() + 1}`);
   }
 
   #sets(): string[] {

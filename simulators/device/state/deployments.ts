@@ -4,7 +4,7 @@
  */
 
 import { backoffMs } from '../../../harness/common/waiting.ts';
-import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
+import type { AgentDeployment, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -20,7 +20,6 @@ import {
   isActive,
   markArchived,
   recordFrom,
-  recordOf,
   removedEvent,
   type StoredState,
 } from './deployment-store.ts';
@@ -36,6 +35,15 @@ export interface DeploymentsOptions extends Incarnation {
   failedMs: number;
 }
 
+const TARGET_OF: Record<DeploymentRecord['activity_status'], DeploymentRecord['target_status']> = {
+  drifted: 'staged',
+  staged: 'staged',
+  queued: 'deployed',
+  deployed: 'deployed',
+  removing: 'archived',
+  archived: 'archived',
+};
+
 export class UnknownDeploymentError extends Error {
   override name = 'UnknownDeploymentError';
 }
@@ -43,51 +51,51 @@ export class UnknownDeploymentError extends Error {
 export class Deployments implements DeploymentPort {
   readonly #options: DeploymentsOptions;
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  readonly #book: DeploymentBook;
+  readonly book: DeploymentBook;
   readonly #retried = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: DeploymentsOptions, state: StoredState | undefined) {
     this.#options = options;
-    this.#book = new DeploymentBook(options, state);
+    this.book = new DeploymentBook(options, state);
   }
 
   settle(): Promise<void> {
     return this.#exclusively(async () => {
-      await this.#options.files.restore(this.#book.state.set);
-      await this.#book.publishMissing();
-      for (const record of this.#book.state.records) await this.#finishFailed(record);
+      await this.#options.files.restore(this.book.state.set);
+      await this.book.publishMissing();
+      for (const record of this.book.state.records) await this.#finishFailed(record);
     });
   }
 
   active(): Deployment[] {
-    return this.#book.active.map((record) => this.#book.view(record));
+    return this.book.active.map((record) => this.book.view(record));
   }
 
   get(id: string): Deployment | undefined {
-    const record = this.#book.find(id);
-    return record && this.#book.view(record);
+    const record = this.book.find(id);
+    return record && this.book.view(record);
   }
 
   /** Current deployment of the Device API, even if queued or failed; otherwise the newest active deployment. */
   current(): Deployment | undefined {
     if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
-    const { current } = this.#book.state;
-    const record = (current === undefined ? undefined : this.#book.find(current)) ?? this.#book.active.at(-1);
-    return record && this.#book.view(record);
+    const { current } = this.book.state;
+    const record = (current === undefined ? undefined : this.book.find(current)) ?? this.book.active.at(-1);
+    return record && this.book.view(record);
   }
 
   deploy(wanted: AgentDeployment, files: ConfigFile[]): Promise<{ deployment: Deployment; replaced: Deployment[] }> {
     return this.#exclusively(async () => {
       const { givesUp } = this.#behaviour;
-      const known = this.#book.find(wanted.id);
+      const known = this.book.find(wanted.id);
       if (known?.activity_status === 'archived') {
         throw new DeployError(`deployment ${wanted.id} is archived; a deployment is used once`, false);
       }
       try {
         if (known && isActive(known)) {
-          await this.#book.publish();
-          return { deployment: this.#book.view(known), replaced: [] };
+          await this.book.publish();
+          return { deployment: this.book.view(known), replaced: [] };
         }
         if (!givesUp && files.length === 0) throw new DeployError('there are no config files to deploy', true);
         const record = known ?? recordFrom(wanted);
@@ -103,26 +111,26 @@ export class Deployments implements DeploymentPort {
 
   remove(id: string): Promise<Deployment> {
     return this.#exclusively(async () => {
-      const record = this.#book.find(id);
+      const record = this.book.find(id);
       if (!record) throw new UnknownDeploymentError(`this robot knows no deployment ${JSON.stringify(id)}`);
       this.#cancel(id);
       this.#retried.delete(id);
       if (record.activity_status !== 'archived') await this.#archive(record, true);
-      await this.#book.publish();
-      return this.#book.view(record);
+      await this.book.publish();
+      return this.book.view(record);
     });
   }
 
   fail(wanted: AgentDeployment, error: 'retrying' | 'failed'): Promise<Deployment> {
     return this.#exclusively(async () => {
-      const known = this.#book.find(wanted.id);
+      const known = this.book.find(wanted.id);
       const record = known ?? recordFrom(wanted);
-      if (!known) this.#book.state.records.push(record);
+      if (!known) this.book.state.records.push(record);
       record.error_status = error;
       if (error === 'retrying') this.#retried.add(wanted.id);
-      if (error === 'retrying') await this.#book.save();
+      if (error === 'retrying') await this.book.save();
       else await this.#finishFailed(record);
-      return this.#book.view(record);
+      return this.book.view(record);
     });
   }
 
@@ -133,36 +141,26 @@ export class Deployments implements DeploymentPort {
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
       const { clock, deviceId, newId } = this.#options;
-      const ids = { id: `dpl_${newId()}`, release: `rls_${newId()}`, device: deviceId() };
-      const record = recordOf(wanted, ids, timestamp(clock));
-      const files = (wanted.config_instances ?? []).map(({ filepath, content }) => {
-        return { filepath, content: Buffer.from(content) };
-      });
+      const [id, newRelease, device_id, now] = [`dpl_${newId()}`, `rls_${newId()}`, deviceId(), timestamp(clock)];
+      const { description = 'Driven by the control API', release_id = newRelease } = wanted;
+      const { activity_status = 'deployed', error_status = 'none' } = wanted;
+      const { target_status = TARGET_OF[activity_status] } = wanted;
+      const statuses = { activity_status, error_status, target_status };
+      const record: DeploymentRecord = { id, description, ...statuses, device_id, release_id, created_at: now };
+      if (activity_status === 'archived') record.archived_at = now;
+      const files = (wanted.config_instances ?? []).map((file) => ({ ...file, content: Buffer.from(file.content) }));
       if (record.activity_status === 'deployed') return this.#try(record, files);
-      this.#book.show(record);
-      this.#book.announce([], { kind: 'entered', deployment: this.#book.view(record), replaced: [] });
-      await this.#book.save();
-      await this.#book.publish();
+      this.book.show(record);
+      this.book.announce([], { kind: 'entered', deployment: this.book.view(record), replaced: [] });
+      await this.book.save();
+      await this.book.publish();
       if (record.error_status === 'failed') this.#finishLater(record);
-      return this.#book.view(record);
+      return this.book.view(record);
     });
   }
 
   remember(release: AgentRelease): void {
-    this.#book.remember(release);
-  }
-
-  /** Text of all known deployment ids, from which each run of the agent derives different random ids. */
-  get history(): string {
-    return this.#book.state.records.map(({ id }) => id).join();
-  }
-
-  release(id: string): AgentRelease | undefined {
-    return this.#book.release(id);
-  }
-
-  gitCommit(id: string): AgentGitCommit | undefined {
-    return this.#book.gitCommit(id);
+    this.book.remember(release);
   }
 
   async close(): Promise<void> {
@@ -190,16 +188,16 @@ export class Deployments implements DeploymentPort {
       onNotice(`deployment ${record.id}: ${error.message}`, error);
       const retried = error.retryable || !this.#behaviour.givesUp;
       Object.assign(record, { activity_status: 'queued', error_status: retried ? 'retrying' : 'failed' });
-      this.#book.show(record);
+      this.book.show(record);
       if (!retried) await this.#finishFailed(record);
       else {
-        await this.#book.save();
+        await this.book.save();
         const again: DeploymentRecord = { ...record, activity_status: 'deployed', error_status: wanted };
         const delay = backoffMs({ firstMs: retryMs, longestMs: 24 * 3_600_000 }, attempt);
         const failure = `deployment ${record.id} could not be tried again`;
         this.#later(record.id, delay, failure, () => this.#try(again, files, attempt + 1));
       }
-      return this.#book.view(record);
+      return this.book.view(record);
     }
   }
 
@@ -207,27 +205,25 @@ export class Deployments implements DeploymentPort {
     const { clock, files: disk } = this.#options;
     const behaviour = this.#behaviour;
     const set = await disk.stage(behaviour.files(files));
-    const replaced = this.#book.active.filter(({ id }) => id !== record.id);
+    const replaced = this.book.active.filter(({ id }) => id !== record.id);
     await behaviour.enter({
       place: () => disk.swap(set),
       publish: async () => {
         const now = timestamp(clock);
         for (const old of replaced) markArchived(old, now);
         Object.assign(record, { activity_status: 'deployed', deployed_at: now });
-        this.#book.show(record);
-        this.#book.state.set = set;
-        const events = [
-          ...replaced.map((old) => removedEvent(this.#book.view(old), now)),
-          deployedEvent(this.#book.view(record), now),
-        ];
-        const left = replaced.map((old) => this.#book.view(old));
-        this.#book.announce(events, { kind: 'entered', deployment: this.#book.view(record), replaced: left });
-        await this.#book.save();
+        this.book.show(record);
+        this.book.state.set = set;
+        const left = replaced.map((old) => this.book.view(old));
+        const deployment = this.book.view(record);
+        const events = [...left.map((old) => removedEvent(old, now)), deployedEvent(deployment, now)];
+        this.book.announce(events, { kind: 'entered', deployment, replaced: left });
+        await this.book.save();
         disk.prune();
-        await this.#book.publish();
+        await this.book.publish();
       },
     });
-    return { deployment: this.#book.view(record), replaced: replaced.map((old) => this.#book.view(old)) };
+    return { deployment: this.book.view(record), replaced: replaced.map((old) => this.book.view(old)) };
   }
 
   async #archive(record: DeploymentRecord, always: boolean): Promise<void> {
@@ -235,16 +231,16 @@ export class Deployments implements DeploymentPort {
     const wasActive = isActive(record);
     if (wasActive && this.#behaviour.removesFiles) {
       const set = await files.stage([]);
-      this.#book.state.set = set;
+      this.book.state.set = set;
       await files.swap(set);
     }
     const now = timestamp(clock);
     markArchived(record, now);
-    const { state } = this.#book;
+    const { state } = this.book;
     if (record.error_status !== 'failed' && state.current === record.id) state.current = undefined;
-    const events = wasActive || always ? [removedEvent(this.#book.view(record), now)] : [];
-    this.#book.announce(events, { kind: 'archived', deployment: this.#book.view(record) });
-    if (this.#behaviour.remembers !== 'no removal') await this.#book.save();
+    const events = wasActive || always ? [removedEvent(this.book.view(record), now)] : [];
+    this.book.announce(events, { kind: 'archived', deployment: this.book.view(record) });
+    if (this.#behaviour.remembers !== 'no removal') await this.book.save();
     if (wasActive) files.prune();
   }
 
@@ -252,8 +248,8 @@ export class Deployments implements DeploymentPort {
   async #finishFailed(record: DeploymentRecord): Promise<void> {
     if (record.error_status !== 'failed' || (record.activity_status === 'archived' && !isActive(record))) return;
     if (this.#behaviour.failedArchives) await this.#archive(record, false);
-    else await this.#book.save();
-    await this.#book.publish();
+    else await this.book.save();
+    await this.book.publish();
   }
 
   #finishLater(record: DeploymentRecord): void {

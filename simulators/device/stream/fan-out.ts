@@ -1,9 +1,9 @@
 /** Sends stored events to live subscribers; encodes each batch once per type filter and HTTP version. */
-import type { LiveSubscriber, Session, StreamBehaviour } from '../behaviour.ts';
+import type { LiveSubscriber, Session, StreamBehaviour, TypeFilter } from '../behaviour.ts';
 import type { StoredEvent } from '../log/line.ts';
-import type { TypeFilter } from './protocol.ts';
 
 export interface View {
+  readonly key: string;
   readonly filter: TypeFilter;
   /** True for HTTP/1.1, which sends a stream in chunks; false for HTTP/1.0, which has no chunks. */
   readonly chunked: boolean;
@@ -38,15 +38,16 @@ export class FanOut {
   }
 
   view(filter: TypeFilter, chunked: boolean): View {
-    const known = this.#views.get(keyOf(filter, chunked));
-    return known ?? { filter, chunked, subscribers: 0, batch: undefined, bytes: NOTHING };
+    // No filter gives null, which differs from every type name.
+    const key = JSON.stringify([chunked, filter === undefined ? null : [...filter].sort()]);
+    return this.#views.get(key) ?? { key, filter, chunked, subscribers: 0, batch: undefined, bytes: NOTHING };
   }
 
   enrol(subscriber: StreamSubscriber): void {
     const { view } = subscriber;
     this.#all.add(subscriber);
     view.subscribers += 1;
-    this.#views.set(keyOf(view.filter, view.chunked), view);
+    this.#views.set(view.key, view);
   }
 
   add(subscriber: StreamSubscriber): void {
@@ -62,8 +63,7 @@ export class FanOut {
     if (!this.#all.delete(subscriber)) return;
     const { view } = subscriber;
     view.subscribers -= 1;
-    const key = keyOf(view.filter, view.chunked);
-    if (view.subscribers === 0 && this.#views.get(key) === view) this.#views.delete(key);
+    if (view.subscribers === 0 && this.#views.get(view.key) === view) this.#views.delete(view.key);
   }
 
   publish(events: readonly StoredEvent[]): void {
@@ -106,7 +106,3 @@ export class FanOut {
     return chunked ? chunk(Buffer.from(frames)) : Buffer.from(frames);
   }
 }
-
-/** Key of a type filter; no filter gives null, which differs from every type name. */
-const keyOf = (filter: TypeFilter, chunked: boolean): string =>
-  JSON.stringify([chunked, filter === undefined ? null : [...filter].sort()]);

@@ -126,25 +126,18 @@ export function giveWay(): void {
 
 function slice(): void {
   const began = performance.now();
-  const wait = connected && began - ended < PATIENCE_MS;
+  const waits = connected && began - ended < PATIENCE_MS;
   connected = false;
   try {
-    if (!wait) run(began + SLICE_MS);
-  } finally {
-    scheduled = waiting.size > 0;
-    if (scheduled) setImmediate(slice);
-  }
-}
-
-function run(until: number): void {
-  try {
     // The loop also visits replays that queue again during the loop, until the time is over.
-    for (const turn of waiting) {
+    for (const turn of waits ? [] : waiting) {
       waiting.delete(turn);
       turn();
-      if (performance.now() >= until) return;
+      if (performance.now() >= began + SLICE_MS) break;
     }
   } finally {
-    ended = performance.now();
+    if (!waits) ended = performance.now();
+    scheduled = waiting.size > 0;
+    if (scheduled) setImmediate(slice);
   }
 }

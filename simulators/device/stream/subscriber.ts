@@ -3,24 +3,19 @@
  */
 
 import type { Socket } from 'node:net';
-import type { Session, StreamBehaviour } from '../behaviour.ts';
+import { LAST_CHUNK, type Session, type StreamBehaviour, type TypeFilter } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { DiskIo } from '../log/io.ts';
 import type { StoredEvent } from '../log/line.ts';
-import type { Opened } from '../seen.ts';
-import { Wheel, type WheelMember } from '../wheel.ts';
+import type { Opened } from '../ports.ts';
+import { systemTime, type Time, Wheel, type WheelMember } from '../uplink/time.ts';
 import type { FanOut, StreamSubscriber, View } from './fan-out.ts';
-import { LAST_CHUNK, type TypeFilter } from './protocol.ts';
 import { LogReader, leaveTurn, takeTurn } from './reader.ts';
 
 const SLOTS = 32;
 const SHORTEST_TICK_MS = 5;
 
-const TIME = {
-  elapsed: () => performance.now(),
-  after: (ms: number, task: () => void) => setTimeout(task, ms).unref(),
-  cancel: (timer: object | undefined) => clearTimeout(timer as NodeJS.Timeout | undefined),
-};
+const TIME: Time = { ...systemTime, after: (ms, task) => setTimeout(task, ms).unref() };
 
 const wheels = new Map<number, Wheel>();
 
@@ -151,12 +146,20 @@ export class Subscriber implements StreamSubscriber {
   #pump(): void {
     const reader = this.#reader;
     if (this.#closed || !reader || this.#socket.writableNeedDrain) return;
-    const paced = this.#stream.behaviour.eventPauseMs > 0;
+    const { behaviour, fanOut } = this.#stream;
+    const paced = behaviour.eventPauseMs > 0;
     const events = this.#try(() => reader.read(paced ? 1 : undefined));
     if (events === 'overtaken') this.drop();
     else if (events.length > 0) this.#replay(events);
     else if (paced) this.#pumpLater();
-    else this.#goLive();
+    else {
+      reader.close();
+      this.#reader = undefined;
+      this.#wasLive = true;
+      behaviour.join(() => {
+        if (!this.#closed) fanOut.add(this);
+      });
+    }
   }
 
   #pumpLater(): void {
@@ -185,15 +188,6 @@ export class Subscriber implements StreamSubscriber {
     if (this.#socket.writableNeedDrain) return;
     if (eventPauseMs > 0 && frames !== '') this.#pumpLater();
     else takeTurn(this.#turn);
-  }
-
-  #goLive(): void {
-    this.#reader?.close();
-    this.#reader = undefined;
-    this.#wasLive = true;
-    this.#stream.behaviour.join(() => {
-      if (!this.#closed) this.#stream.fanOut.add(this);
-    });
   }
 
   #close(): void {

@@ -12,7 +12,7 @@ import {
   type DeploymentReport,
   tokenResponse,
 } from '../../../harness/contract/agent.ts';
-import { AGENT_API_VERSION, DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
+import { AGENT_API_VERSION, DIALECT_NAMES } from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
 import { ensureKey, loadDevice, mintDeviceJwt, publicKeyPem, type StoredDevice, saveDevice } from './identity.ts';
@@ -50,7 +50,6 @@ export interface AgentUplinkOptions extends CommonOptions {
   mqtt?: string;
   /** Bits of the robot's RSA key, default 2048. */
   keyBits?: number;
-  dialect?: Dialect;
   /** Returns the agent version that the robot `name` reports to the platform; undefined means `v0.1.0`. */
   versionOf?: ((name: string) => string | undefined) | undefined;
   habits?: AgentHabits;
@@ -108,9 +107,9 @@ const bare = (host: string) => host.replace(/^\[|\]$/g, '');
 const NO_TOKEN =
   'no provisioning token was given, and the platform knows no device with this key (POST /devices/provision)';
 
-const LIST_QUERY =
-  `limit=100&activity_status=${encodeURIComponent('queued|deployed')}` +
-  '&expand=config_instances&expand=release.git_commit';
+const LIST_QUERY = 'limit=100&activity_status=queued%7Cdeployed&expand=config_instances&expand=release.git_commit';
+
+type Method = ApiRequest['method'];
 
 export class AgentApi implements DeploymentSource {
   readonly #hub: AgentHub;
@@ -163,7 +162,8 @@ export class AgentApi implements DeploymentSource {
 
   async #recall(signal: AbortSignal): Promise<StoredDevice | undefined> {
     try {
-      return stored(await this.#hub.http.json(await this.#authorized('GET', '/device', signal), agentDevice));
+      const request = this.#request('GET', '/device', await this.token(signal), signal);
+      return stored(await this.#hub.http.json(request, agentDevice));
     } catch (error) {
       if (error instanceof ApiError) return undefined;
       throw error;
@@ -194,7 +194,7 @@ export class AgentApi implements DeploymentSource {
     return this.#token;
   }
 
-  #request(method: ApiRequest['method'], path: string, bearer: string, signal: AbortSignal): ApiRequest {
+  #request(method: Method, path: string, bearer: string, signal: AbortSignal): ApiRequest {
     return { method, path: AGENT_BASE_PATH + path, headers: this.#headers(bearer), signal };
   }
 
@@ -203,23 +203,14 @@ export class AgentApi implements DeploymentSource {
     return { ...headers, [versionHeader]: this.#version, authorization: `Bearer ${bearer}` };
   }
 
-  async #authorized(method: ApiRequest['method'], path: string, signal: AbortSignal): Promise<ApiRequest> {
-    return this.#request(method, path, await this.token(signal), signal);
-  }
-
-  async #send<T>(
-    method: ApiRequest['method'],
-    path: string,
-    signal: AbortSignal,
-    send: (request: ApiRequest) => Promise<T>,
-  ): Promise<T> {
+  async #send<T>(method: Method, path: string, signal: AbortSignal, send: (request: ApiRequest) => Promise<T>) {
     const token = await this.token(signal);
     try {
       return await send(this.#request(method, path, token, signal));
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
       this.dropToken(token);
-      return await send(await this.#authorized(method, path, signal));
+      return await send(this.#request(method, path, await this.token(signal), signal));
     }
   }
 

@@ -1,12 +1,5 @@
 /** Identity files of a robot: an RSA key, and the id of the robot's device on the platform. */
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPair,
-  type KeyObject,
-  randomUUID,
-} from 'node:crypto';
+import crypto from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -45,33 +38,32 @@ export async function saveDevice(dir: string, device: StoredDevice, io = disk): 
 
 export async function ensureKey(dir: string, bits: number, io = disk): Promise<'made' | 'present'> {
   if (existsSync(join(identityDirectory(dir), KEY_FILE))) return 'present';
-  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: bits });
+  const { privateKey } = await promisify(crypto.generateKeyPair)('rsa', { modulusLength: bits });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   await writeWhole(io, identityDirectory(dir), KEY_FILE, pem);
   return 'made';
 }
 
 export async function publicKeyPem(dir: string): Promise<string> {
-  return createPublicKey(await privateKey(dir))
-    .export({ type: 'spki', format: 'pem' })
-    .toString();
+  const key = crypto.createPublicKey(await privateKey(dir));
+  return key.export({ type: 'spki', format: 'pem' }).toString();
 }
 
 /** Creates a JWT with the robot's key. Reads the key each time, because keeping keys costs memory in a fleet. */
 export async function mintDeviceJwt(dir: string, clock: Clock): Promise<string> {
   const key = await privateKey(dir);
-  const der = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  const der = crypto.createPublicKey(key).export({ type: 'spki', format: 'der' });
   const issuedAt = Math.floor(clock.now() / 1000);
   // Expires after 120 seconds, the longest lifetime that the platform accepts.
-  const claims = { jti: randomUUID(), iat: issuedAt, exp: issuedAt + 120 };
-  return await signRs512(claims, key, createHash('sha256').update(der).digest('hex'));
+  const claims = { jti: crypto.randomUUID(), iat: issuedAt, exp: issuedAt + 120 };
+  return await signRs512(claims, key, crypto.createHash('sha256').update(der).digest('hex'));
 }
 
-async function privateKey(dir: string): Promise<KeyObject> {
+async function privateKey(dir: string): Promise<crypto.KeyObject> {
   const path = join(identityDirectory(dir), KEY_FILE);
   const pem = await readFile(path);
   try {
-    return createPrivateKey(pem);
+    return crypto.createPrivateKey(pem);
   } catch {
     throw new Error(`${path} holds no private key; remove the identity directory to provision again`);
   }

@@ -4,16 +4,7 @@ import { isTemporary, NetworkError } from '../../common/platform-http.ts';
 import type { Identity } from '../options.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../ports.ts';
 import { type DeploymentSource, type Shared, Syncer } from './sync.ts';
-import {
-  failureDelay,
-  moment,
-  networkDelay,
-  POLL_INTERVAL,
-  pause,
-  reconnectDelay,
-  type Time,
-  type Timer,
-} from './time.ts';
+import { failureDelay, moment, networkDelay, POLL_INTERVAL, pause, reconnectDelay, type Time } from './time.ts';
 
 type SyncRunner = Pick<Syncer, 'run' | 'nextAttemptAt'>;
 
@@ -36,7 +27,7 @@ export class Scheduler {
   readonly #pollMs: number;
   #running: Promise<SyncResult> | undefined;
   #again = false;
-  #timer: Timer | undefined;
+  #timer: ReturnType<Time['after']> | undefined;
   /** Number of consecutive syncs that failed without a network; `#failures` counts other failed syncs. */
   #unreachable = 0;
   #failures = 0;
@@ -83,7 +74,11 @@ export class Scheduler {
     this.#running = this.#passes().finally(() => {
       this.#running = undefined;
       if (this.#signal.aborted) return;
-      this.#timer = this.#time.after(Math.max(0, this.#nextAt() - this.#time.elapsed()), () => this.#due());
+      this.#timer = this.#time.after(Math.max(0, this.#nextAt() - this.#time.elapsed()), () => {
+        // Syncs without checking the pause after a failure, because the timer may fire slightly early.
+        if (this.#running) this.#again = true;
+        else if (!this.#signal.aborted) void this.#run();
+      });
     });
     return this.#running;
   }
@@ -95,8 +90,18 @@ export class Scheduler {
         this.#events.onSyncStarted();
         await this.#syncer.run(this.#signal);
       } while (this.#again);
-    } catch (error) {
-      return this.#failed(error as Error);
+    } catch (failure) {
+      if (this.#signal.aborted) return STOPPING;
+      const error = failure as Error;
+      this.#events.onSyncFailed(error);
+      if (error instanceof NetworkError) {
+        this.#unreachable++;
+        return { code: 'network_connection_error', message: error.message };
+      }
+      this.#unreachable = 0;
+      this.#cooldownUntil = this.#time.elapsed() + failureDelay(this.#failures);
+      this.#failures++;
+      return { code: 'in_cooldown', message: error.message };
     }
     this.#unreachable = 0;
     this.#failures = 0;
@@ -105,25 +110,6 @@ export class Scheduler {
     this.#events.onReached();
     if (this.#syncer.nextAttemptAt === undefined) this.#events.onSynced();
     return { code: 'success', message: 'the device is synced' };
-  }
-
-  #failed(error: Error): SyncResult {
-    if (this.#signal.aborted) return STOPPING;
-    this.#events.onSyncFailed(error);
-    if (error instanceof NetworkError) {
-      this.#unreachable++;
-      return { code: 'network_connection_error', message: error.message };
-    }
-    this.#unreachable = 0;
-    this.#cooldownUntil = this.#time.elapsed() + failureDelay(this.#failures);
-    this.#failures++;
-    return { code: 'in_cooldown', message: error.message };
-  }
-
-  /** Syncs without checking the pause after a failure, because the timer may fire slightly early. */
-  #due(): void {
-    if (this.#running) this.#again = true;
-    else if (!this.#signal.aborted) void this.#run();
   }
 
   #nextAt(): number {

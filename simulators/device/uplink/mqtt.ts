@@ -8,8 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { generate, type Packet, parser, writeToStream } from 'mqtt-packet';
 import { tls as nodeTls } from '../../../harness/common/node-tls.ts';
 import { networkErrorMessage } from '../../common/platform-http.ts';
-import { Wheel, type WheelMember } from '../wheel.ts';
-import type { Time } from './time.ts';
+import { type Time, Wheel, type WheelMember } from './time.ts';
 
 // Disables a cache of encoded numbers (7 MB), because an agent sends few numbers.
 writeToStream.cacheNumbers = false;
@@ -36,9 +35,9 @@ export class KeepAlive extends Wheel {
 /** Maximum bytes of a packet, as protection from a broken or hostile broker. */
 const MAX_PACKET_BYTES = 256 * 1024;
 
-let shared: { parse(bytes: Buffer): Packet } | undefined;
+let shared: ((bytes: Buffer) => Packet) | undefined;
 
-function wholePacketParser() {
+function packetParser(): (bytes: Buffer) => Packet {
   const stream = parser({ protocolVersion: 4 });
   let parsed: Packet | undefined;
   let failure: Error | undefined;
@@ -48,21 +47,19 @@ function wholePacketParser() {
   stream.on('error', (error: Error) => {
     failure = error;
   });
-  return {
-    parse: (bytes: Buffer): Packet => {
-      parsed = undefined;
-      const left = stream.parse(bytes);
-      if (failure) throw failure;
-      if (!parsed || left > 0) throw new Error('malformed MQTT packet');
-      return parsed;
-    },
+  return (bytes) => {
+    parsed = undefined;
+    const left = stream.parse(bytes);
+    if (failure) throw failure;
+    if (!parsed || left > 0) throw new Error('malformed MQTT packet');
+    return parsed;
   };
 }
 
 function parse(bytes: Buffer): Packet {
-  shared ??= wholePacketParser();
+  shared ??= packetParser();
   try {
-    return shared.parse(bytes);
+    return shared(bytes);
   } catch (error) {
     // Discards the parser, because half a packet in the parser must not reach a different connection.
     shared = undefined;
@@ -90,11 +87,7 @@ function packetLength(bytes: Buffer, start: number): number | undefined {
  * Passes each whole packet to `onPacket`, and returns a copy of the remaining bytes. `onPacket` must not keep a packet
  * after the call. Throws for a stream that is not MQTT.
  */
-export function readPackets(
-  rest: Buffer | undefined,
-  chunk: Buffer,
-  onPacket: (packet: Packet) => void,
-): Buffer | undefined {
+export function readPackets(rest: Buffer | undefined, chunk: Buffer, onPacket: (packet: Packet) => void) {
   const bytes = rest ? Buffer.concat([rest, chunk]) : chunk;
   let start = 0;
   while (start < bytes.length) {
@@ -105,8 +98,6 @@ export function readPackets(
   }
   return start === bytes.length ? undefined : Buffer.from(bytes.subarray(start));
 }
-
-const SUBSCRIPTION_REFUSED = 0x80;
 
 export class MqttRefused extends Error {
   override name = 'MqttRefused';
@@ -174,7 +165,14 @@ export class MqttConnection implements WheelMember {
     this.#socket.on('error', (error) => {
       this.#failure ??= error;
     });
-    this.#socket.on('close', () => this.#closed());
+    this.#socket.on('close', () => {
+      const reason = this.#reason();
+      this.#step?.reject(reason);
+      this.#step = undefined;
+      if (this.#slot < 0) return;
+      this.#keepAlive.delete(this, this.#slot);
+      this.#listener.onClose(this, reason);
+    });
   }
 
   /** Connects and subscribes with QoS 1. Rejects with MqttRefused, or the network's error. */
@@ -230,7 +228,8 @@ export class MqttConnection implements WheelMember {
     const subscriptions = topics.map((topic) => ({ topic, qos: 1 as const }));
     this.#send({ cmd: 'subscribe', messageId: this.#nextId(), subscriptions });
     const suback = await subscribed;
-    const refused = suback.cmd === 'suback' && suback.granted.includes(SUBSCRIPTION_REFUSED);
+    // The return code 0x80 refuses a subscription.
+    const refused = suback.cmd === 'suback' && suback.granted.includes(0x80);
     if (refused) throw new Error('the MQTT broker refused a subscription to a topic of this device');
   }
 
@@ -319,14 +318,5 @@ export class MqttConnection implements WheelMember {
 
   #reason(): Error {
     return this.#failure ?? new Error('the MQTT broker closed the connection');
-  }
-
-  #closed(): void {
-    const reason = this.#reason();
-    this.#step?.reject(reason);
-    this.#step = undefined;
-    if (this.#slot < 0) return;
-    this.#keepAlive.delete(this, this.#slot);
-    this.#listener.onClose(this, reason);
   }
 }

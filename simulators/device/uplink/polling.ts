@@ -16,14 +16,9 @@ import {
   isDeploymentErrorStatus,
 } from '../../../harness/contract/enums.ts';
 import { listEnvelope } from '../../../harness/contract/lists.ts';
-import { oneOf, type Shape, shape, Timestamp } from '../../../harness/contract/shape.ts';
+import { objectShape, oneOf, type Shape, Timestamp } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
-import {
-  DIALECT_NAMES,
-  type Dialect,
-  NEWEST_VERSION,
-  type SupportedVersion,
-} from '../../../harness/contract/versions.ts';
+import { DIALECT_NAMES, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest, isTemporary } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
 import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
@@ -33,38 +28,31 @@ import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Sha
 
 const PAGE = 100;
 const WANTED_ACTIVITIES = ['queued', 'deployed'];
-const FILTER =
-  `activity_status=${encodeURIComponent(WANTED_ACTIVITIES.join('|'))}&order_by=created_at:asc` +
-  '&expand=release&expand=config_instances';
 
 /** Query for a device's deployments; the filters come from the published service, not from the specification. */
-export const deploymentFilter = (deviceId: string): string => `device_id=${encodeURIComponent(deviceId)}&${FILTER}`;
+export const deploymentFilter = (deviceId: string): string =>
+  `device_id=${encodeURIComponent(deviceId)}&activity_status=${encodeURIComponent(WANTED_ACTIVITIES.join('|'))}` +
+  '&order_by=created_at:asc&expand=release&expand=config_instances';
 
-const identified = shape('Device', Type.Object({ id: Type.String() }));
-const namedDevices = shape(
-  'DeviceList',
-  Type.Object({
-    has_more: Type.Boolean(),
-    data: Type.Array(Type.Object({ id: Type.String(), name: Type.Optional(Type.Unknown()) })),
-  }),
-);
+const identified = objectShape('Device', { id: Type.String() });
+const namedDevices = objectShape('DeviceList', {
+  has_more: Type.Boolean(),
+  data: Type.Array(Type.Object({ id: Type.String(), name: Type.Optional(Type.Unknown()) })),
+});
 const listedDeployment = Type.Object({
   id: Type.String(),
   device_id: Type.String(),
   target_status: oneOf(DEPLOYMENT_TARGET_STATUSES),
   created_at: Timestamp,
 });
-export const listedDeployments = shape(
-  'list of deployments',
-  Type.Object({ has_more: Type.Boolean(), data: Type.Array(listedDeployment) }),
-);
-const instancesWithContent = shape(
-  'ConfigInstanceList',
-  Type.Object({
-    ...listEnvelope.schema.properties,
-    data: Type.Array(Type.Object({ id: Type.String(), content: Type.Optional(Type.Object({ data: Type.String() })) })),
-  }),
-);
+export const listedDeployments = objectShape('list of deployments', {
+  has_more: Type.Boolean(),
+  data: Type.Array(listedDeployment),
+});
+const instancesWithContent = objectShape('ConfigInstanceList', {
+  ...listEnvelope.schema.properties,
+  data: Type.Array(Type.Object({ id: Type.String(), content: Type.Optional(Type.Object({ data: Type.String() })) })),
+});
 
 export interface PollingUplinkOptions extends CommonOptions {
   kind: 'polling';
@@ -72,7 +60,6 @@ export interface PollingUplinkOptions extends CommonOptions {
   platform: string;
   /** API key with the scopes `deployments:read`, `config_instances:read`, `devices:read` and `devices:write`. */
   apiKey: string;
-  dialect?: Dialect;
   /** Version of the Platform API, by default the newest version. */
   apiVersion?: SupportedVersion;
   /** Milliseconds between polls for deployments, default 30 000. */

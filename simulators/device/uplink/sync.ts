@@ -1,6 +1,7 @@
 /** Brings the device to the state that the platform wants, and reports the result. */
 
 import type { AgentConfigInstance, AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
+import type { Dialect } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
 import { ApiError, NetworkError, PlatformHttp, type PlatformHttpOptions } from '../../common/platform-http.ts';
 import { type Random, random } from '../../common/random.ts';
@@ -51,13 +52,15 @@ export class Syncer {
     const listed = await this.#source.list(signal);
     for (const { release } of listed) if (release) this.#port.remember(release);
     const wanted = listed.filter((deployment) => deployment.target_status === 'deployed');
-    this.#forgetAllBut(wanted);
+    const keep = new Set(wanted.map(({ id }) => id));
+    for (const id of this.#backOffs?.keys() ?? []) if (!keep.has(id)) this.#backOffs?.delete(id);
+    if (this.#backOffs?.size === 0) this.#backOffs = undefined;
     // Chooses the newest deployment; among deployments of the same time, the last in the list.
     const age = ({ created_at }: AgentDeployment): number => Date.parse(created_at);
     const current = wanted.toSorted((one, other) => age(one) - age(other)).at(-1);
     const settled = current === undefined || (await this.#reach(current, signal));
     // Removes other deployments only once the newest deployment is applied or has finally failed.
-    if (settled) await this.#removeUnwanted(listed, wanted);
+    if (settled) await this.#removeUnwanted(listed, keep);
     await this.#flush(signal);
   }
 
@@ -114,8 +117,7 @@ export class Syncer {
     return false;
   }
 
-  async #removeUnwanted(listed: AgentDeployment[], wanted: AgentDeployment[]): Promise<void> {
-    const keep = new Set(wanted.map(({ id }) => id));
+  async #removeUnwanted(listed: AgentDeployment[], keep: ReadonlySet<string>): Promise<void> {
     for (const { id } of this.#port.active()) {
       if (keep.has(id)) continue;
       const removed = await this.#port.remove(id);
@@ -160,13 +162,6 @@ export class Syncer {
     if (failure) throw failure;
     this.#unreported = undefined;
   }
-
-  #forgetAllBut(wanted: AgentDeployment[]): void {
-    if (!this.#backOffs) return;
-    const keep = new Set(wanted.map(({ id }) => id));
-    for (const id of this.#backOffs.keys()) if (!keep.has(id)) this.#backOffs.delete(id);
-    if (this.#backOffs.size === 0) this.#backOffs = undefined;
-  }
 }
 
 type UplinkLogger = Pick<Logger, 'debug' | 'warn'>;
@@ -177,6 +172,7 @@ export interface CommonOptions {
   /** Maximum number of HTTP connections to the platform, shared by all robots, default 32. */
   connections?: number;
   headers?: Readonly<Record<string, string>>;
+  dialect?: Dialect;
   time?: Time;
   random?: Random;
   onRetry?: (error: NetworkError) => void;
@@ -212,9 +208,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
       http ??= new PlatformHttp({ baseUrl, ca, connections, onAnswer, onCrowded, beforeRetry });
       return http;
     },
-    acquire: () => {
-      users++;
-    },
+    acquire: () => void users++,
     release: async () => {
       users--;
       if (users > 0) return;
@@ -229,9 +223,8 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
 export function parseUrl(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && schemes.includes(url.protocol)) return url;
-  throw new Error(
-    `${option} is no address: ${schemes.map((scheme) => `${scheme}//host:port`).join(' or ')} is accepted`,
-  );
+  const accepted = schemes.map((scheme) => `${scheme}//host:port`).join(' or ');
+  throw new Error(`${option} is no address: ${accepted} is accepted`);
 }
 
 export async function allPages<T>(read: (offset: number) => Promise<{ data: T[]; has_more: boolean }>): Promise<T[]> {
