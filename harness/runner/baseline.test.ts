@@ -12,8 +12,8 @@ import {
   updatedBaseline,
   writeBaseline,
 } from './baseline.ts';
+import { comparableText } from './causes.ts';
 import { coverageOf } from './coverage.ts';
-import { comparableText } from './finding-text.ts';
 import { exitCode } from './results.ts';
 import { planOf } from './testing/checks.ts';
 import { type CheckResult, OUTCOMES } from './types.ts';

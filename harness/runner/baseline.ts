@@ -9,7 +9,7 @@ import { readYaml } from '../common/yaml.ts';
 import { exact, oneOf, shape } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
 import { isFinding, rateInWords } from './attempts.ts';
-import { comparableText, type FindingText } from './finding-text.ts';
+import { comparableText, type FindingText } from './causes.ts';
 import type { CheckResult } from './types.ts';
 
 const words = (description: string) => Type.String({ minLength: 1, description });
@@ -88,9 +88,8 @@ export function applyBaseline(
     if (!suite.ids.includes(check))
       return [complaint(entry, `no check has this id: correct or remove ${placeOf(entry, baseline)}`)];
     const expired = entries.get(check)?.find((each) => isOver(each, today));
-    return settled.get(check)?.outcome === 'warn' && expired !== undefined
-      ? [complaint(entry, expiredOn(expired))]
-      : [];
+    if (expired === undefined || settled.get(check)?.outcome !== 'warn') return [];
+    return [complaint(entry, expiredOn(expired))];
   });
   return [
     ...[...settled.values()].map((result) => {
@@ -103,12 +102,7 @@ export function applyBaseline(
   ];
 }
 
-function settle(
-  result: CheckResult,
-  entries: readonly BaselineEntry[],
-  today: string,
-  baseline: Baseline,
-): CheckResult {
+function settle(result: CheckResult, entries: BaselineEntry[], today: string, baseline: Baseline): CheckResult {
   if (entries.length === 0) return result;
   if (isFinding(result)) {
     const fitting = entries.filter((entry) => isEntryFor(entry, result));
@@ -195,8 +189,11 @@ export function updatedBaseline(
   const kept = baseline.known.flatMap((entry): BaselineEntry[] => {
     if (apiOf(entry.check) !== suite.api) return [entry];
     const result = byId.get(entry.check);
-    const why = whyRemoved(entry, result, today, suite);
-    if (why === undefined) return [result === undefined ? entry : withFinding(entry, result)];
+    const why = suite.ids.includes(entry.check) ? whyRemoved(entry, result, today) : 'no check has this id';
+    if (why === undefined) {
+      if (entry.finding !== undefined || result === undefined || !isFinding(result)) return [entry];
+      return [{ kind: 'bug', ...entry, finding: comparableText(result) }];
+    }
     removed.push(`- ${entry.check}: ${why} (was excused: ${entry.reason})`);
     return [];
   });
@@ -206,16 +203,11 @@ export function updatedBaseline(
       const { id, expected = 'the requirement to hold', actual = 'it does not', rate } = result;
       const isFlaky = rate !== undefined && rate.failed < rate.times;
       const when = isFlaky ? `${today}, ${rateInWords(rate)}` : today;
+      const kind = isFlaky ? 'flaky' : 'bug';
       const reason = printable(`found on ${when}: ${inWords({ expected, actual })}`);
-      const expires = daysAfter(today, EXCUSED_DAYS);
-      return {
-        check: id,
-        finding: comparableText(result),
-        kind: isFlaky ? 'flaky' : 'bug',
-        reason,
-        owner: UNASSIGNED,
-        expires,
-      };
+      const end = new Date(Date.parse(`${today}T00:00:00Z`) + EXCUSED_DAYS * 86_400_000);
+      const expires = end.toISOString().slice(0, 10);
+      return { check: id, finding: comparableText(result), kind, reason, owner: UNASSIGNED, expires };
     });
   const ours = kept.filter(({ check }) => apiOf(check) === suite.api);
   return {
@@ -228,22 +220,9 @@ export function updatedBaseline(
   };
 }
 
-function whyRemoved(
-  entry: BaselineEntry,
-  result: CheckResult | undefined,
-  today: string,
-  { ids }: Scope,
-): string | undefined {
-  if (!ids.includes(entry.check)) return 'no check has this id';
+function whyRemoved(entry: BaselineEntry, result: CheckResult | undefined, today: string): string | undefined {
   if (result?.outcome === 'pass' && isStale(entry, today)) return 'holds now';
   return result !== undefined && isFinding(result) && isOver(entry, today) ? 'its time is over' : undefined;
-}
-
-const withFinding = (entry: BaselineEntry, result: CheckResult): BaselineEntry =>
-  entry.finding === undefined && isFinding(result) ? { kind: 'bug', ...entry, finding: comparableText(result) } : entry;
-
-function daysAfter(day: string, days: number): string {
-  return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
 /** Throws UsageError for an invalid file, or for a missing file unless `mayBeMissing`. */

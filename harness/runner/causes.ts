@@ -1,9 +1,71 @@
-/** Groups findings that probably have the same cause, so that a report shows each bug once. */
-
+/** Groups findings that probably have the same cause, and removes varying ids and times to compare two runs. */
+import { printable } from '../common/terminal.ts';
 import { isFinding } from './attempts.ts';
-import { withoutNumbers } from './finding-text.ts';
 import { inOrder, type Premised, premisesOf } from './plan.ts';
-import type { CheckResult } from './types.ts';
+import type { CheckResult, Finding } from './types.ts';
+
+const LIST = /\[(|\d[\d, –….]*)\](?: \(\d+\))?/g;
+
+export type FindingText = Pick<Finding, 'expected' | 'actual'>;
+
+/**
+ * Text of a finding without ids, times, ports, paths, bodies and numbers, which vary between runs.
+ * Keeps HTTP statuses, and writes a number that `expected` and `actual` share as `#a`, `#b` and so on.
+ */
+export function comparableText({ expected = '', actual = '' }: Partial<FindingText>): FindingText {
+  const [due = ''] = /(?<=\[)\d[\d, –….]*(?=\])/.exec(expected) ?? [];
+  const numbersIn = (text: string): string[] => text.replaceAll(LIST, '').match(NUMBER) ?? [];
+  const seen = new Set(numbersIn(actual));
+  const shared = [...seen.intersection(new Set(numbersIn(expected)))];
+  const named = (number: string): string => `#${'abcdefghij'[shared.indexOf(number)] ?? ''}`;
+  return { expected: inWords(expected, due, named), actual: inWords(actual, due, named) };
+}
+
+/** Maximum number of characters of a finding's text in the baseline file. */
+const LONGEST = 300;
+const READ = 4000;
+
+const inWords = (text: string, due: string, named: (number: string) => string): string => {
+  const words = printable(text.slice(0, READ))
+    .replaceAll(LIST, (_, numbers: string) => partOf(due, numbers))
+    .replace(OBJECT, '{…}')
+    .replace(BEFORE, '…')
+    .replaceAll(ESCAPED, '"…"')
+    .replaceAll(TEMPORARY, '/tmp/#')
+    .replaceAll(DAYS_AND_MONTHS, '#')
+    .replaceAll(VARYING, (all: string, status: string | undefined) => status ?? named(all))
+    .replaceAll(AGAIN, '$1')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return words.length <= LONGEST ? words : `${words.slice(0, LONGEST)}…`;
+};
+
+function partOf(due: string, numbers: string): string {
+  const [first = '', last = ''] = [/^\d+/.exec(numbers)?.[0], /\d+$/.exec(numbers)?.[0]];
+  if (first === '') return '[]';
+  const from = /^\d+/.exec(due)?.[0] === first ? 'first ' : '';
+  const to = /\d+$/.exec(due)?.[0] === last ? ' last' : '';
+  return `[${from}…${to}]`;
+}
+
+/** Matches JSON up to the end of the text, because shortened JSON may lack its closing brace. */
+const OBJECT = /\{".*/s;
+const BEFORE = /(?<=last events: |events before it: |last lines that it wrote:).*/s;
+const ESCAPED = /"[^"\\]*\\.(?:[^"\\]|\\.)*(?:"|$)/gs;
+const NUMBER = /(?<![\w.:-])\d+(?![\w:-]|\.\d)/g;
+const TEMPORARY = /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"',;:)]+/g;
+const DAYS_AND_MONTHS = /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b/g;
+const AGAIN = /(?<=^|[;:,] )([^;:,]+)(?:[;,] \1)+(?=[;,]|$)/g;
+const VARYING = new RegExp(
+  [
+    // Captures an HTTP status, which stays in the text, because statuses 500 and 200 are different findings.
+    String.raw`((?<=^|[\s(])[1-5]\d\d(?= (?:["{[]|[a-z]+/[a-z]))|^[1-5]\d\d(?=$|[,;:]| (?:with|and|for) ))`,
+    String.raw`\b[a-z]{3}(?:_[a-z]{3,4})?_[a-z\d]{10,}\b`,
+    String.raw`\b(?=[a-z_-]*\d)(?=[\d_-]*[a-z])[a-z\d_-]{6,}\b`,
+    String.raw`\d+(?:\.\d+)*`,
+  ].join('|'),
+  'gi',
+);
 
 type Grouped = Premised & { readonly requirement: { readonly id: string } };
 
@@ -14,7 +76,12 @@ type Grouped = Premised & { readonly requirement: { readonly id: string } };
  * - their checks got the same wrong answer to the same request, apart from numbers.
  */
 export function groupByCause(results: readonly CheckResult[], checks: readonly Grouped[]): CheckResult[] {
-  const below = allPremises(checks);
+  // Premises of each check, direct or through other checks.
+  const below = new Map<string, Grouped[]>();
+  for (const check of inOrder(checks)) {
+    const direct = premisesOf(check, checks);
+    below.set(check.id, [...new Set(direct.flatMap((premise) => [premise, ...(below.get(premise.id) ?? [])]))]);
+  }
   const leads: CheckResult[] = [];
   const leadOf = new Map<string, string>();
   for (const finding of plainestFirst(results.filter(isFinding), below)) {
@@ -34,10 +101,7 @@ export function groupByCause(results: readonly CheckResult[], checks: readonly G
   });
 }
 
-function plainestFirst(
-  findings: readonly CheckResult[],
-  below: ReadonlyMap<string, readonly Grouped[]>,
-): readonly CheckResult[] {
+function plainestFirst(findings: readonly CheckResult[], below: ReadonlyMap<string, Grouped[]>): CheckResult[] {
   const depth = ({ id }: CheckResult): number => below.get(id)?.length ?? 0;
   const depths = new Map<string, number>();
   for (const finding of findings) {
@@ -50,11 +114,11 @@ function plainestFirst(
     finding.id === finding.requirement_id ? 0 : 1,
     depth(finding),
   ];
-  return findings.toSorted((a, b) => compare(rank(a), rank(b)));
+  return findings.toSorted((a, b) => {
+    const [left, right] = [rank(a), rank(b)];
+    return left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
+  });
 }
-
-const compare = (left: readonly number[], right: readonly number[]): number =>
-  left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
 
 const mayCause = ({ outcome, deviation }: CheckResult, { allowed_for = [] }: CheckResult): boolean =>
   outcome === 'fail' && (deviation === undefined || allowed_for.includes(deviation.name));
@@ -78,17 +142,10 @@ export function leadsFirst(results: readonly CheckResult[]): CheckResult[] {
 
 const severity = ({ outcome }: CheckResult): number => (outcome === 'fail' ? 0 : 1);
 
-function allPremises(checks: readonly Grouped[]): Map<string, Grouped[]> {
-  const all = new Map<string, Grouped[]>();
-  for (const check of inOrder(checks)) {
-    const direct = premisesOf(check, checks);
-    all.set(check.id, [...new Set(direct.flatMap((premise) => [premise, ...(all.get(premise.id) ?? [])]))]);
-  }
-  return all;
-}
-
 function isSameAnswer(left: CheckResult, right: CheckResult): boolean {
-  const answer = ({ expected = '', actual = '' }: CheckResult): string => withoutNumbers(`${expected}\n${actual}`);
+  // Replaces every number, because numbers differ between requests.
+  const answer = ({ expected = '', actual = '' }: CheckResult): string =>
+    `${expected}\n${actual}`.replaceAll(LIST, '[#]').replaceAll(/\d+/g, '#');
   return requestOf(left) === requestOf(right) && answer(left) === answer(right);
 }
 

@@ -12,24 +12,16 @@ import { Blocked, NotApplicable, RunOver, TooLittleSeen, type Violation } from '
 const WRITTEN_LINES = 20;
 const SHOWN_EXCHANGES = 8;
 
-export interface CheckRecord {
-  observations: string[];
-  observed: Observed[];
-  allowedFor: Set<string>;
-  counts: Map<string, number>;
-  seenBy?: string[];
-  warning?: Violation;
-  standardError?: TargetHooks['standardError'];
-  seen: WeakMap<object, Snapshot>;
+export class CheckRecord {
+  readonly observations: string[] = [];
+  readonly observed: Observed[] = [];
+  readonly allowedFor = new Set<string>();
+  readonly counts = new Map<string, number>();
+  readonly seen = new WeakMap<object, Snapshot>();
+  seenBy: string[] | undefined;
+  warning: Violation | undefined;
+  standardError: TargetHooks['standardError'] | undefined;
 }
-
-export const emptyRecord = (): CheckRecord => ({
-  observations: [],
-  observed: [],
-  allowedFor: new Set(),
-  counts: new Map(),
-  seen: new WeakMap(),
-});
 
 interface EndedRun {
   check: Pick<Check<never>, 'least' | 'orElse' | 'requirement'>;
@@ -38,13 +30,16 @@ interface EndedRun {
   replay?: object;
 }
 
-export const sawOf = ({ recorder }: Pick<EndedRun, 'recorder'>, { counts }: CheckRecord): Record<string, number> => ({
+type Ended = Partial<CheckResult> & { outcome: Outcome };
+
+const sawOf = ({ recorder }: Pick<EndedRun, 'recorder'>, { counts }: CheckRecord): Record<string, number> => ({
   ...recorder.counts,
   ...Object.fromEntries(counts),
 });
 
 /** Returns `pass` for a replay with too few observations, because a replay runs a single input. */
-export function passedOrUndecided(run: EndedRun, record: CheckRecord): Pick<CheckResult, 'outcome' | 'reason'> {
+export function endedNormally(run: EndedRun, record: CheckRecord): Ended {
+  if (record.warning !== undefined) return warnedResult(record.warning, run, record);
   const { least = {}, orElse } = run.check;
   const saw = sawOf(run, record);
   const few = Object.entries(least).filter(([name, count]) => (saw[name] ?? 0) < count);
@@ -53,21 +48,22 @@ export function passedOrUndecided(run: EndedRun, record: CheckRecord): Pick<Chec
   return { outcome: 'undecided', reason: `${words}${orElse === undefined ? '' : `; ${orElse}`}` };
 }
 
-export function recorded({ observations, observed, allowedFor, seenBy }: CheckRecord): Partial<CheckResult> {
+export function recorded(ended: Ended, run: EndedRun, record: CheckRecord): Partial<CheckResult> {
+  const { observations, observed, allowedFor, seenBy } = record;
   const [choices, words] = [distinctChoices(observed), [...observations, ...choicesInWords(observed)]];
   return {
     ...(words.length === 0 ? {} : { observations: [...new Set(words)] }),
     ...(choices.length === 0 ? {} : { observed: choices }),
     ...(allowedFor.size === 0 ? {} : { allowed_for: [...allowedFor] }),
     ...defined({ seen_by: seenBy }),
+    ...standardErrorOf(ended, run, record),
+    ...(ended.outcome === 'pass' || ended.outcome === 'undecided' ? { saw: sawOf(run, record) } : {}),
   };
 }
 
-export function standardErrorOf(
-  { outcome, actual = '', reason = '' }: Partial<CheckResult>,
-  { recorder }: EndedRun,
-  { standardError }: CheckRecord,
-): Pick<CheckResult, 'stderr'> {
+function standardErrorOf(ended: Ended, { recorder }: EndedRun, record: CheckRecord): Pick<CheckResult, 'stderr'> {
+  const { outcome, actual = '', reason = '' } = ended;
+  const { standardError } = record;
   if (outcome === 'pass' || outcome === 'not_applicable' || standardError === undefined) return {};
   const lines = recorder.redactor.text(standardError()).trim().split('\n').slice(-WRITTEN_LINES);
   const isTold = [actual, reason].some((text) => text.includes(lines.join('\n')));
@@ -79,11 +75,10 @@ export const runOverReason = ({ reason }: AbortSignal): Pick<CheckResult, 'reaso
     ? { reason: reason.message, ...(reason.fault ? { fault: true } : {}) }
     : { reason: 'interrupted' };
 
-export function endedBy(
-  error: unknown,
-  { check, recorder, signal }: EndedRun,
-  record: CheckRecord,
-): Partial<CheckResult> & { outcome: Outcome } {
+export function endedBy(error: unknown, run: EndedRun, record: CheckRecord): Ended {
+  const { check, recorder, signal } = run;
+  const isOpen = error instanceof TooLittleSeen || error instanceof NotApplicable;
+  if (isOpen && record.warning !== undefined) return warnedResult(record.warning, run, record);
   if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
   if (error instanceof TooLittleSeen) return { outcome: 'undecided', reason: error.message };
   // Ignores the error of an aborted check, because aborted requests fail on any target.
@@ -99,18 +94,10 @@ export function endedBy(
     return { outcome: 'pass' };
   }
   const seen = record.seen.get(error as Error);
-  return {
-    outcome: level === 'MUST' ? 'fail' : 'warn',
-    ...evidenceOf(recorder, finding, seen),
-    ...finding,
-  };
+  return { outcome: level === 'MUST' ? 'fail' : 'warn', ...evidenceOf(recorder, finding, seen), ...finding };
 }
 
-export function warnedResult(
-  warning: Violation,
-  { recorder }: EndedRun,
-  { seen }: CheckRecord,
-): Partial<CheckResult> & { outcome: Outcome } {
+function warnedResult(warning: Violation, { recorder }: EndedRun, { seen }: CheckRecord): Ended {
   const { finding } = warning;
   return { outcome: 'warn', level: 'SHOULD', ...evidenceOf(recorder, finding, seen.get(warning)), ...finding };
 }
@@ -128,11 +115,7 @@ function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
 }
 
 /** Adds a curl line that repeats the last request, or a script if the check also called the control API. */
-function evidenceOf(
-  recorder: Recorder,
-  about: { expected?: string; actual?: string },
-  seen?: Snapshot,
-): Partial<CheckResult> {
+function evidenceOf(recorder: Recorder, about: Partial<CheckResult>, seen?: Snapshot): Partial<CheckResult> {
   if (seen !== undefined && seen.exchanges.length > 0) recorder.restore(seen);
   const exchanges = recorder.evidence(telling(about), SHOWN_EXCHANGES);
   const last = exchanges.at(-1);

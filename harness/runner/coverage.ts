@@ -2,8 +2,8 @@
 import { defined } from '../common/defined.ts';
 import { CAPABILITIES, CAPABILITY_OPTIONS } from '../contract/capabilities.ts';
 import { PROFILES } from '../contract/profiles.ts';
+import { isHeld } from './define.ts';
 import { type Plan, profilesOf } from './plan.ts';
-import { isHeld } from './requirements.ts';
 import type { Capability, CheckResult, Coverage, Outcome, Report, Suite, Undecided } from './types.ts';
 
 type Planned = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
@@ -38,14 +38,20 @@ export function coverageOf(
     (ofProfile && outcome === 'not_applicable' && planned.get(id)?.skip === undefined);
   const open = own.filter((result) => !isDecided(result));
   const size = ofProfile ? plan.profileSize : plan.size;
-  const reasons = [
+  const choosing = /^--(?:only|section|last-failed)\b|^--profile core$/;
+  const chosenBy = plan.narrowedBy.flatMap((option) => choosing.exec(option)?.[0] ?? []).join(' and ');
+  const notChosen = { checks: 1, why: `left out by ${chosenBy || `--profile ${plan.profile.name}`}` };
+  const reasons: Reason[] = [
     ...open.map((result) => whyUndecided(result, planned.get(result.id)?.leftOutBy, capabilities)),
-    ...Array.from({ length: size - own.length }, () => notChosen(plan)),
+    ...Array.from({ length: size - own.length }, () => notChosen),
   ];
   const groups = Map.groupBy(reasons, ({ why }) => why);
   const undecided = [...groups.values()].map((members) => {
-    const { because, ...one } = mostFrequent(members);
-    const why = agreeing(one.why, members.length) + (because === undefined ? '' : ` (${because})`);
+    const alike = [...Map.groupBy(members, ({ because }) => because).values()];
+    const [[first] = []] = alike.toSorted((a, b) => b.length - a.length);
+    const { because, ...one } = first as Reason;
+    const agreeing = members.length === 1 ? one.why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : one.why;
+    const why = agreeing + (because === undefined ? '' : ` (${because})`);
     return { ...one, checks: members.length, why };
   });
   return {
@@ -69,17 +75,6 @@ export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report:
   return names.slice(0, names.indexOf(profile)).findLast(isDecided);
 }
 
-const TOO_LITTLE = 'saw too little';
-
-function mostFrequent(members: readonly Reason[]): Reason {
-  const groups = [...Map.groupBy(members, ({ because }) => because).values()];
-  const [[first] = []] = groups.toSorted((a, b) => b.length - a.length);
-  return first as Reason;
-}
-
-const agreeing = (why: string, count: number): string =>
-  count === 1 ? why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : why;
-
 type Reason = Undecided & { because?: string };
 
 /** Capabilities that no option can add, because a target has a single transport. */
@@ -92,7 +87,7 @@ function whyUndecided(
 ): Reason {
   if (blocked_by !== undefined) return { checks: 1, why: 'rest on a check that failed' };
   if (outcome === 'blocked') return { checks: 1, why: 'blocked' };
-  if (outcome === 'undecided') return { checks: 1, why: TOO_LITTLE, because: reason };
+  if (outcome === 'undecided') return { checks: 1, why: 'saw too little', because: reason };
   if (leftOutBy !== undefined) return { checks: 1, why: `left out by ${leftOutBy}` };
   const missing = needs.filter((need) => !capabilities.includes(need));
   if (missing.some((need) => TRANSPORTS.has(need)))
@@ -101,13 +96,6 @@ function whyUndecided(
   if (first === undefined) return { checks: 1, why: 'did not apply to what the target showed' };
   const add = CAPABILITY_OPTIONS[first];
   return { checks: 1, why: `need ${first}`, needs: [first], ...defined({ add }) };
-}
-
-function notChosen({ narrowedBy, profile }: Planned): Undecided {
-  const choosing = narrowedBy.flatMap(
-    (option) => /^--(?:only|section|last-failed)\b|^--profile core$/.exec(option)?.[0] ?? [],
-  );
-  return { checks: 1, why: `left out by ${choosing.join(' and ') || `--profile ${profile.name}`}` };
 }
 
 export interface Demands {
@@ -122,19 +110,13 @@ export function unmetDemands(
   capabilities: readonly Capability[],
 ): string[] {
   const lacking = require.filter((name) => !capabilities.includes(name));
-  const least =
-    minDecided === undefined
-      ? undefined
-      : 'count' in minDecided
-        ? { count: minDecided.count, words: String(minDecided.count) }
-        : { count: (minDecided.percent / 100) * checks, words: `${minDecided.percent}%` };
-  return [
-    ...lacking.map((name) => {
-      const option = CAPABILITY_OPTIONS[name];
-      return `--require ${name}: the target does not have it${option === undefined ? '' : `; add ${option}`}`;
-    }),
-    ...(least === undefined || decided >= least.count
-      ? []
-      : [`--min-decided ${least.words}: ${decided} of ${checks} checks were decided`]),
-  ];
+  const unmet = lacking.map((name) => {
+    const option = CAPABILITY_OPTIONS[name];
+    return `--require ${name}: the target does not have it${option === undefined ? '' : `; add ${option}`}`;
+  });
+  if (minDecided === undefined) return unmet;
+  const least = 'count' in minDecided ? minDecided.count : (minDecided.percent / 100) * checks;
+  const words = 'count' in minDecided ? minDecided.count : `${minDecided.percent}%`;
+  if (decided < least) unmet.push(`--min-decided ${words}: ${decided} of ${checks} checks were decided`);
+  return unmet;
 }

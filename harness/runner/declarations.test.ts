@@ -1,8 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
-import { annotations } from '../reports/github.ts';
+import { annotations, markdownReport } from '../reports/github.ts';
 import { htmlFormat } from '../reports/html.ts';
 import { junitFormat } from '../reports/junit.ts';
-import { markdownReport } from '../reports/markdown.ts';
 import { prettyText } from '../reports/pretty.ts';
 import { headlineOf } from '../reports/verdict.ts';
 import { type Declaration, Declarations, heartbeatsSeen, retentionSeen } from './declarations.ts';

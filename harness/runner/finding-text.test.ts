@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { comparableText } from './finding-text.ts';
+import { comparableText } from './causes.ts';
 
 const body = (id: string, at: string): string => JSON.stringify({ object: 'deployment', id, created_at: at });
 const [one, other] = [

@@ -10,8 +10,6 @@ const MOST_ALIKE = 2;
 /** Maximum milliseconds that a check may take, by outcome, to run again in the usual form. */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
-type RunCheck = (form?: Form) => Promise<CheckResult>;
-
 interface VariedResult {
   result: CheckResult;
   others?: readonly CheckResult[];
@@ -26,7 +24,7 @@ export class FormVariation {
     this.#seed = seed;
   }
 
-  async run(id: string, once: RunCheck): Promise<VariedResult> {
+  async run(id: string, once: (form?: Form) => Promise<CheckResult>): Promise<VariedResult> {
     const form = this.#of(id);
     const first = await once(form);
     const isLong = first.duration_ms > (LONG_MS[first.outcome] ?? Number.POSITIVE_INFINITY);
@@ -43,7 +41,10 @@ export class FormVariation {
       if (isRight(attempt) !== (each === undefined)) return { result: first, others };
     }
     this.#left.delete(form);
-    if (form.promise !== undefined && isFinding(first)) return { result: inThatForm(first, form) };
+    if (form.promise !== undefined && isFinding(first)) {
+      const expected = `${first.expected}, also when asked ${form.name} (${form.promise})`;
+      return { result: { ...first, expected } };
+    }
     return { result: { ...usual, ...formObservation(usual, form, first) } };
   }
 
@@ -59,20 +60,8 @@ export class FormVariation {
 
 const isRight = ({ outcome }: CheckResult): boolean => outcome === 'pass' || outcome === 'not_applicable';
 
-const inThatForm = (found: CheckResult, { name, promise }: Form): CheckResult => ({
-  ...found,
-  expected: `${found.expected}, also when asked ${name} (${promise})`,
-});
-
-function formObservation(
-  { observations = [], observed = [] }: CheckResult,
-  form: Form,
-  first: CheckResult,
-): Partial<CheckResult> {
+function formObservation({ observations = [], observed = [] }: CheckResult, form: Form, first: CheckResult) {
   const how = isFinding(first) ? 'does not hold' : first.outcome;
   const choice = { name: `asked ${form.name}`, value: `${how}: ${first.actual ?? first.reason ?? ''}` };
-  return {
-    observations: [...observations, ...choicesInWords([choice])],
-    observed: [...observed, choice],
-  };
+  return { observations: [...observations, ...choicesInWords([choice])], observed: [...observed, choice] };
 }

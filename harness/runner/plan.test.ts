@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../common/usage.ts';
 import { suite } from './define.ts';
-import { inOrder, makePlan, premiseProblems, runInLanes } from './plan.ts';
+import { inOrder, makePlan, runInLanes } from './plan.ts';
 import { declared, run } from './testing/checks.ts';
+import { premiseProblems } from './testing/premises.ts';
 import type { Capability, Check, CheckContext, CheckResult, Sharing } from './types.ts';
 import { RunOver } from './violation.ts';
 

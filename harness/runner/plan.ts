@@ -1,10 +1,9 @@
 /** Selects the checks to run, and gives a reason for each check left out. */
-
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { isCondition, isWithin, largestProfile, PROFILES, type Profile } from '../contract/profiles.ts';
-import { isSection } from '../contract/sections.ts';
-import { isHeld, requirementSet } from './requirements.ts';
+import { isSection } from '../contract/sentences.ts';
+import { isHeld, requirementSet } from './define.ts';
 import type { Session } from './session.ts';
 import {
   APIS,
@@ -65,13 +64,9 @@ export interface Tries {
 
 export const NO_TRIES: Tries = { times: 0, leastMs: 0, mostMs: 0 };
 
-/** Factor for the number of random inputs of a property; handwritten examples always run. */
-const RUNS = { fast: 0.4, usual: 1 };
-const SHRINK_MS = { fast: 3000, usual: 8000 };
-const TRIES = {
-  fast: { times: 1, leastMs: 2000, mostMs: 5000 },
-  usual: { times: 2, leastMs: 5000, mostMs: 20_000 },
-};
+/** `runs`: factor for the number of random inputs of a property; handwritten examples always run. */
+const FAST = { runs: 0.4, tries: { times: 1, leastMs: 2000, mostMs: 5000 }, shrinkMs: 3000 };
+const USUAL = { runs: 1, tries: { times: 2, leastMs: 5000, mostMs: 20_000 }, shrinkMs: 8000 };
 
 /**
  * Selects the checks to run against a target, by its capabilities and the options of the run.
@@ -82,15 +77,14 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   const requirements = requirementSet(suite, options.requirements);
   const due = { ...suite, checks: suite.checks.filter(({ requirement }) => isHeld(requirement, requirements.date)) };
   const { option, text, patterns } = failing(due, options);
-  const [named, numbered] = [
-    patterns.filter((pattern) => !SECTION.test(pattern)),
-    patterns.filter((each) => SECTION.test(each)),
-  ];
-  refuseUnknown(due, requirements.date, { '--only ': only, [option]: named });
-  refuseUnknownSections(due, requirements.date, { '--section ': sections, [option]: numbered });
+  const named = patterns.filter((pattern) => !SECTION.test(pattern));
+  const numbered = patterns.filter((pattern) => SECTION.test(pattern));
+  const of = requirements.date === suite.requirementSets.at(-1) ? '' : ` of ${requirements.date}`;
+  refuseUnknown(due, of, { '--only ': only, [option]: named }, { '--section ': sections, [option]: numbered });
   const profile = profileOf(suite.api, options);
+  const isMet = (need: Capability): boolean => !isCondition(suite.api, need) || options.capabilities.has(need);
   const held = new Set(
-    due.checks.filter((check) => isHeldBy(suite.api, profile, check) && isMet(suite.api, check, options.capabilities)),
+    due.checks.filter((check) => isHeldBy(suite.api, profile, check) && (check.needs ?? []).every(isMet)),
   );
   const core = options.profile === 'core';
   const isNarrow = options.profile !== undefined && !core;
@@ -107,8 +101,11 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   if (core) narrowed.add('--profile core');
   const planned = chosen.map((check): Planned<Context> => {
     const inProfile = held.has(check);
-    const pattern = patterns.find((each) => matchesFailOn(each, check));
-    const protects = inProfile && check.requirement.protective === true;
+    const { id, requirement } = check;
+    const pattern = patterns.find((each) =>
+      SECTION.test(each) ? inSection(requirement, each) : isNamed(each, id, requirement.id),
+    );
+    const protects = inProfile && requirement.protective === true;
     const failsBy = pattern === undefined ? (protects ? `profile ${profile.name}` : undefined) : text(pattern);
     const one = { check, inProfile, ...defined({ failsBy }) };
     // Tests the option before the capabilities, because `--read-only` may be the reason why `write` is missing.
@@ -124,20 +121,12 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     }
     return one;
   });
-  const way = options.fast === true ? 'fast' : 'usual';
-  const narrowedBy = [...narrowed];
   const sizes = { size: due.checks.length, profileSize: held.size };
-  const manner = { runs: RUNS[way], tries: TRIES[way], shrinkMs: SHRINK_MS[way] };
-  return { checks: planned, ...sizes, profile, requirements, narrowedBy, ...manner };
+  const manner = options.fast === true ? FAST : USUAL;
+  return { checks: planned, ...sizes, profile, requirements, narrowedBy: [...narrowed], ...manner };
 }
 
-interface Failing {
-  option: string;
-  text(pattern: string): string;
-  patterns: readonly string[];
-}
-
-function failing({ api, checks }: Suite<never>, { failOn = [], filedFailOn = [] }: PlanOptions): Failing {
+function failing({ api, checks }: Suite<never>, { failOn = [], filedFailOn = [] }: PlanOptions) {
   const said = (by: string, joint: string) => (pattern: string) => (pattern === '*' ? by : `${by}${joint}${pattern}`);
   if (failOn.length > 0) return { option: '--fail-on should=', text: said('--fail-on should', '='), patterns: failOn };
   const others = APIS.filter((other) => other !== api);
@@ -150,7 +139,7 @@ function failing({ api, checks }: Suite<never>, { failOn = [], filedFailOn = [] 
 }
 
 function profileOf(api: Api, { profile: name, capabilities, readOnly }: PlanOptions): Profile {
-  const reached = largestProfile(api, readOnly === true ? without(capabilities, 'write') : capabilities);
+  const reached = largestProfile(api, readOnly === true ? capabilities.difference(new Set(['write'])) : capabilities);
   if (name === undefined || name === 'core') return reached;
   const profiles = PROFILES[api];
   const found = profiles.find((profile) => profile.name === name);
@@ -158,9 +147,6 @@ function profileOf(api: Api, { profile: name, capabilities, readOnly }: PlanOpti
   const known = ['core', ...profiles.map((profile) => profile.name)];
   throw new UsageError(`--profile ${name}: there is no such profile of a ${api}; accepted: ${known.join(', ')}`);
 }
-
-const without = (capabilities: ReadonlySet<Capability>, name: Capability): ReadonlySet<Capability> =>
-  new Set([...capabilities].filter((each) => each !== name));
 
 /** True if the profile demands the requirement: any MUST, or a protective SHOULD if the profile `protects`. */
 function isHeldBy(api: Api, profile: Profile, { requirement, needs = [] }: Held): boolean {
@@ -173,9 +159,6 @@ type Held = Pick<Check<never>, 'requirement' | 'needs'>;
 
 export const profilesOf = (api: Api, check: Held): string[] =>
   PROFILES[api].filter((profile) => isHeldBy(api, profile, check)).map(({ name }) => name);
-
-const isMet = (api: Api, { needs = [] }: Held, capabilities: ReadonlySet<Capability>): boolean =>
-  needs.every((need) => !isCondition(api, need) || capabilities.has(need));
 
 /** True if `pattern` is an id of the check or requirement, a prefix of the check id, or matches by `*`. */
 export function isNamed(pattern: string, id: string, requirementId: string): boolean {
@@ -190,44 +173,34 @@ const inSection = (requirement: Requirement, section: string): boolean =>
 
 const SECTION = /^\d/;
 
-const matchesFailOn = (pattern: string, { id, requirement }: Check<never>): boolean =>
-  SECTION.test(pattern) ? inSection(requirement, pattern) : isNamed(pattern, id, requirement.id);
-
 type PatternsByOption = Readonly<Record<string, readonly string[]>>;
 
 const each = (given: PatternsByOption): (readonly [string, string])[] =>
   Object.entries(given).flatMap(([option, values]) => values.map((value) => [option, value] as const));
 
-const ofSet = ({ requirementSets }: Suite<never>, set: string): string =>
-  set === requirementSets.at(-1) ? '' : ` of ${set}`;
-
-function refuseUnknown(suite: Suite<never>, set: string, given: PatternsByOption): void {
-  const ids = suite.checks.map((check) => check.id);
-  for (const [option, pattern] of each(given)) {
-    if (suite.checks.some((check) => isNamed(pattern, check.id, check.requirement.id))) continue;
+/** `of`: name of the requirement set, unless it is the newest. */
+function refuseUnknown({ api, checks }: Suite<never>, of: string, named: PatternsByOption, sections: PatternsByOption) {
+  const ids = checks.map(({ id }) => id);
+  for (const [option, pattern] of each(named)) {
+    if (checks.some(({ id, requirement }) => isNamed(pattern, id, requirement.id))) continue;
     const near = nearest(pattern, ids);
     throw new UsageError(
-      `${option}${pattern}: no check of the ${suite.api} suite${ofSet(suite, set)} has that ` +
+      `${option}${pattern}: no check of the ${api} suite${of} has that ` +
         `id${near === undefined ? '' : `; did you mean ${near}?`} (\`muster list\` shows them all)`,
     );
   }
-}
-
-function refuseUnknownSections(suite: Suite<never>, set: string, given: PatternsByOption): void {
-  for (const [option, section] of each(given)) {
-    if (suite.checks.some((check) => inSection(check.requirement, section))) continue;
-    const known = [...new Set(suite.checks.map((check) => check.requirement.section))].sort((a, b) =>
+  for (const [option, section] of each(sections)) {
+    if (checks.some(({ requirement }) => inSection(requirement, section))) continue;
+    const known = [...new Set(checks.map(({ requirement }) => requirement.section))].sort((a, b) =>
       a.localeCompare(b, 'en', { numeric: true }),
     );
-    throw new UsageError(
-      `${option}${section}: the ${suite.api} suite${ofSet(suite, set)} has the sections ${known.join(', ')}`,
-    );
+    throw new UsageError(`${option}${section}: the ${api} suite${of} has the sections ${known.join(', ')}`);
   }
 }
 
-type Lane = Exclude<Sharing, 'publishing'> | 'slow' | 'rules';
+export type Lane = Exclude<Sharing, 'publishing'> | 'slow' | 'rules';
 
-const laneOf = ({ sharing = 'shared', slow = false, rule }: Pick<Check<never>, 'sharing' | 'slow' | 'rule'>): Lane => {
+export const laneOf = ({ sharing = 'shared', slow = false, rule }: Partial<Check<never>>): Lane => {
   if (rule !== undefined) return 'rules';
   if (sharing === 'publishing') return 'exclusive';
   return sharing === 'shared' && slow ? 'slow' : sharing;
@@ -251,14 +224,6 @@ export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   return [...sorted];
 }
 
-/** Checks to run last: those marked `last` and their dependants. `ordered`: each check after its premises. */
-function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readonly C[]): Set<C> {
-  const last = new Set<C>();
-  for (const check of ordered)
-    if (check.turn === 'last' || premisesOf(check, ordered).some((premise) => last.has(premise))) last.add(check);
-  return last;
-}
-
 /**
  * Runs the checks by their `sharing`: shared checks in parallel, exclusive and disruptive checks one at a time.
  * `runOne` must not reject.
@@ -277,7 +242,10 @@ export async function runInLanes<Context>(
     );
     results.get(check)?.resolve(await runOne(check, premises));
   };
-  const last = lastOf(ordered);
+  // Runs checks marked `last` and their dependants at the end; each check comes after its premises in `ordered`.
+  const last = new Set<Check<Context>>();
+  for (const check of ordered)
+    if (check.turn === 'last' || premisesOf(check, ordered).some((premise) => last.has(premise))) last.add(check);
   const lane = (which: Lane, isLast?: boolean): Check<Context>[] =>
     ordered.filter((check) => laneOf(check) === which && (isLast ?? last.has(check)) === last.has(check));
   const inTurn = async (isLast: boolean): Promise<unknown> =>
@@ -322,24 +290,4 @@ async function driveInTurn<Context>(
     else if (running.size >= PUBLISHING_AT_ONCE) await Promise.race(running);
   }
   await Promise.all(running);
-}
-
-const ORDER: readonly Lane[] = ['slow', 'shared', 'exclusive', 'disruptive', 'rules'];
-
-export function premiseProblems<Context>(checks: readonly Check<Context>[]): string[] {
-  const place = (check: Check<Context>): number => Math.max(ORDER.indexOf(laneOf(check)), 1);
-  const problems = checks.flatMap((check) => [
-    ...(check.premises ?? [])
-      .filter((premise) => !checks.some(({ id }) => id === premise))
-      .map((premise) => `${check.id} rests on ${premise}, which no check is called`),
-    ...premisesOf(check, checks)
-      .filter((premise) => place(premise) > place(check))
-      .map((premise) => `${check.id} rests on ${premise.id}, which runs in a later lane`),
-  ]);
-  try {
-    inOrder(checks);
-  } catch (error) {
-    problems.push(error instanceof Error ? error.message : String(error));
-  }
-  return problems;
 }

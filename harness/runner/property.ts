@@ -1,5 +1,4 @@
 /** Runs properties of a check with fast-check, and reports the smallest counterexample as a finding. */
-
 import fc from 'fast-check';
 import { NoAnswer } from '../client/errors.ts';
 import { defined } from '../common/defined.ts';
@@ -28,11 +27,12 @@ export async function runProperty<T>(
   run: PropertyRun,
   options: PropertyOptions<T> = {},
 ): Promise<void> {
+  const { runs = DEFAULT_RUNS, examples = [] } = options;
+  // Multiplies the number of inputs, but tests all handwritten examples.
+  const numRuns = Math.max(1, Math.round(runs * run.runs), Math.min(runs, examples.length));
   const details = await fc.check(fc.asyncProperty(arbitrary, neverWeaker(predicate, run.onFound)), {
     seed: run.seed,
-    ...(run.path === undefined
-      ? { numRuns: numberOfRuns(options, run.runs) }
-      : { path: run.path, numRuns: 1, endOnFailure: true }),
+    ...(run.path === undefined ? { numRuns } : { path: run.path, numRuns: 1, endOnFailure: true }),
     ...(options.examples === undefined ? {} : { examples: options.examples as [T][] }),
   });
   if (!details.failed) return;
@@ -51,11 +51,6 @@ export async function runProperty<T>(
     ...(details.counterexamplePath === null ? {} : { path: details.counterexamplePath }),
     ...defined({ replay_path: replayPath }),
   });
-}
-
-/** Number of values to test: `runs` times `multiplier`, but enough for all handwritten examples. */
-function numberOfRuns<T>({ runs = DEFAULT_RUNS, examples = [] }: PropertyOptions<T>, multiplier: number): number {
-  return Math.max(1, Math.round(runs * multiplier), Math.min(runs, examples.length));
 }
 
 /** Ignores an error while shrinking if an earlier error was stronger, e.g. a crash after a violation. */
@@ -94,8 +89,6 @@ export interface PropertyBounds {
   describeLeftOut(tried: number, all: number): string;
 }
 
-type Property = CheckContext['property'];
-
 /** Maximum milliseconds of shrinking if the failure of another check may explain the finding. */
 const FOLLOWING_SHRINK_MS = 500;
 
@@ -106,7 +99,7 @@ const FOLLOWING_SHRINK_MS = 500;
 export function boundedProperty(
   t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal' | 'session' | 'follows'>,
   { shrinkMs, tryMs = () => Number.POSITIVE_INFINITY, least = 1, examplesAtOnce = 0, describeLeftOut }: PropertyBounds,
-): Property {
+): CheckContext['property'] {
   return async (arbitrary, predicate, options = {}) => {
     const examples = examplesAtOnce === 0 ? [] : (options.examples ?? []).map(([value]) => value);
     const each = predicate as (value: unknown) => Promise<void>;
@@ -160,18 +153,13 @@ export async function eachAtOnce<T>(
   if (failure !== undefined) throw failure;
 }
 
-interface Tried {
-  passed: ReadonlySet<unknown>;
-  failure: unknown;
-}
-
 /** Returns a violation as `failure`, but throws an error that decides nothing, such as a rate limit. */
 async function trySeveral<T>(
   signal: AbortSignal,
   items: readonly T[],
   body: (item: T) => Promise<void>,
   atOnce: number,
-): Promise<Tried> {
+): Promise<{ passed: ReadonlySet<unknown>; failure: unknown }> {
   const passed = new Set<unknown>();
   for (let at = 0; at < items.length; at += atOnce) {
     signal.throwIfAborted();

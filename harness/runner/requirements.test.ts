@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
-import { checks, requirement, suite } from './define.ts';
+import {
+  checks,
+  REQUIREMENT_SETS,
+  requirement,
+  requirementSet,
+  requirementsDigest,
+  requirementsOf,
+  suite,
+} from './define.ts';
 import { makePlan, type PlanOptions } from './plan.ts';
-import { REQUIREMENT_SETS, requirementSet, requirementsDigest, requirementsOf } from './requirements.ts';
 import { runSuite } from './run.ts';
 import type { Report } from './types.ts';
 

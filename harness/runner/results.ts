@@ -1,5 +1,4 @@
 /** Derives summary, exit code and replay commands from results, and cuts long texts of a report. */
-
 import { defined } from '../common/defined.ts';
 import { EXIT } from '../common/usage.ts';
 import { type Check, type CheckResult, type Observed, OUTCOMES, type Report, type Summary } from './types.ts';
@@ -31,10 +30,7 @@ export const decidedNumber = (summary: Summary): number =>
   summary.pass + summary.fail + summary.warn + summary.known + summary.flaky + summary.fixed;
 
 /** Exit code of a run. `faulty`: Muster failed outside a check. `lacking`: the run decided less than demanded. */
-export function exitCode(
-  results: readonly CheckResult[],
-  { faulty = false, lacking = false }: { faulty?: boolean; lacking?: boolean } = {},
-): number {
+export function exitCode(results: readonly CheckResult[], { faulty = false, lacking = false } = {}): number {
   const summary = summaryOf(results);
   if (summary.fail > 0 || failingWarnings(results).length > 0) return EXIT.nonconformant;
   if (faulty || results.some(({ fault }) => fault === true)) return EXIT.harness;
@@ -114,10 +110,9 @@ function cutTexts(value: unknown, limit: number): unknown {
 const cut = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, limit)}… (${text.length} characters)`;
 
-export function distinctChoices(observed: readonly Observed[]): Observed[] {
-  const seen = new Map(observed.map((choice) => [`${choice.name}\n${choice.value}`, choice]));
-  return [...seen.values()];
-}
+export const distinctChoices = (observed: readonly Observed[]): Observed[] => [
+  ...new Map(observed.map((choice) => [`${choice.name}\n${choice.value}`, choice])).values(),
+];
 
 /** Sentences about choices of the target, e.g. `limit=0, limit=-5 → limit 1` for two equal choices. */
 export function choicesInWords(observed: readonly Observed[]): string[] {

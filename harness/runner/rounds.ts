@@ -1,8 +1,7 @@
 /** Runs the checks of a plan as often as `--repeat` demands, retries findings, and merges the results. */
-
 import type { Form } from '../client/equivalent-forms.ts';
 import { defined } from '../common/defined.ts';
-import { readableDuration } from '../common/durations.ts';
+import { readableDuration } from '../common/units.ts';
 import { Attempts, isDecided, isFinding } from './attempts.ts';
 import { leadsFirst } from './causes.ts';
 import { runOverReason } from './check-result.ts';
@@ -11,7 +10,7 @@ import { type Plan, runInLanes, type Tries } from './plan.ts';
 import { resultOf } from './results.ts';
 import { seedOf } from './run-check.ts';
 import type { Session } from './session.ts';
-import type { Check, CheckResult } from './types.ts';
+import type { Check, CheckResult, Outcome } from './types.ts';
 
 export interface RoundsOptions<Context> {
   plan: Plan<Context>;
@@ -36,34 +35,31 @@ interface CheckTurn {
   form?: Form;
 }
 
-export interface Rounds {
-  results: CheckResult[];
-  rounds: number;
-}
-
-export async function runRounds<Context>(options: RoundsOptions<Context>): Promise<Rounds> {
+export async function runRounds<Context>(options: RoundsOptions<Context>) {
   const { plan, seed, unreachable, repeat = 1, concurrency = 8, excuses = () => false, signal } = options;
   const started = performance.now();
   const attempts = new Attempts();
   const due: Check<Context>[] = [];
   for (const { check, skip } of plan.checks) {
-    const left =
-      skip !== undefined
-        ? undecided(check, 'not_applicable', { reason: skip })
-        : unreachable !== undefined && check.runsWhenUnreachable !== true
-          ? undecided(check, 'blocked', { reason: unreachable })
-          : undefined;
+    let left: CheckResult | undefined;
+    if (skip !== undefined) left = undecided(check, 'not_applicable', { reason: skip });
+    else if (unreachable !== undefined && check.runsWhenUnreachable !== true)
+      left = undecided(check, 'blocked', { reason: unreachable });
     if (left === undefined) due.push(check);
     else {
       attempts.add(left);
       options.onResult(left);
     }
   }
+  // Shuffles within four groups: `first`, checks with a `deviation`, all other checks, and `last`.
+  const place = ({ turn, deviation }: Check<Context>): number =>
+    TURNS.indexOf(turn ?? (deviation === undefined ? undefined : 'telling'));
+  const shuffled = due.toSorted((a, b) => place(a) - place(b) || seedOf(seed, a.id) - seedOf(seed, b.id));
   let { session } = options;
   let rounds = 0;
   while (rounds < repeat && (rounds === 0 || !signal.aborted)) {
     const runOne = roundRunner(options, attempts, session, rounds === 0);
-    await runInLanes(randomOrder(due, seed), concurrency, runOne, session);
+    await runInLanes(shuffled, concurrency, runOne, session);
     if (signal.aborted) break;
     rounds += 1;
     session = session.forRetry();
@@ -77,23 +73,13 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
     });
   const why = await retryFindings(options, worst(), attempts, started);
   const isRated = ({ id }: CheckResult): boolean => why.has(id) || (repeat > 1 && due.some((check) => check.id === id));
-  return {
-    results: worst().map((result) =>
-      isRated(result) ? { ...result, rate: attempts.rate(result, why.get(result.id)) } : result,
-    ),
-    rounds,
-  };
+  const results: CheckResult[] = worst().map((result) =>
+    isRated(result) ? { ...result, rate: attempts.rate(result, why.get(result.id)) } : result,
+  );
+  return { results, rounds };
 }
 
 const TURNS = ['first', 'telling', undefined, 'last'];
-
-/** Shuffles checks within four groups: `first`, checks with a `deviation`, all other checks, and `last`. */
-function randomOrder<Context>(checks: readonly Check<Context>[], seed: number): Check<Context>[] {
-  const place = ({ turn, deviation }: Check<Context>): number =>
-    TURNS.indexOf(turn ?? (deviation === undefined ? undefined : 'telling'));
-  return checks.toSorted((a, b) => place(a) - place(b) || seedOf(seed, a.id) - seedOf(seed, b.id));
-}
-
 const SHARE_OF_THE_RUN = 1 / 3;
 
 /**
@@ -111,10 +97,9 @@ async function retryFindings<Context>(
   if (tries.times === 0) return why;
   const checkOf = ({ id }: CheckResult): Check<Context> =>
     plan.checks.find((planned) => planned.check.id === id)?.check as Check<Context>;
+  const findings = results.filter((result) => isFinding(result) && !excuses(result));
   // Leaves out rules, which cannot run alone, because a rule judges the requests of other checks.
-  const found = group(results.filter((result) => isFinding(result) && !excuses(result))).filter(
-    (result) => checkOf(result).rule === undefined,
-  );
+  const found = group(findings).filter((result) => checkOf(result).rule === undefined);
   for (const { id, consequence_of: cause } of found) why.set(id, cause && `may follow from ${cause}`);
   const budgetMs = Math.min(tries.mostMs, Math.max(tries.leastMs, (performance.now() - started) * SHARE_OF_THE_RUN));
   const end = performance.now() + budgetMs;
@@ -143,11 +128,7 @@ async function retryFindings<Context>(
 }
 
 /** Reason against a retry, e.g. lack of time; a finding with `path` needs little time to replay. */
-function whyNotRetried(
-  { path, duration_ms: tookMs }: CheckResult,
-  signal: AbortSignal,
-  end: number,
-): string | undefined {
+function whyNotRetried({ path, duration_ms: tookMs }: CheckResult, signal: AbortSignal, end: number) {
   if (signal.aborted) return `the run was over: ${runOverReason(signal).reason}`;
   const leftMs = end - performance.now();
   if (leftMs <= 0) return 'no time left';
@@ -192,8 +173,5 @@ function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never
   return undefined;
 }
 
-const undecided = (
-  check: Check<never>,
-  outcome: 'blocked' | 'not_applicable',
-  why: Pick<CheckResult, 'reason' | 'blocked_by' | 'fault'>,
-): CheckResult => resultOf(check, { outcome, duration_ms: 0, ...why });
+const undecided = (check: Check<never>, outcome: Outcome, why: Partial<CheckResult>): CheckResult =>
+  resultOf(check, { outcome, duration_ms: 0, ...why });

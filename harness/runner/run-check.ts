@@ -2,20 +2,11 @@
 import { createHash } from 'node:crypto';
 import type { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
-import {
-  type CheckRecord,
-  emptyRecord,
-  endedBy,
-  passedOrUndecided,
-  recorded,
-  sawOf,
-  standardErrorOf,
-  warnedResult,
-} from './check-result.ts';
+import { CheckRecord, endedBy, endedNormally, recorded } from './check-result.ts';
 import { runProperty } from './property.ts';
 import { resultOf } from './results.ts';
 import type { Session } from './session.ts';
-import type { Check, CheckContext, CheckResult, Finding, Outcome, TargetHooks } from './types.ts';
+import type { Check, CheckContext, CheckResult, Finding, TargetHooks } from './types.ts';
 import {
   AttemptCutOff,
   Blocked,
@@ -65,8 +56,8 @@ type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 /** Runs a check and never rejects. The caller must redact secrets in the result. */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
-  let record = emptyRecord();
-  let ended: Partial<CheckResult> & { outcome: Outcome };
+  let record = new CheckRecord();
+  let ended: ReturnType<typeof endedBy>;
   try {
     await untilOver(run, async (signal) => {
       for (let attempts = 1; ; attempts += 1) {
@@ -78,34 +69,26 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
           if (error instanceof Standstill) run.session.forgive();
         }
         run.recorder.forget();
-        record = emptyRecord();
+        record = new CheckRecord();
       }
     });
-    ended = record.warning === undefined ? passedOrUndecided(run, record) : warnedResult(record.warning, run, record);
+    ended = endedNormally(run, record);
   } catch (error) {
-    const isOpen = error instanceof TooLittleSeen || error instanceof NotApplicable;
-    ended =
-      isOpen && record.warning !== undefined ? warnedResult(record.warning, run, record) : endedBy(error, run, record);
+    ended = endedBy(error, run, record);
   }
   return resultOf(run.check, {
     duration_ms: Math.round(performance.now() - started),
     ...ended,
-    ...recorded(record),
-    ...standardErrorOf(ended, run, record),
-    ...(ended.outcome === 'pass' || ended.outcome === 'undecided' ? { saw: sawOf(run, record) } : {}),
+    ...recorded(ended, run, record),
   });
 }
 
-function resultOfRule<Context>(
-  { check, session, recorder }: CheckRun<Context>,
-  record: CheckRecord,
-  t: CheckContext,
-): void {
-  const { sightings, broken, fault } = session.history.judged(check.id);
+function resultOfRule<Context>(run: CheckRun<Context>, record: CheckRecord, t: CheckContext): void {
+  const { sightings, broken, fault } = run.session.history.judged(run.check.id);
   record.counts.set('sightings', sightings);
   if (fault !== undefined) throw fault;
   if (broken === undefined) return;
-  for (const { asked, text } of broken.seen) recorder.add({ ...asked, request_headers: {}, response_body: text() });
+  for (const { asked, text } of broken.seen) run.recorder.add({ ...asked, request_headers: {}, response_body: text() });
   record.seenBy = [...new Set(broken.seen.map((sighting) => sighting.check))];
   t.must(false, broken.finding);
 }
@@ -121,7 +104,9 @@ async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, sig
     await hooks.prepare?.(run.check.requirement, run.check.id);
     try {
       await run.check.run(Object.assign(Object.create(null), context, toolsFor(run, record, signal, reconsider)));
-      if (record.warning !== undefined) await expectStanding(record.warning, reconsider);
+      const { warning } = record;
+      const meant = warning && (await reconsider(warning));
+      if (meant !== warning) throw meant;
     } catch (error) {
       throw await reconsider(error);
     }
@@ -143,11 +128,6 @@ function reconsiderOnce(hooks: TargetHooks): Reconsider {
   };
 }
 
-async function expectStanding(warning: Violation, reconsider: Reconsider): Promise<void> {
-  const meant = await reconsider(warning);
-  if (meant !== warning) throw meant;
-}
-
 function toolsFor<Context>(
   run: CheckRun<Context>,
   record: CheckRecord,
@@ -163,6 +143,9 @@ function toolsFor<Context>(
     record.seen.set(violation, recorder.snapshot());
     return violation;
   };
+  const end = (reason: Error): never => {
+    throw reason;
+  };
   return {
     must(holds, finding): asserts holds {
       if (!holds) throw found(finding);
@@ -174,16 +157,10 @@ function toolsFor<Context>(
     },
     note: (observation) => void record.observations.push(observation),
     observe: (name, value) => void record.observed.push({ name, value: String(value) }),
-    notApplicable(reason) {
-      throw new NotApplicable(reason);
-    },
-    undecided(reason) {
-      throw new TooLittleSeen(reason);
-    },
+    notApplicable: (reason) => end(new NotApplicable(reason)),
+    undecided: (reason) => end(new TooLittleSeen(reason)),
     saw: (what, count = 1) => void record.counts.set(what, (record.counts.get(what) ?? 0) + count),
-    blocked(reason) {
-      throw new Blocked(reason);
-    },
+    blocked: (reason) => end(new Blocked(reason)),
     property: propertyFor(run, record, { seed, signal, reconsider }),
     replayPath: replay?.replay_path,
     session,
@@ -236,12 +213,8 @@ function propertyFor<Context>(
       }
     };
     try {
-      await runProperty(
-        arbitrary,
-        recorded,
-        { seed, runs, redactor: recorder.redactor, onFound, ...replayedPath },
-        options,
-      );
+      const { redactor } = recorder;
+      await runProperty(arbitrary, recorded, { seed, runs, redactor, onFound, ...replayedPath }, options);
     } catch (error) {
       recorder.restore(found);
       if (error instanceof Violation && error.finding.path !== undefined)
@@ -268,18 +241,13 @@ async function untilOver(
   } finally {
     clearTimeout(timer);
     over.abort();
-    await settledWithin(ending, GRACE_MS);
+    const late = Promise.withResolvers<void>();
+    const grace = setTimeout(late.resolve, GRACE_MS);
+    await Promise.race([ending.catch(() => {}), late.promise]);
+    clearTimeout(grace);
   }
 }
 
-async function settledWithin(promise: Promise<unknown>, withinMs: number): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, withinMs);
-  await Promise.race([promise.catch(() => {}), late.promise]);
-  clearTimeout(timer);
-}
-
 /** Seed of a check, from the run's seed and the check id only, so that `--only` draws the same inputs. */
-export function seedOf(seed: number, id: string): number {
-  return createHash('sha256').update(`${seed}/${id}`).digest().readInt32LE(0);
-}
+export const seedOf = (seed: number, id: string): number =>
+  createHash('sha256').update(`${seed}/${id}`).digest().readInt32LE(0);

@@ -1,17 +1,16 @@
 /** Runs a plan within its time limit, and reports every result to listeners. */
-
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
-import { readableDuration } from '../common/durations.ts';
 import type { Redactor } from '../common/redact.ts';
 import { interruptedCode } from '../common/signals.ts';
+import { readableDuration } from '../common/units.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
 import { FormVariation } from './form-variation.ts';
 import type { Plan, Planned, Tries } from './plan.ts';
-import { decidedNumber, exitCode, presentableReport, type ReplayOptions, replayCommand, summaryOf } from './results.ts';
-import { type Rounds, type RoundsOptions, runRounds } from './rounds.ts';
+import { decidedNumber, exitCode, presentableReport, replayCommand, summaryOf } from './results.ts';
+import { type RoundsOptions, runRounds } from './rounds.ts';
 import { History } from './rules.ts';
 import { coordinatesOf, type Replay, runCheck } from './run-check.ts';
 import { Session } from './session.ts';
@@ -77,7 +76,7 @@ export interface RunOptions<Context> {
   watched?: Watched & { began: number; answers: number | undefined };
 }
 
-export const MAX_TIME_MS = 600_000;
+const MAX_TIME_MS = 600_000;
 /** Maximum share of the run's time for a single check. */
 const SHARE_OF_ONE_CHECK = 0.5;
 
@@ -109,7 +108,10 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   // Does not vary the requests of the client suite, because Muster sends none.
   const { varied = suite.api !== 'client' } = options;
   const { results, rounds } = await runChecks({ ...options, varied, group }, audience, started, session);
-  const settled = withFailing(group(options.settle?.(results) ?? results), plan as Plan<never>);
+  const failsBy = new Map(plan.checks.map(({ check, failsBy }) => [check.id, failsBy]));
+  const settled = group(options.settle?.(results) ?? results).map((result) =>
+    result.outcome === 'warn' ? { ...result, ...defined({ fails_by: failsBy.get(result.id) }) } : result,
+  );
   const declarations = session.declarations.all;
   const report = presentableReport(
     redactor.value(reportOf(suite, options, settled, { declarations, rounds, startedAt, started: started - sinceMs })),
@@ -139,11 +141,8 @@ class RunListeners {
   /** Passes the report to all listeners, then throws the error of a listener, or AggregateError for several. */
   async end(report: Report): Promise<void> {
     for (const listener of this.#listeners) {
-      try {
-        await listener.onEnd?.(report);
-      } catch (error) {
-        this.#failures.push(error);
-      }
+      const told = async (): Promise<void> => listener.onEnd?.(report);
+      await told().catch((error: unknown) => this.#failures.push(error));
     }
     if (this.#failures.length > 1) throw new AggregateError(this.#failures, 'reports failed');
     if (this.#failures.length === 1) throw this.#failures[0];
@@ -155,7 +154,7 @@ async function runChecks<Context>(
   audience: RunListeners,
   started: number,
   session: Session,
-): Promise<Rounds> {
+) {
   const { plan, seed, runs = plan.runs, replays = [], maxTimeMs = MAX_TIME_MS, varied, repeat = 1 } = options;
   using end = endOfRun(options);
   return await runRounds({
@@ -239,7 +238,7 @@ function reportOf<Context>(
     faulty: signal?.reason instanceof RunOver && signal.reason.fault,
     lacking: !isWhole || unmet.length + differences(declarations).length > 0,
   });
-  const shape: ReplayOptions = { command: `muster check ${suite.api} …`, seed };
+  const shape = { command: `muster check ${suite.api} …`, seed };
   const replay = options.replayCommand ?? ((result) => replayCommand(shape, result));
   return {
     muster: options.version,
@@ -281,13 +280,6 @@ function watchedIn({ watched }: Pick<RunOptions<never>, 'watched'>): Watched | u
   if (watched === undefined) return undefined;
   const { began: _, answers: __, ...seen } = watched;
   return seen;
-}
-
-function withFailing(results: readonly CheckResult[], { checks }: Plan<never>): readonly CheckResult[] {
-  const by = new Map(checks.map(({ check, failsBy }) => [check.id, failsBy]));
-  return results.map((result) =>
-    result.outcome === 'warn' ? { ...result, ...defined({ fails_by: by.get(result.id) }) } : result,
-  );
 }
 
 const WORTH_REPLAYING: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'blocked', 'known', 'flaky']);

@@ -2,7 +2,7 @@
  * Writes a POSIX shell script that repeats the control calls and requests of a check in order.
  * The script reads event and deployment ids from control answers, because ids differ between runs.
  */
-import type { DriveStep, Recorded, Step } from '../client/recorder.ts';
+import type { DriveStep, Step } from '../client/recorder.ts';
 import { LONGEST_LINE } from '../client/request-forms.ts';
 
 /** Maximum distance of a cursor from a known event id, for the script to compute the cursor from the id. */
@@ -21,25 +21,33 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
   const used = new Set<Known>();
   const known: Known[] = [];
   const bodies: { lines: string[]; known: Known[] }[] = [];
+  // Lines that show what came on each stream.
+  const shown: string[] = [];
   for (const [index, step] of steps.entries()) {
     const line = 'drive' in step ? step.drive.line : step.exchange.curl;
     if (line === undefined || line.startsWith('#') || line.length > LONGEST_LINE || line.includes('\n'))
       return undefined;
     const number = index + 1;
     const withIds = withVariables(line, known, used);
-    const remark = ({ method, url }: Recorded): string =>
-      withVariables(`'# ${number}. ${commented(`${method} ${pathOf(url)}`)}'`, known, used);
-    const named = 'drive' in step ? namedBy(step.drive, number) : [];
-    bodies.push({
-      lines:
-        'drive' in step
-          ? driving(step.drive, withIds, number)
-          : asking(step.exchange, withIds, remark(step.exchange), number),
-      known: named,
-    });
-    known.push(...named);
+    if ('drive' in step) {
+      const named = namedBy(step.drive, number);
+      const remark = `echo '# ${number}. ${commented(step.drive.what)}'`;
+      bodies.push({ lines: [remark, `${withIds} >"$out/${number}"; cat "$out/${number}"; echo`], known: named });
+      known.push(...named);
+    } else {
+      const { method, url, curl } = step.exchange;
+      const { pathname = '', search = '' } = URL.parse(url) ?? {};
+      const remark = withVariables(`'# ${number}. ${commented(`${method} ${pathname}${search}`)}'`, known, used);
+      const isStream = curl.startsWith('curl -sN');
+      // Keeps a stream open in the background.
+      const inBackground = `${withIds.replace(/--max-time \d+/, '--max-time 10')} >"$out/${number}" &`;
+      const lines = isStream
+        ? [`echo ${remark}: opens a stream`, inBackground, `opened ${number}`]
+        : [`echo ${remark}`, `${withIds}; echo`];
+      bodies.push({ lines, known: [] });
+      if (isStream) shown.push(`echo '# ${number}. came on that stream:'; cat "$out/${number}"`);
+    }
   }
-  const streams = steps.some((step) => 'exchange' in step && isStream(step.exchange));
   const besides = (index: number): boolean => {
     const next = steps[index + 1];
     return next !== undefined && 'drive' in next && next.drive.beside === true;
@@ -48,14 +56,14 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
     '#!/bin/sh',
     'out=$(mktemp -d); trap \'rm -rf "$out"\' EXIT',
     ...(used.size === 0 ? [] : [VALUE]),
-    ...(streams ? [OPENED] : []),
+    ...(shown.length > 0 ? [OPENED] : []),
     ...bodies.flatMap(({ lines, known: named }, index) => [
       ...(besides(index) ? lines.filter((line) => !line.startsWith('opened ')) : lines),
       ...named
         .filter((one) => used.has(one))
         .map(({ variable, field, step }) => `${variable}=$(value ${step} ${field})`),
     ]),
-    ...(streams ? ['wait', ...steps.flatMap(showStream)] : []),
+    ...(shown.length > 0 ? ['wait', ...shown] : []),
     '',
   ].join('\n');
 }
@@ -67,41 +75,10 @@ const OPENED =
   'opened() { n=0; until [ -s "$out/$1" ] || [ $n -ge 250 ]; ' +
   'do n=$((n + 1)); sleep 0.02 2>/dev/null || sleep 1; done; }';
 
-const driving = ({ what }: DriveStep, line: string, number: number): string[] => [
-  `echo '# ${number}. ${commented(what)}'`,
-  `${line} >"$out/${number}"; cat "$out/${number}"; echo`,
-];
-
-const isStream = ({ curl }: Recorded): boolean => curl.startsWith('curl -sN');
-
-const STREAM = '--max-time 10';
-
-/** Shell lines that send a request; a stream stays open in the background. `remark`: quoted shell word. */
-function asking(exchange: Recorded, line: string, remark: string, number: number): string[] {
-  if (!isStream(exchange)) return [`echo ${remark}`, `${line}; echo`];
-  return [
-    `echo ${remark}: opens a stream`,
-    `${line.replace(/--max-time \d+/, STREAM)} >"$out/${number}" &`,
-    `opened ${number}`,
-  ];
+function commented(text: string): string {
+  const plain = text.replaceAll(/[^ -~]|'/g, ' ');
+  return plain.slice(0, 100).trimEnd();
 }
-
-const showStream = (step: Step, index: number): string[] =>
-  'exchange' in step && isStream(step.exchange)
-    ? [`echo '# ${index + 1}. came on that stream:'; cat "$out/${index + 1}"`]
-    : [];
-
-function pathOf(url: string): string {
-  const parsed = URL.parse(url);
-  return parsed === null ? '' : parsed.pathname + parsed.search;
-}
-
-const REMARK = 100;
-const commented = (text: string): string =>
-  text
-    .replaceAll(/[^ -~]|'/g, ' ')
-    .slice(0, REMARK)
-    .trimEnd();
 
 /** Shell variables for the ids in an answer of control, except ids with characters special to the shell. */
 const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
@@ -117,7 +94,11 @@ function withVariables(line: string, known: readonly Known[], used: Set<Known>):
   const ids = known.filter(({ field }) => field === 'id');
   const withCursors = replaceAll(line, CURSOR, (text) => {
     const cursor = BigInt(text);
-    const nearest = nearestTo(cursor, known);
+    const far = ({ value }: Known): bigint => size(cursor - BigInt(value));
+    // Finds the known id nearest to the cursor, and among equally near ids the latest.
+    const nearest = known
+      .filter((one) => one.field !== 'id' && far(one) <= NEAR)
+      .reduce<Known | undefined>((best, one) => (best === undefined || far(one) <= far(best) ? one : best), undefined);
     if (nearest === undefined) return undefined;
     const by = cursor - BigInt(nearest.value);
     used.add(nearest);
@@ -130,14 +111,6 @@ function withVariables(line: string, known: readonly Known[], used: Set<Known>):
       return `$${one.variable}`;
     });
   }, withCursors);
-}
-
-/** Returns the known id nearest to the cursor, and among equally near ids the latest. */
-function nearestTo(cursor: bigint, known: readonly Known[]): Known | undefined {
-  const far = ({ value }: Known): bigint => size(cursor - BigInt(value));
-  return known
-    .filter((one) => one.field !== 'id' && far(one) <= NEAR)
-    .reduce<Known | undefined>((best, one) => (best === undefined || far(one) <= far(best) ? one : best), undefined);
 }
 
 const size = (value: bigint): bigint => (value < 0n ? -value : value);

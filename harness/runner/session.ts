@@ -50,11 +50,6 @@ const SMALL_EFFORT_MS = 200;
 
 const SHRINK_MS = 8000;
 
-interface Measured {
-  ms: number;
-  count: number;
-}
-
 export class Session {
   readonly waits: Readonly<Record<'device' | 'platform' | 'effect', Waits>>;
   readonly deviations = new Map<Deviation, string>();
@@ -69,7 +64,7 @@ export class Session {
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates: Map<string, Gate>;
   readonly #quiet = new Set<Promise<void>>();
-  readonly #measured: Map<Measure, Measured[]>;
+  readonly #measured: Map<Measure, { ms: number; count: number }[]>;
   readonly #now: () => number;
   readonly #startedAt: number;
   readonly #shrinkMs: number;
@@ -77,9 +72,9 @@ export class Session {
   constructor(now = () => performance.now(), before?: Session, shrinkMs = SHRINK_MS, history = new History([])) {
     const { device, platform, effect } = WAIT_POLICIES;
     const policies = { device: new Waits(device), platform: new Waits(platform), effect: new Waits(effect) };
-    this.waits = before === undefined ? policies : before.waits;
-    this.declarations = before === undefined ? new Declarations() : before.declarations;
-    this.history = before === undefined ? history : before.history;
+    this.waits = before?.waits ?? policies;
+    this.declarations = before?.declarations ?? new Declarations();
+    this.history = before?.history ?? history;
     this.#gates = before === undefined ? new Map() : before.#gates;
     this.#measured = before === undefined ? new Map() : before.#measured;
     this.silentAfterMs = before?.silentAfterMs ?? 0;
@@ -140,10 +135,8 @@ export class Session {
 
   /** True if the median duration is slow; some events are fast even on an agent that syncs once a second. */
   get publishesSlowly(): boolean {
-    const recent = this.#recent('publish')
-      .map(({ ms }) => ms)
-      .toSorted((one, other) => one - other);
-    return (recent[Math.floor(recent.length / 2)] ?? 0) >= WAITED_MS;
+    const recent = this.#recent('publish').toSorted((one, other) => one.ms - other.ms);
+    return (recent[Math.floor(recent.length / 2)]?.ms ?? 0) >= WAITED_MS;
   }
 
   /** True if publishing checks run in parallel, which saves time on a target that publishes slowly. */
@@ -184,7 +177,7 @@ export class Session {
     while (this.#quiet.size > 0) await Promise.all(this.#quiet);
   }
 
-  #recent(what: Measure): Measured[] {
+  #recent(what: Measure) {
     return this.#measured.get(what) ?? [];
   }
 
@@ -193,7 +186,7 @@ export class Session {
     return recent.length === 0 ? 0 : Math.min(...recent.map(({ ms }) => ms));
   }
 
-  #lastBatch(): Measured | undefined {
+  #lastBatch() {
     return this.#recent('publish').findLast(({ count }) => count >= TELLING_BATCH);
   }
 }

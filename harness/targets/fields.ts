@@ -176,16 +176,8 @@ export const platformFields = {
     variable: 'MUSTER_LIMITED_KEY',
   },
   dialect: { type: oneOf(DIALECTS), help: 'Header names' },
-  apiVersion: {
-    type: oneOf(SUPPORTED_VERSIONS),
-    given: TEXT,
-    help: 'API version to use',
-    defaultText: 'the newest',
-  },
-  onlineDevice: {
-    help: 'Id of a device that answers pings',
-    description: 'Id of a device that answers a ping',
-  },
+  apiVersion: { type: oneOf(SUPPORTED_VERSIONS), given: TEXT, help: 'API version to use', defaultText: 'the newest' },
+  onlineDevice: { help: 'Id of a device that answers pings', description: 'Id of a device that answers a ping' },
   offlineDevice: {
     help: 'Id of a device that does not answer pings',
     description: 'Id of a device that does not answer a ping',
@@ -236,9 +228,7 @@ type Options<T extends Fields> = {
   [Name in keyof T as T[Name] extends { option: false } ? never : Name]?: Value<T[Name]>;
 };
 
-export function optionName(name: string, { option }: Field): string {
-  return option || words(name, '-');
-}
+export const optionName = (name: string, { option }: Field): string => option || words(name, '-');
 
 function fileName(name: string, { file }: Field): string {
   return file || words(name, '_');
@@ -284,48 +274,45 @@ function optional<T extends Fields>(fields: T): Shapes<T> {
   return Object.fromEntries(shapes) as Shapes<T>;
 }
 
-function targetFileShape() {
-  const { name, version, artifact, capabilities } = optional(identityFields);
-  const ownPlatform = Type.Object(optional(ownPlatformFields), {
-    ...CLOSED,
-    description: 'What the platform is like that the agent enrols in with --control platform',
-  });
-  const control = { ...optional(controlFields), ...optional(commandFields), platform: Type.Optional(ownPlatform) };
-  return shape(
-    'target file',
-    Type.Object(
-      {
-        $schema: Type.Optional(Type.String()),
-        extends: Type.Optional(
-          Type.Union([Type.String(), Type.Array(Type.String())], {
-            description: 'Other target files, relative to this one; the fields of this file win over theirs',
-          }),
-        ),
-        name,
-        version,
-        artifact,
-        device: Type.Optional(Type.Object({ ...optional(TRANSPORT_FIELDS), ...optional(startFields) }, CLOSED)),
-        control: Type.Optional(Type.Object(control, CLOSED)),
-        platform: Type.Optional(Type.Object({ ...optional(platformFields), ...optional(startFields) }, CLOSED)),
-        capabilities,
-        fail_on: Type.Optional(
-          Type.Union([oneOf(['should']), Type.Array(TEXT, { minItems: 1 })], {
-            description:
-              'SHOULDs that fail a run: `should` for all of them, or a list of ids and sections. Ids of another API ' +
-              'than the one that is checked mean nothing; --fail-on wins',
-          }),
-        ),
-      },
-      {
-        ...CLOSED,
-        title: 'Muster target',
-        description: 'The implementation under test: how it is reached and how it is driven',
-      },
-    ),
-  );
-}
+const { capabilities, ...identity } = optional(identityFields);
+const ownPlatform = Type.Object(optional(ownPlatformFields), {
+  ...CLOSED,
+  description: 'What the platform is like that the agent enrols in with --control platform',
+});
+const control = { ...optional(controlFields), ...optional(commandFields), platform: Type.Optional(ownPlatform) };
 
-export const targetFile = targetFileShape();
+export const targetFile = shape(
+  'target file',
+  Type.Object(
+    {
+      $schema: Type.Optional(Type.String()),
+      extends: Type.Optional(
+        Type.Union([Type.String(), Type.Array(Type.String())], {
+          description: 'Other target files, relative to this one; the fields of this file win over theirs',
+        }),
+      ),
+      name: identity.name,
+      version: identity.version,
+      artifact: identity.artifact,
+      device: Type.Optional(Type.Object({ ...optional(TRANSPORT_FIELDS), ...optional(startFields) }, CLOSED)),
+      control: Type.Optional(Type.Object(control, CLOSED)),
+      platform: Type.Optional(Type.Object({ ...optional(platformFields), ...optional(startFields) }, CLOSED)),
+      capabilities,
+      fail_on: Type.Optional(
+        Type.Union([oneOf(['should']), Type.Array(TEXT, { minItems: 1 })], {
+          description:
+            'SHOULDs that fail a run: `should` for all of them, or a list of ids and sections. Ids of another API ' +
+            'than the one that is checked mean nothing; --fail-on wins',
+        }),
+      ),
+    },
+    {
+      ...CLOSED,
+      title: 'Muster target',
+      description: 'The implementation under test: how it is reached and how it is driven',
+    },
+  ),
+);
 export type TargetFile = Static<typeof targetFile.schema>;
 
 export const filedFields: readonly { path: string[]; field: Field }[] = Object.entries({

@@ -1,5 +1,4 @@
 /** Identity of the implementation under test, declared by the tester and measured by Muster. */
-
 import { createHash } from 'node:crypto';
 import { accessSync, constants, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -119,14 +118,11 @@ export function identityOf(
   const digest = digestOf(artifact);
   return {
     ...defined({ name, version }),
-    ...(ran === undefined ? {} : measured(ran)),
+    ...(ran?.digest === undefined
+      ? defined({ digest_missing: ran?.problem })
+      : { digest: ran.digest, digest_of: ran.of, ...defined({ executable: ran.name }) }),
     ...(artifact === undefined || digest === undefined ? {} : { artifact: { name: basename(artifact), digest } }),
   };
-}
-
-function measured({ of, name, digest, problem }: Ran): Partial<TargetDescription> {
-  if (digest === undefined) return problem === undefined ? {} : { digest_missing: problem };
-  return { digest, digest_of: of, ...defined({ executable: name }) };
 }
 
 export function concludeIdentity(description: TargetDescription, ran: Ran | undefined): void {

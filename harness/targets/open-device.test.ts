@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../common/redact.ts';
-import { HttpControl } from './control/http-control.ts';
+import { HttpControl } from './control/ends.ts';
 import { openDeviceTarget } from './open-device.ts';
 import { inJson, serve, temporaryFolder } from './testing/places.ts';
 

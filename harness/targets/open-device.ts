@@ -1,5 +1,4 @@
 /** Opens a Device API as a target. */
-
 import { Unreachable } from '../client/errors.ts';
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
@@ -7,10 +6,9 @@ import { defined } from '../common/defined.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import { CheckControl } from './control/check-control.ts';
-import { CommandControl } from './control/command-control.ts';
 import { type Control, ControlError, noControl, withDeclared } from './control/control.ts';
 import { ControlledAgent } from './control/controlled-agent.ts';
-import { CONTROL_TOKEN, HttpControl } from './control/http-control.ts';
+import { CONTROL_TOKEN, CommandControl, HttpControl } from './control/ends.ts';
 import { canFill, combinedControl, processControl, withCompaction, withFilling } from './control/layers.ts';
 import { type DeviceTargetOptions, PATIENCE_MS } from './fields.ts';
 import { hostFiles, withReadablePaths } from './files/target-files.ts';
@@ -18,10 +16,7 @@ import type { Started } from './launch/started.ts';
 import { described, type OpenDeviceTarget, opening, tryStart, whySilent, writing } from './opened.ts';
 import { type DeviceSettings, deviceSettings, isCapability } from './settings.ts';
 import { TargetLife } from './target-life.ts';
-import { NOWHERE, url } from './transports/index.ts';
-import type { Connection } from './transports/transport.ts';
-
-const HEARTBEAT_SECONDS = 30;
+import { type Connection, NOWHERE, url } from './transports/index.ts';
 
 /** Throws UsageError if the options name no target; reports all other failures in `unreachable`. */
 export async function openDeviceTarget(options: DeviceTargetOptions): Promise<OpenDeviceTarget> {
@@ -41,7 +36,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
     const { capabilities } = settings;
     for (const name of [...connection.capabilities, ...info.capabilities])
       if (isCapability(name)) capabilities.add(name);
-    const heartbeatSeconds = info.heartbeat_seconds ?? HEARTBEAT_SECONDS;
+    const heartbeatSeconds = info.heartbeat_seconds ?? 30;
     const files = started?.files ?? hostFiles;
     const device = { transport: connection, control, info, files, capabilities, heartbeatSeconds };
     const placeAt = (path: string | undefined) => (path === undefined ? undefined : { path, files });
@@ -133,45 +128,36 @@ async function drive(reached: Reached) {
     const { http: _, platform, drive, compact, fill, stop, start, ...declared } = settings.file.control ?? {};
     let info = withDeclared(await control.info(), declared);
     const fills = fill !== undefined && canFill(info) && !info.capabilities.includes('compact');
+    const { capabilities, folder: cwd, startOptions } = settings;
     if (fills && info.event_log !== undefined) {
-      const { folder: cwd, startOptions } = settings;
       const files = started?.files ?? hostFiles;
       control = withFilling(control, { log: info.event_log, line: fill, env: startOptions.env, cwd, files });
       info = withCompaction(info);
     }
     if (started?.files === undefined) return { control, info, problem };
-    const { capabilities, startOptions } = settings;
     const readable = await withReadablePaths(info, started.files, startOptions.notify);
     for (const name of ['log', 'files'] as const) if (!readable.capabilities.includes(name)) capabilities.delete(name);
     return { control, info: readable, problem };
   } catch (error) {
     if (!(error instanceof ControlError) && !(error instanceof Unreachable)) throw error;
-    return {
-      ...none,
-      control,
-      problem:
-        `${error.message}. The device answers, but its control does not: without --control the black-box ` +
-        'checks still run.',
-    };
+    const advice = 'without --control the black-box checks still run.';
+    const silence = `${error.message}. The device answers, but its control does not: ${advice}`;
+    return { ...none, control, problem: silence };
   }
 }
 
 /** Combines controls by precedence: attached control, the target's own control, restart of the started process. */
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
-  const { controlToken, redactor } = options;
-  const token = controlToken ?? settings.startOptions.env[CONTROL_TOKEN];
-  redactor.add(token, CONTROL_TOKEN);
-  const own = ownControl(settings, started, token);
+  const { file, folder: cwd, startOptions } = settings;
+  const token = options.controlToken ?? startOptions.env[CONTROL_TOKEN];
+  options.redactor.add(token, CONTROL_TOKEN);
+  const address = settings.control ?? started?.control;
+  const { http: _, platform, fill, ...commands } = file.control ?? {};
+  let own = noControl;
+  if (address !== undefined) own = new HttpControl(address, defined({ token }));
+  else if (['drive', 'compact', 'stop', 'start'].some((name) => name in commands))
+    own = new CommandControl(commands, { env: startOptions.env, cwd });
   const attached = (await options.attach?.(http)) ?? noControl;
   const restarts = started?.restart === undefined ? noControl : processControl(started.restart);
   return combinedControl(combinedControl(attached, own), restarts);
-}
-
-function ownControl(settings: DeviceSettings, started: Started | undefined, token: string | undefined): Control {
-  const address = settings.control ?? started?.control;
-  if (address !== undefined) return new HttpControl(address, defined({ token }));
-  const { http: _, platform, fill, ...commands } = settings.file.control ?? {};
-  if (!['drive', 'compact', 'stop', 'start'].some((name) => name in commands)) return noControl;
-  const { folder, startOptions } = settings;
-  return new CommandControl(commands, { env: startOptions.env, cwd: folder });
 }

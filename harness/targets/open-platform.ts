@@ -21,7 +21,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
   return opening(async (closers) => {
     const { started, problem: startProblem } = await tryStart(settings);
     closers.push(() => started?.close());
-    const http = clientOf(settings, started, new Recorder(redactor), options);
+    const http = clientOf(settings, started, options);
     closers.push(() => http.close());
     const hint = `Try: curl -i -H "X-API-Key: $MUSTER_API_KEY" ${http.describe()}/devices`;
     const problem = startProblem ?? (await whySilent(http, ASKED_FIRST, hint, options));
@@ -41,15 +41,10 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
       start: started?.restart?.start,
       patienceMs,
     });
-    const place = { kind: 'url', address: http.describe() };
+    const control = readOnly ? 'none (read-only)' : 'the API itself';
     const said = described(
-      { settings, options, started, place, problem },
-      {
-        capabilities: [...capabilities],
-        control: readOnly ? 'none (read-only)' : 'the API itself',
-        api_version: apiVersion,
-        dialect,
-      },
+      { settings, options, started, place: { kind: 'url', address: http.describe() }, problem },
+      { capabilities: [...capabilities], control, api_version: apiVersion, dialect },
     );
     return {
       ...api,
@@ -67,12 +62,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
   });
 }
 
-function clientOf(
-  settings: PlatformSettings,
-  started: Started | undefined,
-  recorder: Recorder,
-  { userAgent }: PlatformTargetOptions,
-): HttpClient {
+function clientOf(settings: PlatformSettings, started: Started | undefined, options: PlatformTargetOptions) {
   const { versionHeader, apiVersion, apiKey, readOnly } = settings;
   const { origin, pathname } = new URL(webAddress('--url', (started?.at ?? settings.at)?.address ?? NOWHERE));
   return new HttpClient({
@@ -82,9 +72,9 @@ function clientOf(
       accept: 'application/json',
       'x-api-key': apiKey,
       [versionHeader.toLowerCase()]: apiVersion,
-      ...defined({ 'user-agent': userAgent }),
+      ...defined({ 'user-agent': options.userAgent }),
     },
-    recorder,
+    recorder: new Recorder(options.redactor),
     readOnly,
   });
 }
@@ -98,11 +88,11 @@ const ENOUGH = 3;
 async function probePlatform(http: HttpClient, versionHeader: string) {
   const accepted = await Promise.all(
     SUPPORTED_VERSIONS.map(async (version) => {
-      const { status } = await listDevices(http, { headers: { [versionHeader]: version }, limit: 1 });
+      const { status } = await listDevices(http, 1, { [versionHeader]: version });
       return status === 200 ? [version] : [];
     }),
   );
-  const { items } = await listDevices(http, { limit: 100 });
+  const { items } = await listDevices(http, 100);
   const withStatus = (status: string): string | undefined =>
     items.find((item) => item.status === status && typeof item.id === 'string')?.id as string | undefined;
   return {
@@ -113,19 +103,14 @@ async function probePlatform(http: HttpClient, versionHeader: string) {
   };
 }
 
-async function listDevices(
-  http: HttpClient,
-  options: { headers?: Record<string, string>; limit: number },
-): Promise<{ status: number | undefined; items: { id?: unknown; status?: unknown }[] }> {
+async function listDevices(http: HttpClient, limit: number, headers: Record<string, string> = {}) {
+  let items: { id?: unknown; status?: unknown }[] = [];
   try {
-    const { headers = {}, limit } = options;
     const { status, json } = await http.get('/devices', { headers, query: { limit } });
-    const data = (json as { data?: unknown } | undefined)?.data;
-    return {
-      status,
-      items: Array.isArray(data) ? data.filter((item) => item !== null && typeof item === 'object') : [],
-    };
+    const { data } = Object(json) as { data?: unknown };
+    if (Array.isArray(data)) items = data.filter((item) => item !== null && typeof item === 'object');
+    return { status, items };
   } catch {
-    return { status: undefined, items: [] };
+    return { status: undefined, items };
   }
 }

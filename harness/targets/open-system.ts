@@ -51,11 +51,10 @@ export function openSystemTarget({ device, platform, links, ...rest }: SystemPar
         afterCheck: (error) => ofDevice.afterCheck?.(error),
         ...defined({ standardError: ofDevice.standardError }),
         offline: async () => {
-          if (links === undefined && !ofDevice.capabilities.has('restart')) {
+          if (links === undefined && !ofDevice.capabilities.has('restart'))
             throw new ControlError(
               "control: taking an agent offline in a platform that isn't Muster's needs --control with restart",
             );
-          }
           if (links === undefined) await ofDevice.control.stop('SIGTERM');
           for (const link of links ?? []) link.cut();
         },

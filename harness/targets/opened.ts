@@ -1,10 +1,9 @@
 /** Interfaces of opened targets, and helpers to open, close and probe a target. */
-
 import { NoAnswerInTime, Unfinished, Unreachable } from '../client/errors.ts';
 import type { HttpClient, HttpRequest } from '../client/http.ts';
 import type { Recorder } from '../client/recorder.ts';
-import { readableDuration } from '../common/durations.ts';
 import type { Redactor } from '../common/redact.ts';
+import { readableDuration } from '../common/units.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import type { Dialect } from '../contract/versions.ts';
 import type { Capability, TargetDescription, TargetHooks } from '../runner/types.ts';
@@ -16,7 +15,7 @@ import { startImage } from './launch/container.ts';
 import { startCommand } from './launch/process.ts';
 import { type Started, StartFailed } from './launch/started.ts';
 import type { StartSettings } from './settings.ts';
-import { type Connection, whyUnreachable } from './transports/transport.ts';
+import { type Connection, whyUnreachable } from './transports/index.ts';
 
 export interface DeviceContext extends TargetHooks {
   readonly transport: Connection;
@@ -95,10 +94,7 @@ export interface RunningClient {
 export interface OpenedTarget<Context> extends AsyncDisposable {
   readonly description: TargetDescription;
   readonly capabilities: ReadonlySet<Capability>;
-  /**
-   * Reason and hint if the target cannot be checked. Not an exception, because an unreachable target gets a report,
-   * too.
-   */
+  /** Reason and hint if the target cannot be checked. Not thrown, because an unreachable target gets a report. */
   readonly unreachable: string | undefined;
   /** Last output on the target's standard error; empty if Muster did not start the target. */
   diagnostics(): Promise<string>;
@@ -206,9 +202,7 @@ const LISTENS_WITHIN_MS = 5_000;
 /** Errors of the first request after which a run is pointless, because every check would repeat them. */
 const UNDECIDED = [NoAnswerInTime, Unreachable, Unfinished];
 
-/**
- * Reason why the target does not answer; a closed connection counts as an answer, because checks report such faults.
- */
+/** Reason why the target does not answer; a closed connection counts as an answer, because checks report it. */
 export async function whySilent(
   http: HttpClient,
   requests: readonly HttpRequest[],

@@ -1,16 +1,19 @@
-/** Merges options and target file into settings, and fills placeholders of a command. */
-
-import { rmSync } from 'node:fs';
+/** Reads a target file, merges options and target file into settings, and fills placeholders of a command. */
+import { existsSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { type Document, isMap } from 'yaml';
 import { defined } from '../common/defined.ts';
 import { ownedFolder } from '../common/owner.ts';
+import { isSecretName, type Redactor } from '../common/redact.ts';
 import { nearest, UsageError } from '../common/usage.ts';
+import { readYaml, type Yaml } from '../common/yaml.ts';
 import { CAPABILITIES, CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../contract/versions.ts';
 import {
   controlFields,
   type DeviceTargetOptions,
+  filedFields,
   type ImageOptions,
   mergedFields,
   type PlatformTargetOptions,
@@ -18,21 +21,22 @@ import {
   startFields,
   type TargetFile,
   type TargetOptions,
+  targetFile,
   type Values,
 } from './fields.ts';
 import type { StartOptions } from './launch/started.ts';
-import { loadTargetFile } from './target-file.ts';
 import {
   addressesIn,
   loopback,
   readCa,
   TRANSPORT_FIELDS,
   TRANSPORTS,
+  type Transport,
+  type TransportAddress,
   unix,
   url,
   webAddress,
 } from './transports/index.ts';
-import type { Transport, TransportAddress } from './transports/transport.ts';
 
 export type StartSettings = ReturnType<typeof startSettings> & {
   image: ImageOptions | undefined;
@@ -44,17 +48,14 @@ export type DeviceSettings = ReturnType<typeof deviceSettings>;
 
 /** Settings of a device. Throws UsageError for invalid options or an invalid target file. */
 export function deviceSettings(options: DeviceTargetOptions) {
-  const { redactor } = options;
   const loaded = fileOf(options);
   const { file } = loaded;
   const { device = {} } = file;
   const start = mergedFields(startFields, options, device);
   const fields: Record<string, string> = mergedFields(TRANSPORT_FIELDS, options, device);
-  redactor.add(fields['token'], url.fields.token.variable);
-  const line = Object.entries(options.placeholders ?? {}).reduce(
-    (text, [name, path]) => text?.replaceAll(`{${name}}`, path),
-    start.command,
-  );
+  options.redactor.add(fields['token'], url.fields.token.variable);
+  let line = start.command;
+  for (const [name, path] of Object.entries(options.placeholders ?? {})) line = line?.replaceAll(`{${name}}`, path);
   if (line !== undefined && start.image !== undefined) throw new UsageError('--command and --image: give one of them');
   const named = addressOf(options, device);
   if (line === undefined && start.image === undefined && named === undefined) {
@@ -90,14 +91,11 @@ export function platformSettings(options: PlatformTargetOptions) {
   const start = mergedFields(startFields, options, file.platform);
   const values = mergedFields(platformFields, options, file.platform, options.env ?? process.env);
   const { url: address, apiKey, limitedKey, dialect = 'spec', apiVersion = NEWEST_VERSION, readOnly = false } = values;
-  if (apiKey === undefined || apiKey === '') {
-    throw new UsageError('--api-key: missing; give it, or set MUSTER_API_KEY');
-  }
+  if (apiKey === undefined || apiKey === '') throw new UsageError('--api-key: missing; give it, or set MUSTER_API_KEY');
   redactor.add(apiKey, platformFields.apiKey.variable);
   redactor.add(limitedKey, platformFields.limitedKey.variable);
-  if (address === undefined && start.command === undefined && start.image === undefined) {
+  if (address === undefined && start.command === undefined && start.image === undefined)
     throw new UsageError('which platform? Give one of --url URL, --image IMAGE, --command LINE or --target FILE');
-  }
   if (address !== undefined) webAddress('--url', address);
   const started = startSettings(options, start, loaded, [url]);
   const capabilities = declaredCapabilities('platform', options, file);
@@ -129,13 +127,6 @@ function startSettings(
   { file, folder }: ReturnType<typeof fileOf>,
   transports: readonly Transport[],
 ) {
-  const started: StartOptions = {
-    env: options.env ?? process.env,
-    timeoutMs: options.startMs ?? (startSeconds === undefined ? START_MS : startSeconds * 1000),
-    transports,
-    notify: options.notify ?? (() => {}),
-    signal: options.signal,
-  };
   return {
     file,
     folder,
@@ -143,13 +134,18 @@ function startSettings(
     cwd: options.command === undefined ? (cwd ?? folder) : undefined,
     ca: readCa(ca),
     caFile: ca,
-    startOptions: started,
+    startOptions: {
+      env: options.env ?? process.env,
+      timeoutMs: options.startMs ?? (startSeconds === undefined ? START_MS : startSeconds * 1000),
+      transports,
+      notify: options.notify ?? (() => {}),
+      signal: options.signal,
+    } satisfies StartOptions,
   };
 }
 
-function fileOf({ target, env = process.env, redactor }: TargetOptions): { file: TargetFile; folder?: string } {
-  return target === undefined ? { file: {} } : loadTargetFile(target, env, redactor);
-}
+const fileOf = ({ target, env = process.env, redactor }: TargetOptions): { file: TargetFile; folder?: string } =>
+  target === undefined ? { file: {} } : loadTargetFile(target, env, redactor);
 
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
 
@@ -170,10 +166,7 @@ export function declaredCapabilities(
   return new Set([...names, ...(file.capabilities ?? [])].filter(isCapability));
 }
 
-function addressOf(
-  options: DeviceTargetOptions,
-  device: NonNullable<TargetFile['device']>,
-): TransportAddress | undefined {
+function addressOf(options: DeviceTargetOptions, device: NonNullable<TargetFile['device']>) {
   // With `--image`, `--socket` names a path inside the container.
   if (options.image !== undefined) return undefined;
   const given = addressesIn(options, TRANSPORTS);
@@ -192,8 +185,6 @@ function imageOf(
   return { ...(typeof image === 'string' ? { name: image } : image), ...defined({ port, socket, control }) };
 }
 
-const UNQUOTED = /^[\w./:=,@%+-]+$/;
-
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   socket: unix.placeholder,
   discovery: loopback.placeholder,
@@ -209,14 +200,126 @@ function fillPlaceholders(command: string) {
   const used = Object.keys(PLACEHOLDERS).filter((name) => command.includes(`{${name}}`));
   if (used.length === 0) return undefined;
   const folder = ownedFolder('');
-  if (!UNQUOTED.test(folder))
+  if (!/^[\w./:=,@%+-]+$/.test(folder))
     throw new UsageError(`TMPDIR ${tmpdir()}: placeholders of a command need a path without blanks or quotes`);
   const path = (name: string): string => join(folder, PLACEHOLDERS[name] ?? name);
   const transport = TRANSPORTS.find(({ addressField }) => used.includes(addressField));
   return {
     command: used.reduce((line, name) => line.replaceAll(`{${name}}`, path(name)), command),
-    at: transport === undefined ? undefined : { transport, address: path(transport.addressField) },
+    at: transport && { transport, address: path(transport.addressField) },
     control: used.includes('control') ? path('control') : undefined,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+type Json = Record<string, unknown>;
+type Environment = Record<string, string | undefined>;
+
+/** Loads a target file. Throws UsageError with the position of a mistake and the accepted fields. */
+export function loadTargetFile(path: string, env: Environment, redactor: Redactor) {
+  const full = resolve(path);
+  const files: Parsed[] = [];
+  const merged = read(full, [], files, env, redactor);
+  const [problem] = targetFile.problems(merged);
+  if (problem !== undefined) {
+    const { path: pointer, message } = problem;
+    const beside = stepsOf(pointer).slice(0, -1);
+    const holder = beside.reduce<Members | undefined>((at, step) => at?.properties?.[step], targetFile.schema);
+    const known = message.includes('not known') ? Object.keys(holder?.properties ?? {}) : [];
+    const accepted = known.length === 0 ? '' : `; accepted are ${known.join(', ')}`;
+    throw new UsageError(`--target ${positionOf(pointer, files)}: ${pointer || '/'} ${message}${accepted}`);
+  }
+  for (const { path, field } of filedFields) {
+    const value = valueAt(merged, path);
+    if (field.variable !== undefined && typeof value === 'string') redactor.add(value);
+  }
+  return { file: merged as TargetFile, folder: dirname(full) };
+}
+
+interface Members {
+  properties?: { readonly [name: string]: object };
+}
+
+function read(file: string, chain: string[], files: Parsed[], env: Environment, redactor: Redactor): Json {
+  if (chain.includes(file)) throw new UsageError(`--target: ${[...chain, file].join(' extends ')}: a circle`);
+  if (!existsSync(file))
+    throw new UsageError(`--target ${file}: no such file${chain.length > 0 ? ` (extended by ${chain.at(-1)})` : ''}`);
+  const { value, document, lines } = readYaml('--target', file);
+  if (!isMap(document.contents))
+    throw new UsageError(`--target ${file}: must be a map (name, device, platform, control)`);
+  const own = fill(value, env, redactor, file) as Json;
+  for (const { path, field } of filedFields) {
+    const holder = valueAt(own, path.slice(0, -1));
+    const name = path.at(-1) ?? '';
+    const text = isJson(holder) ? holder[name] : undefined;
+    if (!isJson(holder) || typeof text !== 'string') continue;
+    const isPath = typeof field.isPath === 'function' ? field.isPath(text) : field.isPath;
+    if (isPath) holder[name] = resolve(dirname(file), text);
+  }
+  const { extends: bases, ...rest } = own;
+  const list = bases === undefined ? [] : [bases].flat();
+  const below = list.map((base) => read(resolve(dirname(file), String(base)), [...chain, file], files, env, redactor));
+  files.push({ file, document, lines });
+  return [...below, rest].reduce(merge, {});
+}
+
+/** Replaces `${NAME}` and `${NAME:-default}` by environment variables; redacts variables with a secret's name. */
+function fill(value: unknown, env: Environment, redactor: Redactor, file: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => fill(item, env, redactor, file));
+  if (value !== null && typeof value === 'object')
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, env, redactor, file)]));
+  if (typeof value !== 'string') return value;
+  return value.replaceAll(/\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g, (_, name: string, fallback: string | undefined) => {
+    const found = env[name] ?? fallback;
+    if (found === undefined) throw new UsageError(`--target ${file}: the environment variable ${name} is not set`);
+    if (isSecretName(name)) redactor.add(found);
+    return found;
+  });
+}
+
+function merge(under: Json, over: Json): Json {
+  const result = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const below = result[key];
+    result[key] = isJson(below) && isJson(value) ? merge(below, value) : value;
+  }
+  return result;
+}
+
+const isJson = (value: unknown): value is Json => value !== null && typeof value === 'object' && !Array.isArray(value);
+
+const valueAt = (value: Json, path: readonly string[]): unknown =>
+  path.reduce<unknown>((inner, key) => (isJson(inner) ? inner[key] : undefined), value);
+
+interface Parsed extends Pick<Yaml, 'document' | 'lines'> {
+  file: string;
+}
+
+function positionOf(pointer: string, files: readonly Parsed[]): string {
+  for (let path = stepsOf(pointer); path.length > 0; path = path.slice(0, -1)) {
+    for (const { file, document, lines } of files.toReversed()) {
+      const at = keyAt(document, path);
+      if (at === undefined) continue;
+      const { line, col } = lines.linePos(at);
+      return `${file}:${line}:${col}`;
+    }
+  }
+  return files.at(-1)?.file ?? '';
+}
+
+function stepsOf(pointer: string): string[] {
+  const [, ...steps] = pointer.split('/');
+  return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function keyAt(document: Document.Parsed, path: readonly string[]): number | undefined {
+  const holder = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  const items = (holder as { items?: unknown } | null | undefined)?.items;
+  if (!Array.isArray(items)) return undefined;
+  const last = path.at(-1);
+  for (const [index, item] of items.entries()) {
+    const { key, range } = item as { key?: { value?: unknown; range?: number[] }; range?: number[] };
+    if (key !== undefined ? String(key.value) === last : String(index) === last) return (key?.range ?? range)?.[0];
+  }
+  return undefined;
 }

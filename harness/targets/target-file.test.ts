@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
-import { loadTargetFile } from './target-file.ts';
+import { loadTargetFile } from './settings.ts';
 import { temporaryFolder } from './testing/places.ts';
 
 const folder = temporaryFolder();

@@ -18,7 +18,7 @@ import { Violation } from '../runner/violation.ts';
 import { openDeviceTarget } from './open-device.ts';
 import { openPlatformTarget } from './open-platform.ts';
 import { temporaryFolder } from './testing/places.ts';
-import { accepts } from './transports/transport.ts';
+import { accepts } from './transports/index.ts';
 
 const folder = temporaryFolder();
 

@@ -1,8 +1,9 @@
 /** Watches the target's life: blames the check whose request ended the target, and restarts the target. */
-import { NoAnswer, NoAnswerInTime, Unreachable } from '../client/errors.ts';
+import { errorOf, NoAnswer, NoAnswerInTime, Unreachable } from '../client/errors.ts';
 import { type HttpClient, unlessAborted } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
 import { type Recorded, Recorder, type Snapshot } from '../client/recorder.ts';
+import { defined } from '../common/defined.ts';
 import { pollWithin, runningMs } from '../common/waiting.ts';
 import type { TargetHooks } from '../runner/types.ts';
 import { AttemptCutOff, Blocked, Standstill, TargetEnded, Violation } from '../runner/violation.ts';
@@ -42,10 +43,7 @@ interface Running {
   leave?: () => void;
 }
 
-/**
- * End of the target. `isKnown`: Muster saw the process end; otherwise the target may have restarted, or a proxy
- * refuses.
- */
+/** `isKnown`: Muster saw the process end; otherwise the target may have restarted, or a proxy refuses. */
 interface Ending {
   how: string;
   isKnown: boolean;
@@ -78,23 +76,19 @@ export class TargetLife {
     this.#options = options;
   }
 
-  hooks(
-    recorder: Recorder,
-    signal: AbortSignal,
-    inner: TargetHooks = {},
-  ): Required<Omit<TargetHooks, 'standardError'>> {
+  hooks(recorder: Recorder, signal: AbortSignal, own: TargetHooks = {}): Required<Omit<TargetHooks, 'standardError'>> {
     const run: Running = { id: '', recorder, signal, heldUpMs: 0 };
     return {
       prepare: async (requirement, id) => {
         run.id = id;
         run.heldUpMs = heldUpMs();
         await this.#begin(run);
-        await inner.prepare?.(requirement, id);
+        await own.prepare?.(requirement, id);
       },
       reconsider: async (error) =>
         (await this.#failed(run, error)) ??
         (await this.#stoodStill(run, error)) ??
-        (await inner.reconsider?.(error)) ??
+        (await own.reconsider?.(error)) ??
         error,
       afterCheck: (error) => this.#end(run, error),
     };
@@ -135,12 +129,7 @@ export class TargetLife {
     this.#turn = promise;
     run.leave = resolve;
     await unlessAborted(before, run.signal);
-    const look = () => this.#running.size === 0 || undefined;
-    await pollWithin('the other checks to end', look, {
-      timeoutMs: OTHERS_MS,
-      firstPauseMs: LOOK_MS,
-      signal: run.signal,
-    });
+    await wait('the other checks to end', () => this.#running.size === 0 || undefined, OTHERS_MS, run.signal);
   }
 
   /**
@@ -151,8 +140,8 @@ export class TargetLife {
     if (error instanceof TargetEnded || error instanceof AttemptCutOff) return error;
     if (this.#over !== undefined) return (await this.#isGone(run.signal)) ? new Blocked(this.#over) : undefined;
     const isBroken = isBrokenOff(error, run.recorder);
-    if (error instanceof Violation && !isBroken && !wasRefused(run.recorder) && !this.#options.endedByItself)
-      return undefined;
+    const wasRefused = latest(run.recorder).some((one) => !wasSent(one));
+    if (error instanceof Violation && !isBroken && !wasRefused && !this.#options.endedByItself) return undefined;
     const ending =
       error instanceof AgentEnded
         ? { how: error.message, isKnown: true }
@@ -174,14 +163,13 @@ export class TargetLife {
     return new Blocked(this.#over ?? `the target took no connections, after ${request}`);
   }
 
-  /**
-   * Reports a standstill of the target after a failed wait, or of Muster after a broken-off answer, at most once per
-   * check.
-   */
+  /** Reports a standstill of the target after a failed wait, or of Muster after a broken-off answer, once a check. */
   async #stoodStill({ id, signal, recorder, heldUpMs: before }: Running, error: unknown): Promise<unknown> {
     if (this.#metStill.has(id)) return undefined;
     const held = Math.round(heldUpMs() - before);
-    if (held >= HELD_UP_MS && (isBrokenOff(error, recorder) || wasGivenUp(recorder))) {
+    // Status 408 means that the target gave up a slow request (RFC 9110, section 15.5.9).
+    const wasGivenUp = latest(recorder).some(({ status }) => status === 408);
+    if (held >= HELD_UP_MS && (isBrokenOff(error, recorder) || wasGivenUp)) {
       this.#metStill.add(id);
       return new Standstill(`Muster was held up for ${held} ms, in which the target may have given it up`);
     }
@@ -247,22 +235,20 @@ export class TargetLife {
     if (this.#cutOff.size > 0) return undefined;
     this.#calm.resolve();
     this.#calm = Promise.withResolvers();
-    const unexplained = this.#notAgain();
+    let unexplained: Error | undefined;
+    if (this.#ending !== undefined && this.#suspected.length > 0) {
+      const { how, isKnown } = this.#ending;
+      const requests = this.#suspected.join(', ');
+      const alone = 'not again when the check of each was run alone';
+      unexplained = isKnown
+        ? new TargetEnded(`${requests}: it ended beside these, and ${alone}: ${how}`)
+        : new Blocked(`${requests}: the target broke off its answer and took no connections then, but ${alone}`);
+    }
     this.#ending = undefined;
     this.#suspected = [];
     if (error === undefined) return unexplained;
     this.#unexplained = unexplained;
     return undefined;
-  }
-
-  #notAgain(): Error | undefined {
-    if (this.#ending === undefined || this.#suspected.length === 0) return undefined;
-    const { how, isKnown } = this.#ending;
-    const requests = this.#suspected.join(', ');
-    const alone = 'not again when the check of each was run alone';
-    return isKnown
-      ? new TargetEnded(`${requests}: it ended beside these, and ${alone}: ${how}`)
-      : new Blocked(`${requests}: the target broke off its answer and took no connections then, but ${alone}`);
   }
 
   async #endedMeanwhile(signal: AbortSignal): Promise<string | undefined> {
@@ -277,33 +263,36 @@ export class TargetLife {
 
   async #howEnded(signal: AbortSignal, { isBroken }: { isBroken: boolean }): Promise<Ending | undefined> {
     if (this.#options.isStopped?.() === true) return undefined;
-    const wait = { firstPauseMs: LOOK_MS, signal };
     // Polls, because a dying process breaks off its answer before its port closes.
     const look = async () => (await this.#isGone(signal)) || undefined;
-    const timeoutMs = isBroken ? END_MS / 4 : 0;
-    if ((await pollWithin('the target to go', look, { ...wait, timeoutMs })) === undefined) return undefined;
-    const known = () => this.#endOfProcess();
+    if ((await wait('the target to go', look, isBroken ? END_MS / 4 : 0, signal)) === undefined) return undefined;
     const how = this.#options.endedByItself
-      ? await pollWithin('the end of the target to be known', known, { ...wait, timeoutMs: END_MS })
+      ? await wait('the end of the target to be known', () => this.#endOfProcess(), END_MS, signal)
       : undefined;
     return { how: how ?? 'it takes no connections any more', isKnown: how !== undefined };
   }
 
-  #lastOf(run: Running): string {
-    const request = requestOf(run.recorder);
-    return request === undefined ? this.#last : `${request} of ${run.id}`;
+  #lastOf({ id, recorder }: Running): string {
+    const reached = recorder.exchanges.filter(wasSent);
+    const waiting = reached.findLast(({ status }) => status === undefined);
+    const last = waiting ?? reached.at(-1);
+    const step = recorder.snapshot().steps.findLast((one) => 'drive' in one || one.exchange === last);
+    if (waiting === undefined && step !== undefined && 'drive' in step) return `"${step.drive.what}" of ${id}`;
+    if (last === undefined) return this.#last;
+    if (last.method === 'RAW') return `bytes that are no request of ${id}`;
+    const path = last.url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/';
+    return `${last.raw === true ? 'a raw ' : ''}${last.method} ${path} of ${id}`;
   }
 
   async #isGone(signal: AbortSignal): Promise<boolean> {
-    return await this.#options.ask(signal, (http) =>
-      http.connect().then(
-        (socket) => {
-          socket.destroy();
-          return false;
-        },
-        (error: unknown) => error instanceof Unreachable && GONE.test(error.message),
-      ),
-    );
+    return await this.#options.ask(signal, async (http) => {
+      try {
+        (await http.connect()).destroy();
+        return false;
+      } catch (error) {
+        return error instanceof Unreachable && GONE.test(error.message);
+      }
+    });
   }
 
   /** Waits until the target restarts by itself, else starts the target. Resolves with true if the target serves. */
@@ -313,9 +302,8 @@ export class TargetLife {
     if (this.#over !== undefined) return false;
     if (this.#endOfProcess() === undefined) {
       const back = async () => ((await this.#isGone(signal)) ? undefined : true);
-      const timeoutMs = start === undefined ? patienceMs : BACK_MS;
-      const wait = { timeoutMs, firstPauseMs: LOOK_MS, signal };
-      if ((await pollWithin('the target to come back', back, wait)) === true) return true;
+      const withinMs = start === undefined ? patienceMs : BACK_MS;
+      if ((await wait('the target to come back', back, withinMs, signal)) === true) return true;
     }
     const ended = `the target has ended by itself, after ${request}: ${how}`;
     this.#starts += 1;
@@ -323,8 +311,7 @@ export class TargetLife {
     else if (this.#starts > MOST_STARTS) this.#over = `${ended}; it is not started again, after ${MOST_STARTS} times`;
     else
       await start(signal).catch((error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
-        this.#over = `${ended}; it could not be started again: ${why}`;
+        this.#over = `${ended}; it could not be started again: ${errorOf(error).message}`;
       });
     return this.#over === undefined;
   }
@@ -332,35 +319,19 @@ export class TargetLife {
 
 const heldUpMs = (): number => performance.now() - runningMs();
 
+const wait = <T>(what: string, look: () => Promise<T | undefined> | T | undefined, ms: number, signal: AbortSignal) =>
+  pollWithin(what, look, { timeoutMs: ms, firstPauseMs: LOOK_MS, signal });
+
 const NOT_SENT = /cannot connect|connection refused|no such socket/;
 const wasSent = ({ error = '' }: Recorded): boolean => !NOT_SENT.test(error);
 const IN_VAIN = /no answer within \d+ ms|nothing (?:more of it for|of the kind within) \d+ ms|no answer in time/;
 const GONE = /connection refused|no such socket/;
 
-const isBrokenOff = (error: unknown, { exchanges }: Recorder): boolean =>
+const latest = ({ exchanges }: Recorder): readonly Recorded[] => exchanges.slice(-MOST_ASKED);
+
+const isBrokenOff = (error: unknown, recorder: Recorder): boolean =>
   (error instanceof NoAnswer && !(error instanceof NoAnswerInTime)) ||
-  exchanges
-    .slice(-MOST_ASKED)
-    .some(({ error: why }) => why !== undefined && !NOT_SENT.test(why) && !/in time/.test(why));
-
-/** True if the target gave up a slow request with status 408 (RFC 9110, section 15.5.9). */
-const wasGivenUp = ({ exchanges }: Recorder): boolean =>
-  exchanges.slice(-MOST_ASKED).some(({ status }) => status === 408);
-
-const wasRefused = ({ exchanges }: Recorder): boolean => exchanges.slice(-MOST_ASKED).some((one) => !wasSent(one));
-
-function requestOf(recorder: Recorder): string | undefined {
-  const { steps } = recorder.snapshot();
-  const reached = recorder.exchanges.filter(wasSent);
-  const waiting = reached.findLast(({ status }) => status === undefined);
-  const last = waiting ?? reached.at(-1);
-  const step = steps.findLast((one) => 'drive' in one || one.exchange === last);
-  if (waiting === undefined && step !== undefined && 'drive' in step) return `"${step.drive.what}"`;
-  if (last === undefined) return undefined;
-  return last.method === 'RAW'
-    ? 'bytes that are no request'
-    : `${last.raw === true ? 'a raw ' : ''}${last.method} ${last.url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/'}`;
-}
+  latest(recorder).some(({ error: why }) => why !== undefined && !NOT_SENT.test(why) && !/in time/.test(why));
 
 async function askAgain(http: HttpClient, recorded: Recorded): Promise<void> {
   const { method, url, raw, request_headers, request_body } = recorded;
@@ -371,12 +342,6 @@ async function askAgain(http: HttpClient, recorded: Recorded): Promise<void> {
   }
   const headers = Object.fromEntries(Object.entries(request_headers).filter(([, value]) => !value.includes('***')));
   const path = url.slice(new URL(url).origin.length);
-  const answer = await asking.open({
-    method,
-    path,
-    absolute: true,
-    headers,
-    ...(request_body !== undefined && { body: request_body }),
-  });
+  const answer = await asking.open({ method, path, absolute: true, headers, ...defined({ body: request_body }) });
   answer.abort();
 }

@@ -1,5 +1,4 @@
 /** Runs one client, as a process group or in a container, and reads the client's output line by line. */
-
 import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -82,12 +81,11 @@ interface ClientImage {
 export async function findClientImage(image: string, notify: (text: string) => void): Promise<ClientImage> {
   const { testcontainers, client } = await containerRuntime('run the client without a container: --command LINE');
   const { host } = client.info.containerRuntime;
-  if (!(await isHere(host))) {
+  if (!(await isHere(host)))
     throw new StartFailed(
       `--image ${image}: Docker runs on ${host}, and a client is served on loopback of this machine. Use ` +
         'Docker on this machine, or run the client without a container: --command LINE',
     );
-  }
   const name = testcontainers.ImageName.fromString(image);
   const { Id, RepoDigests } = await client.image
     .pull(name)
@@ -108,7 +106,7 @@ export async function findClientImage(image: string, notify: (text: string) => v
   return {
     ran: { of: 'image', digest: digestOfImage({ Id, RepoDigests }) },
     // Starts the image by id, because the name may point to a newer image during the run.
-    start: (situation, listener) => new ContainerRun({ docker, image: Id, labels, situation }, listener),
+    start: (situation, listener) => new ContainerRun(create(docker, Id, labels, situation), listener),
   };
 }
 
@@ -125,28 +123,28 @@ async function isHere(host: string): Promise<boolean> {
   }
 }
 
-interface Plan {
-  docker: Docker;
-  image: string;
-  labels: Readonly<Record<string, string>>;
-  situation: ClientStart;
-}
-
 class ContainerRun implements RunningClient {
   readonly #stderr = new OutputTail();
   readonly #created: Promise<DockerContainer>;
   readonly #started: Promise<{ container: DockerContainer; read: Promise<unknown> }>;
   readonly #over: Promise<void>;
   #how: string | undefined;
-  #code: number | undefined;
   #stopping: Promise<void> | undefined;
   #output: Duplex | undefined;
+  code: number | undefined;
 
-  constructor(plan: Plan, { line, ended }: ClientListener) {
+  constructor(created: Promise<DockerContainer>, { line, ended }: ClientListener) {
     const lines = new Lines(LONGEST_LINE, line);
-    this.#created = create(plan);
+    this.#created = created;
     this.#started = this.#start(lines);
-    this.#over = this.#run()
+    this.#over = this.#started
+      .then(async ({ container, read }) => {
+        if (this.#stopping !== undefined) return;
+        const { StatusCode: code } = (await container.wait()) as { StatusCode: number };
+        await read;
+        this.code = code;
+        this.#how = `ended with exit code ${code}`;
+      })
       .catch((error: unknown) => {
         this.#how = `could not be started (${reasonOf(error)})`;
       })
@@ -159,10 +157,6 @@ class ContainerRun implements RunningClient {
   get how(): string | undefined {
     if (this.#how === undefined || this.#stopping !== undefined) return undefined;
     return `${this.#how}${complaintsIn(this.#stderr.text)}`;
-  }
-
-  get code(): number | undefined {
-    return this.#code;
   }
 
   get diagnostics(): string {
@@ -180,22 +174,10 @@ class ContainerRun implements RunningClient {
     const output = (await container.attach({ stream: true, stdout: true, stderr: true })) as Duplex;
     this.#output = output;
     const read = once(output, 'close').catch(() => {});
-    container.modem.demuxStream(
-      output,
-      sink((piece) => lines.add(piece)),
-      sink((piece) => this.#stderr.add(piece)),
-    );
+    const [stdout, stderr] = [sink((piece) => lines.add(piece)), sink((piece) => this.#stderr.add(piece))];
+    container.modem.demuxStream(output, stdout, stderr);
     if (this.#stopping === undefined) await container.start();
     return { container, read };
-  }
-
-  async #run(): Promise<void> {
-    const { container, read } = await this.#started;
-    if (this.#stopping !== undefined) return;
-    const { StatusCode: code } = (await container.wait()) as { StatusCode: number };
-    await read;
-    this.#code = code;
-    this.#how = `ended with exit code ${code}`;
   }
 
   async #stop(): Promise<void> {
@@ -208,7 +190,7 @@ class ContainerRun implements RunningClient {
   }
 }
 
-function create({ docker, image, labels, situation: { variables, folder } }: Plan): Promise<DockerContainer> {
+function create(docker: Docker, image: string, labels: Record<string, string>, { variables, folder }: ClientStart) {
   // Lets every user read the folder, because the container runs as a different user.
   if (folder !== undefined) chmodSync(folder, 0o755);
   const inside = (value: string): string =>

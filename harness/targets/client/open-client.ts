@@ -1,8 +1,7 @@
 /** Opens a client as a target: asks for the client's self-description, and starts the client for each situation. */
-
 import { unlessAborted } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
-import { readableDuration } from '../../common/durations.ts';
+import { readableDuration } from '../../common/units.ts';
 import { UsageError } from '../../common/usage.ts';
 import { CLIENT_JOBS, CLIENT_PLACES, CLIENT_VARIABLES, DEVICE_JOBS } from '../../contract/client.ts';
 import { type ClientDescription, clientDescription } from '../../contract/client-lines.ts';
@@ -33,23 +32,24 @@ interface Way {
 export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
   const { redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
   const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
-  if (!options.command?.trim() && !options.image?.trim()) {
+  if (!options.command?.trim() && !options.image?.trim())
     throw new UsageError(
       "which client? Give --command LINE, the shell line that starts it, e.g. './my-client'; or --image IMAGE",
     );
-  }
   const capabilities = declaredCapabilities('client', options, {});
   const way = await wayOf(options);
   return opening(async (closers) => {
     const { start, running, last } = counted(way.start);
     closers.push(async () => void (await Promise.all([...running].map((run) => run.stop()))));
-    const described =
-      way.problem === undefined
-        ? await selfDescription(capabilities, () => {
-            notify(`asking ${way.label} what it can do`);
-            return describeClient(start, way.label, { timeoutMs: startMs, signal });
-          })
-        : { problem: way.problem };
+    const jobs = CLIENT_JOBS.filter((job) => capabilities.has(job));
+    const reaches = CLIENT_PLACES.filter((place) => capabilities.has(place));
+    let described: Described;
+    if (way.problem !== undefined) described = { problem: way.problem };
+    else if (jobs.length > 0) described = { said: { jobs, ...(reaches.length === 0 ? {} : { reaches }) } };
+    else {
+      notify(`asking ${way.label} what it can do`);
+      described = await describeClient(start, way.label, startMs, signal);
+    }
     const said = 'said' in described ? described.said : undefined;
     for (const name of said === undefined ? [] : capabilitiesOf(said)) capabilities.add(name);
     const description: TargetDescription = {
@@ -74,15 +74,12 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
   });
 }
 
-async function wayOf({
-  command = '',
-  image,
-  env: given = process.env,
-  notify,
-  signal,
-}: ClientTargetOptions): Promise<Way> {
+async function wayOf(options: ClientTargetOptions): Promise<Way> {
+  const { command = '', image, env: given = process.env, notify = () => {}, signal } = options;
   if (image === undefined) {
-    const env = cleaned(given);
+    // Removes Muster's variables, which may hold keys, and excludes this machine from proxies.
+    const kept = Object.entries(given).filter(([name]) => !name.startsWith('MUSTER_'));
+    const env = { ...Object.fromEntries(kept), ...withoutProxy(given) };
     return {
       kind: 'command',
       label: labelOf(command),
@@ -93,7 +90,7 @@ async function wayOf({
   }
   const named = { kind: 'image', label: image, address: image } as const;
   try {
-    const finding = findClientImage(image, notify ?? (() => {}));
+    const finding = findClientImage(image, notify);
     const found = await (signal === undefined ? finding : unlessAborted(finding, signal));
     const direct = withoutProxy(given);
     return {
@@ -104,10 +101,10 @@ async function wayOf({
     };
   } catch (error) {
     if (!(error instanceof StartFailed)) throw error;
-    const never: StartClient = () => {
+    const start: StartClient = () => {
       throw error;
     };
-    return { ...named, ran: undefined, start: never, problem: error.message };
+    return { ...named, ran: undefined, start, problem: error.message };
   }
 }
 
@@ -129,16 +126,6 @@ function counted(startOne: StartClient) {
   return { start, running, last: () => last };
 }
 
-async function selfDescription(
-  declared: ReadonlySet<Capability>,
-  ask: () => ReturnType<typeof describeClient>,
-): ReturnType<typeof describeClient> {
-  const jobs = CLIENT_JOBS.filter((job) => declared.has(job));
-  if (jobs.length === 0) return await ask();
-  const places = CLIENT_PLACES.filter((place) => declared.has(place));
-  return { said: { jobs, ...(places.length === 0 ? {} : { reaches: places }) } };
-}
-
 function whyUseless(capabilities: ReadonlySet<Capability>): string | undefined {
   if (!CLIENT_JOBS.some((job) => capabilities.has(job)))
     return `the client declares no job that Muster knows: ${CLIENT_JOBS.join(', ')}`;
@@ -148,12 +135,6 @@ function whyUseless(capabilities: ReadonlySet<Capability>): string | undefined {
   return undefined;
 }
 
-/** Removes Muster's variables, which may hold keys, and excludes this machine from proxies. */
-function cleaned(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
-  const kept = Object.entries(env).filter(([name]) => !name.startsWith('MUSTER_'));
-  return { ...Object.fromEntries(kept), ...withoutProxy(env) };
-}
-
 function withoutProxy(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const local = [env['NO_PROXY'] ?? env['no_proxy'], '127.0.0.1', 'localhost'].filter((host) => host).join(',');
   return { NO_PROXY: local, no_proxy: local };
@@ -161,11 +142,7 @@ function withoutProxy(env: Readonly<Record<string, string | undefined>>): Record
 
 type Described = { said: ClientDescription } | { problem: string };
 
-async function describeClient(
-  start: StartClient,
-  label: string,
-  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
-): Promise<Described> {
+async function describeClient(start: StartClient, label: string, timeoutMs: number, signal: AbortSignal | undefined) {
   const told = Promise.withResolvers<void>();
   let found: unknown;
   const line = (text: string): void => {
@@ -179,9 +156,8 @@ async function describeClient(
     signal?.throwIfAborted();
     if (found === undefined) {
       const why = run.how ?? `it runs, and has printed no such line within ${readableDuration(timeoutMs)}`;
-      return {
-        problem: `${label} was asked with ${CLIENT_VARIABLES.job}=describe for {"jobs":[…]} in one line: ${why}`,
-      };
+      const asked = `${label} was asked with ${CLIENT_VARIABLES.job}=describe for {"jobs":[…]} in one line`;
+      return { problem: `${asked}: ${why}` };
     }
     if (clientDescription.is(found)) return { said: found };
     const problems = clientDescription.problems(found).map(({ path, message }) => `${path} ${message}`.trim());

@@ -18,20 +18,11 @@ import type { ControlledAgent } from './controlled-agent.ts';
 import { type Asked, contradiction, Drives, wrongEarliest, wrongIds } from './drive-confirmation.ts';
 
 function inWords(call: ControlCall): string {
-  switch (call.name) {
-    case 'deploy':
-      return `deploy ${JSON.stringify(call.request)}`;
-    case 'remove':
-      return `remove ${call.deploymentId}`;
-    case 'publish':
-      return `publish ${call.count} event${call.count === 1 ? '' : 's'}`;
-    case 'stop':
-      return `stop the agent (${call.signal})`;
-    case 'start':
-      return 'start the agent';
-    case 'compact':
-      return 'compact the event log';
-  }
+  if (call.name === 'deploy') return `deploy ${JSON.stringify(call.request)}`;
+  if (call.name === 'remove') return `remove ${call.deploymentId}`;
+  if (call.name === 'publish') return `publish ${call.count} event${call.count === 1 ? '' : 's'}`;
+  if (call.name === 'stop') return `stop the agent (${call.signal})`;
+  return call.name === 'start' ? 'start the agent' : 'compact the event log';
 }
 
 const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);
@@ -44,13 +35,6 @@ const MOST_LATE_CALLS = 2;
 const LONG_CALL_MS = 10_000;
 
 const ID_FIELDS: ReadonlySet<string> = new Set(['id', 'first_id', 'last_id', 'earliest_id', 'latest_id']);
-
-const idsOf = (answer: unknown): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(answer ?? {})
-      .filter(([name]) => ID_FIELDS.has(name))
-      .map(([name, value]) => [name, String(value)]),
-  );
 
 /** Control of one check, whose calls reject with ControlError on failure. */
 export class CheckControl extends Control implements TargetHooks {
@@ -165,7 +149,8 @@ export class CheckControl extends Control implements TargetHooks {
       const answer = await this.#control.call(call, signal);
       this.#throwIfOver();
       calls.succeeded(name, performance.now() - started);
-      drive.ids = idsOf(answer);
+      const ids = Object.entries(answer ?? {}).filter(([name]) => ID_FIELDS.has(name));
+      drive.ids = Object.fromEntries(ids.map(([name, value]) => [name, String(value)]));
       return answer;
     } catch (error) {
       const late = error instanceof ControlLate || limit?.aborted === true;

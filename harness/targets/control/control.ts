@@ -11,6 +11,7 @@ import {
 import type { Deployment } from '../../contract/device-api.ts';
 import type { Shape } from '../../contract/shape.ts';
 import { Blocked } from '../../runner/violation.ts';
+import { accepts } from '../transports/index.ts';
 
 /** Failure of the control; the check is blocked and says nothing about the target. */
 export class ControlError extends Blocked {
@@ -108,11 +109,7 @@ export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'cap
   return { ...declared, ...info, capabilities: [...capabilities] };
 }
 
-const SHAPES = { publish: controlPublished, compact: controlCompacted };
-
-/**
- * Parses a call's answer. Throws ControlError, with `withoutId` if a deployment has no id, else beginning with `said`.
- */
+/** Parses a call's answer. Throws ControlError: `withoutId` if a deployment has no id, else beginning with `said`. */
 export function answerTo({ name }: ControlCall, text: string, said: string, withoutId: string): Answer {
   if (name === 'stop' || name === 'start') return undefined;
   const value = jsonOf(text);
@@ -121,7 +118,7 @@ export function answerTo({ name }: ControlCall, text: string, said: string, with
     if (typeof (value as { id?: unknown } | null | undefined)?.id === 'string') return value as Deployment;
     throw new ControlError(withoutId);
   }
-  const shape = SHAPES[name];
+  const shape = name === 'publish' ? controlPublished : controlCompacted;
   if (shape.is(value)) return parseExact(text) as Answer;
   throw notOf(shape, value, said);
 }
@@ -140,7 +137,24 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-class NoControl extends Control {
+export function acceptsControl(address: string): Promise<boolean> {
+  const { origin, socketPath } = endpointOf(address);
+  if (socketPath !== undefined) return accepts({ path: socketPath });
+  const { hostname, port } = new URL(origin);
+  return accepts({ host: hostname, port: Number(port || 80) });
+}
+
+/** Endpoint of a control API at an `http(s)://` URL, a port, or the path of a unix socket. */
+export function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
+  if (/^\d+$/.test(address)) return { origin: `http://127.0.0.1:${address}`, path: '' };
+  if (/^https?:/.test(address)) {
+    const url = new URL(address);
+    return { origin: url.origin, path: url.pathname.replace(/\/$/, '') };
+  }
+  return { origin: 'http://localhost', socketPath: address, path: '' };
+}
+
+export const noControl: Control = new (class extends Control {
   readonly kind = 'none';
 
   info(): Promise<ControlInfo> {
@@ -149,6 +163,4 @@ class NoControl extends Control {
   call(): Promise<never> {
     return Promise.reject(new ControlError('the target has no control: give --control, or commands in a target file'));
   }
-}
-
-export const noControl: Control = new NoControl();
+})();

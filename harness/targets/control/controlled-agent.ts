@@ -1,14 +1,13 @@
 /** State of the driven agent, which all checks of a target share. */
-
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
+import { errorOf, NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import type { Redactor } from '../../common/redact.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import { WAIT_POLICIES, Waits } from '../../runner/waits.ts';
 import type { TargetFiles } from '../files/target-files.ts';
-import { type Connection, whyUnreachable } from '../transports/transport.ts';
+import { type Connection, whyUnreachable } from '../transports/index.ts';
 import { type CallName, type Control, ControlError, ControlLate } from './control.ts';
 
 /** Milliseconds within which a stopped agent must close its socket. */
@@ -68,9 +67,8 @@ export class ControlledAgent {
 
   notStarted(error: unknown): void {
     if (this.#down === undefined) return;
-    const why = error instanceof Error ? error.message : String(error);
     // Does not repeat a late start, because every check would wait for the start.
-    this.#down = { why, again: this.#down.again && !(error instanceof ControlLate) };
+    this.#down = { why: errorOf(error).message, again: this.#down.again && !(error instanceof ControlLate) };
   }
 
   /** Waits until the agent stops answering. Throws ControlError if the agent still answers. */
@@ -131,15 +129,10 @@ export class TcpProxy implements AsyncDisposable {
   private constructor(destination: URL) {
     const port = Number(destination.port || (/^(https|wss):$/.test(destination.protocol) ? 443 : 80));
     this.#server = createServer((near) => {
-      if (this.#cut) {
-        near.resetAndDestroy();
-        return;
-      }
+      if (this.#cut) return void near.resetAndDestroy();
       const far = connect({ host: destination.hostname, port });
-      for (const [one, other] of [
-        [near, far],
-        [far, near],
-      ] as const) {
+      for (const one of [near, far]) {
+        const other = one === near ? far : near;
         this.#sockets.add(one);
         one.once('close', () => {
           this.#sockets.delete(one);

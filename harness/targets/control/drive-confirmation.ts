@@ -39,8 +39,8 @@ const MOST_KEPT = 1000;
 /** Successful calls of control in a check since the last stop; a restart may lose earlier effects. */
 export class Drives {
   readonly #log: AgentPlace | undefined;
-  #all: Drive[] = [];
   #unseen: Unseen[] = [];
+  all: Drive[] = [];
   logChanged = false;
   compacted: bigint | undefined;
   /** Last drive, with the log before it. */
@@ -56,7 +56,7 @@ export class Drives {
     const drive = driveOf(call, answer);
     if (drive === undefined) return answer;
     this.newest = { drive, mark };
-    if (this.#all.length < MOST_KEPT) this.#all.push(drive);
+    if (this.all.length < MOST_KEPT) this.all.push(drive);
     const after = await this.mark();
     // A log that did not exist before counts as changed, because the first event creates the log.
     if (after !== undefined && (mark === undefined || changed(mark, after))) this.logChanged = true;
@@ -65,17 +65,13 @@ export class Drives {
   }
 
   clear(): void {
-    this.#all = [];
+    this.all = [];
     this.#unseen = [];
     this.compacted = undefined;
   }
 
-  get all(): readonly Drive[] {
-    return this.#all;
-  }
-
   get unseen(): readonly Unseen[] {
-    const last = this.#all.findLast(({ kind }) => kind !== 'publish');
+    const last = this.all.findLast(({ kind }) => kind !== 'publish');
     const left = this.compacted ?? 0n;
     return this.#unseen.filter(({ drive }) => (drive.kind === 'publish' ? drive.last >= left : drive === last));
   }
@@ -184,7 +180,7 @@ export async function wrongIds(drives: Drives, count: number, asked: Asked): Pro
   const logged = idsIn(await drives.addedSince(mark));
   const [first] = logged;
   if (first === undefined || logged.length !== count || logged.includes(last)) return undefined;
-  if ((await firstServed(first - 1n, drives, asked)) !== first) return undefined;
+  if ((await ask(drives, asked, (looking) => firstAfter(looking, first - 1n))) !== first) return undefined;
   return `control named the events ${from} to ${last}, and the log has ${first} to ${logged.at(-1)}`;
 }
 
@@ -194,32 +190,26 @@ export async function wrongEarliest(drives: Drives, asked: Asked): Promise<strin
   if (compacted === undefined || !asked.agent.logTells) return undefined;
   const [first] = idsIn(await drives.beginnings()).toSorted((a, b) => Number(a - b));
   if (first === undefined || first <= compacted) return undefined;
-  const served = await firstServed(compacted, drives, asked);
+  const served = await ask(drives, asked, (looking) => firstAfter(looking, compacted));
   if (served !== GONE && (served === undefined || served < first)) return undefined;
   return `control said that the log begins with event ${compacted}, and the log begins with event ${first}`;
 }
 
 const idsIn = (lines: string): bigint[] => lines.split('\n').flatMap((line) => idOf(line) ?? []);
 
-const firstServed = (after: bigint, drives: Drives, asked: Asked): Promise<bigint | undefined> =>
+/** Asks the device; undefined if it does not answer. */
+const ask = <T>(drives: Drives, asked: Asked, question: (looking: Looking) => Promise<T>): Promise<T | undefined> =>
   asked.agent
-    .ask(asked.signal, (http) => firstAfter({ traceMs: TRACE_MS, ...asked, http, drives }, after))
-    .catch(unlessSilent);
+    .ask(asked.signal, (http) => question({ traceMs: TRACE_MS, ...asked, http, drives }))
+    .catch((error: unknown) => {
+      if (SILENCES.some((kind) => error instanceof kind)) return undefined;
+      throw error;
+    });
 
-function unlessSilent(error: unknown): undefined {
-  if (!SILENCES.some((kind) => error instanceof kind)) throw error;
-}
-
-/**
- * Finds a claim of control that the device contradicts; without such a claim, the finding counts against the target.
- */
+/** Finds a claim of control that the device contradicts; without one, the finding counts against the target. */
 export async function contradiction(drives: Drives, asked: Asked): Promise<Untrue | undefined> {
   if (drives.all.length === 0 && drives.compacted === undefined) return undefined;
-  const compare = async (http: HttpClient) => {
-    const looking = { traceMs: TRACE_MS, ...asked, http, drives };
-    return (await untrueCompaction(looking)) ?? (await untrueDrive(looking));
-  };
-  return await asked.agent.ask(asked.signal, compare).catch(unlessSilent);
+  return await ask(drives, asked, async (looking) => (await untrueCompaction(looking)) ?? untrueDrive(looking));
 }
 
 async function untrueCompaction(looking: Looking): Promise<Untrue | undefined> {
@@ -230,10 +220,8 @@ async function untrueCompaction(looking: Looking): Promise<Untrue | undefined> {
     if (cursor === undefined || cursor < 0n) continue;
     const id = await firstAfter(looking, cursor);
     if (id === undefined || id < 0n || id >= compacted) continue;
-    const why =
-      `control said that the log begins with event ${compacted} after a compaction, and the device still ` +
-      `has event ${id}`;
-    return { call: 'compact', why };
+    const said = `control said that the log begins with event ${compacted} after a compaction`;
+    return { call: 'compact', why: `${said}, and the device still has event ${id}` };
   }
   return undefined;
 }
@@ -252,7 +240,9 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
         ? `published the events ${drive.first} to ${drive.last}`
         : `${DONE[drive.kind]} ${drive.id}`;
     const why = `control said that it had ${what}, and the device shows no trace of it`;
-    const doneAgain = logTells && drive.kind === 'publish' && (await publishesAgain(looking));
+    const { control, signal } = looking;
+    const publish = async () => driveOf({ name: 'publish', count: 1 }, await control.publish(1, signal));
+    const doneAgain = (logTells && drive.kind === 'publish' && (await isLost(looking, publish)) === false) || undefined;
     return { call: drive.kind, why, ...(doneAgain && { doneAgain }) };
   }
   return undefined;
@@ -261,8 +251,8 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
 async function hadEffect({ http, agent }: Looking, drive: Drive): Promise<boolean> {
   if (drive.kind === 'publish') return false;
   const shown = await current(http);
-  if (drive.kind === 'remove') return !(shown?.['id'] === drive.id && shown['activity_status'] === 'deployed');
-  if (shown?.['id'] === drive.id) return true;
+  if (drive.kind === 'remove') return !(shown['id'] === drive.id && shown['activity_status'] === 'deployed');
+  if (shown['id'] === drive.id) return true;
   for (const { filepath, content } of agent.config === undefined ? [] : drive.files) {
     const found = await agent.config?.files.read(join(agent.config.path, filepath));
     if (found?.equals(Buffer.from(content))) return true;
@@ -270,31 +260,26 @@ async function hadEffect({ http, agent }: Looking, drive: Drive): Promise<boolea
   return false;
 }
 
-async function isLogged(looking: Looking, one: Unseen): Promise<boolean> {
-  const look = async () => (await looking.drives.isInLog(one)) || undefined;
-  return (await pollWithin('the log to be written', look, waitOf(looking))) ?? false;
+async function shows({ traceMs, signal }: Looking, what: string, look: () => Promise<boolean>): Promise<boolean> {
+  const wait = { timeoutMs: traceMs, firstPauseMs: LOOK_MS, signal };
+  return (await pollWithin(what, async () => (await look()) || undefined, wait)) ?? false;
 }
+
+const isLogged = (looking: Looking, one: Unseen): Promise<boolean> =>
+  shows(looking, 'the log to be written', () => looking.drives.isInLog(one));
+
+const isCurrent = (looking: Looking, id: string): Promise<boolean> =>
+  shows(looking, 'the deployment to be shown', async () => (await current(looking.http))['id'] === id);
 
 /** True if a new deployment shows on the device, but its event is missing in the log. */
 async function losesEvents(looking: Looking): Promise<boolean> {
   const { agent, control, signal } = looking;
-  const lost =
-    agent.losesEvents ||
-    (await isLost(looking, async () => {
-      const { id } = await control.deploy({}, signal);
-      return (await isCurrent(looking, id)) ? { kind: 'deploy', id, files: [], isDeployed: true } : undefined;
-    }));
-  agent.losesEvents = lost === true;
+  const deploy = async (): Promise<Drive | undefined> => {
+    const { id } = await control.deploy({}, signal);
+    return (await isCurrent(looking, id)) ? { kind: 'deploy', id, files: [], isDeployed: true } : undefined;
+  };
+  agent.losesEvents ||= (await isLost(looking, deploy)) === true;
   return agent.losesEvents;
-}
-
-async function publishesAgain(looking: Looking): Promise<true | undefined> {
-  const { control, signal } = looking;
-  const lost = await isLost(looking, async () => {
-    const { first_id, last_id } = await control.publish(1, signal);
-    return { kind: 'publish', first: BigInt(first_id), last: BigInt(last_id) };
-  });
-  return lost === false || undefined;
 }
 
 async function isLost(looking: Looking, make: () => Promise<Drive | undefined>): Promise<boolean | undefined> {
@@ -310,7 +295,9 @@ async function isTruthful(looking: Looking, kind: Drive['kind']): Promise<boolea
   const stream = await openEvents(looking.http);
   try {
     if (stream.status !== 200) return true;
-    return kind === 'publish' ? await publishes(looking, stream) : await deploys(looking, stream);
+    if (kind === 'publish') return await publishes(looking, stream);
+    const { id } = await looking.control.deploy({}, looking.signal);
+    return (await isCurrent(looking, id)) || (await firstId(looking, stream)) !== undefined;
   } catch (error) {
     if (error instanceof ControlError) return false;
     throw error;
@@ -330,16 +317,6 @@ async function publishes(looking: Looking, stream: EventStream): Promise<boolean
   const { id } = await control.deploy({}, signal);
   agent.losesEvents = (await isCurrent(looking, id)) && (await firstId(looking, stream)) === undefined;
   return agent.losesEvents;
-}
-
-async function deploys(looking: Looking, stream: EventStream): Promise<boolean> {
-  const { id } = await looking.control.deploy({}, looking.signal);
-  return (await isCurrent(looking, id)) || (await firstId(looking, stream)) !== undefined;
-}
-
-async function isCurrent(looking: Looking, id: string): Promise<boolean> {
-  const look = async () => ((await current(looking.http))?.['id'] === id ? true : undefined);
-  return (await pollWithin('the deployment to be shown', look, waitOf(looking))) ?? false;
 }
 
 async function firstAfter(looking: Looking, after: bigint): Promise<bigint | undefined> {
@@ -366,15 +343,11 @@ async function firstId({ traceMs }: Looking, stream: EventStream): Promise<bigin
   }
 }
 
-const waitOf = ({ traceMs, signal }: Looking) => ({ timeoutMs: traceMs, firstPauseMs: LOOK_MS, signal });
-
 const SILENCES = [NoAnswer, Unfinished, Unreachable];
 const DONE = { deploy: 'deployed', remove: 'removed' };
 
-async function current(http: HttpClient): Promise<Record<string, unknown> | undefined> {
-  const { json } = await http.get('/deployments/current');
-  return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : undefined;
-}
+const current = async (http: HttpClient): Promise<Record<string, unknown>> =>
+  Object((await http.get('/deployments/current')).json);
 
 function idOf(data: string | undefined): bigint | undefined {
   const id = eventIn(data ?? '')?.id;

@@ -15,6 +15,8 @@ const RECONNECT_MS = 100;
 const LOOK_MS = 5;
 /** Milliseconds without data, above every heartbeat interval, after which an event stream counts as dead. */
 const SILENCE_MS = 120_000;
+/** Errors after which the watch connects again. */
+const LOST = [Unreachable, NoAnswer, StreamEnded, StreamTimeout];
 
 export class EventWatch implements AsyncDisposable {
   readonly #http: HttpClient;
@@ -50,12 +52,7 @@ export class EventWatch implements AsyncDisposable {
     return this.#events.slice(mark);
   }
 
-  until(
-    fits: (event: WatchedEvent) => boolean,
-    mark: number,
-    withinMs: number,
-    signal?: AbortSignal,
-  ): Promise<WatchedEvent | undefined> {
+  until(fits: (event: WatchedEvent) => boolean, mark: number, withinMs: number, signal?: AbortSignal) {
     return this.#when('an event', () => this.since(mark).find(fits), withinMs, signal);
   }
 
@@ -66,15 +63,13 @@ export class EventWatch implements AsyncDisposable {
   }
 
   async #follow(): Promise<void> {
-    const read = async (): Promise<undefined> => {
-      try {
-        await this.#read();
-      } catch (error) {
+    const read = (): Promise<undefined> =>
+      this.#read().catch(async (error: unknown) => {
         await this.#stream?.close().catch(() => {});
-        if (!isLost(error)) throw error;
-        this.#trouble = error.message;
-      }
-    };
+        if (!LOST.some((kind) => error instanceof kind)) throw error;
+        this.#trouble = (error as Error).message;
+        return undefined;
+      });
     const { signal } = this.#over;
     const options = { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: RECONNECT_MS, signal };
     await poll('the end of the watch', read, options).catch((error: unknown) => {
@@ -90,40 +85,20 @@ export class EventWatch implements AsyncDisposable {
     if (stream.status !== 200) throw new StreamEnded(`GET /events answered ${stream.status}`);
     this.#opened = true;
     for (;;) {
-      const event = parse((await stream.next({ within: SILENCE_MS, for: 'an event' })).data);
-      if (event === undefined) continue;
+      const event = eventIn((await stream.next({ within: SILENCE_MS, for: 'an event' })).data ?? '');
+      if (typeof event?.['type'] !== 'string') continue;
+      const { deployment_id: id } = Object(event['data']) as { deployment_id?: unknown };
+      const deploymentId = typeof id === 'string' ? id : undefined;
       this.#cursor = event.id;
-      this.#events.push(event);
+      this.#events.push({ id: event.id, type: event['type'], deploymentId });
     }
   }
 
-  #when<T>(
-    what: string,
-    look: () => T | undefined,
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<T | undefined> {
+  #when<T>(what: string, look: () => T | undefined, timeoutMs: number, signal: AbortSignal | undefined) {
     const lookAgain = (): T | undefined => {
       if (this.#fault !== undefined) throw this.#fault.error;
       return look();
     };
     return pollWithin(what, lookAgain, { timeoutMs, firstPauseMs: LOOK_MS, signal });
   }
-}
-
-const isLost = (error: unknown): error is Error =>
-  error instanceof Unreachable ||
-  error instanceof NoAnswer ||
-  error instanceof StreamEnded ||
-  error instanceof StreamTimeout;
-
-function parse(text: string | undefined): WatchedEvent | undefined {
-  const event = eventIn(text ?? '');
-  if (typeof event?.['type'] !== 'string') return undefined;
-  const { deployment_id: deploymentId } = Object(event['data']) as { deployment_id?: unknown };
-  return {
-    id: event.id,
-    type: event['type'],
-    deploymentId: typeof deploymentId === 'string' ? deploymentId : undefined,
-  };
 }

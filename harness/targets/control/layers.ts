@@ -1,10 +1,9 @@
 /** Wraps controls: a layer handles some calls and passes all others to the inner control. */
-
+import { errorOf } from '../../client/errors.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { ControlCapability, ControlCompacted, ControlInfo } from '../../contract/control.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import type { Restarter } from '../launch/started.ts';
-import { type LineOptions, runControlLine } from './command-control.ts';
 import {
   AgentEnded,
   type Answer,
@@ -16,6 +15,7 @@ import {
   eventIn,
   noControl,
 } from './control.ts';
+import { type LineOptions, runControlLine } from './ends.ts';
 
 export interface Layer {
   kind?: string;
@@ -26,34 +26,24 @@ export interface Layer {
   close?(): Promise<void>;
 }
 
-export const layered = (inner: Control, layer: Layer): Control => new Layered(inner, layer);
+export function layered(inner: Control, layer: Layer): Control {
+  return new (class extends Control {
+    override readonly kind = layer.kind ?? inner.kind;
+    override readonly seesDevice = inner.seesDevice;
 
-class Layered extends Control {
-  override readonly kind: string;
-  override readonly seesDevice: boolean;
-  readonly #inner: Control;
-  readonly #layer: Layer;
-
-  constructor(inner: Control, layer: Layer) {
-    super();
-    this.kind = layer.kind ?? inner.kind;
-    this.seesDevice = inner.seesDevice;
-    this.#inner = inner;
-    this.#layer = layer;
-  }
-
-  override info(signal?: AbortSignal): Promise<ControlInfo> {
-    return (this.#layer.info ?? ((by) => this.#inner.info(by)))(signal);
-  }
-  override async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
-    return await (this.#layer.call?.(call, signal) ?? this.#inner.call(call, signal));
-  }
-  override line(call: ControlCall): string | undefined {
-    return this.#layer.line === undefined ? this.#inner.line(call) : this.#layer.line(call);
-  }
-  override close(): Promise<void> {
-    return this.#layer.close?.() ?? this.#inner.close();
-  }
+    override info(signal?: AbortSignal): Promise<ControlInfo> {
+      return layer.info?.(signal) ?? inner.info(signal);
+    }
+    override async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
+      return await (layer.call?.(call, signal) ?? inner.call(call, signal));
+    }
+    override line(call: ControlCall): string | undefined {
+      return layer.line === undefined ? inner.line(call) : layer.line(call);
+    }
+    override close(): Promise<void> {
+      return layer.close?.() ?? inner.close();
+    }
+  })();
 }
 
 export const CAPABILITY_FOR: { readonly [Name in CallName]: ControlCapability } = {
@@ -88,7 +78,7 @@ export function processControl(restarter: Restarter): Control {
   const start = (signal?: AbortSignal): Promise<void> =>
     restarter.start(signal).catch((error: unknown) => {
       const Kind = restarter.endedByItself?.() === undefined ? ControlError : AgentEnded;
-      throw new Kind(error instanceof Error ? error.message : String(error), { cause: error });
+      throw new Kind(errorOf(error).message, { cause: error });
     });
   return layered(noControl, {
     kind: 'process',

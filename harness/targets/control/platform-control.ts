@@ -1,5 +1,4 @@
 /** Controls an unmodified agent through a platform, by deployments alone. */
-
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
@@ -8,25 +7,14 @@ import { cut } from '../../client/timeline.ts';
 import { defined } from '../../common/defined.ts';
 import { recordName } from '../../common/names.ts';
 import { poll } from '../../common/waiting.ts';
-import type { ControlDeployment, ControlInfo, ControlPublished } from '../../contract/control.ts';
+import type { ControlDeployment, ControlInfo } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/device-api.ts';
-import {
-  type Answer,
-  Control,
-  type ControlCall,
-  ControlError,
-  ControlLate,
-  ControlRefused,
-  type Exact,
-} from './control.ts';
+import { type Answer, Control, type ControlCall, ControlError, ControlLate, ControlRefused } from './control.ts';
 import { EventWatch, type WatchedEvent } from './event-watch.ts';
 
-export interface ConfigFile {
-  filepath: string;
-  content: string;
-}
+type ConfigFile = NonNullable<ControlDeployment['config_instances']>[number];
 
-export interface ReleaseFixture {
+interface ReleaseFixture {
   releaseId: string;
   instanceIds: string[];
 }
@@ -161,10 +149,8 @@ const JOINING_MS = 100;
 export class PlatformControl extends Control {
   readonly kind = 'platform';
   override readonly seesDevice = true;
-  readonly #device: HttpClient;
-  readonly #deviceId: string;
+  readonly #options: PlatformControlOptions;
   readonly #timeoutMs: number;
-  readonly #syncPath: string | undefined;
   readonly #platform: PlatformClient;
   readonly #watch: EventWatch;
   #last: Promise<unknown> = Promise.resolve();
@@ -174,14 +160,12 @@ export class PlatformControl extends Control {
   #waiting: Joint | undefined;
   #wasJoint = false;
 
-  constructor({ platform, device, deviceId, timeoutMs = 60_000, syncPath }: PlatformControlOptions) {
+  constructor(options: PlatformControlOptions) {
     super();
-    this.#platform = new PlatformClient(platform);
-    this.#watch = new EventWatch(device);
-    this.#device = device;
-    this.#deviceId = deviceId;
-    this.#timeoutMs = timeoutMs;
-    this.#syncPath = syncPath;
+    this.#options = options;
+    this.#timeoutMs = options.timeoutMs ?? 60_000;
+    this.#platform = new PlatformClient(options.platform);
+    this.#watch = new EventWatch(options.device);
   }
 
   info(): Promise<ControlInfo> {
@@ -190,36 +174,32 @@ export class PlatformControl extends Control {
 
   /** No shell line can repeat a call, because a call takes many requests with a secret key. */
   async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
-    const bound = defined({ signal });
-    const reach = { platform: this.#platform.with(bound), device: this.#device.with(bound), signal };
-    switch (call.name) {
-      case 'deploy':
-        return this.#inTurn(signal, () => this.#deploy(call.request, reach));
-      case 'remove':
-        return this.#inTurn(signal, () => this.#remove(call.deploymentId, reach));
-      case 'publish':
-        return this.#publishTogether(call.count, signal);
-      case 'compact':
-        throw new ControlRefused('control: a platform cannot make an agent compact its log');
-      case 'stop':
-      case 'start':
-        throw new ControlRefused(`control: a platform cannot ${call.name} an agent; start it with --command`);
-    }
+    const reach = this.#reach(signal);
+    if (call.name === 'deploy') return this.#inTurn(signal, () => this.#deploy(call.request, reach));
+    if (call.name === 'remove') return this.#inTurn(signal, () => this.#remove(call.deploymentId, reach));
+    if (call.name === 'publish') return this.#publishTogether(call.count, signal);
+    if (call.name === 'compact') throw new ControlRefused('control: a platform cannot make an agent compact its log');
+    throw new ControlRefused(`control: a platform cannot ${call.name} an agent; start it with --command`);
   }
 
   override async close(): Promise<void> {
     await this.#watch[Symbol.asyncDispose]();
   }
 
+  #reach(signal: AbortSignal | undefined): Reach {
+    const bound = defined({ signal });
+    return { platform: this.#platform.with(bound), device: this.#options.device.with(bound), signal };
+  }
+
   async #deploy(request: ControlDeployment, reach: Reach): Promise<Deployment> {
     const { activity_status: activity = 'deployed', error_status: error = 'none', target_status: target } = request;
     if (error === 'failed') return this.#fail(request, reach);
-    if (activity !== 'deployed' || error !== 'none' || (target ?? 'deployed') !== 'deployed') {
+    if (activity !== 'deployed' || error !== 'none' || (target ?? 'deployed') !== 'deployed')
       throw new ControlRefused(`control: a platform cannot drive an agent to ${activity} with error ${error}`);
-    }
     if (request.release_id !== undefined) throw new ControlRefused('control: a platform chooses the id of a release');
+    const { deviceId } = this.#options;
     const { description = 'New settings' } = request;
-    return this.#deployed(await reach.platform.deploy(this.#deviceId, description, filesOf(request)), reach);
+    return this.#deployed(await reach.platform.deploy(deviceId, description, filesOf(request)), reach);
   }
 
   /** Replaces the deployment by another release, because a platform cannot remove deployments. */
@@ -227,12 +207,12 @@ export class PlatformControl extends Control {
     const { platform } = reach;
     const { activity_status: activity } = await platform.deployment(deploymentId);
     if (activity === 'archived') throw new ControlRefused(`control: ${deploymentId} is archived already`);
-    await this.#deployed(await platform.deploy(this.#deviceId, 'Other settings', filesOf({})), reach);
+    await this.#deployed(await platform.deploy(this.#options.deviceId, 'Other settings', filesOf({})), reach);
     return this.#reported(deploymentId, ({ activity_status }) => activity_status === 'archived', 'archived', reach);
   }
 
   /** Publishes once for all waiting calls; each call gets the last `count` event ids. */
-  async #publishTogether(count: number, signal: AbortSignal | undefined): Promise<Exact<ControlPublished>> {
+  async #publishTogether(count: number, signal: AbortSignal | undefined) {
     signal?.throwIfAborted();
     this.#waiting ??= this.#inOneTurn();
     const joint = this.#waiting;
@@ -260,13 +240,12 @@ export class PlatformControl extends Control {
   #inOneTurn(): Joint {
     const unwanted = new AbortController();
     const { signal } = unwanted;
-    const reach = { platform: this.#platform.with({ signal }), device: this.#device.with({ signal }), signal };
     const ids = this.#inTurn(signal, async () => {
       // Waits for further calls, because checks that shared a publication ask again almost together.
       if (this.#wasJoint || joint.calls > 1) await sleep(JOINING_MS, undefined, { signal });
       this.#wasJoint = joint.calls > 1;
       this.#waiting = undefined;
-      return this.#publish(joint.most, reach);
+      return this.#publish(joint.most, this.#reach(signal));
     });
     // Handles a rejection after the last caller has left; otherwise Node ends the process.
     ids.catch(() => {});
@@ -284,20 +263,17 @@ export class PlatformControl extends Control {
       watch.since(mark).filter(({ id }) => earliest !== undefined && id >= earliest);
     do {
       const id = await this.#deployAgain(reach);
-      const isOfIt = ({ deploymentId }: WatchedEvent): boolean => deploymentId === id;
-      const event = await watch.until(isOfIt, mark, this.#timeoutMs, reach.signal);
-      if (event === undefined) {
+      const event = await watch.until(({ deploymentId }) => deploymentId === id, mark, this.#timeoutMs, reach.signal);
+      if (event === undefined)
         throw new ControlLate(
           `control: the agent reported ${id} as deployed, but its event stream had no event of it within ` +
             `${this.#timeoutMs / 1000} s`,
         );
-      }
       earliest ??= event.id;
     } while (published().length < count);
     // Sorts the ids; callers take the last ids, because earlier events concern the replaced deployment.
-    return published()
-      .map(({ id }) => id)
-      .sort((left, right) => (left < right ? -1 : 1));
+    const ids = published().map(({ id }) => id);
+    return ids.sort((left, right) => (left < right ? -1 : 1));
   }
 
   /** Deploys the same release again, because a new release takes more requests. */
@@ -307,7 +283,7 @@ export class PlatformControl extends Control {
       this.#release = undefined;
       throw error;
     });
-    const id = await reach.platform.deployRelease(this.#deviceId, 'Makes an event', release);
+    const id = await reach.platform.deployRelease(this.#options.deviceId, 'Makes an event', release);
     await this.#deployed(id, reach);
     return id;
   }
@@ -316,7 +292,8 @@ export class PlatformControl extends Control {
   async #fail(request: ControlDeployment, reach: Reach): Promise<Deployment> {
     if (this.#onlyRetries) throw new ControlRefused(ONLY_RETRIES);
     const files = [...filesOf(request), { filepath: IMPOSSIBLE, content: '{}' }];
-    const id = await reach.platform.deploy(this.#deviceId, request.description ?? 'Cannot be applied', files);
+    const { description = 'Cannot be applied' } = request;
+    const id = await reach.platform.deploy(this.#options.deviceId, description, files);
     let retriesSince: number | undefined;
     const failed = ({ error_status: error }: Deployment): boolean => {
       if (error === 'retrying') retriesSince ??= performance.now();
@@ -349,12 +326,7 @@ export class PlatformControl extends Control {
     return this.#until(look, failure, reach);
   }
 
-  async #reported(
-    id: string,
-    settled: (deployment: Deployment) => boolean,
-    what: string,
-    reach: Reach,
-  ): Promise<Deployment> {
+  async #reported(id: string, settled: (deployment: Deployment) => boolean, what: string, reach: Reach) {
     let shown: Deployment | undefined;
     const look = async (): Promise<Deployment | undefined> => {
       this.#askToSync(reach.device);
@@ -369,12 +341,13 @@ export class PlatformControl extends Control {
 
   /** Ignores the device's answer, because only the agent's report to the platform counts. */
   #askToSync(device: HttpClient): void {
-    if (this.#syncPath === undefined || this.#asking) return;
+    const { syncPath } = this.#options;
+    if (syncPath === undefined || this.#asking) return;
     this.#asking = true;
     const asked = (): void => {
       this.#asking = false;
     };
-    device.post(this.#syncPath, {}).then(asked, asked);
+    device.post(syncPath, {}).then(asked, asked);
   }
 
   #until<T>(look: () => Promise<T | undefined>, failure: () => string, { signal }: Reach): Promise<T> {
@@ -403,8 +376,5 @@ export class PlatformControl extends Control {
 function filesOf({ config_instances: files = [] }: ControlDeployment): ConfigFile[] {
   if (files.length === 0)
     return [{ filepath: '/srv/robot/config.json', content: JSON.stringify({ made: randomUUID() }) }];
-  return files.map(({ filepath, content }) => ({
-    filepath: filepath.startsWith('/') ? filepath : `/${filepath}`,
-    content,
-  }));
+  return files.map(({ filepath, content }) => ({ filepath: filepath.replace(/^\/?/, '/'), content }));
 }

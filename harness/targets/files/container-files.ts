@@ -1,5 +1,4 @@
 /** Reads files of a container from its mounts, or by Docker's archive API, which also serves stopped containers. */
-
 import { lstatSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -58,10 +57,7 @@ export async function* readTar(archive: Readable, wanted: boolean): AsyncGenerat
 const KINDS: { readonly [type: string]: TarEntry['kind'] } = { '0': 'file', '\0': 'file', '5': 'folder', '2': 'link' };
 
 /** Packs one file as a tar archive. Throws RangeError for a name of more than 100 bytes. */
-export function tarOf(
-  { name, mode, uid, gid }: Pick<TarEntry, 'name' | 'mode' | 'uid' | 'gid'>,
-  content: Buffer,
-): Buffer {
+export function tarOf({ name, mode, uid, gid }: Pick<TarEntry, 'name' | 'mode' | 'uid' | 'gid'>, content: Buffer) {
   if (Buffer.byteLength(name) > 100) throw new RangeError(`${name}: longer than 100 bytes`);
   const header = Buffer.alloc(BLOCK_BYTES);
   const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, '0')}\0`;
@@ -93,11 +89,7 @@ function numberIn(header: Buffer, at: number, length: number): number {
 }
 
 function nameIn(header: Buffer): string {
-  const text = (at: number, length: number): string =>
-    header
-      .subarray(at, at + length)
-      .toString('utf8')
-      .replace(/\0.*$/s, '');
+  const text = (at: number, length: number): string => header.toString('utf8', at, at + length).replace(/\0.*$/s, '');
   const prefix = text(257, 5) === 'ustar' && text(263, 2) === '00' ? text(345, 155) : '';
   return prefix === '' ? text(0, 100) : `${prefix}/${text(0, 100)}`;
 }
@@ -261,10 +253,8 @@ export class ContainerFiles implements TargetFiles {
     if (said === undefined) return undefined;
     said.destroy();
     const header = said.headers['x-docker-container-path-stat'];
-    const stat: { size: number; mode: number; linkTarget: string } = JSON.parse(
-      Buffer.from(String(header), 'base64').toString('utf8'),
-    );
-    const { size, mode, linkTarget } = stat;
+    const stat = Buffer.from(String(header), 'base64').toString('utf8');
+    const { size, mode, linkTarget }: { size: number; mode: number; linkTarget: string } = JSON.parse(stat);
     if (mode & LINK) return linkTarget === '' || linkTarget === path ? undefined : this.#look(linkTarget);
     return { path, size, kind: mode & FOLDER ? 'folder' : mode & NO_FILE ? 'other' : 'file' };
   }
@@ -325,7 +315,5 @@ const partsOf = (path: string): string[] => path.split('/').filter((part) => par
 const unreadable = (path: string, error: unknown): FilesUnreadable =>
   new FilesUnreadable(
     `${path} in the container cannot be read (${error instanceof Error ? error.message.trim() : error})`,
-    {
-      cause: error,
-    },
+    { cause: error },
   );

@@ -1,7 +1,7 @@
 /** Files of the agent under test, on this machine or in a container. */
-
 import { closeSync, constants, openSync, readdirSync, readFileSync, readSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { codeOf } from '../../client/errors.ts';
 import type { ControlInfo } from '../../contract/control.ts';
 import { Blocked } from '../../runner/violation.ts';
 
@@ -34,11 +34,9 @@ export class FilesUnreadable extends Blocked {
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP']);
 
-export const isAbsent = (error: unknown): boolean => ABSENT.has(codeOf(error));
+export const isAbsent = (error: unknown): boolean => ABSENT.has(codeOf(error) ?? '');
 
-export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM'].includes(codeOf(error));
-
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM'].includes(codeOf(error) ?? '');
 
 /** Files of this machine, read synchronously to see their state without delay after an event. */
 export const hostFiles: TargetFiles = {
@@ -91,9 +89,7 @@ function attempt<T>(path: string, work: () => T): T | undefined {
     if (!isForbidden(error)) throw error;
     throw new FilesUnreadable(
       `${path}: this user may not go there, though control names it; run Muster as a user who may`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
 }
@@ -111,8 +107,7 @@ export async function withReadablePaths(
   for (const field of ['event_log', 'config_root'] as const) {
     const capability = field === 'event_log' ? 'log' : 'files';
     const path = info[field];
-    if (path === undefined) continue;
-    const why = await whyUnreadable(path, files);
+    const why = path === undefined ? undefined : await whyUnreadable(path, files);
     if (why === undefined) continue;
     dropped.push(capability, field);
     notify(`control names ${path} as ${field}, and ${why}: going on without the capability "${capability}"`);

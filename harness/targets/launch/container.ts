@@ -8,21 +8,18 @@ import { ownedFolder } from '../../common/owner.ts';
 import { UsageError } from '../../common/usage.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
-import { acceptsControl } from '../control/http-control.ts';
+import { acceptsControl } from '../control/control.ts';
 import type { ImageOptions } from '../fields.ts';
 import { ContainerFiles, type Mount } from '../files/container-files.ts';
 import type { TargetFiles } from '../files/target-files.ts';
-import { unix, url } from '../transports/index.ts';
-import { accepts, type TransportAddress } from '../transports/transport.ts';
+import { accepts, type TransportAddress, unix, url } from '../transports/index.ts';
 import { OutputTail, type Started, StartFailed, type StartOptions, type Waiting, waitUntil } from './started.ts';
 
 export type Docker = ContainerRuntimeClient['container']['dockerode'];
 export type DockerContainer = ReturnType<Docker['getContainer']>;
 
 /** Loads testcontainers and finds a container runtime. Throws StartFailed, whose message suggests `instead`. */
-export async function containerRuntime(
-  instead: string,
-): Promise<{ testcontainers: typeof import('testcontainers'); client: ContainerRuntimeClient }> {
+export async function containerRuntime(instead: string) {
   // Muster installs without testcontainers, which has many dependencies and install scripts.
   const testcontainers = await import('testcontainers').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
@@ -52,18 +49,13 @@ const GRACE_MS = 10_000;
 const LOG_LINES = 100;
 
 /** Throws StartFailed without Docker, without the image, or if the start fails. */
-async function runContainer(
-  options: StartOptions,
-  image: ImageOptions,
-  mounts: readonly Mount[] = [],
-): Promise<RunningContainer> {
-  const { testcontainers, client } = await containerRuntime(
-    'test the agent without a container: --command LINE or --socket PATH',
-  );
+async function runContainer(options: StartOptions, image: ImageOptions, mounts: readonly Mount[] = []) {
+  const instead = 'test the agent without a container: --command LINE or --socket PATH';
+  const { testcontainers, client } = await containerRuntime(instead);
   const docker = client.container.dockerode;
   options.notify(`starting ${image.name}`);
   const container = containerFor(options, image, mounts, testcontainers);
-  const started = await start(container, options, image, docker).catch((error: unknown) => {
+  const started = await start(container, docker, image.name, options.notify).catch((error: unknown) => {
     throw new StartFailed(`--image ${image.name}: ${reasonOf(error)}`, { cause: error });
   });
   const handle = docker.getContainer(started.getId());
@@ -146,7 +138,12 @@ class RunningContainer {
     const tail = new OutputTail();
     const wanted = { follow: false, stdout: true, stderr: true, tail: LOG_LINES } as const;
     const log = await this.#handle.logs(wanted).catch(() => undefined);
-    if (log !== undefined) for (const part of partsOf(log)) tail.add(part);
+    // Skips the 8-byte header of each payload, which ends with the payload's length.
+    for (let at = 8; log !== undefined && at <= log.length; ) {
+      const end = at + log.readUInt32BE(at - 4);
+      tail.add(log.subarray(at, end));
+      at = end + 8;
+    }
     return tail.text.trim();
   }
 
@@ -172,15 +169,6 @@ class RunningContainer {
 function unlessSo(error: unknown): void {
   const { statusCode } = error as { statusCode?: unknown };
   if (statusCode !== 304 && statusCode !== 409) throw error;
-}
-
-/** Payloads of Docker's log; each payload follows an 8-byte header that ends with its length. */
-function* partsOf(log: Buffer): Generator<Buffer> {
-  for (let at = 0; at + 8 <= log.length; ) {
-    const length = log.readUInt32BE(at + 4);
-    yield log.subarray(at + 8, at + 8 + length);
-    at += 8 + length;
-  }
 }
 
 function containerFor(
@@ -218,12 +206,7 @@ function containerFor(
 }
 
 /** Starts the container, without the reaper if the reaper's image cannot be pulled, e.g. offline. */
-async function start(
-  container: GenericContainer,
-  { notify }: StartOptions,
-  { name }: ImageOptions,
-  docker: Docker,
-): Promise<StartedTestContainer> {
+async function start(container: GenericContainer, docker: Docker, name: string, notify: StartOptions['notify']) {
   try {
     return await container.start();
   } catch (error) {
@@ -242,37 +225,32 @@ async function start(
 
 const DEFAULT_SOCKET = '/run/muster/agent.sock';
 
-/** Starts an agent's image. Throws StartFailed, or UsageError for a control socket outside the socket's folder. */
-export const startImage = (options: StartOptions, image: ImageOptions): Promise<Started> =>
-  image.port === undefined ? startOnSocket(options, image) : startOnPort(options, image, image.port);
-
-/** Offers no restart, because the mapped port changes with each start. */
-async function startOnPort(options: StartOptions, image: ImageOptions, port: number): Promise<Started> {
+/**
+ * Starts an agent's image. Throws StartFailed, or UsageError for a control socket outside the socket's folder. An image
+ * with a port has no restart, because the mapped port changes with each start.
+ */
+export async function startImage(options: StartOptions, image: ImageOptions): Promise<Started> {
+  const { port } = image;
+  if (port === undefined) return startOnSocket(options, image);
   const container = await runContainer(options, image);
   const place = container.placeOf(port);
   const at = { transport: url, address: `http://${place.host}:${place.port}` };
-  return serving(
-    container,
-    at,
-    () => container.remove(),
-    () => container.until(`served port ${port}`, () => accepts(place)),
-  );
+  const untilServing = () => container.until(`served port ${port}`, () => accepts(place));
+  return serving(container, at, () => container.remove(), untilServing);
 }
 
 async function startOnSocket(options: StartOptions, image: ImageOptions): Promise<Started> {
   const inside = image.socket ?? DEFAULT_SOCKET;
-  if (image.control !== undefined && dirname(image.control) !== dirname(inside)) {
+  if (image.control !== undefined && dirname(image.control) !== dirname(inside))
     throw new UsageError(`--control ${image.control}: must be in the folder of the image's socket, ${dirname(inside)}`);
-  }
   const folder = ownedFolder('image');
   const socket = join(folder, basename(inside));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
-  const container = await runContainer(options, image, [{ source: folder, target: dirname(inside) }]).catch(
-    (error: unknown) => {
-      removeFolder();
-      throw error;
-    },
-  );
+  const mounts = [{ source: folder, target: dirname(inside) }];
+  const container = await runContainer(options, image, mounts).catch((error: unknown) => {
+    removeFolder();
+    throw error;
+  });
   const close = (): Promise<void> => container.remove().finally(removeFolder);
   const control = image.control === undefined ? undefined : join(folder, basename(image.control));
   const untilServing = async (signal?: AbortSignal): Promise<void> => {

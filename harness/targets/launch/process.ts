@@ -1,16 +1,16 @@
-/** Runs shell lines in process groups, e.g. the command that starts the target. */
+/**
+ * Runs shell lines in process groups, e.g. the command that starts the target, and a helper process that ends all
+ * groups when Muster dies, even by SIGKILL.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../../common/defined.ts';
-import { endWithUs } from '../../common/reaper.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
-import { jsonOf } from '../control/control.ts';
-import { acceptsControl } from '../control/http-control.ts';
+import { acceptsControl, jsonOf } from '../control/control.ts';
 import { measureExecutable } from '../identity.ts';
-import { addressesIn } from '../transports/index.ts';
-import type { Transport, TransportAddress } from '../transports/transport.ts';
+import { addressesIn, type Transport, type TransportAddress } from '../transports/index.ts';
 import {
   Lines,
   lastLines,
@@ -21,6 +21,59 @@ import {
   Written,
   waitUntil,
 } from './started.ts';
+
+/** Seconds between SIGTERM and SIGKILL. */
+const GRACE_SECONDS = 2;
+
+const SCRIPT = `
+trap '' HUP INT TERM
+groups=
+while read -r sign group; do
+  others=
+  for one in $groups; do [ "$one" = "$group" ] || others="$others $one"; done
+  groups=$others
+  [ "$sign" = - ] || groups="$groups $group"
+done
+[ -n "$groups" ] || exit 0
+for group in $groups; do kill -s TERM -- "-$group"; done
+left=${GRACE_SECONDS * 10}
+while [ "$left" -gt 0 ]; do
+  living=
+  for group in $groups; do ! kill -s 0 -- "-$group" || living=1; done
+  [ -n "$living" ] || exit 0
+  sleep 0.1
+  left=$((left - 1))
+done
+for group in $groups; do kill -s KILL -- "-$group"; done
+`;
+
+let reaper: ChildProcess | undefined;
+
+export function endWithUs(group: number): () => void {
+  tell(`+ ${group}`);
+  return () => tell(`- ${group}`);
+}
+
+function tell(line: string): void {
+  reaper ??= started();
+  // Writes the line at once, because Muster may die at any time. Skips the line if the helper process could not start.
+  if (reaper.stdin?.writable === true) reaper.stdin.write(`${line}\n`);
+}
+
+function started(): ChildProcess {
+  const child = spawn('/bin/sh', ['-c', SCRIPT], {
+    // Starts a new session, so that signals to the terminal or to Muster's group do not reach the helper process.
+    detached: true,
+    cwd: '/',
+    env: { PATH: '/usr/bin:/bin' },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  child.on('error', () => {});
+  child.stdin?.on('error', () => {});
+  child.unref();
+  (child.stdin as { unref?(): void } | null)?.unref?.();
+  return child;
+}
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
@@ -45,11 +98,11 @@ export class ProcessGroup {
   readonly #child: ChildProcess;
   readonly #stdout: OutputTail;
   readonly #stderr: OutputTail;
-  #how: string | undefined;
-  #code: number | undefined;
-  #stopping: Promise<void> | undefined;
-  #leftBehind = false;
   readonly #release: () => void;
+  #stopping: Promise<void> | undefined;
+  how: string | undefined;
+  code: number | undefined;
+  leftBehind = false;
 
   constructor(
     line: string,
@@ -81,13 +134,13 @@ export class ProcessGroup {
       this.#stderr.add(output);
     });
     this.#child.once('error', (error) => {
-      this.#how = `could not be started (${error.message})`;
+      this.how = `could not be started (${error.message})`;
       exited.resolve();
       ended.resolve();
     });
     this.#child.once('exit', (code, signal) => {
-      this.#code = code ?? undefined;
-      this.#how ??= signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+      this.code = code ?? undefined;
+      this.how ??= signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
       if (!this.#alive()) this.#release();
       exited.resolve();
     });
@@ -95,20 +148,8 @@ export class ProcessGroup {
     this.#child.once('close', () => ended.resolve());
   }
 
-  get how(): string | undefined {
-    return this.#how;
-  }
-
-  get code(): number | undefined {
-    return this.#code;
-  }
-
   get endedByItself(): string | undefined {
-    return this.#stopping === undefined ? this.#how : undefined;
-  }
-
-  get leftBehind(): boolean {
-    return this.#leftBehind;
+    return this.#stopping === undefined ? this.how : undefined;
   }
 
   get stdout(): string {
@@ -134,7 +175,7 @@ export class ProcessGroup {
     this.#release();
     // Limits the wait for output, because a process that left the group may hold the pipes open.
     const drained = delay(DRAIN_MS, true, { ref: false });
-    this.#leftBehind = await Promise.race([this.ended.then(() => false), drained]);
+    this.leftBehind = await Promise.race([this.ended.then(() => false), drained]);
     this.release();
   }
 
@@ -149,24 +190,17 @@ export class ProcessGroup {
   }
 
   #alive(): boolean {
-    const { pid } = this.#child;
-    if (pid === undefined) return false;
-    try {
-      process.kill(-pid, 0);
-    } catch {
-      return false;
-    }
     // Zombies count as ended, although the kernel lists zombies until their parent reaps them.
-    return this.#how === undefined || hasLiving(pid);
+    return this.#signal(0) && (this.how === undefined || hasLiving(this.#child.pid));
   }
 
-  #signal(signal: NodeJS.Signals): void {
+  /** Signals the group, or only looks for it with 0; false if the group has ended already. */
+  #signal(signal: NodeJS.Signals | 0): boolean {
     const { pid } = this.#child;
-    if (pid === undefined) return;
     try {
-      process.kill(-pid, signal);
+      return pid !== undefined && process.kill(-pid, signal);
     } catch {
-      // The group has ended already.
+      return false;
     }
   }
 }
@@ -176,7 +210,7 @@ export function labelOf(line: string): string {
   return `\`${first}${more.length === 0 ? '' : ' …'}\``;
 }
 
-function hasLiving(group: number): boolean {
+function hasLiving(group: number | undefined): boolean {
   let entries: string[];
   try {
     entries = readdirSync('/proc');
@@ -211,8 +245,8 @@ interface ReadyLine {
 
 /** Parses a target's ready line `{"ready":true,"socket"|"discovery"|"url"|"control":…}`; undefined for other lines. */
 export function readyLine(line: string, transports: readonly Transport[]): ReadyLine | undefined {
-  const said = line.startsWith('{') ? (jsonOf(line) as Record<string, unknown> | undefined) : undefined;
-  if (said?.['ready'] !== true) return undefined;
+  const said: Record<string, unknown> = line.startsWith('{') ? Object(jsonOf(line)) : {};
+  if (said['ready'] !== true) return undefined;
   const texts = Object.entries(said).filter(([, value]) => typeof value === 'string' || typeof value === 'number');
   const text: Record<string, string> = Object.fromEntries(texts.map(([name, value]) => [name, String(value)]));
   const [at] = addressesIn(text, transports);
@@ -231,11 +265,7 @@ class ServingGroup extends ProcessGroup {
     const lines = new Lines(LONGEST_READY_LINE, (text) => {
       ready ??= readyLine(text, transports);
     });
-    super(line, env, {
-      cwd,
-      onStdout: (output) => lines.add(output),
-      onStderr: (output) => written?.add(output),
-    });
+    super(line, env, { cwd, onStdout: (output) => lines.add(output), onStderr: (output) => written?.add(output) });
     this.#options = options;
     this.#ready = () => ready;
   }
@@ -245,42 +275,32 @@ class ServingGroup extends ProcessGroup {
   }
 
   /** Resolves with the ready line once target and control API accept connections. Throws StartFailed. */
-  async untilServing(
-    at = this.#options.at,
-    signal = this.#options.signal,
-  ): Promise<ReadyLine & { at: TransportAddress }> {
-    const { control, transports } = this.#options;
-    const ready =
-      at === undefined
-        ? await this.#waitFor(`printed ${readyForm(transports)}`, signal, () => {
-            const ready = this.#ready();
-            if (ready === undefined) return undefined;
-            if (ready.at !== undefined) return { ...ready, at: ready.at };
-            // Fails at once, because a process prints only one ready line.
-            throw new StartFailed(`${this.label} is ready, but has not printed ${readyForm(transports)}`);
-          })
-        : await this.#waitFor(`served ${at.transport.served(at.address)}`, signal, async () =>
-            (await at.transport.accepts(at.address)) ? { ...this.#ready(), at } : undefined,
-          );
-    if (control !== undefined)
-      await this.#waitFor(`served its control API at ${control}`, signal, async () =>
-        (await acceptsControl(control)) ? true : undefined,
-      );
-    return ready;
-  }
-
-  #waitFor<T>(
-    what: string,
-    signal: AbortSignal | undefined,
-    look: () => Promise<T | undefined> | T | undefined,
-  ): Promise<T> {
+  async untilServing(at = this.#options.at, signal = this.#options.signal) {
+    const { control, transports, timeoutMs, notify } = this.#options;
     const hint = (): string | undefined => {
       const ready = this.#ready();
       return ready === undefined ? undefined : `its ready line names ${ready.at?.address ?? 'no address'}`;
     };
-    const { timeoutMs, notify } = this.#options;
     const [ended, output] = [() => this.how, () => this.#output];
-    return waitUntil(what, look, { timeoutMs, signal, notify, name: this.label, hint, ended, output });
+    const waiting = { timeoutMs, signal, notify, name: this.label, hint, ended, output };
+    const printed = () => {
+      const ready = this.#ready();
+      if (ready === undefined) return undefined;
+      if (ready.at !== undefined) return { ...ready, at: ready.at };
+      // Fails at once, because a process prints only one ready line.
+      throw new StartFailed(`${this.label} is ready, but has not printed ${readyForm(transports)}`);
+    };
+    const serves = async (place: TransportAddress) =>
+      (await place.transport.accepts(place.address)) ? { ...this.#ready(), at: place } : undefined;
+    const ready =
+      at === undefined
+        ? await waitUntil(`printed ${readyForm(transports)}`, printed, waiting)
+        : await waitUntil(`served ${at.transport.served(at.address)}`, () => serves(at), waiting);
+    if (control !== undefined) {
+      const accepted = async () => (await acceptsControl(control)) || undefined;
+      await waitUntil(`served its control API at ${control}`, accepted, waiting);
+    }
+    return ready;
   }
 
   get #output(): string {

@@ -4,9 +4,8 @@ import type { Recorder } from '../../client/recorder.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import type { TargetFiles } from '../files/target-files.ts';
-import type { Transport, TransportAddress } from '../transports/transport.ts';
+import type { Transport, TransportAddress } from '../transports/index.ts';
 
-const POLL_MS = 25;
 const SLOW_MS = 5000;
 const KEPT_CHARACTERS = 4000;
 const LAST_LINES = 15;
@@ -79,7 +78,7 @@ export async function waitUntil<T>(
     }
     return undefined;
   };
-  const found = await pollWithin(what, lookWhileRunning, { timeoutMs, firstPauseMs: POLL_MS, signal });
+  const found = await pollWithin(what, lookWhileRunning, { timeoutMs, signal });
   if (found !== undefined) return found;
   const more = hint?.();
   throw new StartFailed(
@@ -128,10 +127,8 @@ export class Lines {
   }
 
   add(output: Buffer): void {
-    const [first = '', ...more] = this.#decoder.write(output).split('\n');
-    this.#keep(first);
-    for (const piece of more) {
-      this.#flush();
+    for (const [at, piece] of this.#decoder.write(output).split('\n').entries()) {
+      if (at > 0) this.#flush();
       this.#keep(piece);
     }
   }
@@ -171,10 +168,8 @@ export class Written {
   }
 
   since(moment: number): string {
-    return this.#kept
-      .filter(({ at }) => at >= moment)
-      .map(({ text }) => text)
-      .join('\n');
+    const kept = this.#kept.filter(({ at }) => at >= moment);
+    return kept.map(({ text }) => text).join('\n');
   }
 
   during(recorder: Recorder): string {

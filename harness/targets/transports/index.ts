@@ -1,38 +1,112 @@
-/** Transports by which Muster reaches a target: unix socket, loopback TCP, and URL. */
-
+/** Transports of the Device API: unix socket, loopback TCP, and URL (section 5 of the specification). */
 import { lstatSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { type Endpoint, HttpClient } from '../../client/http.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Endpoint } from '../../client/connection.ts';
+import { errorOf, nothingListens, Unreachable } from '../../client/errors.ts';
+import { HttpClient } from '../../client/http.ts';
 import type { Recorder } from '../../client/recorder.ts';
 import { tls } from '../../common/node-tls.ts';
 import type { Redactor } from '../../common/redact.ts';
 import { UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
+import { Patience } from '../../common/waiting.ts';
 import type { Capability } from '../../contract/capabilities.ts';
 import { type DiscoveryFile, discoveryFile } from '../../contract/device-api.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
-import {
-  accepts,
-  type Connection,
-  type Given,
-  type Transport,
-  type TransportAddress,
-  type TransportField,
-} from './transport.ts';
 
-const UNIX_SCHEME = 'unix:';
+interface TransportField {
+  readonly help: string;
+  readonly description: string;
+  readonly isPath?: boolean | ((value: string) => boolean);
+  readonly variable?: string;
+}
+
+export interface Given {
+  readonly address: string;
+  readonly fields: Readonly<Record<string, string | undefined>>;
+  /** Trusted certificate authorities beside the system's, as PEM text; `caFile` is their file. */
+  readonly ca?: string | undefined;
+  readonly caFile?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly redactor: Redactor;
+}
+
+export interface Transport {
+  readonly name: string;
+  readonly fields: Readonly<Record<string, TransportField>>;
+  readonly addressField: string;
+  readonly usage: string;
+  /** File name that replaces `{<addressField>}` in a command; undefined if the transport has no placeholder. */
+  readonly placeholder?: string;
+  /** Prepares an agent's start. Throws Error if the agent cannot serve at `address`. */
+  prepare?(address: string): Promise<void>;
+  accepts(address: string): Promise<boolean>;
+  served(address: string): string;
+  /** Throws UsageError for a malformed address; the connection's `problem` names all other failures. */
+  open(given: Given): Connection;
+}
+
+export interface Connection {
+  readonly kind: string;
+  readonly address: string;
+  readonly problem?: string | undefined;
+  readonly hint: string;
+  readonly capabilities: readonly Capability[];
+  /** Number of bytes that exceeds all buffers between an agent and a client that does not read. */
+  readonly bufferBytes: number;
+  client(recorder: Recorder): HttpClient;
+  relocate(redactor: Redactor): Promise<Connection>;
+}
+
+export interface TransportAddress {
+  readonly transport: Transport;
+  readonly address: string;
+}
+
+const LOOK_AGAIN_MS = 50;
+
+/** Reason why no connection succeeds, or undefined. While nothing listens, retries for `listensWithinMs`. */
+export async function whyUnreachable(http: HttpClient, hint: string, listensWithinMs = 0): Promise<string | undefined> {
+  const patience = new Patience(listensWithinMs);
+  for (;;) {
+    try {
+      (await http.connect()).destroy();
+      return undefined;
+    } catch (error) {
+      if (!nothingListens(error) || patience.leftMs <= 0) {
+        const why = error instanceof Unreachable ? error.message : `${http.describe()}: ${String(error)}`;
+        return `${why}. ${hint}`;
+      }
+    }
+    await delay(LOOK_AGAIN_MS);
+  }
+}
+
+export function accepts(address: { path: string } | { host: string; port: number }): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(address);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
 /** Maximum number of bytes in a socket's path, limited by the system's `sun_path`. */
 const LONGEST_SOCKET_PATH = 107;
 
-/** Unix socket without credentials; file permissions decide who may connect (section 5 of the specification). */
+/** Unix socket without credentials; file permissions decide who may connect. */
 export const unix = {
   name: 'unix',
   fields: {
     socket: {
       help: 'Unix socket of the agent; with --image its path in it',
       description: 'Path of the unix socket',
-      isPath: (value: string) => !value.startsWith(UNIX_SCHEME),
+      isPath: (value: string) => !value.startsWith('unix:'),
     },
   },
   addressField: 'socket',
@@ -54,23 +128,18 @@ export const unix = {
 
 export class UnixConnection implements Connection {
   readonly kind = 'unix';
+  readonly address: string;
   readonly socketPath: string;
   readonly headers: Given['headers'];
+  /** Adds `root` for the superuser, who alone can test file permissions as another user. */
+  readonly capabilities: readonly Capability[] = process.getuid?.() === 0 ? ['unix', 'root'] : ['unix'];
   /** Number of bytes that exceeds the buffers of a unix socket. */
   readonly bufferBytes = 1_200_000;
 
   constructor(socketPath: string, headers?: Given['headers']) {
+    this.address = `unix:${socketPath}`;
     this.socketPath = socketPath;
     this.headers = headers;
-  }
-
-  get address(): string {
-    return `unix:${this.socketPath}`;
-  }
-
-  /** Adds `root` for the superuser, who alone can test file permissions as another user. */
-  get capabilities(): readonly Capability[] {
-    return process.getuid?.() === 0 ? ['unix', 'root'] : ['unix'];
   }
 
   get hint(): string {
@@ -95,7 +164,7 @@ export class UnixConnection implements Connection {
 
 const TOKEN_VARIABLE = 'MUSTER_TOKEN';
 
-/** Loopback TCP; a discovery file holds port and bearer token (section 5 of the specification). */
+/** Loopback TCP; a discovery file holds port and bearer token. */
 export const loopback = {
   name: 'loopback',
   fields: {
@@ -120,10 +189,11 @@ export const loopback = {
   open: ({ address, headers, redactor }): LoopbackConnection => {
     const file = resolve(address);
     try {
-      return LoopbackConnection.from(file, readDiscovery(file), redactor, headers);
+      const found = readDiscovery(file);
+      redactor.add(found.token, TOKEN_VARIABLE);
+      return new LoopbackConnection(file, found, headers);
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
-      return new LoopbackConnection(file, NO_DISCOVERY, headers, problem);
+      return new LoopbackConnection(file, NO_DISCOVERY, headers, errorOf(error).message);
     }
   },
 } as const satisfies Transport;
@@ -136,6 +206,7 @@ const NO_DISCOVERY: DiscoveryFile = { port: 1, token: '' };
 
 export class LoopbackConnection implements Connection {
   readonly kind = 'loopback';
+  readonly address: string;
   readonly discovery: string;
   readonly port: number;
   readonly token: string;
@@ -145,25 +216,12 @@ export class LoopbackConnection implements Connection {
   readonly bufferBytes = TCP_BUFFER_BYTES;
 
   constructor(discovery: string, { port, token }: DiscoveryFile, headers?: Given['headers'], problem?: string) {
+    this.address = `http://127.0.0.1:${port} (from ${discovery})`;
     this.discovery = discovery;
     this.port = port;
     this.token = token;
     this.headers = headers;
     this.problem = problem;
-  }
-
-  static from(
-    discovery: string,
-    found: DiscoveryFile,
-    redactor: Redactor,
-    headers?: Given['headers'],
-  ): LoopbackConnection {
-    redactor.add(found.token, TOKEN_VARIABLE);
-    return new LoopbackConnection(discovery, found, headers);
-  }
-
-  get address(): string {
-    return `http://127.0.0.1:${this.port} (from ${this.discovery})`;
   }
 
   get hint(): string {
@@ -185,8 +243,9 @@ export class LoopbackConnection implements Connection {
   /** Reads port and token again after a restart; without a usable file the old values stay. */
   relocate(redactor: Redactor): Promise<LoopbackConnection> {
     const found = tryDiscovery(this.discovery);
-    const same = found === undefined || (found.port === this.port && found.token === this.token);
-    return Promise.resolve(same ? this : LoopbackConnection.from(this.discovery, found, redactor, this.headers));
+    if (found === undefined || (found.port === this.port && found.token === this.token)) return Promise.resolve(this);
+    redactor.add(found.token, TOKEN_VARIABLE);
+    return Promise.resolve(new LoopbackConnection(this.discovery, found, this.headers));
   }
 }
 
@@ -199,7 +258,9 @@ function readDiscovery(file: string): DiscoveryFile {
     throw new Error(missing ? `${file}: no such discovery file` : `${file} is not JSON`, { cause: error });
   }
   // Accepts a port in quotes, so that the run continues; a check reports the quotes.
-  const usable = withNumericPort(content);
+  const { port } = Object(content) as { port?: unknown };
+  const isQuoted = typeof port === 'string' && /^\d{1,5}$/.test(port);
+  const usable: unknown = isQuoted ? { ...Object(content), port: Number(port) } : content;
   if (!discoveryFile.is(usable)) {
     const [problem] = discoveryFile.problems(content);
     throw new Error(`${file} is not a discovery file: ${problem?.path ?? ''} ${problem?.message ?? ''}`);
@@ -207,12 +268,6 @@ function readDiscovery(file: string): DiscoveryFile {
   if (/[^\x21-\x7e]/.test(usable.token))
     throw new Error(`${file}: its token has a line end, or another character that no header carries`);
   return usable;
-}
-
-function withNumericPort(content: unknown): unknown {
-  if (typeof content !== 'object' || content === null || !('port' in content)) return content;
-  const { port } = content;
-  return typeof port === 'string' && /^\d{1,5}$/.test(port) ? { ...content, port: Number(port) } : content;
 }
 
 function tryDiscovery(file: string): DiscoveryFile | undefined {
@@ -267,12 +322,10 @@ export const url = {
 /** Removes a final slash from an http(s) address. Throws UsageError for an invalid address. */
 export function webAddress(option: string, text: string): string {
   const parsed = URL.parse(text);
-  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+  if (parsed === null || !/^https?:$/.test(parsed.protocol))
     throw new UsageError(`${option} ${text}: must be an http:// or https:// address`);
-  }
-  if (parsed.username !== '' || parsed.password !== '') {
+  if (parsed.username !== '' || parsed.password !== '')
     throw new UsageError(`${option}: credentials do not belong into the address`);
-  }
   if (parsed.search !== '' || parsed.hash !== '') throw new UsageError(`${option} ${text}: must end with the path`);
   return parsed.href.replace(/\/$/, '');
 }
@@ -291,23 +344,15 @@ export function readCa(file: string | undefined): string | undefined {
   } catch (error) {
     throw new UsageError(`--ca ${file}: cannot be read (${whyNot(error)})`);
   }
-  if (!pem.includes('-----BEGIN CERTIFICATE-----')) {
+  if (!pem.includes('-----BEGIN CERTIFICATE-----'))
     throw new UsageError(`--ca ${file}: holds no certificate in PEM form`);
-  }
   return pem;
 }
 
 export const TRANSPORTS = [unix, loopback, url] as const;
 
-type NamesOf<T> = T extends { fields: infer Fields } ? keyof Fields : never;
-export type TransportFieldName = NamesOf<(typeof TRANSPORTS)[number]>;
-export type TransportFields = { [Name in TransportFieldName]?: string };
-
-export const TRANSPORT_FIELDS: Record<TransportFieldName, TransportField> = {
-  ...unix.fields,
-  ...loopback.fields,
-  ...url.fields,
-};
+export const TRANSPORT_FIELDS = { ...unix.fields, ...loopback.fields, ...url.fields };
+export type TransportFields = { [Name in keyof typeof TRANSPORT_FIELDS]?: string };
 
 export const addressesIn = (source: object, transports: readonly Transport[]): TransportAddress[] =>
   transports.flatMap((transport) => {

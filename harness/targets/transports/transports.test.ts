@@ -6,8 +6,7 @@ import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../common/redact.ts';
 import { listening, temporaryFolder } from '../testing/places.ts';
-import { loopback, unix, url } from './index.ts';
-import { whyUnreachable } from './transport.ts';
+import { loopback, unix, url, whyUnreachable } from './index.ts';
 
 const folder = temporaryFolder();
 const given = (address: string) => ({ address, fields: {}, redactor: new Redactor() });

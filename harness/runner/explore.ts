@@ -1,0 +1,187 @@
+/** Helpers of explorations: repeatable choices, counts of tried combinations, a budget of time, equality of JSON. */
+import { runningMs } from '../common/waiting.ts';
+import { isIso8601 } from '../contract/shape.ts';
+import { TooLittleSeen } from './violation.ts';
+
+/** Remembers the target's answers where the specification allows several, and detects later contradictions. */
+export class Adoptions<Seen> {
+  readonly #known = new Map<string, { answer: string; seen: Seen }>();
+
+  /** Returns the earlier answer to the same request in the same state (`asked`), if the new answer differs. */
+  take(asked: string, answer: string, seen: Seen): { answer: string; seen: Seen } | undefined {
+    const before = this.#known.get(asked);
+    if (before === undefined) this.#known.set(asked, { answer, seen });
+    return before === undefined || before.answer === answer ? undefined : before;
+  }
+
+  has(asked: string, answer: string): boolean {
+    return this.#known.get(asked)?.answer === answer;
+  }
+
+  /** Replaces the remembered answer after a finding, so that the same finding is not reported again. */
+  replace(asked: string, answer: string, seen: Seen): void {
+    this.#known.set(asked, { answer, seen });
+  }
+}
+
+const OVERDUE = 3;
+
+interface Bounds {
+  ms: number;
+  requests: number;
+  /** Minimum number of requests, which an exploration sends even after `ms` milliseconds. */
+  least: number;
+  lateMs: number;
+}
+
+/** Limits the requests and the time of an exploration; pauses of this process do not count as time. */
+export class Budget {
+  readonly #bounds: Readonly<Bounds>;
+  readonly #now: () => number;
+  readonly #began: number;
+  requests = 0;
+  isClosed = false;
+
+  constructor(bounds: Bounds, now = runningMs) {
+    this.#bounds = bounds;
+    this.#now = now;
+    this.#began = now();
+  }
+
+  get isOver(): boolean {
+    const { ms, requests, least } = this.#bounds;
+    return this.requests >= requests || (this.requests >= least && this.#spentMs >= ms) || this.isLate;
+  }
+
+  get isLate(): boolean {
+    return this.#spentMs >= this.#bounds.lateMs;
+  }
+
+  get isOverdue(): boolean {
+    return !this.isClosed && this.#spentMs >= OVERDUE * this.#bounds.lateMs;
+  }
+
+  get #spentMs(): number {
+    return this.#now() - this.#began;
+  }
+}
+
+/** Exploration that several checks share: each check continues where the previous check stopped. */
+export class Course {
+  readonly #steps: AsyncGenerator<void, void>;
+  #isOver = false;
+  /** Error of the exploration, which each later check throws again. */
+  #failure: { error: unknown } | undefined;
+
+  constructor(steps: AsyncGenerator<void, void>) {
+    this.#steps = steps;
+  }
+
+  async until(isEnough: () => boolean | Promise<boolean>, signal: AbortSignal): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    try {
+      while (!(await isEnough()) && !this.#isOver) this.#isOver = (await this.#steps.next()).done === true;
+    } catch (error) {
+      const cutOff = 'the exploration ended with the time of another check';
+      this.#failure = { error: signal.aborted ? new TooLittleSeen(cutOff) : error };
+      throw error;
+    }
+  }
+}
+
+/** Compares times with a tolerance of 1 s, texts in Unicode normal form, and other values exactly. */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (typeof one === 'string' && typeof other === 'string') {
+    if (one === other) return true;
+    if (isIso8601(one) && isIso8601(other)) return Math.abs(Date.parse(one) - Date.parse(other)) < 1000;
+    return one.normalize() === other.normalize();
+  }
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other;
+  const left = Object.entries(one);
+  const given = other as Readonly<Record<string, unknown>>;
+  if (Array.isArray(one) !== Array.isArray(other) || left.length !== Object.keys(other).length) return false;
+  return left.every(([name, value]) => isSame(value, given[name]));
+}
+
+/** True if `value` equals `written`, apart from extra members of objects in `value`. */
+export function holds(written: unknown, value: unknown): boolean {
+  if (typeof written !== 'object' || typeof value !== 'object' || written === null || value === null)
+    return isSame(written, value);
+  if (Array.isArray(written) && (!Array.isArray(value) || value.length !== written.length)) return false;
+  const given = value as Readonly<Record<string, unknown>>;
+  return Object.entries(written).every(([name, each]) => holds(each, given[name]));
+}
+
+export class Draw {
+  #state: number;
+
+  /** `seed`: any 32-bit integer. */
+  constructor(seed: number) {
+    this.#state = seed | 0;
+  }
+
+  /** Random number in [0, 1) from the generator mulberry32. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  below(count: number): number {
+    return Math.floor(this.next() * count);
+  }
+
+  chance(share: number): boolean {
+    return this.next() < share;
+  }
+
+  one<T>(items: readonly [T, ...T[]]): T;
+  one<T>(items: readonly T[]): T | undefined;
+  one<T>(items: readonly T[]): T | undefined {
+    return items[this.below(items.length)];
+  }
+
+  some<T>(items: readonly T[], count: number): T[] {
+    return this.shuffled(items).slice(0, count);
+  }
+
+  shuffled<T>(items: readonly T[]): T[] {
+    const left = [...items];
+    return items.map(() => left.splice(this.below(left.length), 1)[0] as T);
+  }
+}
+
+export type Cell = Readonly<Record<string, string>>;
+
+export class Cells {
+  readonly #cells = new Map<string, number>();
+  readonly #pairs = new Set<string>();
+
+  visit(cell: Cell): void {
+    const name = nameOf(cell);
+    this.#cells.set(name, (this.#cells.get(name) ?? 0) + 1);
+    for (const pair of pairsOf(cell)) this.#pairs.add(pair);
+  }
+
+  /** Picks the candidate with the most untried pairs of values, and among equals the least tried combination. */
+  rarest<T>(draw: Draw, candidates: readonly [T, ...T[]], cellOf: (candidate: T) => Cell): T {
+    const rated = candidates.map((candidate) => {
+      const cell = cellOf(candidate);
+      const fresh = pairsOf(cell).filter((pair) => !this.#pairs.has(pair)).length;
+      const seen = this.#cells.get(nameOf(cell)) ?? 0;
+      return { candidate, rate: fresh + 1 / (1 + seen) + draw.next() / 1000 };
+    });
+    return rated.reduce((best, one) => (one.rate > best.rate ? one : best)).candidate;
+  }
+}
+
+function nameOf(cell: Cell): string {
+  const dimensions = Object.keys(cell).sort();
+  return dimensions.map((dimension) => `${dimension}=${cell[dimension]}`).join(' ');
+}
+
+function pairsOf(cell: Cell): string[] {
+  const values = nameOf(cell).split(' ');
+  return values.flatMap((one, place) => values.slice(place + 1).map((other) => `${one} ${other}`));
+}
