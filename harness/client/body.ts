@@ -1,9 +1,44 @@
-/** Reads the body of an answer within bounds of time and memory. */
-import type { Readable } from 'node:stream';
+/** Reads the body of an answer, in any content coding (RFC 9110, section 8.4.1), within bounds of time and memory. */
+import { pipeline, type Readable, type Transform } from 'node:stream';
+import { promisify } from 'node:util';
+import {
+  brotliDecompress,
+  brotliDecompressSync,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+  gunzip,
+  gunzipSync,
+  inflate,
+  inflateSync,
+  zstdDecompress,
+  zstdDecompressSync,
+} from 'node:zlib';
 import { Bytes } from '../common/bytes.ts';
 import type { Patience } from '../common/waiting.ts';
-import { CODINGS } from './codings.ts';
 import { NoAnswer } from './errors.ts';
+
+interface Coding {
+  unpack(bytes: Buffer, limit: { maxOutputLength: number }): Promise<Buffer>;
+  unpackSync(bytes: Buffer, limit: { maxOutputLength: number }): Buffer;
+  decoder(): Transform;
+}
+
+const GZIP: Coding = { unpack: promisify(gunzip), unpackSync: gunzipSync, decoder: createGunzip };
+
+export const CODINGS: ReadonlyMap<string, Coding> = new Map([
+  ['gzip', GZIP],
+  ['x-gzip', GZIP],
+  ['deflate', { unpack: promisify(inflate), unpackSync: inflateSync, decoder: createInflate }],
+  ['br', { unpack: promisify(brotliDecompress), unpackSync: brotliDecompressSync, decoder: createBrotliDecompress }],
+  ['zstd', { unpack: promisify(zstdDecompress), unpackSync: zstdDecompressSync, decoder: createZstdDecompress }],
+]);
+
+export function decoded(body: Readable, contentEncoding = ''): Readable {
+  const coding = CODINGS.get(contentEncoding.trim().toLowerCase());
+  return coding === undefined ? body : pipeline(body, coding.decoder(), () => {});
+}
 
 export class BothEnds {
   readonly #head: Bytes;
@@ -62,7 +97,9 @@ export class BodyReader {
       for await (const piece of body) {
         if (!large && bytes.length + (piece as Buffer).length > SMALL_BODY) {
           large = true;
-          await patience.hold(this.#takeTurn(over.promise));
+          const before = this.#turn;
+          this.#turn = before.then(() => over.promise);
+          await patience.hold(before);
         }
         patience.renew();
         if (!bytes.append(piece as Buffer)) throw new NoAnswer(`a body larger than ${LARGEST_BODY / MIB} MiB`);
@@ -80,12 +117,6 @@ export class BodyReader {
     const mine = this.#unpacking.then(() => withoutCodings(bytes, contentEncoding));
     this.#unpacking = mine.catch(() => {});
     return mine;
-  }
-
-  async #takeTurn(over: Promise<void>): Promise<void> {
-    const before = this.#turn;
-    this.#turn = before.then(() => over);
-    await before;
   }
 }
 

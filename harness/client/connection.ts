@@ -1,12 +1,77 @@
-/** Connects to the target, by undici's pool for HTTP or by a bare socket. */
-
+/** Connects to the target, by undici's pool or by a bare socket, and once more if the listener's backlog is full. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { defined } from '../common/defined.ts';
 import { tls } from '../common/node-tls.ts';
-import { Patience } from '../common/waiting.ts';
-import { entranceOf } from './entrance.ts';
-import { classify, errorOf, notConnected, Unreachable } from './errors.ts';
+import { backoffMs, Patience } from '../common/waiting.ts';
+import { classify, codeOf, errorOf, notConnected, Unreachable } from './errors.ts';
+
+const PAUSES = { firstMs: 5, longestMs: 200 };
+/** Milliseconds after a success during which a refusal means a full backlog, not a missing listener. */
+const MOMENT_MS = 1000;
+const MOST_REFUSALS = 4;
+
+export class Entrance {
+  #queue: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  #lastEntered = Number.NEGATIVE_INFINITY;
+
+  /** Connects within `withinMs` milliseconds, or throws the error of the last attempt. */
+  async enter<T>(connect: () => Promise<T>, withinMs: number, signal?: AbortSignal): Promise<T> {
+    const deadline = performance.now() + withinMs;
+    if (this.#waiting > 0) return this.#inTurn(() => this.#again(connect, deadline, signal));
+    try {
+      return await this.#once(connect);
+    } catch (error) {
+      if (!this.#isFull(error, 0)) throw error;
+      return this.#inTurn(() => this.#again(connect, deadline, signal));
+    }
+  }
+
+  async #once<T>(connect: () => Promise<T>): Promise<T> {
+    const connection = await connect();
+    this.#lastEntered = performance.now();
+    return connection;
+  }
+
+  async #again<T>(connect: () => Promise<T>, deadline: number, signal: AbortSignal | undefined): Promise<T> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        signal?.throwIfAborted();
+        return await this.#once(connect);
+      } catch (error) {
+        if (!this.#isFull(error, attempt) || performance.now() >= deadline) throw error;
+      }
+      await sleep(backoffMs(PAUSES, attempt), undefined, signal === undefined ? {} : { signal });
+    }
+  }
+
+  #isFull(error: unknown, refusals: number): boolean {
+    const code = codeOf(error);
+    if (code === 'EAGAIN') return true;
+    return code === 'ECONNREFUSED' && refusals < MOST_REFUSALS && performance.now() - this.#lastEntered < MOMENT_MS;
+  }
+
+  async #inTurn<T>(turn: () => Promise<T>): Promise<T> {
+    this.#waiting += 1;
+    const mine = this.#queue.then(turn);
+    this.#queue = mine.catch(() => {});
+    try {
+      return await mine;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+}
+
+const ENTRANCES = new WeakMap<object, Entrance>();
+
+function entranceOf(endpoint: object): Entrance {
+  const known = ENTRANCES.get(endpoint) ?? new Entrance();
+  ENTRANCES.set(endpoint, known);
+  return known;
+}
 
 export interface Endpoint {
   /** `http://host:port` or `https://…`; with a socket path, the host is only a name. */
@@ -37,34 +102,31 @@ export interface Connecting {
 }
 
 /** Opens a socket. Throws Unreachable, LimitReached or the reason of an abort; errors call the target `where`. */
-export function openSocket(endpoint: Endpoint, where: string, connecting: Connecting): Promise<Socket> {
-  const connect = (): Promise<Socket> => connectOnce(endpoint, where, connecting);
-  return entranceOf(endpoint).enter(connect, connecting.timeoutMs, connecting.signal);
-}
-
-function connectOnce(endpoint: Endpoint, where: string, { timeoutMs, signal }: Connecting): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const { socket, ready } = startConnecting(endpoint);
-    const abort = (): void => void socket.destroy(errorOf(signal?.reason));
-    const stop = new Patience(timeoutMs).watch(() =>
-      socket.destroy(new Unreachable(`${where}: cannot connect (nothing came for ${timeoutMs} ms)`)),
-    );
-    const fail = (error: Error): void => {
-      stop();
-      reject(error instanceof Unreachable || error === signal?.reason ? error : classify(notConnected(error), where));
-    };
-    signal?.addEventListener('abort', abort, { once: true });
-    socket.once('close', () => signal?.removeEventListener('abort', abort));
-    socket.once('error', fail);
-    socket.once(ready, () => {
-      stop();
-      socket.off('error', fail);
-      // Handles later errors, because Node ends the process on an 'error' event without a listener.
-      socket.on('error', () => {});
-      resolve(socket);
+export function openSocket(endpoint: Endpoint, where: string, { timeoutMs, signal }: Connecting): Promise<Socket> {
+  const connect = (): Promise<Socket> =>
+    new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const { socket, ready } = startConnecting(endpoint);
+      const abort = (): void => void socket.destroy(errorOf(signal?.reason));
+      const stop = new Patience(timeoutMs).watch(() =>
+        socket.destroy(new Unreachable(`${where}: cannot connect (nothing came for ${timeoutMs} ms)`)),
+      );
+      const fail = (error: Error): void => {
+        stop();
+        reject(error instanceof Unreachable || error === signal?.reason ? error : classify(notConnected(error), where));
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+      socket.once('close', () => signal?.removeEventListener('abort', abort));
+      socket.once('error', fail);
+      socket.once(ready, () => {
+        stop();
+        socket.off('error', fail);
+        // Handles later errors, because Node ends the process on an 'error' event without a listener.
+        socket.on('error', () => {});
+        resolve(socket);
+      });
     });
-  });
+  return entranceOf(endpoint).enter(connect, timeoutMs, signal);
 }
 
 function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket; ready: string } {
@@ -77,25 +139,13 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
   return { socket, ready: 'secureConnect' };
 }
 
-export function agentFor(endpoint: Endpoint, { keepsAlive = false } = {}): Agent {
-  return new Agent({
-    // Reuses connections for HTTPS only, to save handshakes; a server may close an idle connection while a request
-    // arrives.
-    pipelining: keepsAlive || endpoint.origin.startsWith('https:') ? 1 : 0,
-    keepAliveTimeout: 1000,
-    connections: 128,
-    maxHeaderSize: 256 * 1024,
-    connect: connectorFor(endpoint),
-  });
-}
-
 const CONNECT_MS = 10_000;
 
-function connectorFor(endpoint: Endpoint): buildConnector.connector {
+export function agentFor(endpoint: Endpoint, { keepsAlive = false } = {}): Agent {
   const { origin, socketPath, ca } = endpoint;
   const secure = origin.startsWith('https:');
   const connect = buildConnector({ timeout: CONNECT_MS, ...defined({ socketPath, ca }) });
-  return (options, done) => {
+  const connector: buildConnector.connector = (options, done) => {
     const once = (): Promise<Socket> =>
       new Promise((resolve, reject) =>
         connect(options, (error, socket) => (error === null ? resolve(socket) : reject(error))),
@@ -111,6 +161,15 @@ function connectorFor(endpoint: Endpoint): buildConnector.connector {
         (error: Error) => done(notConnected(error), null),
       );
   };
+  return new Agent({
+    // Reuses connections for HTTPS only, to save handshakes; a server may close an idle connection while a request
+    // arrives.
+    pipelining: keepsAlive || secure ? 1 : 0,
+    keepAliveTimeout: 1000,
+    connections: 128,
+    maxHeaderSize: 256 * 1024,
+    connect: connector,
+  });
 }
 
 export const noteConnection =

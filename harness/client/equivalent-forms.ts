@@ -15,11 +15,11 @@ export interface Form {
 const reversed = (query: string): string =>
   [...Map.groupBy(query.split('&'), (pair) => pair.split('=')[0]).values()].reverse().flat().join('&');
 
-const encoded = (query: string): string => query.replaceAll(/=[^&]+/g, (value) => encodedText(value));
-
-const encodedText = (text: string): string =>
-  text.replaceAll(/%..|[A-Za-z0-9]/g, (part) =>
-    part.length > 1 ? part : `%${part.charCodeAt(0).toString(16).toUpperCase()}`,
+const encoded = (query: string): string =>
+  query.replaceAll(/=[^&]+/g, (value) =>
+    value.replaceAll(/%..|[A-Za-z0-9]/g, (part) =>
+      part.length > 1 ? part : `%${part.charCodeAt(0).toString(16).toUpperCase()}`,
+    ),
   );
 
 export const EQUIVALENT_FORMS: readonly Form[] = [

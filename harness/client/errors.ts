@@ -75,10 +75,10 @@ const WORDS: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'it demands a certificate of the client, and Muster shows none',
 };
 
-const CONNECTING_WORDS: Readonly<Record<string, string>> = { ECONNRESET: NOT_MADE, EPIPE: NOT_MADE };
-
-export const notConnected = (error: unknown): Unreachable =>
-  new Unreachable(CONNECTING_WORDS[codeOf(error) ?? ''] ?? describe(error), { cause: error });
+export function notConnected(error: unknown): Unreachable {
+  const isClosed = ['ECONNRESET', 'EPIPE'].includes(codeOf(error) ?? '');
+  return new Unreachable(isClosed ? NOT_MADE : describe(error), { cause: error });
+}
 
 /**
  * Sorts an error into Unreachable, LimitReached or NoAnswer; returns other errors, which are defects of Muster,
@@ -88,10 +88,14 @@ export function classify(error: unknown, what: string): Error {
   const code = codeOf(error) ?? '';
   const limit = limitIn(error);
   if (limit !== undefined) return new LimitReached(`${what}: ${limit}`, { cause: error });
+  // Compares the name, too, because llhttp's errors sometimes lack a code.
+  const isBadHttp = [...causesOf(error)].some(
+    (at) => at.name === 'HTTPParserError' || ('code' in at && String(at.code).startsWith('HPE_')),
+  );
   if (isConnecting(error) || CONNECT_CODES.has(code) || code.startsWith('ERR_TLS') || code.includes('CERT'))
     return new Unreachable(`${what}: cannot connect (${describe(error)})`, { cause: error });
   // ERR_SSL codes mean a broken TLS record or a TLS alert from the target.
-  if (TARGET_CODES.has(code) || code.startsWith('ERR_SSL_') || isBadHttp(error))
+  if (TARGET_CODES.has(code) || code.startsWith('ERR_SSL_') || isBadHttp)
     return new NoAnswer(`${what}: ${describe(error)}`, { cause: error });
   return errorOf(error);
 }
@@ -122,12 +126,6 @@ export const wasClosed = (error: unknown): boolean => !isConnecting(error) && WO
 
 const isConnecting = (error: unknown): boolean =>
   [...causesOf(error)].some((at) => at instanceof Unreachable || ('syscall' in at && at.syscall === 'connect'));
-
-/** Compares the name, too, because llhttp's errors sometimes lack a code. */
-const isBadHttp = (error: unknown): boolean =>
-  [...causesOf(error)].some(
-    (at) => at.name === 'HTTPParserError' || ('code' in at && String(at.code).startsWith('HPE_')),
-  );
 
 export function describe(error: unknown): string {
   if (error instanceof Unreachable) return error.message;

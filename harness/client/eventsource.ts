@@ -4,7 +4,7 @@ import { EventSource, type FetchLike } from 'eventsource';
 import { Changes } from '../common/waiting.ts';
 import { NoAnswer, Unreachable } from './errors.ts';
 import type { HttpClient, HttpRequest, OpenResponse } from './http.ts';
-import { StreamEnded, StreamTimeout, type StreamWait, untilReady } from './stream-wait.ts';
+import { StreamEnded, StreamTimeout, type StreamWait, untilReady } from './sse.ts';
 
 export interface ClientMessage {
   type: string;

@@ -52,8 +52,6 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal)
   }
 }
 
-export type { Endpoint } from './connection.ts';
-
 export interface HttpRequest {
   method?: string;
   /** Encoded path, below the client's base path unless `absolute`. */

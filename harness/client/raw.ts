@@ -39,19 +39,12 @@ export function parseResponse(
   return { response: { ...rest, body: Buffer.from(body.content) }, length: length + body.length };
 }
 
-export function parseHead(bytes: Buffer): Head | undefined {
+function parseHead(bytes: Buffer): Head | undefined {
   const end = bytes.indexOf(HEAD_END);
   if (end === -1) return undefined;
   const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
   const [, minor, status] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(statusLine) ?? [];
   if (status === undefined) return undefined;
-  const headers = headersOf(lines);
-  const said = headers['connection'] ?? '';
-  const closes = minor === '0' ? !/\bkeep-alive\b/i.test(said) : /\bclose\b/i.test(said);
-  return { status: Number(status), headers, closes, length: end + HEAD_END.length };
-}
-
-function headersOf(lines: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const line of lines) {
     const colon = line.indexOf(':');
@@ -60,7 +53,9 @@ function headersOf(lines: readonly string[]): Record<string, string> {
     const value = line.slice(colon + 1).trim();
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
   }
-  return headers;
+  const said = headers['connection'] ?? '';
+  const closes = minor === '0' ? !/\bkeep-alive\b/i.test(said) : /\bclose\b/i.test(said);
+  return { status: Number(status), headers, closes, length: end + HEAD_END.length };
 }
 
 interface Body {
@@ -133,7 +128,7 @@ function endOfTrailers(bytes: Buffer, from: number): number | undefined {
   }
 }
 
-export type RawEnd = 'answered' | 'refused' | 'closed' | 'timeout' | 'malformed';
+type RawEnd = 'answered' | 'refused' | 'closed' | 'timeout' | 'malformed';
 
 export interface RawExchange {
   responses: RawResponse[];
@@ -188,7 +183,12 @@ export async function exchange(
     http.signal?.throwIfAborted();
     const error = ERRORS[result.end];
     if (error !== undefined) recorded.error = error;
-    keepAnswer(http, recorded, result.responses.at(-1));
+    const answer = result.responses.at(-1);
+    if (answer !== undefined) {
+      recorded.status = answer.status;
+      recorded.response_headers = http.recorder.headers(answer.headers);
+      http.recorder.received(recorded, answer.body);
+    }
     return result;
   } catch (error) {
     http.recorder.failed(recorded, describe(error));
@@ -198,13 +198,6 @@ export async function exchange(
     http.recorder.ended(recorded);
     socket.destroy();
   }
-}
-
-function keepAnswer({ recorder }: HttpClient, recorded: Recorded, answer: RawResponse | undefined): void {
-  if (answer === undefined) return;
-  recorded.status = answer.status;
-  recorded.response_headers = recorder.headers(answer.headers);
-  recorder.received(recorded, answer.body);
 }
 
 async function readAnswers(
@@ -250,14 +243,7 @@ async function readAnswers(
 }
 
 const CREDENTIALS = /^((?:authorization|proxy-authorization|x-api-key|cookie): *).+$/gim;
-
 const REQUEST_LINE = /^([!-~]{1,20}) ([!-~]+) HTTP\/\d/;
-
-function askedBy(text: string, origin: string): Pick<Recorded, 'method' | 'url'> {
-  const [, method, target] = REQUEST_LINE.exec(text.trimStart()) ?? [];
-  if (method === undefined || target === undefined) return { method: 'RAW', url: origin };
-  return { method, url: target.startsWith('/') ? origin + target : target };
-}
 
 function record(http: HttpClient, parts: readonly (string | Buffer)[], within: number): Recorded {
   const sent = parts.map((part) => part.toString('latin1')).join('');
@@ -267,13 +253,16 @@ function record(http: HttpClient, parts: readonly (string | Buffer)[], within: n
   const seconds = Math.max(1, Math.ceil(within / 1000));
   // Sets timeouts, because socat otherwise stops reading once the request is sent, or never ends.
   const line = `printf '${escaped}' | socat -t ${seconds} -T ${seconds} - ${socatAddress(http.endpoint)}`;
+  const [, method = 'RAW', target = ''] = REQUEST_LINE.exec(text.trimStart()) ?? [];
+  const { origin } = http.endpoint;
   return http.recorder.add({
-    ...askedBy(text, http.endpoint.origin),
+    method,
+    url: target === '' || target.startsWith('/') ? origin + target : target,
     raw: true,
     request_headers: {},
     request_body: text,
     duration_ms: 0,
-    curl: runnable(line, `a raw request of ${sent.length} bytes to ${http.endpoint.origin}`),
+    curl: runnable(line, `a raw request of ${sent.length} bytes to ${origin}`),
   });
 }
 

@@ -68,11 +68,6 @@ const KEPT = 50;
 const KEPT_BYTES = 512 * 1024;
 const MOST_STEPS = 100;
 
-function pathOf(url: string): string {
-  const parsed = URL.parse(url);
-  return parsed === null ? url : parsed.pathname + parsed.search;
-}
-
 function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, 'body'>): Whole {
   if (body.length <= length) return { body, ...about };
   const size = about.size ?? `${body.length} ${typeof body === 'string' ? 'characters' : 'bytes'}`;
@@ -83,7 +78,6 @@ function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, '
   };
 }
 
-const isSame = (left: Recorded, right: Recorded): boolean => isDeepStrictEqual(withoutTimes(left), withoutTimes(right));
 const withoutTimes = ({ duration_ms: _, response_headers: __, ...exchange }: Recorded): object => exchange;
 
 export const exchangeText = ({ url, request_headers, request_body, status, response_body, error }: Recorded): string =>
@@ -95,8 +89,7 @@ export class Recorder {
   readonly #steps: Step[] = [];
   readonly #timeline: Timeline;
   readonly #markOf = new WeakMap<object, Mark>();
-  #driven = false;
-
+  driven = false;
   /** Callback for each whole answer and each frame; must not throw. */
   readonly happened: (happening: Happening) => void;
   readonly form: Form | undefined;
@@ -121,7 +114,8 @@ export class Recorder {
     const runs: Kept[][] = [];
     for (const kept of this.#exchanges) {
       const run = runs.at(-1);
-      if (run?.[0] !== undefined && isSame(run[0].exchange, kept.exchange)) run.push(kept);
+      const first = run?.[0] && withoutTimes(run[0].exchange);
+      if (isDeepStrictEqual(first, withoutTimes(kept.exchange))) run?.push(kept);
       else runs.push([kept]);
     }
     const shown = runs.flatMap((run) => {
@@ -168,10 +162,6 @@ export class Recorder {
     return mark && this.#timeline.stream(mark);
   }
 
-  get driven(): boolean {
-    return this.#driven;
-  }
-
   keepDrives(): Snapshot {
     const { exchanges, steps, marks } = this.snapshot();
     const drives: Snapshot = {
@@ -192,7 +182,7 @@ export class Recorder {
       ...(clean === line && defined({ line })),
       ...(waiting && { beside: true }),
     };
-    this.#driven = true;
+    this.driven = true;
     this.#markOf.set(drive, this.#timeline.add(restarts ? 'restart' : 'drive', drive.what));
     this.#step({ drive });
     return drive;
@@ -212,7 +202,9 @@ export class Recorder {
     if (this.#exchanges.length > KEPT) this.#exchanges.shift();
     this.#keep(clean, 'request_body', request_body);
     this.#keep(clean, 'response_body', response_body);
-    if (!isOnAxis) this.#markOf.set(clean, this.#timeline.add('request', `${clean.method} ${pathOf(clean.url)}`));
+    const parsed = URL.parse(clean.url);
+    const path = parsed === null ? clean.url : parsed.pathname + parsed.search;
+    if (!isOnAxis) this.#markOf.set(clean, this.#timeline.add('request', `${clean.method} ${path}`));
     this.#step({ exchange: clean });
     return clean;
   }
@@ -237,16 +229,13 @@ export class Recorder {
     const kept = this.#exchanges.findLast((one) => one.exchange === exchange);
     if (kept === undefined || body.length <= BODY_LIMIT) return;
     kept.whole[name] = beginningOf(body, KEPT_BYTES, { ended, size });
-    this.#forgetWholes();
-  }
-
-  #forgetWholes(): void {
+    // Forgets the oldest bodies beyond the limit of all.
     let left = KEPT_BYTES;
     this.#exchanges = this.#exchanges
       .toReversed()
-      .map((kept, index) => {
-        left -= Object.values(kept.whole).reduce((sum, { body }) => sum + body.length, 0);
-        return left >= 0 || index === 0 ? kept : { exchange: kept.exchange, whole: {} };
+      .map((each, index) => {
+        left -= Object.values(each.whole).reduce((sum, whole) => sum + whole.body.length, 0);
+        return left >= 0 || index === 0 ? each : { exchange: each.exchange, whole: {} };
       })
       .toReversed();
   }

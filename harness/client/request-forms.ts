@@ -70,13 +70,6 @@ export const quote = (text: string): string =>
   /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 const CREDENTIALS = new Set(['x-api-key', 'authorization']);
 
-function credential(name: string, value: string, { variable }: CurlParts): string | undefined {
-  if (!CREDENTIALS.has(name.toLowerCase())) return undefined;
-  const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
-  const known = variable(secret);
-  return known === undefined ? undefined : `"${name}: ${scheme}$${known}"`;
-}
-
 /** Seconds after which `curl` leaves an endless stream; a heartbeat comes every 30 s. */
 const STREAM_SECONDS = 45;
 const LONGEST_NAME = 200;
@@ -94,8 +87,10 @@ export function curlLine(parts: CurlParts): string {
   if (parts.caFile !== undefined) words.push('--cacert', quote(parts.caFile));
   if (parts.method !== 'GET') words.push('-X', quote(parts.method));
   for (const [name, value] of Object.entries(parts.headers)) {
+    const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
+    const known = CREDENTIALS.has(name.toLowerCase()) ? parts.variable(secret) : undefined;
     if (name === 'user-agent') words.push('-A', quote(value));
-    else words.push('-H', credential(name, value, parts) ?? quote(`${name}: ${value}`));
+    else words.push('-H', known === undefined ? quote(`${name}: ${value}`) : `"${name}: ${scheme}$${known}"`);
   }
   if (body !== undefined) words.push('--data-raw', quote(body));
   words.push(quote(parts.url));
@@ -107,3 +102,11 @@ export const runnable = (line: string, request: string): string =>
 
 const shortened = (text: string): string =>
   text.length <= LONGEST_NAME ? text : `${cut(text, LONGEST_NAME)} (${text.length} characters)`;
+
+/** Values of common clients, by which no target recognises a test; undefined sends no header. */
+const USER_AGENTS = [
+  ...['curl/8.14.1', 'python-requests/2.32.5', 'python-httpx/0.28.1', 'Go-http-client/1.1'],
+  ...['okhttp/5.1.0', 'axios/1.13.2', 'node', undefined],
+];
+
+export const usualUserAgent = (seed: number): string | undefined => USER_AGENTS[seed % USER_AGENTS.length];

@@ -117,7 +117,7 @@ export class SseParser {
   }
 
   get fieldBytes(): number {
-    return this.#fieldBytes + (this.#inComment ? 0 : this.#carry.length);
+    return this.#fieldBytes + (this.#carry.view()[0] === COLON ? 0 : this.#carry.length);
   }
 
   get lineBytes(): number {
@@ -152,10 +152,6 @@ export class SseParser {
     }
     this.#bytes += chunk.length;
     if (start < chunk.length) this.#carryOn(chunk.subarray(start));
-  }
-
-  get #inComment(): boolean {
-    return this.#carry.view()[0] === COLON;
   }
 
   #carryOn(bytes: Uint8Array): void {

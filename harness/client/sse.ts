@@ -1,9 +1,7 @@
 /** Subscription to the event stream (sections 6.1 and 6.2 of the specification), with bounded waits and memory. */
-
 import { defined } from '../common/defined.ts';
-import { Changes, runningMs } from '../common/waiting.ts';
-import { BothEnds } from './body.ts';
-import { decoded } from './codings.ts';
+import { Changes, Patience, runningMs, socketsRead } from '../common/waiting.ts';
+import { BothEnds, decoded } from './body.ts';
 import { describe, Unfinished } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import type { Recorder } from './recorder.ts';
@@ -17,8 +15,54 @@ import {
   type SseFraming,
   SseParser,
 } from './sse-parser.ts';
-import { type StreamWait, untilReady } from './stream-wait.ts';
 import type { StreamMarks } from './timeline.ts';
+
+export interface StreamWait {
+  /** Milliseconds without progress; pauses of this process do not count. Comments are no progress towards a frame. */
+  within: number;
+  /** Maximum number of milliseconds in total. Default: the check's time limit. */
+  atMost?: number;
+  /** Text that completes "waited for …". */
+  for: string;
+}
+
+export class StreamTimeout extends Error {
+  override name = 'StreamTimeout';
+}
+
+export class StreamEnded extends Error {
+  override name = 'StreamEnded';
+}
+
+interface Awaited {
+  progress(): number;
+  changes: Changes;
+  ended(): string | undefined;
+  describe(reason: string): string;
+}
+
+export async function untilReady<T>(ready: () => T | undefined, wait: StreamWait, stream: Awaited): Promise<T> {
+  const patience = new Patience(wait.within, wait.atMost);
+  for (let seen = stream.progress(), late = false; ; ) {
+    const found = ready();
+    if (found !== undefined) return found;
+    const ended = stream.ended();
+    if (ended !== undefined) throw new StreamEnded(stream.describe(ended));
+    if (stream.progress() > seen) patience.renew();
+    seen = stream.progress();
+    if (patience.leftMs > 0) {
+      late = false;
+      await stream.changes.next(patience.leftMs);
+    } else if (!late) {
+      // Reads sockets once more, because received bytes may wait behind the timer.
+      late = true;
+      await socketsRead();
+    } else {
+      const waited = patience.bound === 'silent' ? wait.within : (wait.atMost ?? 0);
+      throw new StreamTimeout(stream.describe(`nothing of the kind within ${Math.round(waited)} ms`));
+    }
+  }
+}
 
 const KEPT_WHEN_DROPPING = 0.75;
 
@@ -60,10 +104,7 @@ export class Recent<T> implements Iterable<T> {
       this.#unreadCost -= cost;
       this.#readCost += cost;
     }
-    if (this.#readCost > this.#limit) this.#drop();
-  }
-
-  #drop(): void {
+    if (this.#readCost <= this.#limit) return;
     let dropped = 0;
     for (; this.#readCost > this.#limit * KEPT_WHEN_DROPPING && this.#first + dropped < this.#unread; dropped += 1) {
       this.#readCost -= this.#cost(this.#first + dropped);
@@ -97,8 +138,6 @@ export class Recent<T> implements Iterable<T> {
     return item === undefined ? 0 : this.#costOf(item);
   }
 }
-
-export { StreamEnded, StreamTimeout, type StreamWait } from './stream-wait.ts';
 
 export interface OpenEvents {
   after?: string | number | bigint;
@@ -278,7 +317,13 @@ export class EventStream {
       await this.#held();
       for await (const chunk of decoded(this.#response.body, this.headers['content-encoding'])) {
         if (this.#ended !== undefined) break;
-        this.#take(chunk as Buffer, performance.now());
+        const at = performance.now();
+        const kept = (chunk as Buffer).subarray(0, Math.max(0, this.#cutAt - this.bytes));
+        this.#bytes += kept.length;
+        this.#ends.append(kept);
+        if (this.status === 200) this.#parser.push(kept, at);
+        if (this.bytes >= this.#cutAt) this.#end('cut', `cut after ${this.bytes} bytes`);
+        this.#changes.announce();
         if (this.#ended !== undefined) break;
         await this.#held();
         if (this.#ended !== undefined) break;
@@ -287,15 +332,6 @@ export class EventStream {
     } catch (error) {
       this.#end(error instanceof BlockTooLarge ? 'too large' : 'error', describe(error));
     }
-  }
-
-  #take(chunk: Buffer, at: number): void {
-    const kept = chunk.subarray(0, Math.max(0, this.#cutAt - this.bytes));
-    this.#bytes += kept.length;
-    this.#ends.append(kept);
-    if (this.status === 200) this.#parser.push(kept, at);
-    if (this.bytes >= this.#cutAt) this.#end('cut', `cut after ${this.bytes} bytes`);
-    this.#changes.announce();
   }
 
   async #held(): Promise<void> {

@@ -54,14 +54,8 @@ export class Timeline {
     this.#count(kind);
     this.kept.push(mark);
     // Drops the oldest mark that opens no stream, because later marks refer to their stream.
-    if (this.kept.length > MOST)
-      this.kept.splice(
-        Math.max(
-          0,
-          this.kept.findIndex((one) => one.kind !== 'stream'),
-        ),
-        1,
-      );
+    const oldest = this.kept.findIndex((one) => one.kind !== 'stream');
+    if (this.kept.length > MOST) this.kept.splice(Math.max(0, oldest), 1);
     return mark;
   }
 

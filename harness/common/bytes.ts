@@ -21,7 +21,12 @@ export class Bytes {
 
   append(piece: Uint8Array): boolean {
     const fitting = piece.subarray(0, this.#limit - this.#length);
-    this.#reserve(this.#length + fitting.length);
+    const needed = this.#length + fitting.length;
+    if (needed > this.#buffer.length) {
+      const capacity = Math.min(this.#limit, Math.max(FIRST_CAPACITY, needed, 2 * this.#buffer.length));
+      this.#memory = this.#memory?.transfer(capacity) ?? new ArrayBuffer(capacity);
+      this.#buffer = Buffer.from(this.#memory);
+    }
     this.#buffer.set(fitting, this.#length);
     this.#length += fitting.length;
     return fitting.length === piece.length;
@@ -43,15 +48,5 @@ export class Bytes {
     this.#memory = undefined;
     this.#buffer = NOTHING;
     this.#length = 0;
-  }
-
-  #reserve(capacity: number): void {
-    if (capacity <= this.#buffer.length) return;
-    this.#resize(Math.min(this.#limit, Math.max(FIRST_CAPACITY, capacity, 2 * this.#buffer.length)));
-  }
-
-  #resize(capacity: number): void {
-    this.#memory = this.#memory?.transfer(capacity) ?? new ArrayBuffer(capacity);
-    this.#buffer = Buffer.from(this.#memory);
   }
 }

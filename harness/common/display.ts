@@ -1,6 +1,6 @@
 /** Shows the progress of a command on a terminal of 60 or more columns, elsewhere as occasional lines. */
-import { readableDuration } from './durations.ts';
 import { bar, hanging, LiveArea, type Output, type Paint, painter, wrap } from './terminal.ts';
+import { readableDuration } from './units.ts';
 
 export const LINE_EVERY_MS = 5000;
 const INDENT = 2;
@@ -8,20 +8,12 @@ const WIDE = 80;
 
 export type Row = readonly [label: string, text: string];
 
-interface Shown {
-  label: string;
-  done: number;
-  atMs: number;
-  lineMs: number;
-  whole: boolean;
-}
-
 export class Display {
   readonly paint: Paint;
   readonly #area: LiveArea;
   readonly #output: Output;
   readonly #labels: number;
-  #progress: Shown | undefined;
+  #progress: { label: string; done: number; atMs: number; lineMs: number; whole: boolean } | undefined;
 
   constructor(output: Output, options: { labels: number; env?: Record<string, string | undefined> }) {
     this.#output = output;

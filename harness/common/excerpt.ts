@@ -64,7 +64,9 @@ function wordsOf(text: string, isWanted: (word: string) => boolean = () => true)
 }
 
 export function mostTelling(text: string, span: number, about: Telling): [first: number, last: number] | undefined {
-  const beside = neighbours(about);
+  const ids = [...about.keys()].filter((word) => INTEGER.test(word));
+  const neighbours = ids.flatMap((id) => [-1, 1].map((step): [string, string] => [String(Number(id) + step), id]));
+  const beside = new Map(neighbours);
   const known = wordsOf(text, (word) => about.has(word) || beside.has(word));
   const scores = scoresOf(about, beside, known);
   const least = [...scores.values()].reduce((a, b) => Math.max(a, b), 0) / LEAST_SHARE;
@@ -92,11 +94,6 @@ export function mostTelling(text: string, span: number, about: Telling): [first:
 
 const LEAST_SHARE = 50;
 const ROUNDING = 1e-9;
-
-function neighbours(about: Telling): Map<string, string> {
-  const ids = [...about.keys()].filter((word) => INTEGER.test(word));
-  return new Map(ids.flatMap((id) => [-1, 1].map((step): [string, string] => [String(Number(id) + step), id])));
-}
 
 function scoresOf(about: Telling, beside: ReadonlyMap<string, string>, known: readonly Word[]): Map<string, number> {
   const counts = new Map<string, number>();

@@ -27,36 +27,24 @@ export const NOTHING: Markup = { markup: '' };
 
 function render(part: Part): string {
   if (part === undefined) return '';
-  if (isMarkup(part)) return part.markup;
-  return typeof part === 'object' ? part.map(render).join('') : escapeAttribute(printable(String(part)));
+  if (typeof part !== 'object') return escapeAttribute(printable(String(part)));
+  return 'markup' in part ? part.markup : part.map(render).join('');
 }
 
-const isMarkup = (part: unknown): part is Markup => typeof part === 'object' && part !== null && 'markup' in part;
-
-export const PALETTE = new URL('./palette.css', import.meta.url);
-
-const REPORT_STYLE = [PALETTE, new URL('./report.css', import.meta.url)];
-
+const REPORT_STYLE = ['./palette.css', './report.css'].map((file) => new URL(file, import.meta.url));
 const COMMENTS_AND_BREAKS = /\/\*.*?\*\/|\n\s*/gs;
-
-export const styleOf = (...files: readonly URL[]): Markup =>
-  trusted(
-    files
-      .map((file) => readFileSync(file, 'utf8'))
-      .join('')
-      .replaceAll(COMMENTS_AND_BREAKS, ' '),
-  );
 
 export const scriptOf = (file: URL): Markup => trusted(readFileSync(file, 'utf8'));
 
 /** Builds one HTML file without external resources; `script` must be a file of Muster. */
 export function reportPage(title: string, main: Markup, { style, script }: { style: URL; script?: URL }): string {
+  const styles = [...REPORT_STYLE, style].map((file) => readFileSync(file, 'utf8')).join('');
   const scripts = script === undefined ? '' : " script-src 'unsafe-inline';";
   const policy = `default-src 'none'; style-src 'unsafe-inline';${scripts} base-uri 'none'; form-action 'none'`;
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${policy}"><title>${title}</title>
-<style>${styleOf(...REPORT_STYLE, style)}</style></head><body><main>
+<style>${trusted(styles.replaceAll(COMMENTS_AND_BREAKS, ' '))}</style></head><body><main>
 ${main}
 </main>${script === undefined ? NOTHING : html`<script>${scriptOf(script)}</script>`}</body></html>
 `.markup;

@@ -77,8 +77,8 @@ export class MessageParser {
     if (start === -1) return NOTHING;
     const fresh = bytes.subarray(start);
     const before = this.#kept.length;
-    const whole = before === 0 ? fresh : this.#grown(fresh);
-    if (whole === undefined) return this.#wrong(`a head of more than ${LONGEST_HEAD} bytes`);
+    if (before > 0 && !this.#kept.append(fresh)) return this.#wrong(`a head of more than ${LONGEST_HEAD} bytes`);
+    const whole = before === 0 ? fresh : this.#kept.view();
     const end = endOfHead(whole, Math.max(0, before - 3));
     if (end === -1) {
       if (before === 0 && !this.#kept.append(fresh)) this.#wrong(`a head of more than ${LONGEST_HEAD} bytes`);
@@ -89,10 +89,6 @@ export class MessageParser {
     if (typeof head === 'string') return this.#wrong(head);
     this.#begin(head, at);
     return fresh.subarray(end - before);
-  }
-
-  #grown(bytes: Buffer): Buffer | undefined {
-    return this.#kept.append(bytes) ? this.#kept.view() : undefined;
   }
 
   #begin(head: Head, at: number): void {
@@ -137,21 +133,16 @@ export class MessageParser {
     if (this.#state === 'chunk end') {
       if (line === '') this.#state = 'size';
       else this.#wrong('a chunk that is longer than its size');
-    } else if (this.#state === 'size') this.#size(line);
-    else if (line === '') this.#complete(at);
-    else {
-      this.#trailerBytes += line.length;
-      if (this.#trailerBytes > LONGEST_HEAD) this.#wrong('trailers without an end');
-    }
-  }
-
-  #size(line: string): void {
-    const [, digits] = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i.exec(line) ?? [];
-    if (digits === undefined) this.#wrong('a chunk without a size');
-    else {
+    } else if (this.#state === 'size') {
+      const [, digits] = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i.exec(line) ?? [];
+      if (digits === undefined) return void this.#wrong('a chunk without a size');
       this.#left = Number.parseInt(digits, 16);
       this.#state = this.#left === 0 ? 'trailers' : 'chunk';
       this.#trailerBytes = 0;
+    } else if (line === '') this.#complete(at);
+    else {
+      this.#trailerBytes += line.length;
+      if (this.#trailerBytes > LONGEST_HEAD) this.#wrong('trailers without an end');
     }
   }
 
@@ -188,24 +179,18 @@ function headOf(text: string): Head | string {
   const [line, fields] = [text.slice(0, end).replace(/\r?\n$/, ''), text.slice(end)];
   const before = known.get(fields);
   if (before !== undefined) return { line, headers: before };
-  const headers = fieldsIn(fields);
-  if (typeof headers === 'string') return headers;
-  if (fields.length <= LONGEST_KNOWN) {
-    if (known.size >= MOST_KNOWN) known.clear();
-    known.set(fields, headers);
-  }
-  return { line, headers };
-}
-
-function fieldsIn(text: string): Pairs | string {
   const headers: [string, string][] = [];
-  for (const field of text.split(/\r?\n/)) {
+  for (const field of fields.split(/\r?\n/)) {
     if (field === '') continue;
     const [, name, value] = /^([^\s:]+):[ \t]*(.*?)[ \t]*$/s.exec(field) ?? [];
     if (name === undefined || value === undefined) return 'a line in a head that is no field';
     headers.push([name, value]);
   }
-  return headers;
+  if (fields.length <= LONGEST_KNOWN) {
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(fields, headers);
+  }
+  return { line, headers };
 }
 
 export const valuesOf = (headers: Pairs, name: string): string[] =>

@@ -1,7 +1,103 @@
-/** Masks secrets in records and reports, even if encoded or cut. */
-
-import { endOf, escaped, type Form, formsOf, HEAD, remains, sources } from './secret-forms.ts';
+/** Finds and masks secrets in records and reports, even if encoded, escaped or cut. */
 import { isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
+
+/** Minimum number of characters of a cut secret to mask; shorter fragments occur by chance. */
+const SHORTEST = 4;
+/** Minimum number of characters at the beginning of a secret to mask anywhere, because the text may be cut later. */
+export const HEAD = 8;
+
+export interface Form {
+  characters: readonly RegExp[];
+  whole: RegExp;
+  start: string;
+  head: number;
+}
+
+export function endOf({ characters, whole, head }: Form, text: string, index: number, ended: boolean): number {
+  whole.lastIndex = index;
+  if (whole.test(text)) return whole.lastIndex;
+  const { count, at } = match(characters, text, index);
+  if (count >= head) return at;
+  const cut = ended ? /(?:[\\%&'][^\s…]{0,11})?\ufffd?(?=…)/y : /(?:[\\%&'][^\s…]{0,11})?\ufffd?(?=…|$)/y;
+  cut.lastIndex = at;
+  return count >= SHORTEST && cut.test(text) ? cut.lastIndex : index;
+}
+
+export function remains({ characters }: Form, text: string): number {
+  for (let from = 1; from <= characters.length - SHORTEST; from += 1) {
+    const { count, at } = match(characters, text, 0, from);
+    if (from + count === characters.length) return at;
+  }
+  return 0;
+}
+
+function match(characters: readonly RegExp[], text: string, index: number, from = 0): { count: number; at: number } {
+  let at = index;
+  for (let count = 0; ; count += 1) {
+    const character = characters[from + count];
+    if (character === undefined) return { count, at };
+    character.lastIndex = at;
+    if (!character.test(text)) return { count, at };
+    at = character.lastIndex;
+  }
+}
+
+/** Lists the plain, hexadecimal and base64 encodings of a secret; base64 within other bytes has three alignments. */
+export function formsOf(secret: string): Form[] {
+  const bytes = Buffer.from(secret);
+  const [alone = '', ...inside] = [0, 1, 2].map((before) =>
+    Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .slice(before === 0 ? 0 : before + 1, before === 0 ? undefined : Math.floor(((before + bytes.length) * 8) / 6)),
+  );
+  const url = (character: string): string => `${escaped(character)}${{ '+': '|-', '/': '|_' }[character] ?? ''}`;
+  return [
+    form(secret, escaped),
+    form(bytes.toString('hex'), digits),
+    form(alone.replace(/=+$/, ''), url, '=*'),
+    ...inside.filter((text) => text.length > SHORTEST + 1).map((text) => form(text, url)),
+  ];
+}
+
+export const sources = (text: string, pattern: (character: string) => string): string[] =>
+  [...text].map((character) => `(?:${pattern(character)})`);
+
+function form(text: string, pattern: (character: string) => string, end = ''): Form {
+  const patterns = sources(text, pattern);
+  const telling = text.search(/[^A-Za-z._-]/);
+  const head = Math.max(HEAD, telling === -1 ? Math.max(12, Math.ceil(text.length * 0.75)) : telling + 1);
+  return {
+    characters: patterns.map((source) => new RegExp(source, 'y')),
+    whole: new RegExp(patterns.join('') + end, 'y'),
+    start: patterns.slice(0, SHORTEST).join(''),
+    head: head < patterns.length ? head : Number.POSITIVE_INFINITY,
+  };
+}
+
+const NAMED: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' };
+const CONTROL: Readonly<Record<string, string>> = { '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' };
+
+/** Builds a pattern for a character: plain, escaped for JSON, URL, HTML or shell, or misread as Latin-1. */
+export function escaped(character: string): string {
+  if (/^\w$/.test(character)) return character;
+  const code = character.codePointAt(0) ?? 0;
+  return [
+    ...(character === "'" ? [`'\\\\+''`] : []),
+    ...(character === ' ' ? ['\\+'] : []),
+    ...(character in CONTROL ? [`\\\\+${CONTROL[character]}`] : []),
+    character.replaceAll(UNIT, (unit) => `\\\\+u${digits(hex(unit.charCodeAt(0)))}`),
+    Array.from(Buffer.from(character), (byte) => `%(?:25)*${digits(hex(byte).slice(-2))}`).join(''),
+    `&(?:amp;)*(?:#0*${code}|#[xX]0*${digits(code.toString(16))}|${NAMED[character] ?? '#'});`,
+    `\\\\*${literal(character)}`,
+    literal(Buffer.from(character).toString('latin1')),
+  ].join('|');
+}
+
+const UNIT = /[\s\S]/g;
+const hex = (value: number): string => value.toString(16).padStart(4, '0');
+const digits = (text: string): string => text.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+/** Escapes text for a pattern without RegExp.escape, which Node 22 lacks. */
+const literal = (text: string): string => text.replaceAll(UNIT, (unit) => `\\u${hex(unit.charCodeAt(0))}`);
 
 const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
 
@@ -31,7 +127,10 @@ export class Redactor {
     if (known) return;
     if (isOrdinary(secret)) {
       this.#ordinary.add(secret);
-      this.#values = credentialValues([...this.#ordinary]);
+      // Sorts the longest secret first, because a secret may begin with a shorter secret.
+      const longestFirst = [...this.#ordinary].sort((a, b) => b.length - a.length);
+      const forms = longestFirst.map((one) => sources(one, escaped).join(''));
+      this.#values = new RegExp(`(${BEFORE_VALUE})(?:${forms.join('|')})(?![\\w-])`, 'g');
       return;
     }
     // Also masks each long line of the secret, because a target may return a private key line by line.
@@ -47,19 +146,16 @@ export class Redactor {
   /** Masks secrets in `text`; `ended: false` means that the text may end within a secret. */
   text(text: string, { ended = true }: { ended?: boolean } = {}): string {
     const values = this.#values === undefined ? text : text.replaceAll(this.#values, `$1${MASK}`);
-    return this.#starts === undefined ? values : this.#anywhere(values, this.#starts, ended);
-  }
-
-  #anywhere(text: string, starts: RegExp, ended: boolean): string {
+    if (this.#starts === undefined) return values;
     let clean = '';
     let from = 0;
-    for (const { index } of text.matchAll(starts)) {
+    for (const { index } of values.matchAll(this.#starts)) {
       if (index < from) continue;
-      const end = Math.max(...this.#forms.map((form) => endOf(form, text, index, ended)));
-      if (end > index) clean += text.slice(from, index) + MASK;
+      const end = Math.max(...this.#forms.map((form) => endOf(form, values, index, ended)));
+      if (end > index) clean += values.slice(from, index) + MASK;
       if (end > index) from = end;
     }
-    const [first = '', ...cut] = (clean + text.slice(from)).split('…');
+    const [first = '', ...cut] = (clean + values.slice(from)).split('…');
     const rest = cut.map((part) => {
       const length = Math.max(...this.#forms.map((form) => remains(form, part)));
       return length === 0 ? part : MASK + part.slice(length);
@@ -140,8 +236,16 @@ export class TrafficRedactor extends Redactor {
   #unnamed(text: string, options?: { ended?: boolean }): string {
     let clean = withoutForms(super.text(text, options).replaceAll(BEARER, `$1 ${MASK}`));
     // Searches for `=` and `eyJ` first, because the patterns are slow and most texts contain neither.
-    if (clean.includes('=')) clean = clean.replaceAll(PARAMETER, withoutParameter);
-    if (clean.includes('eyJ')) clean = clean.replaceAll(DOTTED, withoutJwt);
+    if (clean.includes('='))
+      clean = clean.replaceAll(PARAMETER, (parameter, name: string, value: string, at: number, whole: string) => {
+        const isQuery = /[?&]/.test(whole[at - 1] ?? '') || (at === 0 && whole[parameter.length] === '&');
+        return isSecret(name, value, isQuery) ? `${name}=${MASK}` : parameter;
+      });
+    if (clean.includes('eyJ'))
+      clean = clean.replaceAll(DOTTED, (dotted) => {
+        const at = dotted.search(/\beyJ[\w-]/);
+        return at === -1 || !dotted.includes('.', at + 4) ? dotted : dotted.slice(0, at) + MASK;
+      });
     return this.#words.size === 0 ? clean : clean.replaceAll(WORD, (word) => (this.#words.has(word) ? MASK : word));
   }
 
@@ -215,11 +319,6 @@ const isSecret = (name: string, value: string, isQuery: boolean): boolean =>
   tellsSecret(decoded(decoded(name))) ||
   ((MAYBE_NAME.test(name) || (isQuery && CODE.test(name))) && !isOrdinary(value));
 
-function withoutParameter(parameter: string, name: string, value: string, at: number, text: string): string {
-  const isQuery = /[?&]/.test(text[at - 1] ?? '') || (at === 0 && text[parameter.length] === '&');
-  return isSecret(name, value, isQuery) ? `${name}=${MASK}` : parameter;
-}
-
 function isSecretMember(tokens: readonly RegExpExecArray[], index: number): boolean {
   const textAt = (at: number): string => stringIn(tokens[at]?.[0] ?? '');
   const [name, value] = [textAt(index), textAt(index + 2)];
@@ -255,11 +354,6 @@ function lastOfValue(tokens: readonly RegExpExecArray[], first: number): number 
   return tokens.length - 1;
 }
 
-function withoutJwt(dotted: string): string {
-  const at = dotted.search(/\beyJ[\w-]/);
-  return at === -1 || !dotted.includes('.', at + 4) ? dotted : dotted.slice(0, at) + MASK;
-}
-
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -279,12 +373,7 @@ function decoded(text: string): string {
 const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 const CREDENTIAL_NAMES = anyCase('(?:key|token|secret|password|authorization)');
 const CREDENTIAL = new RegExp(`${CREDENTIAL_NAMES}$`);
-
-function credentialValues(secrets: readonly string[]): RegExp {
-  const scheme = `\\b${anyCase('(?:bearer|basic)')}(?:\\s+|%20)`;
-  const quotes = `["'\\\\]*`;
-  const named = `${CREDENTIAL_NAMES}${quotes}(?:\\s*[:=]\\s*|\\s+)${quotes}(?:${scheme})?`;
-  // Sorts the longest secret first, because a secret may begin with a shorter secret.
-  const forms = [...secrets].sort((a, b) => b.length - a.length).map((secret) => sources(secret, escaped).join(''));
-  return new RegExp(`(${scheme}${quotes}|${named})(?:${forms.join('|')})(?![\\w-])`, 'g');
-}
+const SCHEME = `\\b${anyCase('(?:bearer|basic)')}(?:\\s+|%20)`;
+const QUOTES = `["'\\\\]*`;
+/** Matches what stands before the value of a credential: a scheme, or a name with an optional scheme. */
+const BEFORE_VALUE = `${SCHEME}${QUOTES}|${CREDENTIAL_NAMES}${QUOTES}(?:\\s*[:=]\\s*|\\s+)${QUOTES}(?:${SCHEME})?`;

@@ -30,12 +30,6 @@ const FORMS = new RegExp(
   'g',
 );
 
-function withoutForm(found: string): string {
-  if (!found.endsWith('@')) return MASK;
-  const from = found.lastIndexOf('/') + 1;
-  return isShortWords(found.slice(from, -1)) ? found : `${found.slice(0, from)}${MASK}@`;
-}
-
 const BETWEEN = {
   /**
    * Matches between name and value of `password: x`, `"password": "x"`, `password = 'x'`, and `name: password` above
@@ -72,7 +66,12 @@ const FIND: { readonly [Kind in keyof typeof BETWEEN]: (place: Place) => Found }
   spaced,
 };
 
-export const withoutForms = (text: string): string => text.replaceAll(FORMS, withoutForm);
+export const withoutForms = (text: string): string =>
+  text.replaceAll(FORMS, (found) => {
+    if (!found.endsWith('@')) return MASK;
+    const from = found.lastIndexOf('/') + 1;
+    return isShortWords(found.slice(from, -1)) ? found : `${found.slice(0, from)}${MASK}@`;
+  });
 
 export function withoutNamed(text: string): string {
   let clean = '';

@@ -136,21 +136,15 @@ function readPipe(file: number): Buffer {
   let size = 0;
   for (;;) {
     const piece = Buffer.alloc(PIECE);
-    const read = some(file, piece);
-    if (read === 0) return Buffer.concat(parts);
-    parts.push(piece.subarray(0, read));
-    size += read;
-    if (size > LARGEST_INPUT_BYTES) throw new TooLarge();
-  }
-}
-
-function some(file: number, piece: Buffer): number {
-  for (;;) {
     try {
-      return readSync(file, piece);
+      const read = readSync(file, piece);
+      if (read === 0) return Buffer.concat(parts);
+      parts.push(piece.subarray(0, read));
+      size += read;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
     }
+    if (size > LARGEST_INPUT_BYTES) throw new TooLarge();
   }
 }

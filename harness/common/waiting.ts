@@ -12,24 +12,22 @@ let heldUp: { ms: number } | undefined;
 
 const lateness = (now: number): number => Math.max(0, now - lastTick - TICK_MS - USUAL_LATENESS_MS);
 
-function tick(): void {
-  const now = performance.now();
-  const late = lateness(now);
-  heldUpMs += late;
-  lastTick = now;
-  if (late === 0) return;
-  const held = { ms: late };
-  heldUp = held;
-  void socketsRead().then(() => {
-    if (heldUp === held) heldUp = undefined;
-  });
-}
-
 function startTicking(): void {
   if (ticking) return;
   ticking = true;
   lastTick = performance.now();
-  setInterval(tick, TICK_MS).unref();
+  setInterval(() => {
+    const now = performance.now();
+    const late = lateness(now);
+    heldUpMs += late;
+    lastTick = now;
+    if (late === 0) return;
+    const held = { ms: late };
+    heldUp = held;
+    void socketsRead().then(() => {
+      if (heldUp === held) heldUp = undefined;
+    });
+  }, TICK_MS).unref();
 }
 
 /** Milliseconds of a clock that stops while this process is blocked or the machine sleeps. */

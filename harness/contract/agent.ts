@@ -16,7 +16,6 @@ export const agentTopics = {
 
 export const syncMessage = objectShape('SyncMessage', { is_synced: Type.Boolean() });
 export const pingMessage = objectShape('PingMessage', { message_id: Type.String(), timestamp: Type.String() });
-export type PingMessage = Static<typeof pingMessage.schema>;
 
 const ownKey = { public_key_pem: Type.String(), agent_version: Type.String() };
 

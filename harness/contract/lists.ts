@@ -24,7 +24,6 @@ export const pingResponse = objectShape('PingResponse', {
   code: Type.String({ description: 'success, or another outcome the specification does not show' }),
   round_trip_nanos: Type.Optional(Type.Integer({ minimum: 0 })),
 });
-export type PingResponse = Static<typeof pingResponse.schema>;
 
 /** Error body of published implementations; section 7 of the specification shows none. */
 export const errorBody = objectShape('Error', {

@@ -50,11 +50,7 @@ export const PROFILES: Readonly<Record<Target, readonly Profile[]>> = {
 };
 
 export const PROFILE_NAMES: readonly string[] = [
-  ...new Set(
-    Object.values(PROFILES)
-      .flat()
-      .map(({ name }) => name),
-  ),
+  ...new Set(Object.values(PROFILES).flatMap((all) => all.map(({ name }) => name))),
 ];
 
 /** Largest profile whose capabilities the target has, else the profile with the fewest missing capabilities. */

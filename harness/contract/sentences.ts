@@ -1,7 +1,40 @@
 /**
- * Lists each sentence of the specification that states a demand, with the requirements that decide the sentence. A
+ * Headings of the specification, and each sentence that states a demand, with the requirements that decide it. A
  * requirement also decides every sentence that its clause quotes.
  */
+const TITLES: Record<string, string> = {
+  '1': 'What the service does',
+  '2': 'Resources and their fields',
+  '2.1': 'Deployment',
+  '2.2': 'Enumerations and the merge rule',
+  '2.3': 'Event envelope',
+  '2.4': 'Payload of deployment.deployed',
+  '2.5': 'Ping',
+  '2.6': 'List envelope',
+  '3': 'States and transitions',
+  '4': 'Endpoints',
+  '4.1': 'Device API',
+  '4.2': 'Platform API',
+  '5': 'Authentication',
+  '6': 'Events',
+  '6.1': 'Frame',
+  '6.2': 'Rules of the event stream',
+  '6.3': 'Event types',
+  '7': 'Errors',
+  '8': 'Limits',
+  '9': 'Versioning',
+};
+
+export const isSection = (section: string): boolean => Object.hasOwn(TITLES, section);
+
+/** Heading of the section or of its nearest parent section; empty if the specification has neither. */
+export function sectionTitle(section: string): string {
+  for (let at = section; at !== ''; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {
+    const title = TITLES[at];
+    if (title !== undefined) return title;
+  }
+  return '';
+}
 
 export interface Sentence {
   readonly section: string;
@@ -225,12 +258,9 @@ function parts(text: string): readonly string[] {
   return found;
 }
 
-function quotes({ clause = '' }: Citing, { text }: Sentence): boolean {
+export function deciding<R extends Citing>({ text, by }: Sentence, requirements: readonly R[]): R[] {
   const own = parts(text);
-  return parts(clause).some(
-    (part) => text.includes(part) || (own.length > 0 && own.every((each) => part.includes(each))),
-  );
+  const quotes = (part: string): boolean =>
+    text.includes(part) || (own.length > 0 && own.every((each) => part.includes(each)));
+  return requirements.filter(({ id, clause = '' }) => by?.includes(id) === true || parts(clause).some(quotes));
 }
-
-export const deciding = <R extends Citing>(sentence: Sentence, requirements: readonly R[]): R[] =>
-  requirements.filter((one) => sentence.by?.includes(one.id) === true || quotes(one, sentence));

@@ -1,8 +1,6 @@
 import type { Static, TObject, TObjectOptions, TProperties, TSchema } from 'typebox';
 import { Type } from './type.ts';
 
-export { guardOf } from './enums.ts';
-
 /** Mismatch between a value and a shape; `path` is a JSON Pointer, '' for the value itself. */
 export interface Problem {
   path: string;
@@ -35,21 +33,26 @@ export function loadCompiler(): typeof import('typebox/schema') {
   return require('typebox/schema') as typeof import('typebox/schema');
 }
 
-const compile = (schema: TSchema): { Check(value: unknown): boolean; Errors(value: unknown): [boolean, ErrorLike[]] } =>
-  loadCompiler().Compile(schema);
-
 /** Shape whose validator is compiled on first use, to keep imports fast. */
 export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
-  let compiled: ReturnType<typeof compile> | undefined;
-  const validator = () => {
-    compiled ??= compile(schema);
+  let compiled: Validator | undefined;
+  const validator = (): Validator => {
+    compiled ??= loadCompiler().Compile(schema);
     return compiled;
   };
   return {
     name,
     schema,
     is: (value): value is Static<T> => validator().Check(value),
-    problems: (value) => (validator().Check(value) ? [] : placed(validator().Errors(value)[1]).map(readable)),
+    problems: (value) => {
+      if (validator().Check(value)) return [];
+      const errors = validator().Errors(value)[1];
+      const placed = errors.filter(({ keyword }) => keyword !== 'additionalProperties');
+      return (placed.length > 0 ? placed : errors).map(({ keyword, instancePath, message, params }) => ({
+        path: instancePath,
+        message: MESSAGES[keyword]?.(params as Record<string, unknown>) ?? message,
+      }));
+    },
   };
 }
 
@@ -65,35 +68,19 @@ export const exact = <P extends TProperties>(members: P) => Type.Object(members,
 export const nullable = <T extends TSchema>(schema: T, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
-interface ErrorLike {
-  keyword: string;
-  instancePath: string;
-  message: string;
-  params: object;
+interface Validator {
+  Check(value: unknown): boolean;
+  Errors(value: unknown): [boolean, { keyword: string; instancePath: string; message: string; params: object }[]];
 }
 
-function placed(errors: ErrorLike[]): ErrorLike[] {
-  const others = errors.filter(({ keyword }) => keyword !== 'additionalProperties');
-  return others.length > 0 ? others : errors;
-}
-
-function readable(error: ErrorLike): Problem {
-  const params = error.params as Record<string, unknown>;
-  switch (error.keyword) {
-    case 'required':
-      return { path: error.instancePath, message: `lacks ${list(params['requiredProperties'])}` };
-    case 'enum':
-      return { path: error.instancePath, message: `must be one of ${list(params['allowedValues'])}` };
-    case 'const':
-      return { path: error.instancePath, message: `must be ${JSON.stringify(params['allowedValue'])}` };
-    case 'boolean':
-      return { path: error.instancePath, message: 'is not known here' };
-    case 'format':
-      return { path: error.instancePath, message: 'must be an ISO 8601 date-time' };
-    default:
-      return { path: error.instancePath, message: error.message };
-  }
-}
+/** Messages by keyword of the schema; other keywords keep the message of the validator. */
+const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
+  required: (params) => `lacks ${list(params['requiredProperties'])}`,
+  enum: (params) => `must be one of ${list(params['allowedValues'])}`,
+  const: (params) => `must be ${JSON.stringify(params['allowedValue'])}`,
+  boolean: () => 'is not known here',
+  format: () => 'must be an ISO 8601 date-time',
+};
 
 function list(values: unknown): string {
   return Array.isArray(values) ? values.map((value) => JSON.stringify(value)).join(', ') : String(values);

@@ -176,7 +176,6 @@ const tornAfter = ({ summary, piece, last }: TornFrame): Situation => ({
     { pieces: [frames(after)], last: 'hold' },
   ],
 });
-const bytesOf = (text: string): Buffer[] => [...Buffer.from(text)].map((byte) => Buffer.of(byte));
 const refused = (refusal: Refusal, times: number): Answer[] => Array.from({ length: times }, () => ({ refusal }));
 
 export const SITUATIONS: Readonly<Record<string, Situation>> = {
@@ -188,7 +187,7 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   ),
   'byte-by-byte': {
     summary: 'Sends three events, each byte by itself.',
-    answers: [{ pieces: bytesOf(frames(eventsFrom(1, 3))), last: 'hold' }],
+    answers: [{ pieces: [...Buffer.from(frames(eventsFrom(1, 3)))].map((byte) => Buffer.of(byte)), last: 'hold' }],
   },
   ended: { summary: 'Ends the stream after two events; goes on with the next request.', answers: between('end') },
   cut: { summary: 'Cuts the connection after two events; goes on with the next request.', answers: between('cut') },

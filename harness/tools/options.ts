@@ -52,10 +52,18 @@ export function toolOptions<O extends Record<string, Options>>(
   options: O,
   { words = process.argv.slice(2), loose = [] }: { words?: readonly string[]; loose?: readonly string[] } = {},
 ): InferredOptionTypes<O> & { _: string[] } {
+  // Rejects a repeated option, whose values Yargs passes as a list.
+  const once = Object.entries(options).map(([name, option]): [string, Options] => {
+    const coerce = (given: unknown): unknown => {
+      if (Array.isArray(given)) throw new Error(`--${name}: given twice; accepted: once`);
+      return option.coerce === undefined ? given : option.coerce(given);
+    };
+    return [name, { ...option, coerce }];
+  });
   const cli = yargs([...words])
     .scriptName('')
     .usage(usage)
-    .options(Object.fromEntries(Object.entries(options).map(([name, option]) => [name, once(name, option)])))
+    .options(Object.fromEntries(once))
     .parserConfiguration({ 'parse-positional-numbers': false })
     .version(false)
     .strictOptions()
@@ -64,15 +72,6 @@ export function toolOptions<O extends Record<string, Options>>(
     .fail((message, error) => exitWithUsage(message ?? error.message));
   return cli.parseSync() as unknown as InferredOptionTypes<O> & { _: string[] };
 }
-
-/** Rejects a repeated option, whose values Yargs passes as a list. */
-const once = (name: string, option: Options): Options => ({
-  ...option,
-  coerce: (given: unknown): unknown => {
-    if (Array.isArray(given)) throw new Error(`--${name}: given twice; accepted: once`);
-    return option.coerce === undefined ? given : option.coerce(given);
-  },
-});
 
 export function exitWithUsage(message: string): never {
   process.stderr.write(`${message}; see --help\n`);
@@ -89,8 +88,9 @@ interface Tested {
 export function writeTestResults(file: string, passed: number, tests: readonly Tested[]): void {
   const report = process.env['MUSTER_TEST_RESULTS'];
   if (report === undefined) return;
-  const statusOf = ({ failureMessages }: Tested) => (failureMessages === undefined ? 'passed' : 'failed');
-  const assertionResults = tests.map((test) => ({ ...test, status: statusOf(test) }));
+  const assertionResults = tests.map((test) => {
+    return { ...test, status: test.failureMessages === undefined ? 'passed' : 'failed' };
+  });
   const results = {
     numPassedTests: passed,
     numFailedTests: assertionResults.filter(({ status }) => status === 'failed').length,

@@ -1,12 +1,7 @@
 /** Deployments on the Platform API in each version (sections 2.1, 2.2 and 9 of the specification). */
 import type { Static, TObject } from 'typebox';
 import { deploymentFields } from '../device-api.ts';
-import {
-  DEPLOYMENT_ACTIVITY_STATUSES,
-  DEPLOYMENT_ERROR_STATUSES,
-  DEPLOYMENT_STATUSES,
-  DEPLOYMENT_TARGET_STATUSES,
-} from '../enums.ts';
+import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES, DEPLOYMENT_TARGET_STATUSES } from '../enums.ts';
 import { nullable, oneOf, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
@@ -18,8 +13,6 @@ export function activityStatuses(version: SupportedVersion): readonly string[] {
     ? DEPLOYMENT_ACTIVITY_STATUSES
     : DEPLOYMENT_ACTIVITY_STATUSES.filter((status) => status !== 'removing');
 }
-const mergedStatuses = (version: SupportedVersion): readonly string[] =>
-  atLeast(version, 'rainier') ? DEPLOYMENT_STATUSES : DEPLOYMENT_STATUSES.filter((status) => status !== 'removing');
 
 const fields = {
   ...deploymentFields,
@@ -40,7 +33,7 @@ export const deploymentResource = resource('deployment', 'dpl_', {
       archived_at: 'everglades',
     }),
     ...(!atLeast(version, 'everglades') && {
-      status: oneOf(mergedStatuses(version)),
+      status: oneOf<readonly string[]>([...activityStatuses(version), 'failed', 'retrying']),
       activity_status: oneOf(activityStatuses(version)),
     }),
   }),

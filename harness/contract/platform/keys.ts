@@ -1,11 +1,9 @@
 /** Provisioning tokens for devices, and the owner of an API key (section 9 of the specification). */
-import type { Static } from 'typebox';
 import { Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';
 import type { Operation } from './operation.ts';
 
 const principal = Type.Object({ object: Type.Literal('principal'), id: Type.String(), name: Type.String() });
-export type Principal = Static<typeof principal>;
 
 export const tokenAnswer = Type.Object({ token: Type.String(), expires_at: Timestamp });
 

@@ -7,34 +7,24 @@ import { nullable } from '../shape.ts';
 import { Type } from '../type.ts';
 import { DIALECT_NAMES, type Dialect, type SupportedVersion } from '../versions.ts';
 import { schemaDocument } from './config-schema.ts';
-import {
-  type Expansion,
-  inVersion,
-  type Operation,
-  RESOURCE_KINDS,
-  type Resource,
-  refTo,
-  type Span,
-} from './operation.ts';
+import { inVersion, type Operation, RESOURCE_KINDS, type Resource, refTo, type Span } from './operation.ts';
 import { operationsOf, RESOURCES } from './operations.ts';
 
 type Json = Record<string, unknown>;
 
-export interface OpenApiOptions {
-  dialect?: Dialect;
-  /** Base address, including the path segment `beta`. */
-  server?: string;
-}
-
-export function openApiDocument(version: SupportedVersion, options: OpenApiOptions = {}): Json {
-  const { dialect = 'spec', server = '/beta' } = options;
+/** `server`: base address, including the path segment `beta`. */
+export function openApiDocument(
+  version: SupportedVersion,
+  { dialect = 'spec', server = '/beta' }: { dialect?: Dialect; server?: string } = {},
+): Json {
   const paths: Record<string, Json> = {};
   const schemas: Record<string, unknown> = { Error: errorBody.schema, SchemaDocument: schemaDocument };
   for (const kind of RESOURCE_KINDS) {
     const resource = RESOURCES[kind];
     if (!operationsOf(version).some((operation) => operation.kind === kind)) continue;
     schemas[resource.name] = schemaOf(resource, version);
-    schemas[`${resource.name}List`] = listOf(resource);
+    const page = { ...listEnvelope.schema.properties, data: Type.Array(refTo(resource.name)) };
+    schemas[`${resource.name}List`] = Type.Object(page);
   }
   for (const operation of operationsOf(version)) {
     if (operation.answer !== undefined && operation.answer !== 'binary') {
@@ -61,21 +51,13 @@ export function openApiDocument(version: SupportedVersion, options: OpenApiOptio
 }
 
 export function schemaOf(resource: Resource, version: SupportedVersion): TSchema {
-  const expansions = having(resource.expansions, version).map(([name, expansion]) => [
-    name,
-    Type.Optional(expansionSchema(expansion, version)),
-  ]);
+  const expansions = having(resource.expansions, version).map(([name, { kind, schema, many, nullable: mayBeNull }]) => {
+    const one = kind === undefined ? (schema?.(version) ?? Type.Unknown()) : refTo(RESOURCES[kind].name);
+    const single: TSchema = mayBeNull ? nullable(one) : one;
+    return [name, Type.Optional(many ? Type.Array(one) : single)];
+  });
   return Type.Object({ ...resource.fields(version), ...Object.fromEntries(expansions) });
 }
-
-function expansionSchema({ kind, schema, many, nullable: mayBeNull }: Expansion, version: SupportedVersion): TSchema {
-  const one = kind === undefined ? (schema?.(version) ?? Type.Unknown()) : refTo(RESOURCES[kind].name);
-  if (many) return Type.Array(one);
-  return mayBeNull ? nullable(one) : one;
-}
-
-const listOf = (resource: Resource): TSchema =>
-  Type.Object({ ...listEnvelope.schema.properties, data: Type.Array(refTo(resource.name)) });
 
 const requestName = ({ id }: Operation): string => `${id.charAt(0).toUpperCase()}${id.slice(1)}Request`;
 
@@ -115,6 +97,13 @@ function answerOf({ answer, kind, list }: Operation): Json {
 function parametersOf(operation: Operation, version: SupportedVersion, dialect: Dialect): Json[] {
   const resource = operation.kind === undefined ? undefined : RESOURCES[operation.kind];
   const { versionHeader } = DIALECT_NAMES[dialect];
+  const { limitDefault, limitMinimum, limitMaximum, offsetDefault } = LIST_LIMITS;
+  const clamped = `Page size, clamped to ${limitMinimum} to ${limitMaximum}`;
+  // Accepts any integer, because a server clamps values (section 8 of the specification).
+  const paging = [
+    inQuery('limit', { type: 'integer', default: limitDefault }, clamped),
+    inQuery('offset', { type: 'integer', default: offsetDefault }, 'First item, clamped to 0'),
+  ];
   return [
     { name: versionHeader, in: 'header', required: true, schema: { type: 'string', const: version } },
     ...[...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -123,7 +112,7 @@ function parametersOf(operation: Operation, version: SupportedVersion, dialect: 
       required: true,
       schema: { type: 'string' },
     })),
-    ...(operation.list ? pagingParameters() : []),
+    ...(operation.list ? paging : []),
     ...(operation.list && !operation.sub && resource ? searchParameters(resource, version) : []),
     ...(resource ? expandParameter(resource, version, operation.list === true) : []),
     ...Object.entries(operation.query ?? {}).map(([name, schema]) => inQuery(name, schema)),
@@ -136,16 +125,6 @@ const inQuery = (name: string, schema: Json | TSchema, description?: string): Js
   ...defined({ description }),
   schema,
 });
-
-/** Parameters of a page; accepts any integer, because a server clamps values (section 8 of the specification). */
-function pagingParameters(): Json[] {
-  const { limitDefault, limitMinimum, limitMaximum, offsetDefault } = LIST_LIMITS;
-  const clamped = `Page size, clamped to ${limitMinimum} to ${limitMaximum}`;
-  return [
-    inQuery('limit', { type: 'integer', default: limitDefault }, clamped),
-    inQuery('offset', { type: 'integer', default: offsetDefault }, 'First item, clamped to 0'),
-  ];
-}
 
 function searchParameters({ orders, filters }: Resource, version: SupportedVersion): Json[] {
   const fields = ['id', 'created_at', ...having(orders, version).map(([field]) => field)];

@@ -1,6 +1,6 @@
 /** Measures round trips of pings between broker and robots, compared with bare sockets that send the same messages. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { systemClock } from '../../../simulators/common/clock.ts';
 import { KeepAlive, MqttConnection } from '../../../simulators/device/uplink/mqtt.ts';
 import { systemTime } from '../../../simulators/device/uplink/time.ts';
@@ -9,7 +9,7 @@ import { mqttMessenger } from '../../../simulators/platform/broker/messenger.ts'
 import { inParallel } from '../../common/parallel.ts';
 import { agentTopics } from '../../contract/agent.ts';
 import { type Figure, ofFloor } from '../measure/figure.ts';
-import { serveTask, Task } from '../measure/process.ts';
+import { listenAnywhere, serveTask, Task } from '../measure/process.ts';
 
 const CONNECTIONS = 10_000;
 const CONNECTING_AT_ONCE = 2_000;
@@ -100,7 +100,6 @@ const tasks = {
       });
       sockets.push(socket);
     });
-    await once(server.listen({ host: '127.0.0.1', port: 0, backlog: 8192 }), 'listening');
     pingOnce = (robot) =>
       new Promise((resolve) => {
         const socket = sockets[robot];
@@ -108,7 +107,7 @@ const tasks = {
         waiting.set(socket, () => resolve(true));
         socket.write(message);
       });
-    return (server.address() as AddressInfo).port;
+    return await listenAnywhere(server, 8192);
   },
 
   connect: async (kind: keyof typeof clients, port: number): Promise<void> => {

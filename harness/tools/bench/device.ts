@@ -6,6 +6,7 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { systemClock } from '../../../simulators/common/clock.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import { chunk, frame } from '../../../simulators/device/behaviour.ts';
 import { simulateDevice } from '../../../simulators/device/index.ts';
 import type { EventLog } from '../../../simulators/device/log/event-log.ts';
 import { writeMark } from '../../../simulators/device/log/high-water-mark.ts';
@@ -14,34 +15,60 @@ import { eventLine, type StoredEvent, sealed } from '../../../simulators/device/
 import { LOG_FILE } from '../../../simulators/device/log/log-file.ts';
 import { open as openLog } from '../../../simulators/device/log/testing/recorded-disk.ts';
 import { fillerEvents } from '../../../simulators/device/state/deployment-store.ts';
-import { chunk, frame } from '../../../simulators/device/stream/protocol.ts';
 import { type Figure, inTurns, median, ofFloor, timesFloor } from '../measure/figure.ts';
 import { serveTask, Task } from '../measure/process.ts';
 
 const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 
-export async function benchDevice(): Promise<Figure[]> {
-  return [...(await delivering()), await appending(), await opening()];
-}
-
 const SUBSCRIBERS = 1_000;
 const EVENTS = 300;
 const ROUNDS = 5;
 const SETTLE_MS = 200;
 
-async function delivering(): Promise<Figure[]> {
+const APPENDING_ROBOTS = 32;
+const BATCH = 10;
+const APPENDS = 30;
+/** Number of rounds: many short ones, so that other work of the disk slows both measurements alike. */
+const APPEND_ROUNDS = 15;
+
+const LOG_EVENTS = 1_000_000;
+const PORTION = 10_000;
+const OPEN_ROUNDS = 5;
+
+export async function benchDevice(): Promise<Figure[]> {
   using home = scratch();
   const { path } = home;
-  const { raw, alone, together } = await inTurns(ROUNDS, {
+  const delivered = await inTurns(ROUNDS, {
     raw: (round) => rawSockets(`${path}/raw${round}.sock`),
     alone: (round) => oneDevice(`${path}/a${round}`, 'os', 1),
     together: (round) => oneDevice(`${path}/s${round}`, 'sync', 8),
   });
-  const name = 'SSE frames delivered to 1,000 subscribers, one event at a time';
+  const appended = await inTurns(APPEND_ROUNDS, {
+    raw: (round) => rawFiles(`${path}/files${round}`),
+    own: (round) => logs(`${path}/logs${round}`),
+  });
+  const folder = `${path}/opened`;
+  fs.mkdirSync(folder);
+  const fd = fs.openSync(`${folder}/${LOG_FILE}`, 'w');
+  for (let id = 0; id < LOG_EVENTS; id += PORTION) fs.writeSync(fd, sealed(textOf(fillerLines(id, PORTION))));
+  fs.closeSync(fd);
+  const mark = { highest: LOG_EVENTS, from: LOG_EVENTS, clean: true, durable: true, gaps: [] };
+  await writeMark(disk, folder, mark, false);
+  const opened = await inTurns(OPEN_ROUNDS, {
+    raw: () => timed(() => read(`${folder}/${LOG_FILE}`)),
+    own: () => timed(() => open(folder)),
+  });
+  const live = 'SSE frames delivered to 1,000 subscribers, one event at a time';
+  const stored = 'the same, each event on the disk first, 8 publishers';
+  const append = `inner: durable append, ${APPENDING_ROBOTS} robots, ${BATCH} events at a time`;
+  const opening = `inner: opening a log of ${LOG_EVENTS.toLocaleString('en')} events`;
+  const floor = median(delivered.raw);
   return [
-    ofFloor(name, median(alone), median(raw), 0.9, 'frames/s'),
-    ofFloor('the same, each event on the disk first, 8 publishers', median(together), median(raw), 0.9, 'frames/s'),
+    ofFloor(live, median(delivered.alone), floor, 0.9, 'frames/s'),
+    ofFloor(stored, median(delivered.together), floor, 0.9, 'frames/s'),
+    ofFloor(append, median(appended.own), median(appended.raw), 0.9, 'events/s'),
+    timesFloor(opening, median(opened.own), median(opened.raw), 3, 'ms'),
   ];
 }
 
@@ -54,7 +81,8 @@ async function rawSockets(path: string): Promise<number> {
   });
   server.listen({ path, backlog: 4_096 });
   await once(server, 'listening');
-  await using clients = await connected(path);
+  await using clients = new Task<typeof tasks>(import.meta.url);
+  await clients.call('connect', path);
   while (sockets.length < SUBSCRIBERS) await turn();
   const bytes = chunk(Buffer.from(fillerLines(1_000_000, 1).map(frame).join('')));
   const rate = await framesPerSecond(clients, bytes.length, async () => {
@@ -71,7 +99,8 @@ async function rawSockets(path: string): Promise<number> {
 async function oneDevice(directory: string, durability: 'os' | 'sync', publishers: number): Promise<number> {
   const socket = `${directory}.sock`;
   await using device = await simulateDevice({ dir: directory, socket, durability, heartbeatMs: 600_000 });
-  await using clients = await connected(socket);
+  await using clients = new Task<typeof tasks>(import.meta.url);
+  await clients.call('connect', socket);
   while (device.stats().subscribers < SUBSCRIBERS) await turn();
   await turn();
   // Publishes one event to learn the bytes per event, which are equal for all events.
@@ -84,12 +113,6 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
     };
     await Promise.all(Array.from({ length: publishers }, publish));
   });
-}
-
-async function connected(path: string): Promise<Task<typeof tasks>> {
-  const task = new Task<typeof tasks>(import.meta.url);
-  await task.call('connect', path);
-  return task;
 }
 
 /** Sends `EVENTS` frames to each client; returns the frames per second until 99 % of the bytes arrived. */
@@ -124,22 +147,6 @@ const fillerLines = (from: number, count: number): StoredEvent[] =>
   );
 const textOf = (events: readonly StoredEvent[]): string => events.map(({ json }) => `${json}\n`).join('');
 
-const APPENDING_ROBOTS = 32;
-const BATCH = 10;
-const APPENDS = 30;
-/** Number of rounds: many short ones, so that other work of the disk slows both measurements alike. */
-const APPEND_ROUNDS = 15;
-
-async function appending(): Promise<Figure> {
-  using home = scratch();
-  const { raw, own } = await inTurns(APPEND_ROUNDS, {
-    raw: (round) => rawFiles(`${home.path}/raw${round}`),
-    own: (round) => logs(`${home.path}/logs${round}`),
-  });
-  const name = `inner: durable append, ${APPENDING_ROBOTS} robots, ${BATCH} events at a time`;
-  return ofFloor(name, median(own), median(raw), 0.9, 'events/s');
-}
-
 async function rawFiles(directory: string): Promise<number> {
   fs.mkdirSync(directory);
   const bytes = Buffer.from(textOf(fillerLines(0, BATCH)));
@@ -173,29 +180,6 @@ async function perSecond<T>(robots: readonly T[], append: (robot: T, at: number)
     }),
   );
   return (robots.length * APPENDS * BATCH * 1_000) / (performance.now() - started);
-}
-
-const LOG_EVENTS = 1_000_000;
-const PORTION = 10_000;
-const OPEN_ROUNDS = 5;
-
-async function opening(): Promise<Figure> {
-  using home = scratch();
-  await writeLog(home.path);
-  const { raw, own } = await inTurns(OPEN_ROUNDS, {
-    raw: () => timed(() => read(`${home.path}/${LOG_FILE}`)),
-    own: () => timed(() => open(home.path)),
-  });
-  const name = `inner: opening a log of ${LOG_EVENTS.toLocaleString('en')} events`;
-  return timesFloor(name, median(own), median(raw), 3, 'ms');
-}
-
-async function writeLog(directory: string): Promise<void> {
-  const fd = fs.openSync(`${directory}/${LOG_FILE}`, 'w');
-  for (let id = 0; id < LOG_EVENTS; id += PORTION) fs.writeSync(fd, sealed(textOf(fillerLines(id, PORTION))));
-  fs.closeSync(fd);
-  const mark = { highest: LOG_EVENTS, from: LOG_EVENTS, clean: true, durable: true, gaps: [] };
-  await writeMark(disk, directory, mark, false);
 }
 
 function read(path: string): void {

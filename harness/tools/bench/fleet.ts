@@ -1,7 +1,7 @@
 /** Measures memory and startup of the command `muster fleet`, compared with bare sockets or absolute goals. */
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
@@ -13,7 +13,7 @@ import { baseDirFor } from '../../../simulators/fleet/run/capacity.ts';
 import type { Running } from '../../cli/testing/muster.ts';
 import { defined } from '../../common/defined.ts';
 import { atMost, type Figure, KIB, MIB } from '../measure/figure.ts';
-import { pssBytes, serveTask, startMuster, Task, treeOf, wordsOf } from '../measure/process.ts';
+import { listenAnywhere, pssBytes, serveTask, startMuster, Task, treeOf, wordsOf } from '../measure/process.ts';
 
 interface FleetRun {
   robots: number;
@@ -53,7 +53,6 @@ export function partsOf({ costs }: FleetResult, taken: (part: CostPart) => numbe
 /** Number of robots: one open file per robot, with 2,500 left for other uses. */
 const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
 const UNCONNECTED = 'name: bench\nuplink: none\nsubscribers: 0\n';
-const RAMP = 'phases:\n  - { do: ramp, over: 0s }\n';
 /** Bytes of disk that a robot needs in the fleet's folder. */
 export const ROBOT_BYTES = 64 * KIB;
 const WARM_UP = 100;
@@ -67,28 +66,22 @@ interface RobotKind {
   goals: { whole: number; marginal: number };
 }
 
-const IDLE: RobotKind = {
-  name: 'an idle robot',
-  head: UNCONNECTED,
-  perSecond: 1000,
-  goals: { whole: 28, marginal: 8 },
-};
-const CONNECTED: RobotKind = {
-  name: 'a robot with a live MQTT uplink and a subscriber',
-  head: 'name: memory\nkey_bits: 1024\n',
-  platform: 'embedded',
-  perSecond: 100,
-  goals: { whole: 64, marginal: 40 },
-};
+/** Number of connected robots in the floor's one process, which needs five descriptors for each robot. */
+const CONNECTED_FLOOR = 3000;
 
 export async function benchFleet(): Promise<Figure[]> {
   const bare = await bytesOf('listen', ROBOTS);
-  const connected = await bytesOf('connect', Math.min(ROBOTS, CONNECTED_FLOOR));
-  return [...(await weighRobots(IDLE, bare)), ...(await weighRobots(CONNECTED, connected))];
+  const bareConnected = await bytesOf('connect', Math.min(ROBOTS, CONNECTED_FLOOR));
+  const idle = { name: 'an idle robot', head: UNCONNECTED, perSecond: 1000, goals: { whole: 28, marginal: 8 } };
+  const connected = {
+    name: 'a robot with a live MQTT uplink and a subscriber',
+    head: 'name: memory\nkey_bits: 1024\n',
+    platform: 'embedded',
+    perSecond: 100,
+    goals: { whole: 64, marginal: 40 },
+  };
+  return [...(await weighRobots(idle, bare)), ...(await weighRobots(connected, bareConnected))];
 }
-
-/** Number of connected robots in the floor's one process, which needs five descriptors for each robot. */
-const CONNECTED_FLOOR = 3000;
 
 const tasks = {
   listen: async (folder: string, from: number, to: number): Promise<void> => {
@@ -98,9 +91,7 @@ const tasks = {
 
   connect: async (folder: string, from: number, to: number): Promise<void> => {
     await tasks.listen(folder, from, to);
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const port = await listenAnywhere(createServer());
     for (let number = from; number < to; number += 1)
       for (const socket of [connect(join(folder, `${number}`)), connect(port, '127.0.0.1')])
         await once(socket, 'connect');
@@ -155,7 +146,8 @@ const MANY = 100_000;
 
 export async function benchFleetMany(): Promise<Figure[]> {
   const workers = Math.ceil((MANY * 1.4) / (descriptorLimit() * 0.85));
-  const result = await fleetCommand({ robots: MANY, workers, scenario: `${UNCONNECTED}${RAMP}` });
+  const scenario = `${UNCONNECTED}phases:\n  - { do: ramp, over: 0s }\n`;
+  const result = await fleetCommand({ robots: MANY, workers, scenario });
   const started = result.metrics['start.ms']?.count ?? 0;
   const each = (result.costs?.parts.whole.robot_whole_bytes ?? Number.NaN) / KIB;
   const beside = `started in ${(result.start_ms / 1000).toFixed(1)} s, ${each.toFixed(1)} KiB`;

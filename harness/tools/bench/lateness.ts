@@ -1,9 +1,9 @@
 /** Compares the lateness that `muster fleet` reports for its requests with the lateness measured at the server. */
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { loadavg } from 'node:os';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 import { atMost, type Figure } from '../measure/figure.ts';
-import { serveTask, Task } from '../measure/process.ts';
+import { listenAnywhere, serveTask, Task } from '../measure/process.ts';
 import { fleetCommand } from './fleet.ts';
 
 const RATES = [1000, 5000, 10_000, 20_000];
@@ -12,12 +12,6 @@ const MEASURED_S = 6;
 const STALL_MS = 500;
 /** Tolerated difference between fleet and server: `share` of the server's value, or `ms` if larger. */
 const TOLERANCE = { share: 0.1, ms: 2 };
-
-interface Seen {
-  result: FleetResult;
-  /** Milliseconds by which each measured request arrived late at the server, ascending. */
-  wire: number[];
-}
 
 /** Requests per second of an almost idle fleet, in which each request waits for a timer. */
 const AT_REST = 100;
@@ -31,7 +25,7 @@ export async function benchLateness(): Promise<Figure[]> {
   return figures;
 }
 
-function figuresOf(rate: number, stalls: boolean, { result, wire }: Seen): Figure[] {
+function figuresOf(rate: number, stalls: boolean, { result, wire }: Awaited<ReturnType<typeof run>>): Figure[] {
   const own = result.metrics['schedule.lateness.ms'];
   const where = `${rate.toLocaleString('en')}/s${stalls ? `, target stands still for ${STALL_MS} ms` : ''}`;
   const wanted = rate * MEASURED_S;
@@ -52,7 +46,7 @@ function figuresOf(rate: number, stalls: boolean, { result, wire }: Seen): Figur
   });
 }
 
-async function run(rate: number, stalls: boolean): Promise<Seen> {
+async function run(rate: number, stalls: boolean) {
   const warmUp = rate * WARM_UP_S;
   await using server = arrivalServer();
   const port = await server.call('listen', stalls ? warmUp + (rate * MEASURED_S) / 2 : undefined);
@@ -91,33 +85,31 @@ const arrivals: number[] = [];
 let stallAt: number | undefined;
 let held: Socket[] | undefined;
 
-const page = (data: object[]): string =>
-  JSON.stringify({ object: 'list', data, limit: 100, offset: 0, has_more: false });
-const answer = (body: string): Buffer =>
-  Buffer.from(
-    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
-const EMPTY = answer(page([]));
+const EMPTY = listAnswer([]);
+
+function listAnswer(data: object[]): Buffer {
+  const body = JSON.stringify({ object: 'list', data, limit: 100, offset: 0, has_more: false });
+  const length = Buffer.byteLength(body);
+  return Buffer.from(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`);
+}
 
 function onRequest(socket: Socket, head: Buffer): void {
   if (!head.subarray(0, LOAD.length).equals(LOAD)) {
     const name = /^GET \/beta\/devices\?limit=\d+&name=([\w-]+)/.exec(head.toString('latin1'))?.[1];
-    socket.write(name === undefined ? EMPTY : answer(page([{ object: 'device', id: `dvc_${name}`, name }])));
+    socket.write(name === undefined ? EMPTY : listAnswer([{ object: 'device', id: `dvc_${name}`, name }]));
     return;
   }
   arrivals.push(performance.now());
-  if (arrivals.length === stallAt) standStill();
+  if (arrivals.length === stallAt) {
+    held = [];
+    setTimeout(() => {
+      const waiting = held ?? [];
+      held = undefined;
+      answerSome(waiting, 0);
+    }, STALL_MS);
+  }
   if (held === undefined) socket.write(EMPTY);
   else held.push(socket);
-}
-
-function standStill(): void {
-  held = [];
-  setTimeout(() => {
-    const waiting = held ?? [];
-    held = undefined;
-    answerSome(waiting, 0);
-  }, STALL_MS);
 }
 
 /** Answers 32 sockets per turn of the event loop, so that new requests get correct times of arrival. */
@@ -142,8 +134,7 @@ const tasks = {
   listen: (at: number | undefined): Promise<number> => {
     stallAt = at;
     // Uses a backlog above Node's default of 511, so that no connection is refused during a stall.
-    const where = { port: 0, host: '127.0.0.1', backlog: 16_384 };
-    return new Promise((resolve) => server.listen(where, () => resolve((server.address() as AddressInfo).port)));
+    return listenAnywhere(server, 16_384);
   },
   arrivals: (): readonly number[] => arrivals,
 };

@@ -28,9 +28,14 @@ interface Outcome {
 }
 
 export async function benchPeers(): Promise<Figure[]> {
-  const others = await built();
-  if (typeof others === 'string') process.stdout.write(`skipped: ${others}\n`);
-  const tools: Record<string, Tool> = typeof others === 'string' ? { fleet, node } : { fleet, ...others, node };
+  const tools: Record<string, Tool> = {
+    fleet: { name: 'muster fleet', run: openLoop },
+    ...(await builtPeers()),
+    node: {
+      name: 'bare Node loop',
+      run: (load) => command(process.execPath, [join(FOLDER, 'open-loop.js'), ...wordsOf(load)]),
+    },
+  };
   const figures: Figure[] = [];
   for (const rate of RATES) {
     const measures = Object.entries(tools).map(([name, tool]) => [name, () => measured(tool, rate)]);
@@ -51,13 +56,11 @@ function figuresOf(name: string, tools: Record<string, Tool>, rate: number, outc
   const ratio = median(
     own.map(({ perCpuSecond }, round) => perCpuSecond / (theirs[round]?.perCpuSecond ?? Number.NaN)),
   );
-  const rounded = (value: number): string => Math.round(value).toLocaleString('en');
-  const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+  const arrived = 100 * Math.min(...own.map((outcome) => outcome.arrived));
+  const bareNode = Math.round(medianOf(outcomes['node'] ?? [], 'perCpuSecond')).toLocaleString('en');
   const p99 = medianOf(own, 'p99Ms');
   const late = Number.isNaN(p99) ? 'how late is unknown' : `p99 ${p99.toFixed(1)} ms late`;
-  const told =
-    `${percent(Math.min(...own.map(({ arrived }) => arrived)))} arrived, ${late}, load ` +
-    `${loadavg()[0]?.toFixed(1)}`;
+  const told = `${arrived.toFixed(1)} % arrived, ${late}, load ${loadavg()[0]?.toFixed(1)}`;
   const judged = name === 'fleet';
   return [
     {
@@ -68,10 +71,7 @@ function figuresOf(name: string, tools: Record<string, Tool>, rate: number, outc
       goal: judged ? `≥ 1 × ${tools[floorName]?.name}` : 'beside it',
       unit: '/s',
       met: !judged || ratio >= 1,
-      ...(judged &&
-        floorName !== 'node' && {
-          why: `the bare Node loop: ${rounded(medianOf(outcomes['node'] ?? [], 'perCpuSecond'))}/s`,
-        }),
+      ...(judged && floorName !== 'node' && { why: `the bare Node loop: ${bareNode}/s` }),
     },
     {
       name: `peers: on the wire within ${IN_TIME_MS} ms, ${at}`,
@@ -79,7 +79,7 @@ function figuresOf(name: string, tools: Record<string, Tool>, rate: number, outc
       floor: 100 * medianOf(theirs, 'inTime'),
       goal: `${judged ? '≥ 99 %, all arrived' : 'beside it'} (${told})`,
       unit: '%',
-      met: !judged || (medianOf(own, 'inTime') >= 0.99 && own.every(({ arrived }) => arrived === 1)),
+      met: !judged || (medianOf(own, 'inTime') >= 0.99 && own.every((outcome) => outcome.arrived === 1)),
     },
   ];
 }
@@ -113,23 +113,17 @@ interface Tool {
 /** URL of the load, whose requests the bench's server counts. */
 const urlOf = ({ port }: Load): string => `http://127.0.0.1:${port}/beta/devices?limit=100&offset=0`;
 
-const fleet: Tool = { name: 'muster fleet', run: openLoop };
-
-const node: Tool = {
-  name: 'bare Node loop',
-  run: (load) => command(process.execPath, [join(FOLDER, 'open-loop.js'), ...wordsOf(load)]),
-};
-
 const wordsOf = (load: Load): string[] => [urlOf(load), String(load.rate), String(load.rate * load.seconds)];
 
-async function built(): Promise<{ loop: Tool; k6: Tool } | string> {
+async function builtPeers(): Promise<Record<string, Tool>> {
   const bin = join(CACHE, 'bin');
   try {
     mkdirSync(bin, { recursive: true });
     await command('go', ['build', '-o', join(bin, 'open-loop'), join(FOLDER, 'open-loop.go')]);
     if (!existsSync(join(bin, 'k6'))) await command('go', ['install', K6], { GOBIN: bin });
   } catch (error) {
-    return `Go cannot build the peers: ${(error as Error).message}`;
+    process.stdout.write(`skipped: Go cannot build the peers: ${(error as Error).message}\n`);
+    return {};
   }
   return {
     loop: { name: 'bare Go loop', run: (load) => command(join(bin, 'open-loop'), wordsOf(load)) },

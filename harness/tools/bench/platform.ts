@@ -1,12 +1,12 @@
 /** Measures lists of a platform with a million devices, compared with a bare server that sends as many bytes. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import process from 'node:process';
 import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { atMost, type Figure, inTurns, ofFloor, timesFloor } from '../measure/figure.ts';
-import { serveTask, Task } from '../measure/process.ts';
+import { listenAnywhere, serveTask, Task } from '../measure/process.ts';
 
 interface Request {
   port: number;
@@ -86,17 +86,10 @@ const tasks = {
   floor: async (bytes: number): Promise<number> => {
     const body = 'x'.repeat(bytes);
     const headers = { 'content-type': 'application/json', 'content-length': bytes };
-    const server = createServer((_request, response) => response.writeHead(200, headers).end(body));
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    return (server.address() as AddressInfo).port;
+    return await listenAnywhere(createServer((_request, response) => response.writeHead(200, headers).end(body)));
   },
   memory: (): number => process.memoryUsage().rss,
 };
-
-function bytesOf({ path, headers = {} }: Request): Buffer {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}\r\n`);
-}
 
 /** Opens a raw socket, which costs less processor time than an HTTP client. */
 async function openLane(port: number) {
@@ -110,7 +103,11 @@ async function openLane(port: number) {
   socket.on('data', (bytes: Buffer) => {
     received += bytes.length;
     // Reads the length from the first packet, in which both servers send the whole head.
-    expected ??= lengthOf(bytes);
+    if (expected === undefined) {
+      const at = bytes.indexOf(LENGTH) + LENGTH.length;
+      const head = bytes.indexOf(HEAD_END) + HEAD_END.length;
+      expected = head + Number.parseInt(bytes.toString('latin1', at, at + 12), 10);
+    }
     if (received < expected) return;
     received = 0;
     expected = undefined;
@@ -129,13 +126,11 @@ async function openLane(port: number) {
   };
 }
 
-function lengthOf(bytes: Buffer): number {
-  const at = bytes.indexOf(LENGTH) + LENGTH.length;
-  return bytes.indexOf(HEAD_END) + HEAD_END.length + Number.parseInt(bytes.toString('latin1', at, at + 12), 10);
-}
-
 async function requestsPerSecond(requests: readonly Request[]): Promise<number> {
-  const encoded = requests.map(bytesOf);
+  const encoded = requests.map(({ path, headers = {} }) => {
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}\r\n`);
+  });
   const lanes = await Promise.all(Array.from({ length: CONNECTIONS }, () => openLane(requests[0]?.port ?? 0)));
   let next = 0;
   let answered = 0;

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { mkdirSync, openSync, renameSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
@@ -11,7 +11,7 @@ import { baseDirFor } from '../../../simulators/fleet/run/capacity.ts';
 import { defined } from '../../common/defined.ts';
 import { inParallel } from '../../common/parallel.ts';
 import type { Figure } from '../measure/figure.ts';
-import { serveTask, Task } from '../measure/process.ts';
+import { listenAnywhere, serveTask, Task } from '../measure/process.ts';
 import { fleetCommand, partsOf, ROBOT_BYTES } from './fleet.ts';
 
 const ROBOTS = 10_000;
@@ -100,9 +100,7 @@ const tasks = {
       response.end(answers.get(path));
       if (request.method === 'POST') uplinks.get(robot)?.write(MESSAGE);
     });
-    const listening = [api, broker].map((server) => once(server.listen(0, '127.0.0.1', 8192), 'listening'));
-    await Promise.all(listening);
-    return { http: (api.address() as AddressInfo).port, uplink: (broker.address() as AddressInfo).port };
+    return { http: await listenAnywhere(api, 8192), uplink: await listenAnywhere(broker, 8192) };
   },
 
   robots: async (place: string, from: number, to: number, ports: { http: number; uplink: number }): Promise<void> => {
@@ -127,12 +125,21 @@ const tasks = {
 
 async function receive(robot: BareRobot): Promise<void> {
   const [post, list, content, report] = REQUESTS;
+  const { folder } = robot;
   const told = once(robot.uplink, 'data');
   const arrived = once(robot.client, 'data');
   await send(post, robot);
   await told;
   await send(list, robot);
-  putInPlace(robot, await send(content, robot));
+  const config = await send(content, robot);
+  // Writes configuration and state by renames, the minimum of disk work that survives a crash.
+  const [set, state] = [join(folder, 'set'), join(folder, 'state')];
+  mkdirSync(set);
+  writeFileSync(join(set, 'config'), config);
+  symlinkSync(set, `${set}-link`);
+  renameSync(`${set}-link`, join(folder, 'root'));
+  writeFileSync(`${state}-new`, EVENT);
+  renameSync(`${state}-new`, state);
   writeSync(robot.log, EVENT);
   robot.stream.write(EVENT);
   await Promise.all([arrived, send(report, robot)]);
@@ -142,17 +149,6 @@ async function send({ method, path, body }: (typeof REQUESTS)[number], { folder 
   const sent = body === 0 ? null : Buffer.alloc(body, 'x');
   const answer = await pool.request({ method, path: `${path}?${folder}`, body: sent });
   return await answer.body.bytes();
-}
-
-/** Writes configuration and state by renames, the minimum of disk work that survives a crash. */
-function putInPlace({ folder }: BareRobot, content: Uint8Array): void {
-  const [set, state] = [join(folder, 'set'), join(folder, 'state')];
-  mkdirSync(set);
-  writeFileSync(join(set, 'config'), content);
-  symlinkSync(set, `${set}-link`);
-  renameSync(`${set}-link`, join(folder, 'root'));
-  writeFileSync(`${state}-new`, EVENT);
-  renameSync(`${state}-new`, state);
 }
 
 if (import.meta.main) serveTask(tasks);

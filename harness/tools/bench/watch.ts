@@ -6,14 +6,14 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { Agent, createServer, get } from 'node:http';
-import { type AddressInfo, connect, createServer as createPlain } from 'node:net';
+import { connect, createServer as createPlain } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { DEPLOYMENT } from '../../contract/client.ts';
 import { atMost, type Figure, inTurns, median, ofFloor } from '../measure/figure.ts';
-import { serveTask, startMuster, Task } from '../measure/process.ts';
+import { listenAnywhere, serveTask, startMuster, Task } from '../measure/process.ts';
 
 const ROUNDS = 3;
 const CONNECTIONS = 50;
@@ -30,28 +30,20 @@ async function throughput(): Promise<Figure[]> {
   const [origin, other, third] = await Promise.all([freePort(), freePort(), freePort()]);
   const at = (name: string): string => join(home.path, name);
   const body = JSON.stringify(DEPLOYMENT);
-  writeFileSync(
-    at('origin'),
+  const kept = 'proxy_http_version 1.1; proxy_set_header Connection "";';
+  writeFileSync(at('haproxy'), haproxy(origin, third));
+  const started = [
     nginx(
       at('origin'),
       `server { listen 127.0.0.1:${origin}; location / {
     default_type application/json; return 200 '${body}'; } }`,
     ),
-  );
-  const kept = 'proxy_http_version 1.1; proxy_set_header Connection "";';
-  writeFileSync(
-    at('nginx'),
     nginx(
       at('nginx'),
       `upstream u { server 127.0.0.1:${origin}; keepalive 100;
     keepalive_requests 1000000000; }
     server { listen 127.0.0.1:${other}; location / { proxy_pass http://u; ${kept} } }`,
     ),
-  );
-  writeFileSync(at('haproxy'), haproxy(origin, third));
-  const started = [
-    spawn('nginx', ['-c', at('origin')]),
-    spawn('nginx', ['-c', at('nginx')]),
     spawn('haproxy', ['-f', at('haproxy')]),
   ];
   await using watch = watching(origin);
@@ -85,9 +77,15 @@ async function throughput(): Promise<Figure[]> {
 const watching = (origin: number): ReturnType<typeof startMuster> =>
   startMuster(['watch', 'device', '--url', `http://127.0.0.1:${origin}`, '--listen', '0']);
 
-const nginx = (file: string, http: string): string => `daemon off; worker_processes 1; pid ${file}.pid;
+function nginx(file: string, http: string): ChildProcess {
+  writeFileSync(
+    file,
+    `daemon off; worker_processes 1; pid ${file}.pid;
 error_log ${file}.log; events { worker_connections 4096; }
-http { access_log off; keepalive_requests 1000000000; ${http} }\n`;
+http { access_log off; keepalive_requests 1000000000; ${http} }\n`,
+  );
+  return spawn('nginx', ['-c', file]);
+}
 
 const haproxy = (origin: number, port: number): string => `global
   nbthread 1
@@ -153,9 +151,7 @@ const tasks = {
       const beat = setInterval(() => response.write(': heartbeat\n\n'), 1000);
       response.once('close', () => clearInterval(beat));
     });
-    server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
-    await once(server, 'listening');
-    return (server.address() as AddressInfo).port;
+    return await listenAnywhere(server, 4096);
   },
 
   async relay(to: number): Promise<number> {
@@ -173,9 +169,7 @@ const tasks = {
         from.on('error', () => sink.destroy()).once('end', () => sink.end());
       }
     });
-    server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
-    await once(server, 'listening');
-    return (server.address() as AddressInfo).port;
+    return await listenAnywhere(server, 4096);
   },
 
   async follow(port: number): Promise<void> {
@@ -217,9 +211,8 @@ const tasks = {
 if (import.meta.main) serveTask(tasks);
 
 async function freePort(): Promise<number> {
-  const server = createPlain().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = createPlain();
+  const port = await listenAnywhere(server);
   server.close();
   return port;
 }

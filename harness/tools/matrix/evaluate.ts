@@ -11,7 +11,11 @@ export interface Verdict {
   passed: number;
   red: readonly string[];
   /** Leading finding of the whole suite on a defect; absent if `--fast` excluded the checks for the defect. */
-  headline?: Headline;
+  headline?: {
+    id: string | undefined;
+    /** True if the finding names a requirement that the defect breaks. */
+    right: boolean;
+  };
   /** Names of planted defects that no finding shows, in a run with two defects. */
   hidden?: readonly string[];
   /** Id of a failed check that blocked the checks for a hidden defect. */
@@ -19,12 +23,6 @@ export interface Verdict {
   blockedByOthers?: number;
   durationMs: number;
   problems: readonly Problem[];
-}
-
-export interface Headline {
-  id: string | undefined;
-  /** True if the finding names a requirement that the defect breaks. */
-  right: boolean;
 }
 
 export interface Problem {
@@ -63,6 +61,11 @@ export async function evaluateSubject(
       ...(narrowed && breaks !== undefined ? { only: [...breaks, ...beside] } : {}),
       ...(narrowed && rate !== undefined ? { tries: true } : {}),
     });
+    const tookMs = performance.now() - started;
+    const late = {
+      what: `took ${(tookMs / 1000).toFixed(1)} s, more than ${(mostMs / 1000).toFixed(1)} s`,
+      todo: 'learn once what must fail: name a premise, or wait for less after a time-out',
+    };
     return ended({
       ...(judged ? headlineOf(subject, report) : {}),
       ...(judged ? { blockedByOthers: report.checks.filter(({ blocked_by }) => blocked_by !== undefined).length } : {}),
@@ -72,7 +75,7 @@ export async function evaluateSubject(
       problems: [
         ...(pairs ? [] : PROBLEMS[subject.kind](subject, report)),
         ...(narrowed ? rateProblems(subject, report) : []),
-        ...tooLong(performance.now() - started, mostMs),
+        ...(tookMs > mostMs ? [late] : []),
       ],
     });
   } catch (error) {
@@ -80,12 +83,6 @@ export async function evaluateSubject(
     const problem = { what: `could not be run: ${reason}`, todo: 'repair the matrix or the simulator' };
     return ended({ passed: 0, red: [], problems: [problem] });
   }
-}
-
-function tooLong(tookMs: number, mostMs: number): Problem[] {
-  if (tookMs <= mostMs) return [];
-  const what = `took ${(tookMs / 1000).toFixed(1)} s, more than ${(mostMs / 1000).toFixed(1)} s`;
-  return [{ what, todo: 'learn once what must fail: name a premise, or wait for less after a time-out' }];
 }
 
 function hidingIn({ members = [] }: Subject, { checks, unreachable }: Report): Pick<Verdict, 'hidden' | 'essential'> {
@@ -107,7 +104,7 @@ function hidingIn({ members = [] }: Subject, { checks, unreachable }: Report): P
   };
 }
 
-function headlineOf({ breaks = [] }: Subject, { checks }: Report): { headline?: Headline } {
+function headlineOf({ breaks = [] }: Subject, { checks }: Report): Pick<Verdict, 'headline'> {
   if (breaks.every((broken) => isLeftOut(checks, broken))) return {};
   const [first] = leadsFirst(checks);
   const right = first !== undefined && breaks.some((broken) => concerns(first, broken));
@@ -133,36 +130,41 @@ function isCaught({ breaks = [] }: Subject, checks: readonly CheckResult[], brok
 
 const why = ({ id, expected, actual }: CheckResult): string => `${id}: expected ${expected}; actual: ${actual}`;
 
+const problems = (
+  checks: readonly CheckResult[],
+  todo: string,
+  what: (check: CheckResult) => string = why,
+): Problem[] => checks.map((check) => ({ what: what(check), todo }));
+
 const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Problem[]> = {
   reference: ({ notApplicable }, report) => [
-    ...report.checks
-      .filter(({ id, outcome }) => /not_applicable|undecided/.test(outcome) && notApplicable?.test(id) === false)
-      .map(({ id, outcome, reason }) => ({
-        what: `${outcome.replace('_', ' ')}: ${id}: ${reason}`,
-        todo: 'the reference has all of it',
-      })),
-    ...report.checks.filter(isFinding).map((check) => ({
-      what: why(check),
-      todo: 'read the specification: either the check or the simulator is wrong',
-    })),
+    ...problems(
+      report.checks.filter(
+        ({ id, outcome }) => /not_applicable|undecided/.test(outcome) && notApplicable?.test(id) === false,
+      ),
+      'the reference has all of it',
+      ({ id, outcome, reason }) => `${outcome.replace('_', ' ')}: ${id}: ${reason}`,
+    ),
+    ...problems(report.checks.filter(isFinding), 'read the specification: either the check or the simulator is wrong'),
     ...blockedProblems(report),
     ...notAsDeclared(report),
   ],
   variant: ({ slow = false }, report) => [
-    ...report.checks
-      .filter(({ outcome }) => outcome === 'fail')
-      .map((check) => ({ what: why(check), todo: 'the specification leaves this open: let the check accept it' })),
+    ...problems(
+      report.checks.filter(({ outcome }) => outcome === 'fail'),
+      'the specification leaves this open: let the check accept it',
+    ),
     ...blockedProblems(report, slow),
     ...notAsDeclared(report),
   ],
   null: ({ proves = /./, alone = false }, report) =>
-    report.checks
-      .filter(({ id, outcome }) => outcome === 'pass' && proves.test(id))
-      .filter(({ level }) => level === 'MUST' || (alone && level === 'SHOULD'))
-      .map(({ id }) => ({
-        what: `a null server passes ${id}`,
-        todo: 'have the check make sure first that the target works',
-      })),
+    problems(
+      report.checks
+        .filter(({ id, outcome }) => outcome === 'pass' && proves.test(id))
+        .filter(({ level }) => level === 'MUST' || (alone && level === 'SHOULD')),
+      'have the check make sure first that the target works',
+      ({ id }) => `a null server passes ${id}`,
+    ),
   unwilling: hindranceProblems,
   starved: hindranceProblems,
   defect: (subject, { checks }) => [
@@ -190,10 +192,11 @@ function wordProblems(subject: Subject, red: readonly CheckResult[]): Problem[] 
   );
   const untold = tells !== undefined && red.length > 0 && !tells.test(red.map(why).join('\n'));
   return [
-    ...wordless.map(({ id, counterexample }) => ({
-      what: `${id} is red without words; counterexample ${counterexample}`,
-      todo: 'let the check say what it expected and what came',
-    })),
+    ...problems(
+      wordless,
+      'let the check say what it expected and what came',
+      ({ id, counterexample }) => `${id} is red without words; counterexample ${counterexample}`,
+    ),
     ...(untold
       ? [{ what: `no finding tells ${tells}`, todo: `let the check say it, or correct \`tells\`${inFile(subject)}` }]
       : []),
@@ -213,23 +216,25 @@ function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Rep
   const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
   const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));
   return [
-    ...report.checks.filter(isFinding).map((check) => ({
-      what: why(check),
-      todo: 'the target is correct: block the check, with the reason',
-    })),
-    ...stuck
-      .filter(({ fault }) => fault === true)
-      .map(({ id, reason: words }) => ({ what: `${id}: ${words}`, todo: 'name this error: it is no fault in Muster' })),
+    ...problems(report.checks.filter(isFinding), 'the target is correct: block the check, with the reason'),
+    ...problems(
+      stuck.filter(({ fault }) => fault === true),
+      'name this error: it is no fault in Muster',
+      ({ id, reason: words }) => `${id}: ${words}`,
+    ),
     ...(shown ? [] : [{ what: `no check is blocked by ${reason}`, todo: `correct \`reason\` in ${file}` }]),
   ];
 }
 
 /** Problems for blocked checks, except for lack of time on a slow target (`not decided: …`). */
 const blockedProblems = (report: Report, slow = false): Problem[] =>
-  report.checks
-    .filter(({ level }) => level !== 'INFO')
-    .filter(({ outcome, reason }) => outcome === 'blocked' && !(slow && reason?.startsWith('not decided: ') === true))
-    .map(({ id, reason }) => ({ what: `blocked: ${id}: ${reason}`, todo: 'nothing was decided: repair the set-up' }));
+  problems(
+    report.checks
+      .filter(({ level, outcome }) => level !== 'INFO' && outcome === 'blocked')
+      .filter(({ reason }) => !(slow && reason?.startsWith('not decided: ') === true)),
+    'nothing was decided: repair the set-up',
+    ({ id, reason }) => `blocked: ${id}: ${reason}`,
+  );
 
 const notAsDeclared = ({ declarations }: Report): Problem[] =>
   differences(declarations).map((one) => ({

@@ -63,13 +63,6 @@ const kindOf = ({ kind }: Subject, whole: boolean): Kind => (kind === 'defect' &
 export const titleOf = (subject: Subject, whole: boolean): string =>
   `${subject.api} ${kindOf(subject, whole)} ${subject.name}`;
 
-async function resultsOf(subject: Subject, whole: boolean, seed: number): Promise<readonly CheckResult[]> {
-  const { kind, breaks = [], beside = [] } = subject;
-  const varied = kind === 'reference' || kind === 'variant';
-  const choice = kindOf(subject, whole) === 'narrowed' ? { only: [...breaks, ...beside] } : { fast: true };
-  return (await subject.run({ varied, seed, ...choice })).checks;
-}
-
 export function rowOf(kind: Kind, runs: readonly (readonly CheckResult[])[]): Row {
   const words = (states: readonly string[]): string =>
     [...new Set(states)].length > 1 ? states.join(OR) : `${states[0]}`;
@@ -97,15 +90,19 @@ export async function recordGolden(
     const started = performance.now();
     const runs: (readonly CheckResult[])[] = [];
     const title = titleOf(subject, whole);
+    const kind = kindOf(subject, whole);
+    const { breaks = [], beside = [] } = subject;
+    const varied = kind === 'reference' || kind === 'variant';
+    const choice = kind === 'narrowed' ? { only: [...breaks, ...beside] } : { fast: true };
     try {
-      for (const seed of SEEDS) runs.push(await resultsOf(subject, whole, seed));
+      for (const seed of SEEDS) runs.push((await subject.run({ varied, seed, ...choice })).checks);
     } catch (error) {
       return each(title, error instanceof Error ? error : new Error(String(error)));
     }
     const rounded = (value: number): number => Number(value.toPrecision(2));
     const requests = runs.flat().reduce((sum, check) => sum + requestsOf(check), 0);
     const cost = [rounded(requests), rounded((performance.now() - started) / 1000)] as const;
-    each(title, { row: rowOf(kindOf(subject, whole), runs), cost });
+    each(title, { row: rowOf(kind, runs), cost });
   });
 }
 

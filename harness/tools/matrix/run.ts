@@ -10,9 +10,9 @@ import { clientSuite } from '../../../suites/client/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
-import { readableDuration } from '../../common/durations.ts';
 import { inParallel } from '../../common/parallel.ts';
 import { painter } from '../../common/terminal.ts';
+import { readableDuration } from '../../common/units.ts';
 import { APIS, type Api, type Level } from '../../runner/types.ts';
 import { count, exitWithUsage, names, toolOptions, writeTestResults } from '../options.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
@@ -25,7 +25,7 @@ import {
   titleOf,
   writeGolden,
 } from './golden.ts';
-import { bundlesOf, evaluateApart, pairsOf, sampleOf } from './selection.ts';
+import { bundlesOf, evaluateApart, pairsOf, sampleOf, shuffled } from './selection.ts';
 import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';
 import { closingTable, type Part, placeOf, problemsOf, subjectsIn } from './table.ts';
 
@@ -143,27 +143,19 @@ function reportChanges(before: Golden, after: Golden, known: ReadonlySet<string>
 const started = performance.now();
 const verdicts: Verdict[] = [];
 await inParallel(queue, concurrency, async (subject) => {
-  for (const verdict of await evaluateApart(subject, {
-    whole,
-    fast,
-    pairs: values.pairs > 0,
-  })) {
+  for (const verdict of await evaluateApart(subject, { whole, fast, pairs: values.pairs > 0 })) {
     verdicts.push(verdict);
     if (values.verbose || verdict.problems.length > 0) process.stdout.write(row(verdict));
   }
   if (process.stderr.isTTY) process.stderr.write(`\r${verdicts.length} of ${queue.length}\r`);
 });
 
-const { next } = random(seed);
-const sample = subjects
-  .filter(({ kind }) => kind === 'defect' || kind === 'null')
-  .map((subject) => ({ subject, order: next() }))
-  .toSorted((a, b) => a.order - b.order)
-  .slice(0, values.timed);
+const wrong = subjects.filter(({ kind }) => kind === 'defect' || kind === 'null');
+const sample = shuffled(wrong, random(seed).next).slice(0, values.timed);
 if (sample.length > 0)
   process.stdout.write(`held to ${MOST_TIMES} × the time of the reference, with --seed ${seed}:\n`);
 const mostMs = new Map<Api, number>();
-for (const { subject } of sample) {
+for (const subject of sample) {
   const { api } = subject;
   const right = ALL.find((one) => one.api === api && one.kind === 'reference');
   if (right !== undefined && !mostMs.has(api))

@@ -7,48 +7,38 @@ import { behavioursWith, type Changes } from '../subjects/simulators.ts';
 import { evaluateSubject, type RunConditions, type Verdict } from './evaluate.ts';
 import type { Subject } from './subjects.ts';
 
-/**
- * Name of a group of similar subjects, of which a sample keeps a share; undefined if a sample keeps all.
- * Samples keep all references and variants, because only correct targets reveal false findings.
- */
-const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
-  if (kind === 'reference' || kind === 'variant') return undefined;
-  const floods = kind === 'null' && FLOODS.some((flood) => flood === name);
-  return [api, kind, floods, breaks?.[0]].join(' ');
-};
-
-/**
- * Keeps one in `share` subjects of each family, rounded up, and drops slow subjects.
- * `next` returns random numbers from 0 to 1.
- */
+/** Keeps one in `share` subjects of each family, rounded up, and drops slow subjects. */
 export function sampleOf(subjects: readonly Subject[], share: number, next: () => number): readonly Subject[] {
   if (share === 1) return subjects;
-  const families = Map.groupBy(
-    subjects.filter(({ slow }) => slow !== true).map((subject) => ({ subject, order: next() })),
-    ({ subject }) => familyOf(subject),
-  );
+  const quick = subjects.filter(({ slow }) => slow !== true);
+  const families = Map.groupBy(shuffled(quick, next), ({ api, kind, name, breaks }) => {
+    // Keeps all references and variants, because only correct targets reveal false findings.
+    if (kind === 'reference' || kind === 'variant') return undefined;
+    const floods = kind === 'null' && FLOODS.some((flood) => flood === name);
+    return [api, kind, floods, breaks?.[0]].join(' ');
+  });
   const drawn = [...families].flatMap(([family, members]) =>
-    members
-      .toSorted((a, b) => a.order - b.order)
-      .slice(0, family === undefined ? members.length : Math.ceil(members.length / share)),
+    members.slice(0, family === undefined ? members.length : Math.ceil(members.length / share)),
   );
-  const chosen = new Set(drawn.map(({ subject }) => subject));
-  return subjects.filter((subject) => chosen.has(subject));
+  return subjects.filter((subject) => drawn.includes(subject));
 }
+
+/** `next` returns random numbers from 0 to 1. */
+export const shuffled = <T>(items: readonly T[], next: () => number): T[] =>
+  items
+    .map((item) => ({ item, order: next() }))
+    .toSorted((a, b) => a.order - b.order)
+    .map(({ item }) => item);
 
 // A bundle combines several variants in one run; after a finding, halves of the bundle run again.
 
 /** Maximum number of variants per bundle; in larger bundles, variants hide the effects of other variants. */
 const MOST_TOGETHER = 6;
 
-/** Combines random variants that are compatible into bundles. `next` returns random numbers from 0 to 1. */
+/** Combines random variants that are compatible into bundles. */
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {
-  const drawn = subjects
-    .map((subject) => ({ subject, order: next() }))
-    .toSorted((a, b) => a.order - b.order)
-    .map(({ subject }) => subject);
   const bundles: Subject[][] = [];
-  for (const subject of drawn) {
+  for (const subject of shuffled(subjects, next)) {
     const open = bundles.find((members) => members.length < MOST_TOGETHER && fits(subject, members));
     if (open === undefined) bundles.push([subject]);
     else open.push(subject);
@@ -81,7 +71,7 @@ function changesOf(members: readonly Subject[]): Changes {
   };
 }
 
-export function bundleOf(members: readonly Subject[]): Subject {
+function bundleOf(members: readonly Subject[]): Subject {
   const [first] = members;
   if (first?.together === undefined || members.length === 1) return first as Subject;
   const { run } = first.together;
@@ -98,9 +88,9 @@ export function bundleOf(members: readonly Subject[]): Subject {
 }
 
 export function pairsOf(defects: readonly Subject[], next: () => number, most: number): Subject[] {
-  const all = defects.flatMap((one, index) => defects.slice(index + 1).map((other) => ({ one, other, order: next() })));
-  const drawn = all.toSorted((a, b) => a.order - b.order).values();
-  return drawn
+  const all = defects.flatMap((one, index) => defects.slice(index + 1).map((other) => ({ one, other })));
+  return shuffled(all, next)
+    .values()
     .filter(({ one, other }) => !isSameRequirement(one, other) && fits(one, [other]))
     .take(most)
     .map(({ one, other }) => bundleOf([one, other]))

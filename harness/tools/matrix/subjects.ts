@@ -2,15 +2,9 @@
 import { join } from 'node:path';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
-import type { Located } from '../../../simulators/defects/catalogue.ts';
 import { clientDefects, clientVariants } from '../../../simulators/defects/client/index.ts';
-import {
-  UNWILLING_CONTROLS,
-  type UnwillingControl,
-  unwillingControl,
-  willingControl,
-} from '../../../simulators/defects/controls.ts';
-import type { Defect } from '../../../simulators/defects/define.ts';
+import { UNWILLING_CONTROLS, unwillingControl, willingControl } from '../../../simulators/defects/controls.ts';
+import type { Defect, Located } from '../../../simulators/defects/define.ts';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { DRIPS, FLOODS, NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { platformDefects, platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
@@ -181,7 +175,6 @@ const LACKED_ON_ROBOTS = {
   loopback: lackedBut(/^device\.(socket\.|loopback\.only$|.*after-wins\.zero$)/),
   'before its first event': lackedBut(/^device\.(loopback\.|socket\.permissions$)/),
 } as const;
-type RobotName = keyof typeof LACKED_ON_ROBOTS;
 
 async function runOnRobot(options: Parameters<typeof startRobot>[0], choice: RunChoice): Promise<Report> {
   await using robot = await startRobot(options);
@@ -202,21 +195,11 @@ async function runDeviceNull(name: NullServerName, willing: boolean, choice: Run
 /** Maximum milliseconds of a run with a faulty control API, which may delay some checks, but not all. */
 const UNWILLING_MS = 150_000;
 
-async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Promise<Report> {
-  await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(scratch());
-  const { place } = stack.use(await startRobot());
-  const front = { path: join(path, 'front.sock') };
-  const { address: control } = stack.use(await unwillingControl(unwilling, place.control ?? '', front));
-  const patient = { ...defined({ patienceMs: DEFECT_PATIENCE_MS.device }), maxTimeMs: UNWILLING_MS };
-  return await runDeviceSuite({ ...place, control }, { ...choice, ...patient, fast: true });
-}
-
 /** Checks that must not pass on a server that answers every request with an endless event stream. */
 const NOT_OF_STREAMS = /^device\.(?!socket\.permissions$|events\.content-type\.any$)/;
 
 const deviceSubjects = (): Subject[] => [
-  ...named('device', 'reference', Object.keys(LACKED_ON_ROBOTS) as RobotName[], (name) => ({
+  ...named('device', 'reference', Object.keys(LACKED_ON_ROBOTS) as (keyof typeof LACKED_ON_ROBOTS)[], (name) => ({
     summary: 'The simulated device.',
     notApplicable: LACKED_ON_ROBOTS[name],
     run: (choice) =>
@@ -224,20 +207,14 @@ const deviceSubjects = (): Subject[] => [
   })),
   ...defective('device', deviceDefects),
   ...variants('device', deviceVariants),
-  {
-    api: 'device',
-    kind: 'variant',
-    name: 'dialect-miru',
+  ...named('device', 'variant', ['dialect-miru'], () => ({
     summary: 'Answers as published agents do.',
     run: (choice) => runOnRobot({ behaviour: dialectBehaviour('miru') }, choice),
-  },
-  {
-    api: 'device',
-    kind: 'variant',
-    name: 'retains-100000',
+  })),
+  ...named('device', 'variant', ['retains-100000'], () => ({
     summary: 'Keeps 100,000 events, and they are there (section 8 shows no size).',
     run: (choice) => runOnRobot({ retain: LONG_LOG, past: 1.2 * LONG_LOG }, choice),
-  },
+  })),
   ...nulls('device', NULL_NAMES, (name, choice) => runDeviceNull(name, false, choice)).map((subject) =>
     subject.name.startsWith('floods-') ? { ...subject, proves: NOT_OF_STREAMS } : subject,
   ),
@@ -258,7 +235,15 @@ const deviceSubjects = (): Subject[] => [
       kind: 'unwilling',
       file: 'simulators/defects/controls.ts',
       ...unwilling,
-      run: (choice) => runUnwilling(unwilling, choice),
+      run: async (choice) => {
+        await using stack = new AsyncDisposableStack();
+        const { path } = stack.use(scratch());
+        const { place } = stack.use(await startRobot());
+        const front = { path: join(path, 'front.sock') };
+        const { address: control } = stack.use(await unwillingControl(unwilling, place.control ?? '', front));
+        const patient = { ...defined({ patienceMs: DEFECT_PATIENCE_MS.device }), maxTimeMs: UNWILLING_MS };
+        return await runDeviceSuite({ ...place, control }, { ...choice, ...patient, fast: true });
+      },
     }),
   ),
 ];
@@ -269,13 +254,6 @@ async function runOnPlatform(
 ): Promise<Report> {
   await using workspace = await startWorkspace(defined({ platform: behaviour }));
   return await runPlatformSuite({ ...(await workspace.place()), ...defined({ apiVersion }) }, choice);
-}
-
-async function runPlatformNull(name: NullServerName, choice: RunChoice): Promise<Report> {
-  await using server = await nullServer(name, { port: 0 });
-  const devices = { onlineDevice: 'dvc_online', offlineDevice: 'dvc_offline' };
-  const keys = { apiKey: 'key_0123456789', limitedKey: 'key_limited_0123456789' };
-  return await runPlatformSuite({ url: `${server.address}/beta`, ...keys, ...devices }, choice);
 }
 
 /** Checks that must not pass on a server that answers every request with an empty list. */
@@ -290,9 +268,12 @@ const platformSubjects = (): Subject[] => [
   })),
   ...defective('platform', platformDefects),
   ...variants('platform', platformVariants),
-  ...nulls('platform', NULL_NAMES, runPlatformNull).map((subject) =>
-    subject.name === 'empty-list' ? { ...subject, proves: NOT_OF_LISTS } : subject,
-  ),
+  ...nulls('platform', NULL_NAMES, async (name, choice) => {
+    await using server = await nullServer(name, { port: 0 });
+    const devices = { onlineDevice: 'dvc_online', offlineDevice: 'dvc_offline' };
+    const keys = { apiKey: 'key_0123456789', limitedKey: 'key_limited_0123456789' };
+    return await runPlatformSuite({ url: `${server.address}/beta`, ...keys, ...devices }, choice);
+  }).map((subject) => (subject.name === 'empty-list' ? { ...subject, proves: NOT_OF_LISTS } : subject)),
 ];
 
 const DISTURBING: Readonly<Partial<Record<Declared['side'], readonly string[]>>> = {
@@ -314,11 +295,6 @@ async function runOnSystem(
   return await runSystemSuite(workspace, choice);
 }
 
-async function runSystemNull(name: NullServerName, choice: RunChoice): Promise<Report> {
-  await using server = await nullServer(name, { port: 0 });
-  return await runOnSystem({}, { ...choice, url: `${server.address}/beta` });
-}
-
 const systemSubjects = (): Subject[] => [
   ...named('system', 'reference', SUPPORTED_VERSIONS, (apiVersion) => ({
     summary: 'The simulated platform with a simulated device.',
@@ -333,7 +309,10 @@ const systemSubjects = (): Subject[] => [
     [...platformVariants, ...deviceVariants].filter(({ name, side }) => DISTURBING[side]?.includes(name)),
     true,
   ),
-  ...nulls('system', NULL_NAMES, runSystemNull),
+  ...nulls('system', NULL_NAMES, async (name, choice) => {
+    await using server = await nullServer(name, { port: 0 });
+    return await runOnSystem({}, { ...choice, url: `${server.address}/beta` });
+  }),
 ];
 
 const clientSubjects = (): Subject[] => [
@@ -358,20 +337,19 @@ const clientSubjects = (): Subject[] => [
   ),
 ];
 
-const starvedSubjects = (): Subject[] =>
-  STARVED.map((starved) => ({
-    api: starved.api,
-    kind: 'starved',
-    name: starved.name,
-    summary: starved.summary,
-    ...defined({ reason: starved.codes.includes(EXIT.conformant) ? undefined : starved.reason }),
-    run: () => runStarved(starved),
-  }));
-
 export const allSubjects = (): Subject[] => [
   ...deviceSubjects(),
   ...platformSubjects(),
   ...systemSubjects(),
   ...clientSubjects(),
-  ...starvedSubjects(),
+  ...STARVED.map(
+    (starved): Subject => ({
+      api: starved.api,
+      kind: 'starved',
+      name: starved.name,
+      summary: starved.summary,
+      ...defined({ reason: starved.codes.includes(EXIT.conformant) ? undefined : starved.reason }),
+      run: () => runStarved(starved),
+    }),
+  ),
 ];

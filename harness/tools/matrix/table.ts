@@ -1,6 +1,6 @@
 /** Prints the results of the matrix: a row per API, the slowest subjects, and the problems. */
-import { readableDuration } from '../../common/durations.ts';
 import type { Paint } from '../../common/terminal.ts';
+import { readableDuration } from '../../common/units.ts';
 import { lines } from '../../reports/findings.ts';
 import type { Api } from '../../runner/types.ts';
 import { neverRed, type Problem, type Verdict } from './evaluate.ts';
@@ -16,8 +16,6 @@ export interface Part {
 export const subjectsIn = (verdicts: readonly Verdict[]): number =>
   verdicts.reduce((sum, { subject: { members } }) => sum + (members?.length ?? 1), 0);
 
-const countOk = (verdicts: readonly Verdict[]): number =>
-  subjectsIn(verdicts.filter(({ problems }) => problems.length === 0));
 const verdictsOn = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
   verdicts.filter(({ subject }) => subject.kind === kind);
 
@@ -65,14 +63,6 @@ function headlinesOf(part: Part): { right: number; wrong: Verdict[] } {
   return { right: judged.length - wrong.length, wrong };
 }
 
-const headlineShares = (parts: readonly Part[]): string[] =>
-  parts.flatMap((part) => {
-    const { right, wrong } = headlinesOf(part);
-    const judged = right + wrong.length;
-    const share = Math.floor((100 * right) / Math.max(1, judged));
-    return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
-  });
-
 /** Ids of checks that fail on no defect; unknown if whole suites ran, in which failed checks block others. */
 const unproven = ({ verdicts, checks = [] }: Part): string[] =>
   verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
@@ -81,15 +71,15 @@ const countOn =
   (kind: SubjectKind) =>
   (part: Part): [ok: number, all: number] => {
     const verdicts = verdictsOn(part, kind);
-    return [countOk(verdicts), subjectsIn(verdicts)];
+    return [subjectsIn(verdicts.filter(({ problems }) => problems.length === 0)), subjectsIn(verdicts)];
   };
 
 const COLUMNS: Readonly<Record<string, (part: Part) => [ok: number, all: number]>> = {
   conformant: countOn('reference'),
   'defects caught': countOn('defect'),
   'checks proven': (part) => {
-    const { checks = [] } = part;
-    return [checks.length - unproven(part).length, checks.length];
+    const all = part.checks?.length ?? 0;
+    return [all - unproven(part).length, all];
   },
   'variants accepted': countOn('variant'),
   'null servers rejected': countOn('null'),
@@ -97,6 +87,7 @@ const COLUMNS: Readonly<Record<string, (part: Part) => [ok: number, all: number]
   'starved harness': countOn('starved'),
 };
 const NAME_WIDTH = 8;
+const SLOWEST = 20;
 
 export function closingTable(parts: readonly Part[], durationMs: number, paint: Paint): string {
   const rowOf = (part: Part): string => {
@@ -108,30 +99,32 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
   };
   const headings = [' '.repeat(NAME_WIDTH), ...Object.keys(COLUMNS)].join('  ');
   const wrong = problemsOf(parts);
-  const subjects = parts.reduce((sum, { verdicts }) => sum + subjectsIn(verdicts), 0);
+  const headlineShares = parts.flatMap((part) => {
+    const { right, wrong } = headlinesOf(part);
+    const judged = right + wrong.length;
+    const share = Math.floor((100 * right) / Math.max(1, judged));
+    return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
+  });
+  const verdicts = parts.flatMap((part) => part.verdicts);
+  const slowest = verdicts.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST);
   const end = wrong.length === 0 ? paint('green', 'All ok') : paint('red', `${wrong.length} problems`);
   return [
     paint('dim', headings),
     ...parts.map(rowOf),
-    ...headlineShares(parts),
+    ...headlineShares,
     ...parts.flatMap(hidingShares),
     '',
-    ...slowest(parts).map((line) => paint('dim', line)),
+    ...slowest.map(({ subject, durationMs }) =>
+      paint('dim', `${readableDuration(durationMs).padStart(10)}  ${placeOf(subject)}`),
+    ),
     '',
     ...wrong.flatMap(({ where, what, todo }) => [
       `${paint('red', '✗')} ${where}: ${what}`,
       paint('dim', `  → ${todo}`),
     ]),
-    `${end}: ${subjects} subjects in ${readableDuration(durationMs)}`,
+    `${end}: ${subjectsIn(verdicts)} subjects in ${readableDuration(durationMs)}`,
     '',
   ].join('\n');
-}
-
-function slowest(parts: readonly Part[]): string[] {
-  const verdicts = parts.flatMap((part) => part.verdicts).toSorted((a, b) => b.durationMs - a.durationMs);
-  return verdicts
-    .slice(0, SLOWEST)
-    .map(({ subject, durationMs }) => `${readableDuration(durationMs).padStart(10)}  ${placeOf(subject)}`);
 }
 
 interface TableProblem extends Problem {
@@ -164,5 +157,3 @@ function headlineProblems(part: Part): TableProblem[] {
     todo: 'let that check rest on a plainer one, or fail for less',
   }));
 }
-
-const SLOWEST = 20;

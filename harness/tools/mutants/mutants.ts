@@ -30,44 +30,33 @@ const LOGGER = {
   isFatalEnabled: off,
 };
 
-export function instrumentedServer(api: PlainApi): Promise<Instrumented> {
+export function instrumentedServer(api: PlainApi): ReturnType<typeof withMutants> {
   const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
   return withMutants(source, readFileSync(source, 'utf8'));
 }
 
-interface Instrumented {
-  code: string;
-  mutants: Mutant[];
-}
-
-export async function withMutants(name: string, source: string): Promise<Instrumented> {
+export async function withMutants(name: string, source: string): Promise<{ code: string; mutants: Mutant[] }> {
   const options = { plugins: null, excludedMutations: [], ignorers: [] };
   const files = [{ name, mutate: true, content: source }];
   const made = await new Instrumenter(LOGGER).instrument(files, options);
   const lines = source.split('\n');
-  const mutants = made.mutants.map(({ id, location: { start, end }, mutatorName: mutator, replacement }) => ({
-    id,
-    file: basename(name),
-    line: start.line + 1,
-    mutator,
-    was: inOneLine(between(lines, start, end)),
-    now: inOneLine(replacement),
-    text: (lines[start.line] ?? '').trim(),
-    within: lines.slice(0, start.line + 1).findLast((line) => /^\w/.test(line)) ?? '',
-  }));
+  const mutants = made.mutants.map(({ id, location: { start, end }, mutatorName: mutator, replacement }) => {
+    const whole = lines.slice(start.line, end.line + 1);
+    // Cuts the end first, because start and end may be in the same line.
+    whole.push((whole.pop() ?? '').slice(0, end.column));
+    const was = [(whole.shift() ?? '').slice(start.column), ...whole].join('\n');
+    return {
+      id,
+      file: basename(name),
+      line: start.line + 1,
+      mutator,
+      was: inOneLine(was),
+      now: inOneLine(replacement),
+      text: (lines[start.line] ?? '').trim(),
+      within: lines.slice(0, start.line + 1).findLast((line) => /^\w/.test(line)) ?? '',
+    };
+  });
   return { code: made.files[0]?.content ?? '', mutants };
-}
-
-interface Position {
-  line: number;
-  column: number;
-}
-
-function between(lines: readonly string[], start: Position, end: Position): string {
-  const whole = lines.slice(start.line, end.line + 1);
-  // Cuts the end first, because start and end may be in the same line.
-  whole.push((whole.pop() ?? '').slice(0, end.column));
-  return [(whole.shift() ?? '').slice(start.column), ...whole].join('\n');
 }
 
 const inOneLine = (code: string): string => code.replaceAll(/\s+/g, ' ').trim();

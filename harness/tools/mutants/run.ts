@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
-import { readableDuration } from '../../common/durations.ts';
 import { inParallel } from '../../common/parallel.ts';
+import { readableDuration } from '../../common/units.ts';
 import { UsageError } from '../../common/usage.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { RunOver } from '../../runner/violation.ts';
+import { shuffled } from '../matrix/selection.ts';
 import { count, exitWithUsage, names, toolOptions, writeTestResults } from '../options.ts';
 import { type RunChoice, runDeviceSuite, runPlatformSuite } from '../subjects/run.ts';
 import {
@@ -65,22 +66,13 @@ const WAYS: Readonly<Record<PlainApi, readonly Way[]>> = {
 const runDevice = (start: string, choice: RunChoice): Promise<Report> =>
   runDeviceSuite({ command: `${start} --control {control} --heartbeat 1` }, choice);
 
-async function reportFrom(run: Way, ...given: Parameters<Way>): Promise<Report | undefined> {
-  try {
-    return await run(...given);
-  } catch (error) {
-    if (error instanceof UsageError) return undefined;
-    throw error;
-  }
-}
-
 async function foundBy(api: PlainApi, program: string, id: string): Promise<string | undefined> {
   const start = `export ${ACTIVE_MUTANT}=${id}; exec '${process.execPath}' '${program}'`;
   for (const run of WAYS[api]) {
     using folder = scratch();
     const over = new AbortController();
     let first: CheckResult | undefined;
-    const report = await reportFrom(run, start, folder.path, {
+    const report = await run(start, folder.path, {
       fast: values.fast,
       maxTimeMs: LONGEST_MS,
       signal: over.signal,
@@ -93,83 +85,60 @@ async function foundBy(api: PlainApi, program: string, id: string): Promise<stri
           },
         },
       ],
+    }).catch((error: unknown) => {
+      if (error instanceof UsageError) return undefined;
+      throw error;
     });
     if (report === undefined || report.unreachable !== undefined) return 'it does not start';
-    const by = first?.id ?? otherVerdict(report);
-    if (by !== undefined) return by;
+    if (first !== undefined) return first.id;
+    // Finds a mutant without findings by a blocked check, or by an incomplete run.
+    const blocked = report.checks.find(({ outcome }) => outcome === 'blocked');
+    if (blocked !== undefined) return `blocked: ${blocked.id}`;
+    const [open] = report.profile_coverage.undecided;
+    if (report.exit_code !== 0) return `incomplete: ${open === undefined ? 'differs from what it declares' : open.why}`;
   }
   return undefined;
 }
 
-/** Reason why a run without findings still reveals the mutant: a blocked check, or an incomplete run. */
-function otherVerdict({ checks, exit_code, profile_coverage }: Report): string | undefined {
-  const blocked = checks.find(({ outcome }) => outcome === 'blocked');
-  if (blocked !== undefined) return `blocked: ${blocked.id}`;
-  const [open] = profile_coverage.undecided;
-  return exit_code === 0 ? undefined : `incomplete: ${open === undefined ? 'differs from what it declares' : open.why}`;
-}
-
-interface Server {
-  api: PlainApi;
-  program: string;
-  mutants: readonly Mutant[];
-  equivalent: readonly Mutant[];
-}
-
-async function serverOf(api: PlainApi, folder: string): Promise<Server> {
-  const { code, mutants } = await instrumentedServer(api);
-  // Named `.mts`, so that Node runs the file as a module without a package.json.
-  const program = join(folder, `${api}.mts`);
-  writeFileSync(program, code);
-  const { visible, equivalent } = splitEquivalents(mutants, readEquivalents());
-  const asked = visible.filter((mutant) => mutantText(mutant).includes(values.only ?? ''));
-  return { api, program, mutants: drawn(asked), equivalent };
-}
-
-function drawn(mutants: readonly Mutant[]): Mutant[] {
-  if (values.sample === 0) return [...mutants];
-  const { next } = random(values.seed);
-  const ordered = mutants.map((mutant) => ({ mutant, order: next() })).toSorted((a, b) => a.order - b.order);
-  return ordered.map(({ mutant }) => mutant).slice(0, values.sample);
-}
-
-async function verdictsOn({ api, program, mutants }: Server): Promise<Verdict[]> {
+const started = performance.now();
+using folder = scratch();
+const servers = await Promise.all(
+  (values.api ?? PLAIN_APIS).map(async (api) => {
+    const { code, mutants } = await instrumentedServer(api);
+    // Named `.mts`, so that Node runs the file as a module without a package.json.
+    const program = join(folder.path, `${api}.mts`);
+    writeFileSync(program, code);
+    const { visible, equivalent } = splitEquivalents(mutants, readEquivalents());
+    const asked = visible.filter((mutant) => mutantText(mutant).includes(values.only ?? ''));
+    const drawn = shuffled(asked, random(values.seed).next).slice(0, values.sample);
+    return { api, program, mutants: values.sample === 0 ? asked : drawn, equivalent };
+  }),
+);
+if (servers.every(({ mutants }) => mutants.length === 0)) exitWithUsage('no mutant is left to run');
+const problems: { where: string; what: string }[] = [];
+const found: Verdict[] = [];
+for (const { api, program, mutants, equivalent } of servers) {
+  if (values.sample > 0) process.stdout.write(`${api}: ${mutants.length} mutants, with --seed ${values.seed}\n`);
   const without = await foundBy(api, program, 'none');
   if (without !== undefined) throw new Error(`the plain ${api} itself, without a mutant: ${without}`);
   const verdicts: Verdict[] = [];
   await inParallel(mutants, values.concurrency, async (mutant) => {
-    const started = performance.now();
+    const begun = performance.now();
     const by = await foundBy(api, program, mutant.id);
-    verdicts.push({ mutant, by, durationMs: performance.now() - started });
+    verdicts.push({ mutant, by, durationMs: performance.now() - begun });
     if (by === undefined || values.verbose)
       process.stdout.write(`${by === undefined ? '✗ SURVIVED' : '✓'} ${mutantText(mutant)}  ${by ?? ''}\n`);
     if (process.stderr.isTTY) process.stderr.write(`\r${verdicts.length} of ${mutants.length}\r`);
   });
-  return verdicts;
-}
-
-function byRequirement(verdicts: readonly Verdict[]): string[] {
-  const counts = Map.groupBy(verdicts, ({ by }) => by ?? 'survived');
-  return [...counts]
-    .toSorted(([, a], [, b]) => b.length - a.length)
-    .map(([by, all]) => `${String(all.length).padStart(6)}  ${by}`);
-}
-
-const started = performance.now();
-using folder = scratch();
-const servers = await Promise.all((values.api ?? PLAIN_APIS).map((api) => serverOf(api, folder.path)));
-if (servers.every(({ mutants }) => mutants.length === 0)) exitWithUsage('no mutant is left to run');
-const problems: { where: string; what: string }[] = [];
-const found: Verdict[] = [];
-for (const server of servers) {
-  const { api, mutants, equivalent } = server;
-  if (values.sample > 0) process.stdout.write(`${api}: ${mutants.length} mutants, with --seed ${values.seed}\n`);
-  const verdicts = await verdictsOn(server);
   const killed = verdicts.filter(({ by }) => by !== undefined);
   found.push(...killed);
+  const counts = Map.groupBy(verdicts, ({ by }) => by ?? 'survived');
+  const byRequirement = [...counts]
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .map(([by, all]) => `${String(all.length).padStart(6)}  ${by}`);
   const share = (100 * killed.length) / Math.max(1, verdicts.length);
   process.stdout.write(
-    `${byRequirement(verdicts).join('\n')}\n${api}: ${killed.length} of ${verdicts.length} found ` +
+    `${byRequirement.join('\n')}\n${api}: ${killed.length} of ${verdicts.length} found ` +
       `(${share.toFixed(1)} %), ${verdicts.length - killed.length} survived, ${equivalent.length} equivalent\n`,
   );
   if (share < values.least)

@@ -12,10 +12,9 @@ export const valueAt = (value: unknown, path: readonly string[]): unknown =>
     value,
   );
 
-const HOUR = /T(\d\d)/;
 export const isTime = (value: unknown): boolean => typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value);
 const shifted = (text: string): string =>
-  text.replace(HOUR, (_, hour: string) => `T${String((Number(hour) + 23) % 24).padStart(2, '0')}`);
+  text.replace(/T(\d\d)/, (_, hour: string) => `T${String((Number(hour) + 23) % 24).padStart(2, '0')}`);
 
 const VOCABULARIES = [
   ['staged', 'queued', 'deployed', 'removing', 'archived', 'drifted'],
@@ -86,13 +85,11 @@ const reversed = (value: unknown): unknown => {
 };
 
 const TIME = /"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(Z|\+00:00)"/g;
-const otherForm = (_: string, time: string, zone: string): string => `"${time}${zone === 'Z' ? '+00:00' : 'Z'}"`;
 /** Private character that marks text to replace in the output of `JSON.stringify`. */
 const MARK = '\uE000';
 const integers = (_: string, value: unknown): unknown =>
   Number.isSafeInteger(value) ? `${MARK}${value}.0${MARK}` : value;
 const texts = (_: string, value: unknown): unknown => (typeof value === 'string' ? `${MARK}${value}` : value);
-const asEscape = (_: string, first: string): string => `"\\u00${first.charCodeAt(0).toString(16)}`;
 
 const WRITINGS: Partial<Record<Kind, (value: unknown) => string>> = {
   'member-added': (value) => JSON.stringify(isObject(value) ? { ...value, x_note: { of: ['a', 1] } } : value),
@@ -101,9 +98,10 @@ const WRITINGS: Partial<Record<Kind, (value: unknown) => string>> = {
   'number-form': (value) => JSON.stringify(value, integers).replaceAll(new RegExp(`"?${MARK}"?`, 'g'), ''),
   escaped: (value) =>
     JSON.stringify(value, texts)
-      .replaceAll(new RegExp(`"${MARK}([a-z])`, 'g'), asEscape)
+      .replaceAll(new RegExp(`"${MARK}([a-z])`, 'g'), (_, first: string) => `"\\u00${first.charCodeAt(0).toString(16)}`)
       .replaceAll(MARK, ''),
-  'time-form': (value) => JSON.stringify(value).replaceAll(TIME, otherForm),
+  'time-form': (value) =>
+    JSON.stringify(value).replaceAll(TIME, (_, time, zone) => `"${time}${zone === 'Z' ? '+00:00' : 'Z'}"`),
 };
 
 /** Writes `value` as JSON in an unusual but equivalent form; undefined for all other kinds of changes. */

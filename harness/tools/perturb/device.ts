@@ -15,8 +15,7 @@ import {
   withHeader,
   withoutParameter,
 } from './forward.ts';
-import { streamInCell } from './frames.ts';
-import { type Perturbation, subjectOf } from './perturbation.ts';
+import { isWithin, type Perturbation, subjectOf } from './perturbation.ts';
 
 const CURRENT = 'GET /deployments/current';
 const LAST = 'last-event-id';
@@ -58,10 +57,7 @@ export class DeviceChanges extends Changes {
   async answer(exchange: Exchange, signal: AbortSignal): Promise<Answer | Stream> {
     const { kind, path, cell } = this.it;
     const operation = `${exchange.method} ${exchange.url.split('?')[0]?.replace(DEVICE_API_PREFIX, '')}`;
-    const isIn =
-      (cell.operation ?? operation) === operation &&
-      (cell.connection ?? exchange.connection) === exchange.connection &&
-      (cell.restarted ?? this.#restarted) === this.#restarted;
+    const isIn = isWithin(cell, { operation, connection: exchange.connection, restarted: this.#restarted });
     if (operation === 'GET /events') return this.#stream(exchange, isIn, signal);
     const answer = await this.ask(exchange);
     const subject = subjectOf(kind);
@@ -79,7 +75,9 @@ export class DeviceChanges extends Changes {
     this.#streams += 1;
     const { kind, value, cell } = this.it;
     const [query, last] = [queryOf(exchange.url), headerOf(exchange.headers, LAST)];
-    const isIn = isDue && streamInCell(cell, { query, header: last !== undefined, nth: this.#streams });
+    const hasHeader = last !== undefined;
+    const cursor = query.has('after') ? (hasHeader ? 'both' : 'query') : hasHeader ? 'header' : 'none';
+    const isIn = isDue && isWithin(cell, { cursor, typed: query.has('types'), stream: this.#streams });
     if (isIn && subjectOf(kind) !== 'frame') this.trace('v');
     let made = isIn ? changedStreamRequest(this.it, exchange) : exchange;
     let stream = await this.open(made, this.upstream, signal);

@@ -1,7 +1,7 @@
 /** Changes the events of a stream in a chosen way, e.g. drops an event. */
 import { changeMember, isObject, type Json, valueAt, writtenAs } from './change.ts';
 import type { Trace } from './forward.ts';
-import { type Cell, type Perturbation, subjectOf } from './perturbation.ts';
+import { isWithin, type Perturbation, subjectOf } from './perturbation.ts';
 
 interface Frame {
   id: string | undefined;
@@ -33,14 +33,13 @@ const OTHER_TYPE: Readonly<Record<string, string>> = {
 };
 
 function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: Json | undefined): Frame {
-  const { id, event, envelope } = frame;
-  if (kind === 'id-altered') return { ...frame, id: String(Number(id) + 1) };
+  if (kind === 'id-altered') return { ...frame, id: String(Number(frame.id) + 1) };
   if (kind === 'id-dropped') return { ...frame, id: undefined };
-  if (kind === 'event-altered') return { ...frame, event: OTHER_TYPE[event ?? ''] ?? 'deployment.deployed' };
+  if (kind === 'event-altered') return { ...frame, event: OTHER_TYPE[frame.event ?? ''] ?? 'deployment.deployed' };
   if (kind === 'event-dropped') return { ...frame, event: undefined };
-  const made = structuredClone(envelope);
-  changeMember(made, path, kind, valueAt(before, path));
-  return { id, event, envelope: made };
+  const envelope = structuredClone(frame.envelope);
+  changeMember(envelope, path, kind, valueAt(before, path));
+  return { ...frame, envelope };
 }
 
 /** Writes a block of a stream in an equivalent form, e.g. with fields in reverse order. */
@@ -110,8 +109,8 @@ export class Frames {
     }
     const phase = Date.parse(String(frame.envelope['occurred_at'])) < this.#opened ? 'replay' : 'live';
     this.#counts[phase] += 1;
-    const { place, phase: due, type } = this.#it.cell;
-    const isDue = (due ?? phase) === phase && (type === undefined || type === frame.event);
+    const { place } = this.#it.cell;
+    const isDue = isWithin(this.#it.cell, { phase, type: frame.event });
     this.#settle(phase === 'live');
     if (isDue && place === 'last') {
       const timer = setTimeout(() => this.#settle(true), QUIET_MS);
@@ -152,16 +151,4 @@ export class Frames {
     for (const each of all) this.#send(each);
     this.#before = frame.envelope;
   }
-}
-
-export function streamInCell(
-  cell: Cell,
-  { query, header, nth }: { query: URLSearchParams; header: boolean; nth: number },
-): boolean {
-  const cursor = query.has('after') ? (header ? 'both' : 'query') : header ? 'header' : 'none';
-  return (
-    (cell.cursor ?? cursor) === cursor &&
-    (cell.typed ?? query.has('types')) === query.has('types') &&
-    (cell.stream ?? nth) === nth
-  );
 }

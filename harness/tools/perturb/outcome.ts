@@ -52,21 +52,18 @@ export async function tryOut(perturbation: Perturbation, line: string, whole = f
   }[api];
   const words = ['check', api, '--fast', '--seed', String(seed), ...ofApi, '--report', `json=${report}`];
   const started = performance.now();
-  const stderr = await runMuster(whole ? words : [...words, '--bail', '1'], folder.path);
+  const env = { ...process.env, XDG_STATE_HOME: folder.path };
+  const options = { cwd: folder.path, env, timeout: LONGEST_MS, killSignal: 'SIGKILL', maxBuffer: 2 ** 26 } as const;
+  const stderr = await new Promise<string>((resolve) => {
+    const command = [CLI, ...words, ...(whole ? [] : ['--bail', '1'])];
+    execFile(process.execPath, command, options, (_error, _stdout, written) => resolve(written));
+  });
   const durationMs = Math.round(performance.now() - started);
   const letters = existsSync(trace) ? readFileSync(trace, 'utf8') : '';
   const [visited, changed] = [...'va'].map((letter) => letters.split(letter).length - 1) as [number, number];
   const common = { perturbation, visited, changed, durationMs };
   if (!existsSync(report)) return { ...common, outcome: 'incomplete', found: [], why: `no report: ${stderr}` };
   return { ...common, ...outcomeOf(JSON.parse(readFileSync(report, 'utf8')) as Report, changed) };
-}
-
-function runMuster(words: readonly string[], cwd: string): Promise<string> {
-  const env = { ...process.env, XDG_STATE_HOME: cwd };
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const options = { cwd, env, timeout: LONGEST_MS, killSignal: 'SIGKILL', maxBuffer: 2 ** 26 } as const;
-  execFile(process.execPath, [CLI, ...words], options, (_error, _stdout, stderr) => resolve(stderr));
-  return promise;
 }
 
 function outcomeOf(

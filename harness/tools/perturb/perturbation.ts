@@ -28,6 +28,10 @@ export interface Cell {
   type?: string | undefined;
 }
 
+/** True if the cell allows these properties of a request, an answer or an event. */
+export const isWithin = (cell: Cell, seen: Cell): boolean =>
+  (Object.keys(seen) as (keyof Cell)[]).every((name) => (cell[name] ?? seen[name]) === seen[name]);
+
 /** Items of a page to change; `one` is a single record, changed in every list that contains the record. */
 export const ITEMS = ['each', 'first', 'last', 'one'] as const;
 export type Item = (typeof ITEMS)[number];

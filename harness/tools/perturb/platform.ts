@@ -13,7 +13,7 @@ import {
   withHeader,
   withoutParameter,
 } from './forward.ts';
-import { type Cell, type Form, type Perturbation, subjectOf } from './perturbation.ts';
+import { type Cell, type Form, isWithin, type Perturbation, subjectOf } from './perturbation.ts';
 
 const VERSION = 'service-version';
 const KEY = 'x-api-key';
@@ -37,18 +37,17 @@ function formsOf(query: URLSearchParams): Form[] {
   return forms.length === 0 ? ['plain'] : forms;
 }
 
-export function requestInCell(cell: Cell, { method, url, headers, connection }: Exchange, keys: Keys): boolean {
+function requestInCell(cell: Cell, { method, url, headers, connection }: Exchange, keys: Keys): boolean {
   const [verb, route = ''] = (cell.operation ?? `${method} /`).split(' ');
   const given = headerOf(headers, KEY);
   const key = given === keys.full ? 'full' : given === keys.limited ? 'limited' : 'none';
+  const version = headerOf(headers, VERSION);
   const fits = new RegExp(cell.operation === undefined ? '^/' : `^${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
   return (
     method === verb &&
     fits.test(parts(url).path) &&
-    (cell.version ?? headerOf(headers, VERSION)) === headerOf(headers, VERSION) &&
-    (cell.key ?? key) === key &&
-    (cell.form === undefined || formsOf(queryOf(url)).includes(cell.form)) &&
-    (cell.connection ?? connection) === connection
+    isWithin(cell, { version, key, connection }) &&
+    (cell.form === undefined || formsOf(queryOf(url)).includes(cell.form))
   );
 }
 

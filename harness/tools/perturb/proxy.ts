@@ -79,13 +79,6 @@ type Responder = (exchange: Exchange, response: http.ServerResponse, signal: Abo
 
 const used = new WeakSet<Socket>();
 
-async function exchangeOf(request: http.IncomingMessage): Promise<Exchange> {
-  const { method = '', url = '', rawHeaders, socket } = request;
-  const connection = used.has(socket) ? 'kept' : 'new';
-  used.add(socket);
-  return { method, url, headers: endToEnd(rawHeaders), body: Buffer.concat(await request.toArray()), connection };
-}
-
 async function listen(at: string | ListenOptions, respond: Responder): Promise<http.Server> {
   // Sets no timeouts, because closing an idle connection may lose a request under way.
   const server = http.createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, async (request, response) => {
@@ -93,7 +86,11 @@ async function listen(at: string | ListenOptions, respond: Responder): Promise<h
     response.once('close', () => over.abort());
     response.on('error', () => {});
     try {
-      await respond(await exchangeOf(request), response, over.signal);
+      const { method = '', url = '', rawHeaders, socket } = request;
+      const connection = used.has(socket) ? 'kept' : 'new';
+      used.add(socket);
+      const body = Buffer.concat(await request.toArray());
+      await respond({ method, url, headers: endToEnd(rawHeaders), body, connection }, response, over.signal);
     } catch {
       response.destroy();
     }

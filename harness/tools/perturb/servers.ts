@@ -1,7 +1,7 @@
 /** Correct servers to perturb: plain servers in three languages, and the simulator. */
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { type Api, GO, LANGUAGES, type Language, startServer } from '../../../fixtures/servers/languages.ts';
+import { type Api, GO, LANGUAGES, startServer } from '../../../fixtures/servers/languages.ts';
 import { inVersion, type Operation } from '../../contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../contract/platform/operations.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
@@ -28,16 +28,17 @@ const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|conf
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };
 
 const KEYS = '--key full=devices:read --key limited= --devices 130';
-const plain = ({ name, missing, start }: Language, weight: number): Server => ({
-  name,
-  weight,
-  missing,
-  start: (api, folder) => `${start(api, folder)} ${api === 'platform' ? KEYS : '--heartbeat 1'}`,
-  writes: WRITES[name] ?? /^$/,
-});
 
 export const SERVERS: readonly Server[] = [
-  ...LANGUAGES.map((language) => plain(language, language === GO ? 1 : 2)),
+  ...LANGUAGES.map(
+    (language): Server => ({
+      name: language.name,
+      weight: language === GO ? 1 : 2,
+      missing: language.missing,
+      start: (api, folder) => `${language.start(api, folder)} ${api === 'platform' ? KEYS : '--heartbeat 1'}`,
+      writes: WRITES[language.name] ?? /^$/,
+    }),
+  ),
   {
     name: 'simulator',
     weight: 2,
@@ -63,29 +64,18 @@ export type Survey = ReadonlyMap<string, ReadonlyMap<string, readonly Leaf[]>>;
 
 export const lineOf = ({ method, path }: Pick<Operation, 'method' | 'path'>): string => `${method} ${path}`;
 
-const typeOf = (value: unknown): Leaf['type'] =>
-  Array.isArray(value) ? 'array' : isTime(value) ? 'time' : (typeof value as Leaf['type']);
-
 function leavesOf(record: unknown, path: readonly string[] = []): Leaf[] {
   if (!isObject(record)) return [];
   return Object.entries(record).flatMap(([name, value]) => {
     if (value === null) return [];
-    const own = { path: [...path, name], type: typeOf(value) };
+    const type = Array.isArray(value) ? 'array' : isTime(value) ? 'time' : (typeof value as Leaf['type']);
+    const own: Leaf = { path: [...path, name], type };
     return path.length > 1 ? [own] : [own, ...leavesOf(value, own.path)];
   });
 }
 
-export async function surveyOf(server: Server, line: string): Promise<Survey> {
+export async function surveyOf({ writes }: Server, line: string): Promise<Survey> {
   await using api = await startServer(`exec ${line}`);
-  return await surveyAt(api.url, server);
-}
-
-function leavesOfAll(records: readonly unknown[]): Leaf[] {
-  const all = new Map(records.flatMap((each) => leavesOf(each)).map((leaf) => [leaf.path.join('.'), leaf]));
-  return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, leaf]) => leaf);
-}
-
-async function surveyAt(base: string, { writes }: Server): Promise<Survey> {
   const survey = new Map<string, Map<string, readonly Leaf[]>>();
   const combinations = Object.values(RESOURCES).flatMap((one) =>
     SUPPORTED_VERSIONS.map((version) => [one, version] as const),
@@ -94,13 +84,14 @@ async function surveyAt(base: string, { writes }: Server): Promise<Survey> {
     const names = Object.entries(expansions).flatMap(([name, span]) => (inVersion(span, version) ? [name] : []));
     const headers = { 'x-api-key': KEYS_OF_ALL.full, 'service-version': version };
     const read = async (path: string): Promise<Json> => {
-      const response = await fetch(`${base}/${path}${names.map((name) => `&expand=${name}`).join('')}`, { headers });
+      const response = await fetch(`${api.url}/${path}${names.map((name) => `&expand=${name}`).join('')}`, { headers });
       return response.ok ? ((await response.json()) as Json) : {};
     };
     const { data: items = [] } = (await read(`${collection}?limit=100`)) as { data?: Json[] };
     if (items.length === 0) continue;
     const one = await read(`${collection}/${items[0]?.['id']}?limit=1`);
-    const leaves = leavesOfAll([...items, one]);
+    const found = new Map([...items, one].flatMap((each) => leavesOf(each)).map((leaf) => [leaf.path.join('.'), leaf]));
+    const leaves = [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, leaf]) => leaf);
     for (const operation of OPERATIONS) {
       const { list = false, method, sub } = operation;
       if (operation.kind !== kind || sub === true || !inVersion(operation, version)) continue;

@@ -37,18 +37,12 @@ const FAILURES: readonly Failure[] = ['ENOSPC', 'EIO', 'short write'];
 const RETAIN = 60;
 const POINTS_OF_A_LOG = 50;
 
-/** Event that clients have received once the disk has made `step` steps. */
-interface Delivered {
-  step: number;
-  id: number;
-  json: string;
-}
-
 interface LogHistory {
   durable: boolean;
   rules: LogBehaviour;
   disk: RecordedDisk;
-  delivered: Delivered[];
+  /** Events that clients have received once the disk has made `step` steps. */
+  delivered: { step: number; id: number; json: string }[];
   written: Map<number, Set<string>>;
   /** First id that each compaction keeps, with the step of the disk at which the compaction starts. */
   cuts: { step: number; from: number }[];
@@ -100,14 +94,7 @@ async function live(
   mkdirSync(folder);
   const recorded = new RecordedDisk(folder);
   const durable = source.chance(0.6);
-  const history: LogHistory = {
-    durable,
-    rules,
-    disk: recorded,
-    delivered: [],
-    written: new Map(),
-    cuts: [],
-  };
+  const history: LogHistory = { durable, rules, disk: recorded, delivered: [], written: new Map(), cuts: [] };
   const risk = source.chance(0.6) ? 0.06 : 0;
   recorded.fails = () => {
     if (!source.chance(risk)) return undefined;
@@ -191,7 +178,8 @@ async function judgeCrash(history: LogHistory, steps: number, powerLoss: boolean
   }
   const mayLose = powerLoss && !history.durable;
   const found = readAll(log);
-  problems.push(...disorder(found));
+  const late = found.findIndex(([id], index) => index > 0 && id <= (found[index - 1]?.[0] ?? 0));
+  if (late >= 0) problems.push(`event ${found[late]?.[0]} comes after ${found[late - 1]?.[0]}`);
   for (const [id, json] of found) {
     const text = known.get(id);
     if (text === undefined ? !history.written.get(id)?.has(json) : text !== json)
@@ -203,10 +191,8 @@ async function judgeCrash(history: LogHistory, steps: number, powerLoss: boolean
   if (missing.length > 0) problems.push(`events ${missing.join(', ')} were delivered and are lost`);
   // Allows ids to start again if a log without syncs is empty after a power loss.
   const isNew = mayLose && log.latest === 0;
-  const { first, last } = await log.append([
-    { type: 'deployment.removed', data: {} },
-    { type: 'deployment.removed', data: {} },
-  ]);
+  const removed = { type: 'deployment.removed', data: {} };
+  const { first, last } = await log.append([removed, removed]);
   if (!isNew && first <= highest) problems.push(`id ${first} is given out again; clients know ids up to ${highest}`);
   const after = readAll(log).map(([id]) => id);
   if (!after.includes(first) || after.at(-1) !== last)
@@ -227,9 +213,4 @@ function readAll(log: EventLog): [id: number, json: string][] {
   }
   reader.close();
   return found;
-}
-
-function disorder(found: readonly [number, string][]): string[] {
-  const at = found.findIndex(([id], index) => index > 0 && id <= (found[index - 1]?.[0] ?? 0));
-  return at < 0 ? [] : [`event ${found[at]?.[0]} comes after ${found[at - 1]?.[0]}`];
 }

@@ -45,15 +45,8 @@ const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string
     ...['--log-level', 'info'],
   ],
   'simulate platform': (at) => [
-    'simulate',
-    'platform',
-    '--db',
-    at('p.db'),
-    '--devices',
-    '20',
-    '--control',
-    '0',
-    '--ui',
+    ...['simulate', 'platform', '--db', at('p.db'), '--devices', '20'],
+    ...['--control', '0', '--ui'],
   ],
 };
 
@@ -81,7 +74,7 @@ export const ends = {
       const name = names[number % names.length] ?? '';
       const way = WAYS[(number + Math.floor(number / names.length)) % WAYS.length] ?? 'SIGKILL';
       const place = join(folder.path, String(number));
-      const found = await ended({ name, way, place, tag: `${drawn}-${number}`, dice: dice.fork(number) });
+      const found = await ended(name, way, place, `${drawn}-${number}`, dice.fork(number));
       if (found.underWay) inTheMiddle += 1;
       const remains = found.problems.length === 0 ? 'nothing is left' : found.problems.join('; ');
       say(`${number + 1}. ${found.line}: ${remains}`);
@@ -92,15 +85,7 @@ export const ends = {
   },
 };
 
-interface End {
-  name: string;
-  way: Way;
-  place: string;
-  tag: string;
-  dice: Random;
-}
-
-async function ended({ name, way, place, tag, dice }: End) {
+async function ended(name: string, way: Way, place: string, tag: string, dice: Random) {
   const at = (file: string): string => join(place, file);
   const tmp = at('t');
   for (const folder of [tmp, at('shards')]) mkdirSync(folder, { recursive: true });
@@ -114,7 +99,8 @@ async function ended({ name, way, place, tag, dice }: End) {
   if (underWay) child.kill(way === 'terminal' ? 'SIGHUP' : way);
   const line = `${name}, ${way} after ${seconds.toFixed(1)} s`;
   const problems: string[] = [];
-  if ((await within(running.ended)) === undefined) {
+  const late = setTimeout(PATIENCE_MS, undefined, { ref: false });
+  if ((await Promise.race([running.ended, late])) === undefined) {
     problems.push('it does not end');
     child.kill('SIGKILL');
   }
@@ -124,9 +110,6 @@ async function ended({ name, way, place, tag, dice }: End) {
   );
   return { underWay, line, problems };
 }
-
-const within = (end: Promise<unknown>): Promise<unknown> =>
-  Promise.race([end, setTimeout(PATIENCE_MS, undefined, { ref: false })]);
 
 function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, underWay: boolean): string[] {
   const { exitCode, signalCode } = child;

@@ -53,40 +53,35 @@ undecided (exit code 2) when nothing moves for three minutes.`;
 export const faults = {
   about: 'a platform that dies and comes back under 5,000 robots',
   run: async (words: readonly string[], say: (line: string) => void): Promise<readonly string[]> => {
-    const options = { robots: count('robots of the fleet', 5000), seed: count('seed of the fleet', 1, 0) };
-    const { robots, seed } = toolOptions(USAGE, options, { words });
+    const asked = { robots: count('robots of the fleet', 5000), seed: count('seed of the fleet', 1, 0) };
+    const { robots, seed } = toolOptions(USAGE, asked, { words });
     using folder = scratch();
-    return await reconnectStorms({ robots, seed, dir: folder.path, say });
+    const dir = folder.path;
+    const options: StormOptions = { robots, seed, dir, say };
+    await using all = new AsyncDisposableStack();
+    const start = (command: readonly string[]): Running =>
+      all.use(new Running(command, { cwd: dir, env: { MUSTER_API_KEY: API_KEY, TMPDIR: dir }, detached: false }));
+    const platform = await startPlatform(start, dir, seed);
+    const fleet = start(fleetWords(options, platform));
+    const reach = reacher(options, fleet);
+    const allOnline = (mayEnd = false) => reach(robots, 'robots online', () => onlineOf(platform.url), mayEnd);
+    for (const [number, how] of SIGNALS.entries()) {
+      await allOnline();
+      await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
+      // Waits for a share of the roll-out's deployments, or for all deployments if fewer remain.
+      const posted = Math.min((await totalOf(platform.url)) + Math.ceil(POSTED * robots), (number + 1) * robots);
+      await reach(posted, 'deployments posted', () => totalOf(platform.url));
+      const down = await platform.restart(how);
+      const served = performance.now();
+      // Lets the fleet end early after the last restart, because failed deployments count as missed at once.
+      const online = await allOnline(how === SIGNALS.at(-1));
+      const back = `all robots are online ${ms(performance.now() - served)} later`;
+      const then = online ? back : 'the fleet was done before all robots were online';
+      say(`${how} to the platform, which serves again after ${ms(down)}; ${then}`);
+    }
+    return await compareRecords(options, platform.url, await fleet.ended);
   },
 };
-
-async function reconnectStorms(options: StormOptions): Promise<string[]> {
-  const { robots, seed, dir, say } = options;
-  await using all = new AsyncDisposableStack();
-  const start = (words: readonly string[]): Running =>
-    all.use(new Running(words, { cwd: dir, env: { MUSTER_API_KEY: API_KEY, TMPDIR: dir }, detached: false }));
-  const platform = await startPlatform(start, dir, seed);
-  const fleet = start(fleetWords(options, platform));
-  const reach = reacher(options, fleet);
-  const allOnline = (mayEnd = false) => reach(robots, 'robots online', () => onlineOf(platform.url), mayEnd);
-  for (const [number, how] of SIGNALS.entries()) {
-    await allOnline();
-    await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
-    // Waits for a share of the roll-out's deployments, or for all deployments if fewer remain.
-    const posted = Math.min((await totalOf(platform.url)) + Math.ceil(POSTED * robots), (number + 1) * robots);
-    await reach(posted, 'deployments posted', () => totalOf(platform.url));
-    const down = await platform.restart(how);
-    const served = performance.now();
-    // Lets the fleet end early after the last restart, because failed deployments count as missed at once.
-    const online = await allOnline(how === SIGNALS.at(-1));
-    const back = performance.now() - served;
-    const then = online
-      ? `all robots are online ${ms(back)} later`
-      : 'the fleet was done before all robots were online';
-    say(`${how} to the platform, which serves again after ${ms(down)}; ${then}`);
-  }
-  return await compareRecords(options, platform.url, await fleet.ended);
-}
 
 /**
  * Returns a function that waits until a count reaches `goal`; false if the fleet ended before.

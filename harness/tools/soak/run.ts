@@ -1,6 +1,6 @@
 /** `npm run soak`: long runs of simulators and harness as processes; exits with 1 after a loss or growth. */
 import process from 'node:process';
-import { readableDuration } from '../../common/durations.ts';
+import { readableDuration } from '../../common/units.ts';
 import { exitWithUsage } from '../options.ts';
 import { crash } from './crash.ts';
 import { ends } from './ends.ts';
@@ -8,12 +8,7 @@ import { mixed } from './mixed.ts';
 import { faults, Undecided } from './reconnect-storms.ts';
 import { watch } from './watched.ts';
 
-interface Soak {
-  about: string;
-  run(words: readonly string[], say: (line: string) => void): Promise<readonly string[]>;
-}
-
-const SOAKS: Record<string, Soak> = { mixed, crash, ends, faults, watch };
+const SOAKS: Record<string, typeof mixed> = { mixed, crash, ends, faults, watch };
 const HELP = `npm run soak -- [${Object.keys(SOAKS).join('|')}] [options]
 
 ${Object.entries(SOAKS)

@@ -92,16 +92,13 @@ function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
     keepRestarting(tally, control, state),
     ...['one', 'two', 'three'].map((name) => keepFollowing(tally, named(near, name))),
     keepFollowing(tally, named(near, 'sleeper'), SLEEP_MS),
-    follower(tally, values),
+    // Runs the reference client until the test ends; an earlier end is a problem.
+    called({ job: 'follow', ...values }, undefined, tally.signal).then((code) => {
+      if (!tally.signal.aborted) tally.problems.push(`follow ended with ${code} before its time`);
+    }),
     slowReader(tally, at('w.sock')),
     calling(tally, { job: 'current', ...values }),
   ];
-}
-
-/** Runs the reference client until the test ends; an earlier end is a problem. */
-async function follower(tally: Tally, values: ClientValues): Promise<void> {
-  const code = await called({ job: 'follow', ...values }, undefined, tally.signal);
-  if (!tally.signal.aborted) tally.problems.push(`follow ended with ${code} before its time`);
 }
 
 /** Reads so slowly that the device ends the stream, then continues after the last event. */

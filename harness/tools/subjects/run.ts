@@ -14,7 +14,7 @@ import { CLIENT_JOBS, type ClientPlace } from '../../contract/client.ts';
 import { DIALECT_NAMES, SUPPORTED_CODENAMES } from '../../contract/versions.ts';
 import { makePlan, NO_TRIES, type PlanOptions } from '../../runner/plan.ts';
 import { type RunListener, runSuite } from '../../runner/run.ts';
-import type { Api, Capability, CheckResult, Outcome, Report, Suite } from '../../runner/types.ts';
+import type { Api, Capability, Outcome, Report, Suite } from '../../runner/types.ts';
 import { startsOfOneCheck } from '../../targets/client/client-run.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
@@ -45,21 +45,20 @@ export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
   listeners?: readonly RunListener[];
 }
 
-interface Commanded {
-  command: string;
-}
-
 const SEED = 11;
 const PATIENCE_MS = 10_000;
 
-export async function runDeviceSuite(place: DevicePlace | Commanded, choice: RunChoice = {}): Promise<Report> {
+export async function runDeviceSuite(
+  place: DevicePlace | { command: string },
+  choice: RunChoice = {},
+): Promise<Report> {
   const common = commonOf(choice);
   await using target = await openDeviceTarget({ ...common, ...place });
   return await runOn(deviceSuite, target, common.redactor, choice);
 }
 
 export async function runPlatformSuite(
-  place: PlatformPlace | (Commanded & Omit<PlatformPlace, 'url'>),
+  place: PlatformPlace | ({ command: string } & Omit<PlatformPlace, 'url'>),
   choice: RunChoice = {},
 ): Promise<Report> {
   const common = commonOf(choice);
@@ -121,22 +120,11 @@ function runOn<Context>(
   suite: Suite<Context>,
   target: Target<Context>,
   redactor: Redactor,
-  {
-    seed = SEED,
-    alone = false,
-    tries = false,
-    varied = false,
-    runs,
-    maxTimeMs,
-    concurrency,
-    signal,
-    listeners,
-    ...choice
-  }: RunChoice,
+  { runs, maxTimeMs, concurrency, signal, listeners, ...choice }: RunChoice,
 ): Promise<Report> {
-  const plan = makePlan(suite, { ...choice, capabilities: target.capabilities });
-  const withoutPremises = () =>
-    plan.checks.map((planned) => ({ ...planned, check: { ...planned.check, premises: [] } }));
+  const { seed = SEED, alone = false, tries = false, varied = false, ...planned } = choice;
+  const plan = makePlan(suite, { ...planned, capabilities: target.capabilities });
+  const withoutPremises = () => plan.checks.map((each) => ({ ...each, check: { ...each.check, premises: [] } }));
   return runSuite(suite, {
     plan: alone ? { ...plan, checks: withoutPremises() } : plan,
     target: target.description,
@@ -151,13 +139,13 @@ function runOn<Context>(
 }
 
 export const resultsWith = (report: Report, ...outcomes: Outcome[]): string[] =>
-  report.checks.filter(({ outcome }) => outcomes.includes(outcome)).map(inOneLine);
-
-function inOneLine({ id, outcome, expected, actual, reason, counterexample, observations }: CheckResult): string {
-  const what = reason ?? `expected ${expected}; actual: ${actual}`;
-  const example = counterexample === undefined ? '' : `; counterexample ${String(counterexample)}`;
-  return `${id} ${outcome}: ${what}${example}${outcome === 'warn' ? ` ${observations?.join(' | ')}` : ''}`;
-}
+  report.checks
+    .filter(({ outcome }) => outcomes.includes(outcome))
+    .map(({ id, outcome, expected, actual, reason, counterexample, observations }) => {
+      const what = reason ?? `expected ${expected}; actual: ${actual}`;
+      const example = counterexample === undefined ? '' : `; counterexample ${String(counterexample)}`;
+      return `${id} ${outcome}: ${what}${example}${outcome === 'warn' ? ` ${observations?.join(' | ')}` : ''}`;
+    });
 
 // Starved subjects run the command with few descriptors, a small heap or a full disk, against a correct target.
 

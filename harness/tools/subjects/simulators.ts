@@ -25,7 +25,7 @@ import { TcpProxy } from '../../targets/control/controlled-agent.ts';
 
 const KEY = 'key_full_0123456789abcdefghij';
 const LIMITED_KEY = 'key_limited_0123456789abcdef';
-export const KEY_HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
+const KEY_HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
 /** Number of bits of a robot's key: small, because large keys take long to generate. */
 export const KEY_BITS = 1024;
 const SEED = 11;
@@ -81,14 +81,8 @@ export async function startRobot(
     heartbeatMs?: number;
   } = {},
 ): Promise<Robot> {
-  const {
-    transport = 'unix',
-    behaviour,
-    fresh = false,
-    past = PAST_EVENTS,
-    retain,
-    heartbeatMs = HEARTBEAT_MS,
-  } = options;
+  const { transport = 'unix', fresh = false, past = PAST_EVENTS, heartbeatMs = HEARTBEAT_MS } = options;
+  const { behaviour, retain } = options;
   await using starting = new AsyncDisposableStack();
   const { path } = starting.use(scratch());
   const control = join(path, 'control.sock');
@@ -164,11 +158,8 @@ export async function startWorkspace(
     }),
   );
   const create: Workspace['create'] = async (to, body) => {
-    const response = await fetch(platform.url + to, {
-      method: 'POST',
-      headers: KEY_HEADERS,
-      body: JSON.stringify(body),
-    });
+    const sent = { method: 'POST', headers: KEY_HEADERS, body: JSON.stringify(body) };
+    const response = await fetch(platform.url + to, sent);
     return (await response.json()) as Record<string, string>;
   };
   const agentLink = starting.use(await TcpProxy.to(platform.agentUrl));
