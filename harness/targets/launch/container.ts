@@ -19,7 +19,10 @@ export type Docker = ContainerRuntimeClient['container']['dockerode'];
 export type DockerContainer = ReturnType<Docker['getContainer']>;
 
 /** Loads testcontainers and finds a container runtime. Throws StartFailed, whose message suggests `instead`. */
-export async function containerRuntime(instead: string) {
+export async function containerRuntime(instead: string): Promise<{
+  testcontainers: typeof import('testcontainers');
+  client: ContainerRuntimeClient;
+}> {
   // Muster installs without testcontainers, which has many dependencies and install scripts.
   const testcontainers = await import('testcontainers').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
