@@ -133,12 +133,12 @@ function plainRequests(text: string): string[] {
 /** Maximum Content-Length that Node's parser accepts, a number of 64 bits. */
 const MOST_LENGTH = 2n ** 64n - 1n;
 
-function firstOf(text: string): { method: string; rest: string | undefined } | undefined {
+function firstOf(given: string): { method: string; rest: string | undefined } | undefined {
+  // Imitates Node's parser, which accepts a lone line feed after a request line without a version.
+  const text = given.replace(/^([^ \r\n]+ +[^ \r\n]+)\n/, '$1\r\n');
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
-  // Imitates Node's parser, which accepts a lone line feed after a request line without a version.
-  const head = text.slice(0, end).replace(/^([^ \r\n]+ +[^ \r\n]+)\n/, '$1\r\n');
-  const [first = '', ...lines] = head.split('\r\n');
+  const [first = '', ...lines] = text.slice(0, end).split('\r\n');
   // Imitates Node's parser, which accepts several spaces, HTTP 0.9 or 2.0, RTSP 1.0, or no version.
   const [, method] = /^([!#$%&'*+.^_`|~\w-]+) +[^ ]+(?: +HTTP\/(?:0\.9|1\.[01]|2\.0)| +RTSP\/1\.0)?$/.exec(first) ?? [];
   if (method === undefined) return undefined;
