@@ -231,8 +231,16 @@ export class Reality {
     }
     if (closed > ledger.closed) ledger.closed = closed;
     const reached = [...this.clients].map(async (client) => {
-      const { subscription, way } = client;
-      const due = way === 'future' || !client.isOwed ? undefined : ledger.owed(this.#owed(client)).at(-1)?.id;
+      const { subscription, way, openedMs } = client;
+      if (way === 'future') {
+        // Gives a busy device time to begin a wrong replay, because no event is due on this stream.
+        const within = openedMs + this.subscribedMs - Date.now();
+        const wait = { within, atMost: within, for: 'a replay' };
+        const none = { frames: 0, comments: Number.POSITIVE_INFINITY };
+        if (within > 0) await subscription.stream.activity(none, wait).catch(() => this.t.signal.throwIfAborted());
+        return;
+      }
+      const due = client.isOwed ? ledger.owed(this.#owed(client)).at(-1)?.id : undefined;
       if (due === undefined || (subscription.events.at(-1)?.id ?? -1n) >= due) return;
       const published = { first: due, last: due, count: 1, at: performance.now() };
       await this.#reaching(client, () => readUpTo(subscription, published));
