@@ -32,7 +32,7 @@ interface Shown<Row extends BaseRow> {
   lineOf(row: Row): object;
 }
 
-/** Keeps the rows of a collection that the page shows: those that changed last, and those that a user asked for. */
+/** Rows of a collection on the page: the rows changed last, and the rows a user asked for. */
 function linesOf<Row extends BaseRow>(collection: Collection<Row>, what: Shown<Row>, onChange: () => void) {
   const shown = new Set<number>();
   let isDue = true;

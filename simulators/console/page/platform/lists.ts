@@ -53,7 +53,7 @@ function moment(timestamp: string): string {
   return at.toDateString() === new Date().toDateString() ? time : `${at.toISOString().slice(0, 10)} ${time}`;
 }
 
-/** Number of items in all, and words about those that a list shows. */
+/** Counts all items, and says how many of them a list shows. */
 function extentOf(lines: readonly object[], counts: Readonly<Record<string, number>>): { all: number; note: string } {
   const all = Object.values(counts).reduce((total, number) => total + number, 0);
   const shown = `${thousands(lines.length)} that changed last, of ${thousands(all)}`;
