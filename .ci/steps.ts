@@ -72,7 +72,7 @@ function change(): Work {
 function nightly(): Work {
   const elsewhere = [AGENT_TEST, ...TIMED_TESTS].map((file) => `--exclude ${file}`).join(' ');
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
-  const alone: Work[] = [
+  const afterTests: Work[] = [
     { name: 'timed tests', command: `npm run test:all -- --no-file-parallelism ${TIMED_TESTS.join(' ')}` },
     { name: 'matrix', command: 'npm run matrix -- --timed 12' },
     // Draws 20 pairs of defects, because all pairs would take days.
@@ -94,7 +94,7 @@ function nightly(): Work {
     { name: 'short, shuffled', command: `npm test -- ${shuffle}` },
     { name: 'tests', command: `npm run test:all -- --project long --project nightly ${elsewhere}` },
   );
-  return inOrder(atOnce(AGENT, tests), ...alone);
+  return inOrder(atOnce(AGENT, tests), ...afterTests);
 }
 
 const [mode = 'change', folder = '.'] = process.argv.slice(2);

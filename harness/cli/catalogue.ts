@@ -1,6 +1,6 @@
 /** Lists every requirement with the checks that decide it, over all suites. */
 import { defined } from '../common/defined.ts';
-import { sectionTitle } from '../contract/sentences.ts';
+import { sectionTitle } from '../contract/sections.ts';
 import { isHeld, requirementSet } from '../runner/define.ts';
 import { profilesOf } from '../runner/plan.ts';
 import type { Api, Check, Requirement, Suite } from '../runner/types.ts';

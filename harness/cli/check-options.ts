@@ -148,12 +148,10 @@ type Schema = { type?: string; minimum?: number; maximum?: number; enum?: string
 
 export function optionsFor<T extends Fields>(fields: T): OptionsFor<T> {
   const options = Object.entries<Field>(fields).flatMap(([name, field]) => {
-    const { type, given, help, isPath, defaultText, conflicts, variable: secret } = field;
+    const { type, given: typed, help, isPath, defaultText, conflicts, variable: secret } = field;
     if (help === undefined) return [];
-    const schema = (given ?? type ?? {}) as TSchema & Schema;
+    const schema = (typed ?? type ?? {}) as TSchema & Schema;
     const { minimum: from, maximum: to, enum: choices } = schema;
-    const whole = isPath === true ? wholePath : undefined;
-    const path = typeof isPath === 'function' ? (value: string) => (isPath(value) ? value : undefined) : whole;
     const spec: OptionSpec = {
       ...(schema.type === 'boolean'
         ? { type: 'boolean' }
@@ -162,11 +160,16 @@ export function optionsFor<T extends Fields>(fields: T): OptionsFor<T> {
           : { type: 'string', ...defined({ choices, array: schema.type === 'array' || undefined }) }),
       describe: help,
       group: 'Target',
-      ...defined({ defaultText, conflicts, secret, path }),
+      ...defined({ defaultText, conflicts, secret, path: pathOf(isPath) }),
     };
     return [[optionName(name, field), spec]];
   });
   return Object.fromEntries(options) as OptionsFor<T>;
+}
+
+function pathOf(isPath: Field['isPath']): OptionSpec['path'] {
+  if (typeof isPath === 'function') return (value) => (isPath(value) ? value : undefined);
+  return isPath === true ? wholePath : undefined;
 }
 
 function given<T extends Fields>(fields: T, args: Readonly<Record<string, unknown>>): Values<T> {

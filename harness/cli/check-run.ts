@@ -57,7 +57,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   const args = options as unknown as PlanArguments;
   const redactor = new Redactor();
   const say = (text: string): void => void process.stderr.write(inert(`${printable(redactor.text(text))}\n`));
-  const settings = settingsOf(checked, options, again);
+  const { command, ...settings } = settingsOf(checked, options, again);
   const suite = await checked.suite();
   const planned = await plannedBy(args, again, redactor);
   const { seed, options: kept } = settings;
@@ -66,6 +66,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   makePlan(suite, { ...planned, capabilities: new Set() });
   const { stdout, stderr, env } = process;
   const reporters = createReporters(args.report ?? [], { redactor, stdout, stderr, env, verbose: args.verbose });
+  const file = again?.file ?? jsonReportFile(args.report ?? []);
   const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
   using interrupt = interruptSignal();
   const faulty = new AbortController();
@@ -88,6 +89,7 @@ export async function runAndReport<T extends CheckTable, Context>(
       redactor,
       signal: AbortSignal.any([interrupt.signal, faulty.signal]),
       excuses: (result) => evidence.excuses(redactor.value(result)),
+      replayCommand: (result) => replayCommand({ command, seed, file }, result),
       listeners: reporters,
       settle: (results) => {
         target.conclude();
@@ -201,8 +203,8 @@ function settingsOf<T extends CheckTable, Context>(checked: Checked<T, Context>,
   const demands = demandsOf(api, args);
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
   const path = ['check', api];
-  const command = commandLine(path, table, targetOnly(options as GivenOptions));
   return {
+    command: commandLine(path, table, targetOnly(options as GivenOptions)),
     seed,
     maxTimeMs,
     demands,
@@ -212,8 +214,6 @@ function settingsOf<T extends CheckTable, Context>(checked: Checked<T, Context>,
     ...defined({ concurrency, runs: args.runs, repeat: args.repeat }),
     arguments: commandWords(path, table, options),
     options: storable(table, options),
-    replayCommand: (result: CheckResult) =>
-      replayCommand({ command, seed, file: again?.file ?? jsonReportFile(args.report ?? []) }, result),
     ...(again === undefined ? {} : { replays: again.checks, replayOf: { file: again.file, outcomes: again.outcomes } }),
   };
 }
@@ -298,12 +298,14 @@ export function prepareEvidence(
   };
 }
 
+const DAY_MS = 86_400_000;
+
 function issuerFor(args: EvidenceArguments, file: string): Issuer {
   const narrowing = (['fast', 'only', 'section', 'last-failed'] as const).filter((name) => args[name] ?? false);
   if (narrowing.length > 0)
     throw new UsageError(`--certificate needs a whole profile: leave out --${narrowing.join(' and --')}`);
   const { 'valid-until': validUntil, signer } = args;
-  const isPast = validUntil !== undefined && !(Date.parse(validUntil) + 86_400_000 > Date.now());
+  const isPast = validUntil !== undefined && !(Date.parse(validUntil) + DAY_MS > Date.now());
   if (validUntil !== undefined && (!DAY.test(validUntil) || isPast))
     throw new UsageError(`--valid-until ${validUntil}: must be a day from today on, e.g. 2027-06-30`);
   return certificateIssuer(file, args.key, { validUntil, signer });

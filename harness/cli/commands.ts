@@ -160,7 +160,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry(
     'keygen <file>',
     'Generate a key pair that signs certificates (Ed25519): FILE and FILE.pub',
-    async () => (await import('./commands/verify.ts')).keygen,
+    async () => (await import('./commands/keygen.ts')).keygen,
   ),
   entry(
     'completion <shell>',

@@ -16,13 +16,13 @@ export function findByName<T extends Pick<Named, 'name'>>(
   const found = all.find((one) => one.name === name);
   if (found !== undefined) return found;
   const names = all.map((one) => one.name);
+  // Suggests a name with a corrected spelling or word order, else up to five names that share a word.
   const sorted = (text: string): string => text.split('-').sort().join('-');
   const meant = nearest(name, names) ?? names.find((each) => sorted(each) === nearest(sorted(name), names.map(sorted)));
-  // Suggests a name with a corrected spelling or word order, else up to five names that share a word.
   const words = name.split('-').filter((word) => word.length > 3);
   const alike = names.filter((each) => words.some((word) => each.includes(word))).slice(0, 5);
-  const near = meant === undefined ? alike : [meant];
-  const question = near.length === 0 ? '' : `; did you mean ${near.join(', ')}?`;
+  const suggested = meant === undefined ? alike : [meant];
+  const question = suggested.length === 0 ? '' : `; did you mean ${suggested.join(', ')}?`;
   throw new UsageError(
     `${option} ${name}: unknown name${question}\nmuster simulate ${simulator} ${option} ${LIST} prints all of them`,
   );

@@ -128,9 +128,15 @@ export class FleetJudge implements AnswerJudge {
     const { expected, actual, counterexample } = broken.finding;
     const asked = broken.seen.at(-1)?.asked;
     this.#findings.set(id, {
-      ...{ id, level, requirement: text, expected, actual: short(shortText(actual)), phase: this.#underWay[0] ?? '' },
+      id,
+      level,
+      requirement: text,
+      expected,
+      actual: short(shortText(actual)),
+      phase: this.#underWay[0] ?? '',
       ...defined({ counterexample: counterexample === undefined ? undefined : short(shortText(counterexample)) }),
-      ...{ request: asked === undefined ? '' : `${asked.method} ${asked.url}`, curl: asked?.curl ?? '' },
+      request: asked === undefined ? '' : `${asked.method} ${asked.url}`,
+      curl: asked?.curl ?? '',
     });
   }
 }

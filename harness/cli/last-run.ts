@@ -96,14 +96,19 @@ export function remember(
     );
     const kept: LastRun = { ended_at: new Date().toISOString(), checks: { ...before, ...now } };
     replaceWith(file, `${JSON.stringify(kept, null, 2)}\n`, SECRET_MODE);
-    const names = readdirSync(folderIn(env));
-    const aged = (names.length > MOST ? names : []).map((name) => {
-      const path = join(folderIn(env), name);
-      return { path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 };
-    });
-    for (const { path } of aged.sort((one, other) => other.at - one.at).slice(MOST)) rmSync(path, { force: true });
+    forgetOldest(folderIn(env));
     return undefined;
   } catch (error) {
     return `${file} cannot be written (${whyNot(error)}), so --last-failed and replay will not know this run`;
   }
+}
+
+function forgetOldest(folder: string): void {
+  const names = readdirSync(folder);
+  if (names.length <= MOST) return;
+  const aged = names.map((name) => {
+    const path = join(folder, name);
+    return { path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 };
+  });
+  for (const { path } of aged.sort((one, other) => other.at - one.at).slice(MOST)) rmSync(path, { force: true });
 }

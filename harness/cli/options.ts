@@ -145,13 +145,20 @@ export function storable(table: OptionTable, options: Readonly<Record<string, un
   ) as GivenOptions;
 }
 
-/** Words of the command line; for a report by default, with `***` for each secret. */
-export function commandWords(
+/** Words of the command line for a report, with `***` for each secret. */
+export const commandWords = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
+  wordsOf(path, table, options, () => '***', String);
+
+/** Command line that users can paste into a shell, with a variable in place of each secret. */
+export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
+  ['muster', ...wordsOf(path, table, options, (variable) => `"$${variable}"`, shellWord)].join(' ');
+
+function wordsOf(
   path: readonly string[],
   table: OptionTable,
   options: Readonly<Record<string, unknown>>,
-  secret: (variable: string) => string = () => '***',
-  word: (text: string) => string = String,
+  secret: (variable: string) => string,
+  word: (text: string) => string,
 ): string[] {
   const words = Object.entries(options).flatMap(([name, value]) => {
     const spec = table[name];
@@ -162,10 +169,6 @@ export function commandWords(
   });
   return [...path, ...words];
 }
-
-/** Command line that users can paste into a shell, with a variable in place of each secret. */
-export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
-  ['muster', ...commandWords(path, table, options, (variable) => `"$${variable}"`, shellWord)].join(' ');
 
 const shellWord = (word: string): string =>
   /^[\w./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,4 +1,4 @@
-/** Connects to the target, by undici's pool or by a bare socket, and once more if the listener's backlog is full. */
+/** Connects to the target, by undici's pool or by a bare socket, and again while the listener's backlog is full. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
@@ -12,7 +12,8 @@ const PAUSES = { firstMs: 5, longestMs: 200 };
 const MOMENT_MS = 1000;
 const MOST_REFUSALS = 4;
 
-export class Entrance {
+/** Connects again to a listener whose backlog is full; Python's `socketserver` has a backlog of 5. */
+class Entrance {
   #queue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #lastEntered = Number.NEGATIVE_INFINITY;

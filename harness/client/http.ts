@@ -132,7 +132,8 @@ export class HttpClient {
     this.#timeoutMs = timeoutMs;
     this.#options = { ...options, recorder };
     this.#shared = shared ?? {
-      ...{ agent: agentFor(endpoint), kept: agentFor(endpoint, { keepsAlive: true }) },
+      agent: agentFor(endpoint),
+      kept: agentFor(endpoint, { keepsAlive: true }),
       bodies: new BodyReader(),
     };
   }

@@ -89,7 +89,7 @@ export class Recorder {
   readonly #steps: Step[] = [];
   readonly #timeline: Timeline;
   readonly #markOf = new WeakMap<object, Mark>();
-  driven = false;
+  #driven = false;
   /** Callback for each whole answer and each frame; must not throw. */
   readonly happened: (happening: Happening) => void;
   readonly form: Form | undefined;
@@ -114,8 +114,9 @@ export class Recorder {
     const runs: Kept[][] = [];
     for (const kept of this.#exchanges) {
       const run = runs.at(-1);
-      const first = run?.[0] && withoutTimes(run[0].exchange);
-      if (isDeepStrictEqual(first, withoutTimes(kept.exchange))) run?.push(kept);
+      const first = run?.[0];
+      if (first !== undefined && isDeepStrictEqual(withoutTimes(first.exchange), withoutTimes(kept.exchange)))
+        run?.push(kept);
       else runs.push([kept]);
     }
     const shown = runs.flatMap((run) => {
@@ -162,6 +163,10 @@ export class Recorder {
     return mark && this.#timeline.stream(mark);
   }
 
+  get driven(): boolean {
+    return this.#driven;
+  }
+
   keepDrives(): Snapshot {
     const { exchanges, steps, marks } = this.snapshot();
     const drives: Snapshot = {
@@ -182,7 +187,7 @@ export class Recorder {
       ...(clean === line && defined({ line })),
       ...(waiting && { beside: true }),
     };
-    this.driven = true;
+    this.#driven = true;
     this.#markOf.set(drive, this.#timeline.add(restarts ? 'restart' : 'drive', drive.what));
     this.#step({ drive });
     return drive;

@@ -105,8 +105,14 @@ const shortened = (text: string): string =>
 
 /** Values of common clients, by which no target recognises a test; undefined sends no header. */
 const USER_AGENTS = [
-  ...['curl/8.14.1', 'python-requests/2.32.5', 'python-httpx/0.28.1', 'Go-http-client/1.1'],
-  ...['okhttp/5.1.0', 'axios/1.13.2', 'node', undefined],
+  'curl/8.14.1',
+  'python-requests/2.32.5',
+  'python-httpx/0.28.1',
+  'Go-http-client/1.1',
+  'okhttp/5.1.0',
+  'axios/1.13.2',
+  'node',
+  undefined,
 ];
 
 export const usualUserAgent = (seed: number): string | undefined => USER_AGENTS[seed % USER_AGENTS.length];

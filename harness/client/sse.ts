@@ -317,11 +317,11 @@ export class EventStream {
       await this.#held();
       for await (const chunk of decoded(this.#response.body, this.headers['content-encoding'])) {
         if (this.#ended !== undefined) break;
-        const at = performance.now();
+        const receivedAt = performance.now();
         const kept = (chunk as Buffer).subarray(0, Math.max(0, this.#cutAt - this.bytes));
         this.#bytes += kept.length;
         this.#ends.append(kept);
-        if (this.status === 200) this.#parser.push(kept, at);
+        if (this.status === 200) this.#parser.push(kept, receivedAt);
         if (this.bytes >= this.#cutAt) this.#end('cut', `cut after ${this.bytes} bytes`);
         this.#changes.announce();
         if (this.#ended !== undefined) break;

@@ -53,9 +53,10 @@ export class Timeline {
     const mark: Mark = { at_ms: this.#now(), kind, what: cut(what, KEPT_STEPS), ...defined({ stream }) };
     this.#count(kind);
     this.kept.push(mark);
+    if (this.kept.length <= MOST) return mark;
     // Drops the oldest mark that opens no stream, because later marks refer to their stream.
     const oldest = this.kept.findIndex((one) => one.kind !== 'stream');
-    if (this.kept.length > MOST) this.kept.splice(Math.max(0, oldest), 1);
+    this.kept.splice(Math.max(0, oldest), 1);
     return mark;
   }
 

@@ -34,8 +34,6 @@ function render(part: Part): string {
 const REPORT_STYLE = ['./palette.css', './report.css'].map((file) => new URL(file, import.meta.url));
 const COMMENTS_AND_BREAKS = /\/\*.*?\*\/|\n\s*/gs;
 
-export const scriptOf = (file: URL): Markup => trusted(readFileSync(file, 'utf8'));
-
 /** Builds one HTML file without external resources; `script` must be a file of Muster. */
 export function reportPage(title: string, main: Markup, { style, script }: { style: URL; script?: URL }): string {
   const styles = [...REPORT_STYLE, style].map((file) => readFileSync(file, 'utf8')).join('');
@@ -46,6 +44,6 @@ export function reportPage(title: string, main: Markup, { style, script }: { sty
 <meta http-equiv="Content-Security-Policy" content="${policy}"><title>${title}</title>
 <style>${trusted(styles.replaceAll(COMMENTS_AND_BREAKS, ' '))}</style></head><body><main>
 ${main}
-</main>${script === undefined ? NOTHING : html`<script>${scriptOf(script)}</script>`}</body></html>
+</main>${script === undefined ? NOTHING : html`<script>${trusted(readFileSync(script, 'utf8'))}</script>`}</body></html>
 `.markup;
 }

@@ -4,16 +4,16 @@ import { isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './s
 /** Minimum number of characters of a cut secret to mask; shorter fragments occur by chance. */
 const SHORTEST = 4;
 /** Minimum number of characters at the beginning of a secret to mask anywhere, because the text may be cut later. */
-export const HEAD = 8;
+const HEAD = 8;
 
-export interface Form {
+interface Form {
   characters: readonly RegExp[];
   whole: RegExp;
   start: string;
   head: number;
 }
 
-export function endOf({ characters, whole, head }: Form, text: string, index: number, ended: boolean): number {
+function endOf({ characters, whole, head }: Form, text: string, index: number, ended: boolean): number {
   whole.lastIndex = index;
   if (whole.test(text)) return whole.lastIndex;
   const { count, at } = match(characters, text, index);
@@ -23,7 +23,7 @@ export function endOf({ characters, whole, head }: Form, text: string, index: nu
   return count >= SHORTEST && cut.test(text) ? cut.lastIndex : index;
 }
 
-export function remains({ characters }: Form, text: string): number {
+function remains({ characters }: Form, text: string): number {
   for (let from = 1; from <= characters.length - SHORTEST; from += 1) {
     const { count, at } = match(characters, text, 0, from);
     if (from + count === characters.length) return at;
@@ -43,7 +43,7 @@ function match(characters: readonly RegExp[], text: string, index: number, from 
 }
 
 /** Lists the plain, hexadecimal and base64 encodings of a secret; base64 within other bytes has three alignments. */
-export function formsOf(secret: string): Form[] {
+function formsOf(secret: string): Form[] {
   const bytes = Buffer.from(secret);
   const [alone = '', ...inside] = [0, 1, 2].map((before) =>
     Buffer.concat([Buffer.alloc(before), bytes])
@@ -59,7 +59,7 @@ export function formsOf(secret: string): Form[] {
   ];
 }
 
-export const sources = (text: string, pattern: (character: string) => string): string[] =>
+const sources = (text: string, pattern: (character: string) => string): string[] =>
   [...text].map((character) => `(?:${pattern(character)})`);
 
 function form(text: string, pattern: (character: string) => string, end = ''): Form {
@@ -78,7 +78,7 @@ const NAMED: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'g
 const CONTROL: Readonly<Record<string, string>> = { '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' };
 
 /** Builds a pattern for a character: plain, escaped for JSON, URL, HTML or shell, or misread as Latin-1. */
-export function escaped(character: string): string {
+function escaped(character: string): string {
   if (/^\w$/.test(character)) return character;
   const code = character.codePointAt(0) ?? 0;
   return [

@@ -136,15 +136,21 @@ function readPipe(file: number): Buffer {
   let size = 0;
   for (;;) {
     const piece = Buffer.alloc(PIECE);
+    const read = readSome(file, piece);
+    if (read === 0) return Buffer.concat(parts);
+    parts.push(piece.subarray(0, read));
+    size += read;
+    if (size > LARGEST_INPUT_BYTES) throw new TooLarge();
+  }
+}
+
+function readSome(file: number, piece: Buffer): number {
+  for (;;) {
     try {
-      const read = readSync(file, piece);
-      if (read === 0) return Buffer.concat(parts);
-      parts.push(piece.subarray(0, read));
-      size += read;
+      return readSync(file, piece);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
     }
-    if (size > LARGEST_INPUT_BYTES) throw new TooLarge();
   }
 }

@@ -10,7 +10,7 @@ import {
 } from './enums.ts';
 import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from './limits.ts';
 import { listEnvelope, pingRequest, pingResponse } from './lists.ts';
-import { sectionTitle } from './sentences.ts';
+import { sectionTitle } from './sections.ts';
 import type { Shape } from './shape.ts';
 
 const statuses = { status: 'deployed', activity_status: 'deployed', error_status: 'none', target_status: 'deployed' };

@@ -24,7 +24,7 @@ interface Ended {
 }
 
 /**
- * Runs the tests, in `timeoutMs` with their setup, and ends all their processes, except processes in a new session.
+ * Runs setup and tests within `timeoutMs` together, and ends all their processes, except processes in a new session.
  * Rejects with the reason of the signal.
  */
 async function runTests(server: Server, options: MutateOptions, timeoutMs: number): Promise<Ended> {
@@ -43,8 +43,8 @@ async function runTests(server: Server, options: MutateOptions, timeoutMs: numbe
     if (hasPassed && where !== '') continue;
     if (leftBehind) listener.onLeftBehind();
     const how = where + (ended.how ?? `${were} not over within ${readableDuration(timeoutMs)}`);
-    const failed = ended.how === undefined ? 'timed_out' : 'failed';
-    return { outcome: hasPassed ? 'passed' : failed, how, durationMs, wrote: ended.wrote, leftBehind };
+    const outcome = hasPassed ? 'passed' : ended.how === undefined ? 'timed_out' : 'failed';
+    return { outcome, how, durationMs, wrote: ended.wrote, leftBehind };
   }
   throw new Error('no tests to run');
 }
@@ -261,7 +261,14 @@ const STATES = {
 function resultOf(subject: Subject, state: MutationState, reason?: string): MutationSubject {
   const { name, kind, section, summary, requirements, file, byHand } = subject;
   return {
-    ...{ name, kind, state, section, summary, requirements: [...requirements], file, by_hand: byHand },
+    name,
+    kind,
+    state,
+    section,
+    summary,
+    requirements: [...requirements],
+    file,
+    by_hand: byHand,
     ...defined({ reason }),
   };
 }

@@ -45,8 +45,8 @@ export function exchangesOf(
 
 function headline(exchange: Recorded): string {
   const { status, response_headers, duration_ms, times } = exchange;
-  const got = `${status} ${response_headers?.[SHOWN_BEFORE] ?? ''}`.trim();
-  const answer = status === undefined ? (problemOf(exchange) ?? 'no answer') : got;
+  const about = response_headers?.[SHOWN_BEFORE] ?? '';
+  const answer = status === undefined ? (problemOf(exchange) ?? 'no answer') : `${status} ${about}`.trim();
   const took = `${readableDuration(duration_ms)}${times === undefined ? '' : `, ${times} times`}`;
   return printable(`${asked(exchange)} → ${answer} (${took})`);
 }

@@ -1,7 +1,7 @@
 /** Orders and words findings for all human-readable reports. */
 
 import { type Format, printable } from '../common/terminal.ts';
-import { sectionTitle } from '../contract/sentences.ts';
+import { sectionTitle } from '../contract/sections.ts';
 import { isFinding, rateInWords } from '../runner/attempts.ts';
 import { leadsFirst } from '../runner/causes.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';
@@ -109,7 +109,7 @@ function looksOf<Part extends keyof Look>(part: Part): Record<Outcome, Look[Part
 export const OUTCOME_WORDS = looksOf('word');
 export const SYMBOLS = looksOf('symbol');
 export const COLOURS = looksOf('colour');
-export const BY_WEIGHT = Object.keys(LOOKS) as Outcome[];
+export const BY_WEIGHT: readonly Outcome[] = Object.keys(LOOKS) as Outcome[];
 
 export const worst = (checks: readonly CheckResult[]): Outcome =>
   BY_WEIGHT.find((outcome) => checks.some((check) => check.outcome === outcome)) ?? 'not_applicable';

@@ -109,7 +109,7 @@ function command(kind: string, title: string, message: string): string {
 }
 
 /** Maximum number of characters in a report; GitHub drops a summary above 1 MiB. */
-const LIMIT = 1_000_000;
+const MOST_CHARACTERS = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
 const EXCHANGES = 3;
@@ -143,7 +143,9 @@ export function markdownReport(report: Report): string {
     grouped('Known', report.checks, 'known'),
   );
   const text = printable(all.join('\n'));
-  return text.length <= LIMIT ? `${text}\n` : `${text.slice(0, LIMIT)}\n\n… cut: see the other reports of this run.\n`;
+  return text.length <= MOST_CHARACTERS
+    ? `${text}\n`
+    : `${text.slice(0, MOST_CHARACTERS)}\n\n… cut: see the other reports of this run.\n`;
 }
 
 function details(heading: string, groups: readonly FindingGroup[]): string[] {

@@ -1,4 +1,4 @@
-/** Writes HAR 1.2 with a page for each finding; every time is that of the start, because exchanges record none. */
+/** Writes HAR 1.2 with a page for each finding; every time is the run's start, because exchanges record no time. */
 import type { Recorded } from '../client/recorder.ts';
 import { jsonDocument } from './format.ts';
 

@@ -5,7 +5,7 @@ import { ticks } from '../common/axis.ts';
 import { html, type Markup, NOTHING, reportPage } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { readableDuration } from '../common/units.ts';
-import { sectionTitle } from '../contract/sentences.ts';
+import { sectionTitle } from '../contract/sections.ts';
 import { summaryOf } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { exchangesOf } from './exchanges.ts';

@@ -1,8 +1,8 @@
-/** Renders failures and warnings for a terminal, each with its evidence and consequences. */
+/** Renders findings for a terminal, each with its evidence and consequences, and the frame of all text reports. */
 
 import { cutTo, hanging, type Paint, printable, wrap } from '../common/terminal.ts';
 import { readableDuration } from '../common/units.ts';
-import { sectionTitle } from '../contract/sentences.ts';
+import { sectionTitle } from '../contract/sections.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { exchangesOf } from './exchanges.ts';
 import {

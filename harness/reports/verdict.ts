@@ -4,7 +4,7 @@ import { decidedNumber, failingWarnings } from '../runner/results.ts';
 import type { CheckResult, Coverage, Outcome, Report } from '../runner/types.ts';
 import { differencesIn, findingsOf, lines, plural } from './findings.ts';
 
-export interface Headline {
+interface Headline {
   word: string;
   good: boolean;
   meaning: string;
@@ -17,14 +17,15 @@ export interface Verdict extends Headline {
 /** Verdict that says nothing about undecided checks, and claims conformance only to the named profile. */
 export function verdict(report: Report): Verdict {
   const { summary, interrupted, narrowed_by: narrowed, profile, profile_coverage: decidedOf } = report;
-  const is = (kind: Verdict['kind'], meaning: string, good = false): Verdict => ({ kind, word: kind, good, meaning });
+  const bad = (kind: Verdict['kind'], meaning: string): Verdict => ({ kind, word: kind, good: false, meaning });
+  const good = (kind: Verdict['kind'], meaning: string): Verdict => ({ kind, word: kind, good: true, meaning });
   const failures = failuresIn(report);
   if (failures.length > 0)
-    return is('NOT CONFORMANT', lines(failures, interrupted === true && 'the run was interrupted').join('; '));
-  if (interrupted === true) return is('INTERRUPTED', 'the run ended before everything was decided');
+    return bad('NOT CONFORMANT', lines(failures, interrupted === true && 'the run was interrupted').join('; '));
+  if (interrupted === true) return bad('INTERRUPTED', 'the run ended before everything was decided');
   const trouble = troubleOf(report);
   if (trouble.length > 0 || report.exit_code !== 0)
-    return is('INCOMPLETE', trouble.join('; ') || 'the run did not end');
+    return bad('INCOMPLETE', trouble.join('; ') || 'the run did not end');
   const excused = lines(
     summary.known > 0 && `${summary.known} that the baseline excuses`,
     summary.flaky > 0 && `${summary.flaky} flaky, which may pass or fail by the baseline`,
@@ -32,12 +33,12 @@ export function verdict(report: Report): Verdict {
   if (!report.complete || excused.length > 0) {
     const why = narrowed.length > 0 ? ` among what ran (left out: ${narrowed.join(', ')})` : '';
     const known = excused.length === 0 ? '' : `, but for ${excused.join(' and ')}`;
-    return is('NO FAILURE FOUND', `every MUST holds${why}${known}`, true);
+    return good('NO FAILURE FOUND', `every MUST holds${why}${known}`);
   }
   const warned = summary.warn === 0 ? '' : `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not`;
   const decisive = plural(decidedOf.checks, 'check');
   const meaning = `the profile ${profile} is decided by ${decisive}, and every MUST holds${warned}`;
-  return { ...is('CONFORMANT', meaning, true), word: `CONFORMANT: ${conformantTo(report)}` };
+  return { ...good('CONFORMANT', meaning), word: `CONFORMANT: ${conformantTo(report)}` };
 }
 
 export const conformantTo = (run: Pick<Report, 'profile' | 'requirements_version'>): string =>

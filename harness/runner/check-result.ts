@@ -37,7 +37,7 @@ const sawOf = ({ recorder }: Pick<EndedRun, 'recorder'>, { counts }: CheckRecord
   ...Object.fromEntries(counts),
 });
 
-/** Returns `pass` for a replay with too few observations, because a replay runs a single input. */
+/** Result of a check that threw nothing. A replay passes with too few observations, because it runs one input. */
 export function endedNormally(run: EndedRun, record: CheckRecord): Ended {
   if (record.warning !== undefined) return warnedResult(record.warning, run, record);
   const { least = {}, orElse } = run.check;

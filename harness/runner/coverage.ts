@@ -47,11 +47,11 @@ export function coverageOf(
   ];
   const groups = Map.groupBy(reasons, ({ why }) => why);
   const undecided = [...groups.values()].map((members) => {
+    // Names the most frequent cause alone, and puts the verb in the singular for a single check.
     const alike = [...Map.groupBy(members, ({ because }) => because).values()];
     const [[first] = []] = alike.toSorted((a, b) => b.length - a.length);
     const { because, ...one } = first as Reason;
-    const agreeing = members.length === 1 ? one.why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : one.why;
-    const why = agreeing + (because === undefined ? '' : ` (${because})`);
+    const why = verbAgreeing(one.why, members.length) + (because === undefined ? '' : ` (${because})`);
     return { ...one, checks: members.length, why };
   });
   return {
@@ -74,6 +74,9 @@ export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report:
   const names = PROFILES[api].map(({ name }) => name);
   return names.slice(0, names.indexOf(profile)).findLast(isDecided);
 }
+
+const verbAgreeing = (why: string, count: number): string =>
+  count === 1 ? why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : why;
 
 type Reason = Undecided & { because?: string };
 

@@ -4,6 +4,10 @@ import { UsageError } from '../common/usage.ts';
 import type { Rule } from './rules.ts';
 import type { Api, Check, Requirement, RequirementSet, Suite } from './types.ts';
 
+/**
+ * Dates of the requirement sets; a released set never changes, so old certificates stay valid. `fixtures/requirements`
+ * records released sets, and says how to add one.
+ */
 export const REQUIREMENT_SETS: readonly string[] = ['2026-11-21', '2026-11-22', '2026-11-23', '2026-11-25'];
 
 /** Requirement set of a date (YYYY-MM-DD), by default the newest. Throws UsageError for an unknown date. */

@@ -112,6 +112,7 @@ export function holds(written: unknown, value: unknown): boolean {
   return Object.entries(written).every(([name, each]) => holds(each, given[name]));
 }
 
+/** Random numbers and random choices, which the same seed repeats. */
 export class Draw {
   #state: number;
 
@@ -154,6 +155,7 @@ export class Draw {
 
 export type Cell = Readonly<Record<string, string>>;
 
+/** Counts how often each combination of values was tried, e.g. of operation, version and key. */
 export class Cells {
   readonly #cells = new Map<string, number>();
   readonly #pairs = new Set<string>();

@@ -2,7 +2,7 @@
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { isCondition, isWithin, largestProfile, PROFILES, type Profile } from '../contract/profiles.ts';
-import { isSection } from '../contract/sentences.ts';
+import { isSection } from '../contract/sections.ts';
 import { isHeld, requirementSet } from './define.ts';
 import type { Session } from './session.ts';
 import {
@@ -79,8 +79,8 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   const { option, text, patterns } = failing(due, options);
   const named = patterns.filter((pattern) => !SECTION.test(pattern));
   const numbered = patterns.filter((pattern) => SECTION.test(pattern));
-  const of = requirements.date === suite.requirementSets.at(-1) ? '' : ` of ${requirements.date}`;
-  refuseUnknown(due, of, { '--only ': only, [option]: named }, { '--section ': sections, [option]: numbered });
+  const ofSet = requirements.date === suite.requirementSets.at(-1) ? '' : ` of ${requirements.date}`;
+  refuseUnknown(due, ofSet, { '--only ': only, [option]: named }, { '--section ': sections, [option]: numbered });
   const profile = profileOf(suite.api, options);
   const isMet = (need: Capability): boolean => !isCondition(suite.api, need) || options.capabilities.has(need);
   const held = new Set(
@@ -173,19 +173,19 @@ const inSection = (requirement: Requirement, section: string): boolean =>
 
 const SECTION = /^\d/;
 
-type PatternsByOption = Readonly<Record<string, readonly string[]>>;
+type OptionPatterns = Readonly<Record<string, readonly string[]>>;
 
-const each = (given: PatternsByOption): (readonly [string, string])[] =>
+const each = (given: OptionPatterns): (readonly [string, string])[] =>
   Object.entries(given).flatMap(([option, values]) => values.map((value) => [option, value] as const));
 
-/** `of`: name of the requirement set, unless it is the newest. */
-function refuseUnknown({ api, checks }: Suite<never>, of: string, named: PatternsByOption, sections: PatternsByOption) {
+/** `ofSet`: words that name the requirement set, empty for the newest. */
+function refuseUnknown({ api, checks }: Suite<never>, ofSet: string, named: OptionPatterns, sections: OptionPatterns) {
   const ids = checks.map(({ id }) => id);
   for (const [option, pattern] of each(named)) {
     if (checks.some(({ id, requirement }) => isNamed(pattern, id, requirement.id))) continue;
     const near = nearest(pattern, ids);
     throw new UsageError(
-      `${option}${pattern}: no check of the ${api} suite${of} has that ` +
+      `${option}${pattern}: no check of the ${api} suite${ofSet} has that ` +
         `id${near === undefined ? '' : `; did you mean ${near}?`} (\`muster list\` shows them all)`,
     );
   }
@@ -194,7 +194,7 @@ function refuseUnknown({ api, checks }: Suite<never>, of: string, named: Pattern
     const known = [...new Set(checks.map(({ requirement }) => requirement.section))].sort((a, b) =>
       a.localeCompare(b, 'en', { numeric: true }),
     );
-    throw new UsageError(`${option}${section}: the ${api} suite${of} has the sections ${known.join(', ')}`);
+    throw new UsageError(`${option}${section}: the ${api} suite${ofSet} has the sections ${known.join(', ')}`);
   }
 }
 

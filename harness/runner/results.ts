@@ -45,7 +45,7 @@ export const countInWords = (name: string, count: number): string =>
 export const failingWarnings = (results: readonly CheckResult[]): CheckResult[] =>
   results.filter(({ fails_by: by }) => by !== undefined);
 
-export interface ReplayOptions {
+interface ReplayOptions {
   /** Command without a selection of checks, e.g. `muster check device --socket /run/agent.sock`. */
   command: string;
   seed: number;

@@ -141,8 +141,11 @@ class RunListeners {
   /** Passes the report to all listeners, then throws the error of a listener, or AggregateError for several. */
   async end(report: Report): Promise<void> {
     for (const listener of this.#listeners) {
-      const told = async (): Promise<void> => listener.onEnd?.(report);
-      await told().catch((error: unknown) => this.#failures.push(error));
+      try {
+        await listener.onEnd?.(report);
+      } catch (error) {
+        this.#failures.push(error);
+      }
     }
     if (this.#failures.length > 1) throw new AggregateError(this.#failures, 'reports failed');
     if (this.#failures.length === 1) throw this.#failures[0];

@@ -274,7 +274,7 @@ function optional<T extends Fields>(fields: T): Shapes<T> {
   return Object.fromEntries(shapes) as Shapes<T>;
 }
 
-const { capabilities, ...identity } = optional(identityFields);
+const { name, version, artifact, capabilities } = optional(identityFields);
 const ownPlatform = Type.Object(optional(ownPlatformFields), {
   ...CLOSED,
   description: 'What the platform is like that the agent enrols in with --control platform',
@@ -291,9 +291,9 @@ export const targetFile = shape(
           description: 'Other target files, relative to this one; the fields of this file win over theirs',
         }),
       ),
-      name: identity.name,
-      version: identity.version,
-      artifact: identity.artifact,
+      name,
+      version,
+      artifact,
       device: Type.Optional(Type.Object({ ...optional(TRANSPORT_FIELDS), ...optional(startFields) }, CLOSED)),
       control: Type.Optional(Type.Object(control, CLOSED)),
       platform: Type.Optional(Type.Object({ ...optional(platformFields), ...optional(startFields) }, CLOSED)),

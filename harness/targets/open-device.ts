@@ -91,7 +91,11 @@ async function reach(
   const { transport, address } = started?.at ?? settings.at ?? { transport: url, address: NOWHERE };
   const { fields, ca, caFile } = settings;
   const connection: Connection = transport.open({
-    ...{ address, fields, ca, caFile, redactor },
+    address,
+    fields,
+    ca,
+    caFile,
+    redactor,
     headers: defined({ 'user-agent': userAgent }),
   });
   const recorder = new Recorder(redactor);
@@ -141,8 +145,8 @@ async function drive(reached: Reached) {
   } catch (error) {
     if (!(error instanceof ControlError) && !(error instanceof Unreachable)) throw error;
     const advice = 'without --control the black-box checks still run.';
-    const silence = `${error.message}. The device answers, but its control does not: ${advice}`;
-    return { ...none, control, problem: silence };
+    const why = `${error.message}. The device answers, but its control does not: ${advice}`;
+    return { ...none, control, problem: why };
   }
 }
 

@@ -219,7 +219,7 @@ type Environment = Record<string, string | undefined>;
 export function loadTargetFile(path: string, env: Environment, redactor: Redactor) {
   const full = resolve(path);
   const files: Parsed[] = [];
-  const merged = read(full, [], files, env, redactor);
+  const merged = readMerged(full, [], files, env, redactor);
   const [problem] = targetFile.problems(merged);
   if (problem !== undefined) {
     const { path: pointer, message } = problem;
@@ -240,14 +240,14 @@ interface Members {
   properties?: { readonly [name: string]: object };
 }
 
-function read(file: string, chain: string[], files: Parsed[], env: Environment, redactor: Redactor): Json {
+function readMerged(file: string, chain: string[], files: Parsed[], env: Environment, redactor: Redactor): Json {
   if (chain.includes(file)) throw new UsageError(`--target: ${[...chain, file].join(' extends ')}: a circle`);
   if (!existsSync(file))
     throw new UsageError(`--target ${file}: no such file${chain.length > 0 ? ` (extended by ${chain.at(-1)})` : ''}`);
   const { value, document, lines } = readYaml('--target', file);
   if (!isMap(document.contents))
     throw new UsageError(`--target ${file}: must be a map (name, device, platform, control)`);
-  const own = fill(value, env, redactor, file) as Json;
+  const own = withVariables(value, env, redactor, file) as Json;
   for (const { path, field } of filedFields) {
     const holder = valueAt(own, path.slice(0, -1));
     const name = path.at(-1) ?? '';
@@ -258,16 +258,19 @@ function read(file: string, chain: string[], files: Parsed[], env: Environment, 
   }
   const { extends: bases, ...rest } = own;
   const list = bases === undefined ? [] : [bases].flat();
-  const below = list.map((base) => read(resolve(dirname(file), String(base)), [...chain, file], files, env, redactor));
+  const below = list.map((base) =>
+    readMerged(resolve(dirname(file), String(base)), [...chain, file], files, env, redactor),
+  );
   files.push({ file, document, lines });
   return [...below, rest].reduce(merge, {});
 }
 
 /** Replaces `${NAME}` and `${NAME:-default}` by environment variables; redacts variables with a secret's name. */
-function fill(value: unknown, env: Environment, redactor: Redactor, file: string): unknown {
-  if (Array.isArray(value)) return value.map((item) => fill(item, env, redactor, file));
+function withVariables(value: unknown, env: Environment, redactor: Redactor, file: string): unknown {
+  const inner = (item: unknown): unknown => withVariables(item, env, redactor, file);
+  if (Array.isArray(value)) return value.map(inner);
   if (value !== null && typeof value === 'object')
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, env, redactor, file)]));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inner(item)]));
   if (typeof value !== 'string') return value;
   return value.replaceAll(/\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g, (_, name: string, fallback: string | undefined) => {
     const found = env[name] ?? fallback;

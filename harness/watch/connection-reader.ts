@@ -12,6 +12,7 @@ import type { Body, Ended, TakeTraffic } from './traffic.ts';
 const MOST_KEPT = 4 * 1024 * 1024;
 const BEGINNING = 64 * 1024;
 
+/** Keeps a whole body up to 4 MiB; of a larger body, keeps the beginning and a hash. */
 class KeptBody {
   readonly #bytes = new Bytes(MOST_KEPT);
   #hash: Hash | undefined;

@@ -87,9 +87,10 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
   const at = Date.parse(textOf(entry['startedDateTime']) ?? '');
   if (method === undefined || url === null || Number.isNaN(at)) return undefined;
   const sent = pairsOf(request['headers']);
-  // Tells an empty body from a missing one by size and headers, because HAR makes the body optional.
+  // HAR makes the body optional, so size and headers tell an empty body from a missing one.
   const { postData, bodySize } = request;
-  const asked = textOf(fieldsOf(postData)['text']) || (postData === undefined ? emptyText(bodySize, sent) : undefined);
+  const sentText =
+    textOf(fieldsOf(postData)['text']) || (postData === undefined ? emptyText(bodySize, sent) : undefined);
   const content = fieldsOf(response['content']);
   const isPacked = content['encoding'] === 'base64';
   const given = textOf(content['text']);
@@ -111,7 +112,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     sent,
     lacksCredentials: false,
     lacksHeaders: sent.length === 0 || (status !== 0 && received.length === 0),
-    body: asked === '' ? undefined : known(asked),
+    body: sentText === '' ? undefined : known(sentText),
     status: Number.isInteger(status) ? status : 0,
     received,
     text: text || emptyText(content['size'], received),
@@ -153,14 +154,16 @@ function stepsOf(entry: Entry, exchange: number): { at: number; step(take: TakeT
   };
   const isStream = isEventStream(status, received);
   const answered = (take: TakeTraffic): void => {
-    const frames = new SseParser({
-      frame({ fields }) {
-        take({ kind: 'frame', at: end, exchange, fields: fields.map(({ name, value }) => [name, value]) });
-      },
-      comment: () => {},
-    });
     if (status !== 0) take({ kind: 'response', at: end, exchange, status, headers: received });
-    if (isStream) frames.push(Buffer.from(text ?? ''), 0);
+    if (isStream) {
+      const frames = new SseParser({
+        frame({ fields }) {
+          take({ kind: 'frame', at: end, exchange, fields: fields.map(({ name, value }) => [name, value]) });
+        },
+        comment: () => {},
+      });
+      frames.push(Buffer.from(text ?? ''), 0);
+    }
     const whole: Body | undefined = isStream || text === '' ? undefined : known(text);
     take({ kind: 'over', at: end, exchange, ended, ...defined({ body: whole }) });
   };

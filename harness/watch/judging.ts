@@ -145,7 +145,12 @@ export class TrafficJudge {
     const path = target.split('?', 1)[0] ?? '';
     const isBelow = path === place.base || target.startsWith(`${place.base}/`);
     const request = {
-      ...{ method, target, path, headers: read, client, at },
+      method,
+      target,
+      path,
+      headers: read,
+      client,
+      at,
       connection: isForwarded ? { open: true } : known,
     };
     this.#exchanges.set(exchange, {
@@ -287,7 +292,9 @@ const askingOf = readOnce((headers) => {
   const short = agent.length > LONGEST_AGENT ? `${agent.slice(0, LONGEST_AGENT)}… ${hashOf(agent)}` : undefined;
   const read = only(READ, { ...fields, ...defined({ 'user-agent': short }) });
   return {
-    ...{ secrets: secretsOf(fields), read, shown: shownOf(fields) },
+    secrets: secretsOf(fields),
+    read,
+    shown: shownOf(fields),
     // Identifies a client by a hash, because rules remember many clients and must hold no secret.
     client: hashOf(JSON.stringify(IDENTITY.map((name) => fields[name]))),
     longest: Math.max(0, ...Object.values(read).map(({ length }) => length)),

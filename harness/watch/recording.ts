@@ -8,6 +8,7 @@ import { NEW_FILE, SECRET_MODE } from '../common/user-files.ts';
 import type { RecordingSink } from './judge-thread.ts';
 import type { Body, Traffic } from './traffic.ts';
 
+/** First line of a recording; all further lines are traffic. */
 export interface RecordingHead {
   muster_watch: 1;
   muster: string;

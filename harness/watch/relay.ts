@@ -4,6 +4,7 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { limitIn, notConnected } from '../client/errors.ts';
 import { tls } from '../common/node-tls.ts';
 
+/** TLS connections that ended without close_notify. */
 const torn = new WeakSet<Socket>();
 
 export const isTorn = (socket: Socket): boolean => torn.has(socket);
@@ -12,11 +13,14 @@ export function watchTlsEnd(socket: TLSSocket): TLSSocket {
   const push = socket.push.bind(socket);
   // Checks before the later 'end' event, at which the TCP socket may have ended even after close_notify.
   socket.push = (piece, encoding) => {
-    const { _handle: handle } = socket as unknown as {
-      _handle?: { reading?: boolean; _parent?: { readStart?(): number } };
-    };
-    // Asks `readStart`, which returns 0 only once the TCP socket has ended; after close_notify the TCP socket is open.
-    if (piece === null && handle?.reading === true && handle._parent?.readStart?.() === 0) torn.add(socket);
+    if (piece === null) {
+      // Reads undocumented state of Node: `readStart` returns 0 only once the TCP socket has ended, and after
+      // close_notify the TCP socket is open.
+      const { _handle: handle } = socket as unknown as {
+        _handle?: { reading?: boolean; _parent?: { readStart?(): number } };
+      };
+      if (handle?.reading === true && handle._parent?.readStart?.() === 0) torn.add(socket);
+    }
     return push(piece, encoding);
   };
   return socket;

@@ -3,7 +3,7 @@ import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from 'node:
 import { promisify } from 'node:util';
 import { objectIn } from './malformed.ts';
 
-export type JsonObject = Record<string, unknown>;
+type JsonObject = Record<string, unknown>;
 
 /** Token with an unverified signature, which a `verified` function must accept before use. */
 export interface Jwt {

@@ -52,9 +52,11 @@ interface Watched {
   current(): Deployment | undefined;
 }
 
-const MOST = 200;
+/** Maximum number of events, and of frames, in one report. */
+const MOST_SEEN = 200;
 
-export class Watch {
+/** Reports an agent's events, frames, listeners and log bounds ten times a second; drops the oldest of too many. */
+class Watch {
   readonly #tell: (seen: Seen) => void;
   #watched: Watched | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -73,15 +75,15 @@ export class Watch {
   start(watched: Watched): void {
     const { events, io } = watched;
     this.#watched = watched;
-    const newest = storedAfter(events, io, Math.max(events.earliest - 1, events.latest - MOST));
-    this.#events = Array.from(newest, ({ id, type, json }) => ({ id, type, json })).slice(-MOST);
+    const newest = storedAfter(events, io, Math.max(events.earliest - 1, events.latest - MOST_SEEN));
+    this.#events = Array.from(newest, ({ id, type, json }) => ({ id, type, json })).slice(-MOST_SEEN);
     this.#timer = setInterval(() => this.#look(), 100).unref();
     this.#look();
   }
 
   stored(events: readonly StoredEvent[]): void {
-    for (const { id, type, json } of events.slice(-MOST)) this.#events.push({ id, type, json });
-    this.#events = this.#events.slice(-MOST);
+    for (const { id, type, json } of events.slice(-MOST_SEEN)) this.#events.push({ id, type, json });
+    this.#events = this.#events.slice(-MOST_SEEN);
   }
 
   opened(socket: Socket, { client = 'unnamed', after, types }: Opened): void {
@@ -98,7 +100,7 @@ export class Watch {
     const frames = shared ?? framesIn(bytes).map((frame) => ({ ...frame, at: Date.now(), to: [] as number[] }));
     if (shared === undefined) {
       this.#last = { bytes, frames };
-      this.#frames = [...this.#frames, ...frames].slice(-MOST);
+      this.#frames = [...this.#frames, ...frames].slice(-MOST_SEEN);
     }
     for (const frame of frames) {
       frame.to.push(open.number);
@@ -186,7 +188,12 @@ export class Agent implements RequestHandler, ServedAgent {
     };
     this.events = new EventLog({ ...incarnation, retain, retainBytes, onStored });
     this.stream = {
-      ...{ log: this.events, io: directory, behaviour: behaviour.stream, heartbeatMs, subscriberBytes, fanOut },
+      log: this.events,
+      io: directory,
+      behaviour: behaviour.stream,
+      heartbeatMs,
+      subscriberBytes,
+      fanOut,
       onNotice: incarnation.onNotice,
       write: env.write,
       ...(watch && {

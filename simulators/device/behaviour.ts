@@ -228,7 +228,7 @@ const LARGEST = 2n ** 63n - 1n;
  * Chooses the cursor of a request (section 4.1 of the specification); the parameter `after` overrides the header
  * `Last-Event-ID`. An unsafe integer becomes the largest safe integer, which exceeds every assigned id.
  */
-export function chooseCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
+function chooseCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
   const [first, ...others] = after;
   const text = first ?? lastEventId;
   if (text === undefined) return 'none';

@@ -123,7 +123,7 @@ export class DeviceDirectory implements DiskIo {
     this.isNew = !existsSync(directory);
     if (this.isNew) return;
     try {
-      this.#locked();
+      this.#lockedIo();
     } catch (error) {
       // Opens an unwritable directory without a lock, so that the agent can still serve stored events.
       if (!isUnwritable(error)) throw error;
@@ -147,7 +147,8 @@ export class DeviceDirectory implements DiskIo {
   }
 
   open(path: string, flags: string | number, mode?: number): number {
-    return (flags === 'r' ? this.#io : this.#locked()).open(path, flags, mode);
+    const io = flags === 'r' ? this.#io : this.#lockedIo();
+    return io.open(path, flags, mode);
   }
 
   close(fd: number): void {
@@ -186,19 +187,19 @@ export class DeviceDirectory implements DiskIo {
   }
 
   rename(from: string, to: string): void {
-    this.#locked().rename(from, to);
+    this.#lockedIo().rename(from, to);
   }
 
   makeDirectory(path: string, mode?: number): void {
-    this.#locked().makeDirectory(path, mode);
+    this.#lockedIo().makeDirectory(path, mode);
   }
 
   link(target: string, path: string): void {
-    this.#locked().link(target, path);
+    this.#lockedIo().link(target, path);
   }
 
   remove(path: string): void {
-    this.#locked().remove(path);
+    this.#lockedIo().remove(path);
   }
 
   async sync(fd: number): Promise<void> {
@@ -216,8 +217,8 @@ export class DeviceDirectory implements DiskIo {
     this.#made = undefined;
   }
 
-  /** File operations of a directory that this agent has locked. */
-  #locked(): DiskIo {
+  /** Locks the directory, creating it if needed, unless this agent holds the lock; returns its file operations. */
+  #lockedIo(): DiskIo {
     this.check();
     if (this.#lock) return this.#io;
     this.#made ??= mkdirSync(this.#directory, { recursive: true });

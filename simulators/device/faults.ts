@@ -132,8 +132,8 @@ function apply(env: Environment, fault: Fault, random: Random, crash: () => void
       let renames = 0;
       const rename: DiskIo['rename'] = (from, to) => {
         renames += 1;
-        if (renames !== fault.nth || fault.when === 'after-rename') io.rename(from, to);
-        if (renames !== fault.nth) return;
+        if (renames !== fault.nth) return io.rename(from, to);
+        if (fault.when === 'after-rename') io.rename(from, to);
         crash();
         throw new CrashFault(`crashed ${fault.when.replace('-', ' a ')}`);
       };

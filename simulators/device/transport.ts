@@ -223,8 +223,9 @@ function privateFolder(parent: string): { socket: string } & Disposable {
   const name = basename(besideName('socket'));
   const flags = fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW;
   const fd = fs.existsSync(OPEN_FOLDERS) ? fs.openSync(folder, flags) : undefined;
+  const path = fd === undefined ? folder : `${OPEN_FOLDERS}/${fd}`;
   return {
-    socket: `${fd === undefined ? folder : `${OPEN_FOLDERS}/${fd}`}/${name}`,
+    socket: `${path}/${name}`,
     [Symbol.dispose]: () => {
       fs.rmSync(`${folder}/${name}`, { force: true });
       fs.rmdirSync(folder);

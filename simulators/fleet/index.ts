@@ -171,7 +171,13 @@ async function openConsole({ ui, robots, namePrefix }: StartFleetOptions, scenar
 function newFleet(options: StartFleetOptions, scenario: Scenario, stateDir: string, shown?: FleetConsole): Fleet {
   const { robots, platform, seed = 1, workers = 0, keyBits = 2048, onProgress, namePrefix } = options;
   return new Fleet({
-    ...{ robots, platform, seed, workers, keyBits, stateDir, scenario },
+    robots,
+    platform,
+    seed,
+    workers,
+    keyBits,
+    stateDir,
+    scenario,
     ...defined({ namePrefix, onStates: shown?.states }),
     onKeys: (done, total) => {
       onProgress?.({ stage: 'keys', done, of: total });

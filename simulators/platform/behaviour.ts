@@ -32,7 +32,7 @@ export interface ErrorFacts {
   message: string;
 }
 
-export interface Answer {
+interface Answer {
   status: number;
   body: unknown;
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { defined } from '../../harness/common/defined.ts';
 import '../../harness/common/node22.ts';
-import type { AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
+import type { AgentConfigInstance, AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
 import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
 import { newControlToken } from '../common/control-guard.ts';
@@ -27,11 +27,11 @@ import { BASE_PATH, buildServer } from './http/server.ts';
 import { type KeyOption, KeyRing } from './keys.ts';
 import { type AgentPort, type DeviceMessenger, noMessenger, PlatformError } from './ports.ts';
 import { referenceBehaviour } from './reference.ts';
+import { Renderer } from './render.ts';
 import { applySeed, readSeed } from './seed/seed-file.ts';
 import { seedWorkspace } from './seed/workspace.ts';
 import type { DeploymentRow, ReleaseRow } from './store/rows.ts';
 import { Store } from './store/store.ts';
-import { Renderer } from './versions.ts';
 
 function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
@@ -75,6 +75,7 @@ function agentPort(core: Core): AgentPort {
       return agentDeployment(core, told[0] as DeploymentRow, expand);
     },
     report: (deviceId, id, report) => agentDeployment(core, applyReport(core, deploymentOf(deviceId, id), report), []),
+    configInstance: (id) => agentConfigInstance(core, id),
     content: (deviceId, id) => {
       const row = findRow(core, 'config_instance', id);
       const isUsed = core.store.database
@@ -104,12 +105,14 @@ function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string
       release: agentRelease(core, findRow(core, 'release', row.release_id), expand.includes('release.git_commit')),
     }),
     ...(expand.includes('config_instances') && {
-      config_instances: (JSON.parse(row.config_instance_ids) as string[]).map((id) => {
-        const { slot_key, ...instance } = VIEWS.config_instance(core, findRow(core, 'config_instance', id));
-        return instance;
-      }),
+      config_instances: (JSON.parse(row.config_instance_ids) as string[]).map((id) => agentConfigInstance(core, id)),
     }),
   };
+}
+
+function agentConfigInstance(core: Core, id: string): AgentConfigInstance {
+  const { slot_key, ...shown } = VIEWS.config_instance(core, findRow(core, 'config_instance', id));
+  return shown;
 }
 
 function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRelease {
@@ -258,7 +261,14 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   let stopping: Promise<void> | undefined;
   const stop = () => (stopping ??= running.disposeAsync());
   return {
-    ...{ url, agentUrl, mqttUrl: agentSide?.mqttUrl, controlUrl: server?.url, controlToken, uiUrl, port, stop },
+    url,
+    agentUrl,
+    mqttUrl: agentSide?.mqttUrl,
+    controlUrl: server?.url,
+    controlToken,
+    uiUrl,
+    port,
+    stop,
     apiKey: keys[0]?.key ?? '',
     archiveDevice: (id) => void archiveDevice(core, id),
     assignGroup: (deviceId, groupId) => void assignGroup(core, deviceId, groupId),

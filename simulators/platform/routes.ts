@@ -146,13 +146,16 @@ function creates<K extends ResourceKind, B>(
   return (call) => ({ ...create(call), status: call.core.behaviour.createdStatus });
 }
 
+const READS = OPERATIONS.flatMap(
+  ({ id: name, method, kind, list: isList, sub }): [name: string, handler: Handler][] => {
+    if (method !== 'GET' || kind === undefined || sub) return [];
+    const handler: Handler = isList ? (call) => list(call, kind) : onOne(kind, (core, id) => findRow(core, kind, id));
+    return [[name, handler]];
+  },
+);
+
 export const HANDLERS: Readonly<Record<string, Handler>> = {
-  ...Object.fromEntries(
-    OPERATIONS.flatMap(({ id, method, kind, list: isList, sub }): [id: string, handler: Handler][] => {
-      if (method !== 'GET' || kind === undefined || sub) return [];
-      return [[id, isList ? (call) => list(call, kind) : onOne(kind, (core, given) => findRow(core, kind, given))]];
-    }),
-  ),
+  ...Object.fromEntries(READS),
 
   createConfigType: creates('config_type', createConfigType),
   updateConfigType: onOne('config_type', updateConfigType),

@@ -249,17 +249,20 @@ async function expectVersion(t: Client, job: PlatformJob): Promise<void> {
   seeDialect(t, run);
   const named = run.requests.map(({ headers }) => headers[t.versionHeader.toLowerCase()]);
   const wrong = named.findIndex((version = '') => !VERSION_FORMAT.test(version) || version !== named[0]);
-  const { method = '', path = '', headers = {} } = run.requests[wrong] ?? {};
-  const names = Object.keys(headers);
-  const other = otherDialects(t).find(({ header }) => names.includes(header.toLowerCase()));
-  const hint = other === undefined ? '' : ` (${other.header} is that of --dialect ${other.name})`;
-  const none = `none; ${method} ${path} has the headers ${names.join(', ')}${hint}`;
   run.must(wrong === -1, {
     expected: `${t.versionHeader}: <YYYY-MM-DD>.<codename>, the same one on every request`,
-    actual: named[wrong] === undefined ? none : `${t.versionHeader}: ${named[wrong]}`,
+    actual: named[wrong] === undefined ? noVersion(t, run, wrong) : `${t.versionHeader}: ${named[wrong]}`,
   });
   const ended = END_OF_LIFE_VERSIONS.find((version) => version === named[0]);
   t.should(ended === undefined, { expected: 'a version that is still supported', actual: `${ended}` });
+}
+
+function noVersion(t: Client, { requests }: JobRun, index: number): string {
+  const { method = '', path = '', headers = {} } = requests[index] ?? {};
+  const names = Object.keys(headers);
+  const other = otherDialects(t).find(({ header }) => names.includes(header.toLowerCase()));
+  const hint = other === undefined ? '' : ` (${other.header} is that of --dialect ${other.name})`;
+  return `none; ${method} ${path} has the headers ${names.join(', ')}${hint}`;
 }
 
 const otherDialects = ({ versionHeader }: Client): { name: string; header: string }[] =>

@@ -237,8 +237,10 @@ check(duplicates, { ...WITH_CURSOR, needs: [...FOLLOW, 'deduplicates'] }, async 
     const twice = ids.filter((id, at) => ids.indexOf(id) !== at);
     const observed = twice.length === 0 ? 'each event once' : `events ${twice.join(', ')} dispatched twice`;
     t.session.declarations.saw({
-      ...{ name: 'capability deduplicates', declared: 'an event that is repeated is dispatched once' },
-      ...{ observed, holds: twice.length === 0 },
+      name: 'capability deduplicates',
+      declared: 'an event that is repeated is dispatched once',
+      observed,
+      holds: twice.length === 0,
     });
   });
 });
@@ -266,8 +268,8 @@ check(replay, WITH_CURSOR, async (t) => {
     const since = performance.now();
     const last = sent + count;
     // Sends events without waiting for the client, which may have stopped reading, or left to come back for the rest.
-    for (; sent < last; sent += EVENTS_IN_A_PIECE) {
-      void again.send(frames(eventsFrom(sent + 1, Math.min(last - sent, EVENTS_IN_A_PIECE))));
+    for (let id = sent + 1; id <= last; id += EVENTS_IN_A_PIECE) {
+      void again.send(frames(eventsFrom(id, Math.min(last - id + 1, EVENTS_IN_A_PIECE))));
       await turn();
     }
     sent = last;

@@ -30,6 +30,8 @@ import { expectDispatched, expectNoHammering, StreamRun } from './support/stream
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
 
+const OLDER_CURSOR = 'The cursor (`after` or `Last-Event-ID`) is older than the earliest retained event.';
+
 const dead = event(5);
 const refuseExpired = (asked: ClientRequest): void => asked.refuse(EXPIRED);
 
@@ -42,7 +44,7 @@ async function expired(t: Client): Promise<StreamRun> {
 
 const expiredReported = requirement({
   id: 'client.expired.told',
-  clause: 'The cursor (`after` or `Last-Event-ID`) is older than the earliest retained event.',
+  clause: OLDER_CURSOR,
   text: 'A client that is answered 410 tells its caller that events are lost: a gap, or an end of the stream.',
 });
 check(expiredReported, WITH_CURSOR, async (t) => {
@@ -62,7 +64,7 @@ check(expiredReported, WITH_CURSOR, async (t) => {
 
 export const goesOn = requirement({
   id: 'client.expired.goes-on',
-  clause: 'The cursor (`after` or `Last-Event-ID`) is older than the earliest retained event.',
+  clause: OLDER_CURSOR,
   text: 'A client that is answered 410 asks again without that cursor, and dispatches later events.',
 });
 check(goesOn, WITH_CURSOR, async (t) => {
@@ -101,7 +103,7 @@ async function expectLater(run: StreamRun, gone: readonly SentEvent[], later: Se
 
 export const loop = requirement({
   id: 'client.expired.no-loop',
-  clause: 'The cursor (`after` or `Last-Event-ID`) is older than the earliest retained event.',
+  clause: OLDER_CURSOR,
   protective: true,
   text: 'A client that is answered 410 again and again waits between its requests.',
 });

@@ -116,7 +116,7 @@ checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), { driven
 function checkFrames(
   requirement: Requirement,
   expectOne: (t: Assertions, frame: SseFrame) => void,
-  { driven, retained, ...allowed }: { driven: string[]; retained: string[]; deviation?: Deviation },
+  { driven, retained, ...deviation }: { driven: string[]; retained: string[]; deviation?: Deviation },
 ): void {
   const expectAll = (t: Device, { stream }: Subscription): void => {
     for (const each of stream.frames) if (!carriesNoEvent(each)) expectOne(t, each);
@@ -126,10 +126,10 @@ function checkFrames(
     });
   };
   // Publishes two events; later checks derive the speed of the device from the time between the two events.
-  check(requirement, { ...PUBLISHING, ...allowed, profile: 'core', premises: driven }, (t: Device, streams) =>
+  check(requirement, { ...PUBLISHING, ...deviation, profile: 'core', premises: driven }, (t: Device, streams) =>
     expectOnLiveAndReplay(t, streams, () => publish(t, 2), expectAll),
   );
-  check(requirement, { ...RETAINED_ONLY, ...allowed, premises: retained }, async (t: Device, streams) =>
+  check(requirement, { ...RETAINED_ONLY, ...deviation, premises: retained }, async (t: Device, streams) =>
     expectAll(t, await requireRetained(t, streams)),
   );
   rule(requirement, { premises: [requirement.id] }, ofFrames(expectOne));

@@ -65,13 +65,18 @@ check(gone, { aspect: 'retained', profile: 'core', premises: STREAM }, async (t:
   await expectGone(t, streams, { after: 0, types: ['deployment.deployed'] });
 });
 
-const edge = requirement({
+const boundary = requirement({
   id: 'device.events.expired.boundary',
   level: 'MUST',
   clause: 'older than the earliest retained event',
   text: 'The earliest retained id and every later one is served, not 410, and replays all that follows it.',
 });
-byOracle(check, edge, { isAlone: true, profile: 'core', needs: ['compact'], least: 'cursors at the earliest event' });
+byOracle(check, boundary, {
+  isAlone: true,
+  profile: 'core',
+  needs: ['compact'],
+  least: 'cursors at the earliest event',
+});
 
 const only = requirement({
   id: 'device.events.expired.only',

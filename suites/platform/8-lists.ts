@@ -1,4 +1,4 @@
-/** Sections 2.6 and 8: envelope, pages, filters and limits of lists. */
+/** Sections 2.6 and 8: envelope, pages and limits of lists. */
 import { eachAtOnce } from '../../harness/runner/property.ts';
 import { byExploring } from './oracle/checks.ts';
 import type { Comparison } from './oracle/differences.ts';

@@ -82,7 +82,10 @@ const isMembership = ({ path, what }: Comparison): boolean => path.endsWith('/gr
 check(...byExploring(tree, { ...groupOptions, aspect: 'membership', isMeant: isMembership }));
 check(
   ...byExploring(tree, {
-    ...{ ...groupOptions, aspect: 'concurrent', premises: [tree.id], part: 'groupsAtOnce' },
+    ...groupOptions,
+    aspect: 'concurrent',
+    premises: [tree.id],
+    part: 'groupsAtOnce',
     isFree: 'a group shows no parent_id',
     isMeant: ({ path }) => path.endsWith(' at once'),
   }),

@@ -224,7 +224,7 @@ const failed = requirement({
     '`failed` = a fatal error occurred, the deployment is archived and, if it was deployed, removed from the device.',
   text: 'A deployment that cannot be applied ends failed and archived, and nothing of it stays on the device.',
 });
-const afterDeploy = { needs: ['write'], premises: ['system.deploy'] } as const;
+const afterDeploy = { needs: ['write'], premises: [arrives.id] } as const;
 check(failed, afterDeploy, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
@@ -288,7 +288,7 @@ async function mustLeaveNothing(t: System, bad: RollOut): Promise<void> {
   t.must(file === undefined, { expected: 'no file of a deployment that failed', actual: bad.fixture.filepath });
 }
 
-const offlineOptions = { needs: ['write'], sharing: 'disruptive', premises: ['system.deploy'] } as const;
+const offlineOptions = { ...afterDeploy, sharing: 'disruptive' } as const;
 
 const queued = requirement({
   id: 'system.offline',

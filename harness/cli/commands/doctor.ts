@@ -52,13 +52,15 @@ export const doctor = command({
       process.stdout.write(inert(`${[...heading, ...hanging(mark, wrap(words, columns() - 4), 2, 2)].join('\n')}\n`));
     }
     const able = findings.every(({ group, ok }) => ok || group !== NEEDED);
-    const some = findings.every(({ ok }) => ok)
+    const all = findings.every(({ ok }) => ok);
+    const checksRun = all
       ? 'Everything can run here.'
       : 'Checks can run here. What ! names is needed only for what its heading says.';
+    const ending = able ? checksRun : `Checks cannot run here: see ! below ${NEEDED}.`;
     process.stdout.write(
       json
         ? `${printableJson({ checks: findings.map(({ group: _, waits: __, ...check }) => check) }, 2)}\n`
-        : `\n${able ? some : `Checks cannot run here: see ! below ${NEEDED}.`}\n`,
+        : `\n${ending}\n`,
     );
     const code = able ? EXIT.conformant : EXIT.harness;
     // Exits at once, because an unanswered probe would keep the process running.

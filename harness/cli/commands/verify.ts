@@ -1,4 +1,4 @@
-/** `muster verify`: checks a certificate; `muster keygen`: generates the keys that sign certificates. */
+/** `muster verify`: checks a certificate, and shows what it claims. */
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
 import {
@@ -20,7 +20,7 @@ import {
   ownSuites,
   verifyCertificate,
 } from '../../reports/certificate/certificate.ts';
-import { generateKey, keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
+import { keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
 import { DAY } from '../../reports/certificate/statement.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
@@ -111,22 +111,3 @@ function readText(file: string): string {
     throw new UsageError(`${file}: cannot be read (${whyNot(error)})`);
   }
 }
-
-export const keygen = command({
-  options: {
-    file: OPTION.text('Where the private key goes; never overwritten', {
-      positional: true,
-      required: true,
-      path: wholePath,
-    }),
-  },
-  examples: [['muster keygen muster.pem', 'then: muster check … --certificate c.json --key muster.pem']],
-  run({ file }) {
-    const { keyId: id, publicFile } = generateKey(file);
-    process.stdout.write(
-      `${file}      private: keep it secret, sign with --key ${file}\n${publicFile}  public: give it to those ` +
-        `who verify\nkey id ${id}\n`,
-    );
-    return 0;
-  },
-});

@@ -1,7 +1,8 @@
 /** Defines `muster watch device` and `muster watch platform`, which judge live or recorded traffic. */
 import { exitCodesText } from '../../common/usage.ts';
 import { type Command, command, type OptionTable } from '../options.ts';
-import { type WatchArguments, type WatchedApi, watchDeviceOptions, watchPlatformOptions } from '../watching/suite.ts';
+import { type WatchArguments, watchDeviceOptions, watchPlatformOptions } from '../watching/options.ts';
+import type { WatchedApi } from '../watching/suite.ts';
 
 const watchCommand = <const T extends OptionTable>(api: WatchedApi, shown: Pick<Command<T>, 'options' | 'examples'>) =>
   command({

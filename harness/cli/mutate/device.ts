@@ -23,17 +23,19 @@ export function deviceSubjects(setting: DeviceSetting, requirements: Requirement
   const words = `--heartbeat ${heartbeatMs}ms --seed ${seed}${dialect === 'spec' ? '' : ` --dialect ${dialect}`}`;
   const byHand = `muster simulate device --socket robot.sock --dir robot --control control.sock ${words}`;
   const overLoopback = ' --loopback --discovery agent.json';
+  const { subjects } = deviatingServers<DeviceBehaviour>({
+    all: [...deviceDefects, ...deviceVariants],
+    requirements,
+    reference,
+    byHand: (kind, name, breaks) => {
+      const isLoopback = breaks.some((id) => id.startsWith('device.loopback.'));
+      return `${byHand}${isLoopback ? overLoopback : ''} --${kind} ${name}`;
+    },
+    start: (behaviour) => startDevice(setting, behaviour),
+  });
   return {
-    ...deviatingServers<DeviceBehaviour>({
-      all: [...deviceDefects, ...deviceVariants],
-      requirements,
-      reference,
-      byHand: (kind, name, breaks) => {
-        const isLoopback = breaks.some((id) => id.startsWith('device.loopback.'));
-        return `${byHand}${isLoopback ? overLoopback : ''} --${kind} ${name}`;
-      },
-      start: (behaviour) => startDevice(setting, behaviour),
-    }),
+    subjects,
+    // Records each group of decisions by itself, because a device's behaviour is nested.
     async faithful() {
       const taken = new Set<string>();
       const groups = Object.entries(reference).map(([name, group]) => [

@@ -25,7 +25,7 @@ import { withoutOurs } from './subjects.ts';
 
 const EVERY = 25;
 
-export class Progress implements MutateListener {
+class Progress implements MutateListener {
   readonly onSecrets: MutateListener['onSecrets'];
   readonly #area: LiveArea;
   readonly #count = { all: 0, done: 0, killed: 0, findings: 0 };

@@ -1,4 +1,5 @@
 /** Describes each defect and variant as a server that Muster starts for the tests. */
+import { basename } from 'node:path';
 import type { Defect, Located, Variant } from '../../../simulators/defects/define.ts';
 import { defined } from '../../common/defined.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
@@ -8,7 +9,9 @@ import type { Requirement, Suite } from '../../runner/types.ts';
 export type Requirements = ReadonlyMap<string, Pick<Requirement, 'id' | 'section' | 'text' | 'clause'>>;
 
 export const requirementsOf = ({ checks }: Pick<Suite<never>, 'checks'>): Requirements =>
-  new Map(checks.flatMap(({ id, requirement: held }) => [[id, held] as const, [held.id, held] as const]));
+  new Map(
+    checks.flatMap(({ id, requirement }) => [[id, requirement] as const, [requirement.id, requirement] as const]),
+  );
 
 interface Deviations<B> {
   readonly all: readonly Located<Defect<B> | Variant<B>>[];
@@ -21,10 +24,6 @@ interface Deviations<B> {
 
 export function deviatingServers<B extends object>(deviations: Deviations<B>): SubjectSource {
   const { all, requirements, reference, byHand, start } = deviations;
-  const sectionOf = (one: Located<Defect<B> | Variant<B>>): string | undefined =>
-    'breaks' in one ? one.breaks.map((id) => requirements.get(id)?.section).find(Boolean) : undefined;
-  // Gives a variant the section of the defects in its file, because a variant breaks no requirement.
-  const byFile = new Map(all.map((one) => [one.file, sectionOf(one)] as const).filter(([, section]) => section));
   const subjects = all.map((each): Subject => {
     const { name, summary, file } = each;
     const kind = 'breaks' in each ? 'defect' : 'variant';
@@ -35,7 +34,8 @@ export function deviatingServers<B extends object>(deviations: Deviations<B>): S
       kind,
       summary,
       file,
-      section: sectionOf(each) ?? byFile.get(file) ?? '',
+      // Takes the section of a variant from the name of its file, because a variant breaks no requirement.
+      section: broken[0]?.section ?? /^\d[\d.]*/.exec(basename(file))?.[0] ?? '',
       requirements: broken.map(({ id, section, text, clause }) => ({ id, section, text, ...defined({ clause }) })),
       decisions: [...each.effects(reference).keys()],
       byHand: byHand(kind, name, breaks),

@@ -21,8 +21,16 @@ export class WatchPage implements AsyncDisposable {
   constructor(about: Pick<WatchDocument, 'api' | 'server' | 'began' | 'rules'>) {
     this.#feed = new Feed<WatchDocument>({
       ...about,
-      ...{ clients: '', unreachable: null, connections: { open: 0, all: 0 }, bytes: { client: 0, server: 0 } },
-      ...{ exchanges: 0, events: 0, ended: null, notJudged: [], findings: [], deeds: [] },
+      clients: '',
+      unreachable: null,
+      connections: { open: 0, all: 0 },
+      bytes: { client: 0, server: 0 },
+      exchanges: 0,
+      events: 0,
+      ended: null,
+      notJudged: [],
+      findings: [],
+      deeds: [],
     });
   }
 
@@ -60,7 +68,13 @@ export class WatchPage implements AsyncDisposable {
       const { id, level, section, requirement, expected = '', actual = '', exchanges = [] } = result;
       const shown = exchangesOf(result);
       return {
-        ...{ id, at, level, section, requirement, looked, followers },
+        id,
+        at,
+        level,
+        section,
+        requirement,
+        looked,
+        followers,
         expected: printable(expected),
         actual: printable(actual),
         side: id.startsWith('client.') ? 'client' : 'server',

@@ -18,7 +18,8 @@ import {
 } from '../../targets/transports/index.ts';
 import type { Place, Upstream } from '../../watch/relay.ts';
 import type { ServerAddress } from '../../watch/traffic.ts';
-import type { WatchArguments, WatchedApi, Way } from './suite.ts';
+import type { WatchArguments } from './options.ts';
+import type { WatchedApi, Way } from './suite.ts';
 
 export interface RelayRoute {
   way: Way;

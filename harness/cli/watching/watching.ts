@@ -22,6 +22,7 @@ import { failOn, prepareEvidence } from '../check-run.ts';
 import { commandWords, type OptionTable, pairFrom, uiPortOf } from '../options.ts';
 import { interruptSignal, outputsMayFail, takeFaults } from '../process-end.ts';
 import { VERSION } from '../version.ts';
+import type { WatchArguments } from './options.ts';
 import type { WatchPage } from './page.ts';
 import { listenProblem, type RelayRoute, relayRouteOf } from './relay-route.ts';
 import {
@@ -32,7 +33,7 @@ import {
   writeReports,
   writeToStderr,
 } from './reporting.ts';
-import { type WatchArguments, type WatchedApi, type Way, watchSuite } from './suite.ts';
+import { type WatchedApi, type Way, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
 
 /** Milliseconds within which several signals count as one, because a service manager may send two. */
@@ -91,7 +92,11 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     const concluded = await link.conclude();
     const code = await writeReports({
       ...conclusion,
-      ...{ suite, plan, concluded, found, troubles },
+      suite,
+      plan,
+      concluded,
+      found,
+      troubles,
       target: { kind: route.way, address: route.address, capabilities: [], control: 'none' },
       recording: record?.path,
     });
@@ -157,8 +162,8 @@ async function prepareWatch(api: WatchedApi, way: Way, table: OptionTable, args:
   if (taken !== undefined && args.replay === undefined)
     throw new UsageError(`--report ${taken}: standard output has the ready line; give it a file: ${taken}=FILE`);
   const reporters = createReporters(specs, { redactor, stdout, stderr, env, verbose: args.verbose });
-  const none = { 'update-baseline': false, fast: false, 'last-failed': false };
-  const { settle } = prepareEvidence({ ...none, ...defined({ baseline: args.baseline }) }, suite);
+  const noEvidence = { 'update-baseline': false, fast: false, 'last-failed': false };
+  const { settle } = prepareEvidence({ ...noEvidence, ...defined({ baseline: args.baseline }) }, suite);
   const reporter = new FindingReporter({ suite, checks: plan.checks, verbose: args.verbose, stderr, env });
   const words = commandWords(['watch', api], table, args as Readonly<Record<string, unknown>>);
   const conclusion = { reporters, redactor, settle, arguments: words, began: Date.now() };
@@ -206,7 +211,10 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
   const { lacks } = await replayTraffic(path, (traffic) => judge.take(traffic), server?.origin);
   return await writeReports({
     ...conclusion,
-    ...{ suite, plan, found, troubles: lacks },
+    suite,
+    plan,
+    found,
+    troubles: lacks,
     concluded: { judged: judge.judged(), seen: judge.seen },
     target: { kind: 'recording', address: head?.address ?? path, capabilities: [], control: 'none' },
     recording: path,

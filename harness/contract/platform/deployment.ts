@@ -1,7 +1,12 @@
 /** Deployments on the Platform API in each version (sections 2.1, 2.2 and 9 of the specification). */
 import type { Static, TObject } from 'typebox';
 import { deploymentFields } from '../device-api.ts';
-import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES, DEPLOYMENT_TARGET_STATUSES } from '../enums.ts';
+import {
+  DEPLOYMENT_ACTIVITY_STATUSES,
+  DEPLOYMENT_ERROR_STATUSES,
+  DEPLOYMENT_STATUSES,
+  DEPLOYMENT_TARGET_STATUSES,
+} from '../enums.ts';
 import { nullable, oneOf, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
@@ -33,7 +38,9 @@ export const deploymentResource = resource('deployment', 'dpl_', {
       archived_at: 'everglades',
     }),
     ...(!atLeast(version, 'everglades') && {
-      status: oneOf<readonly string[]>([...activityStatuses(version), 'failed', 'retrying']),
+      status: oneOf<readonly string[]>(
+        DEPLOYMENT_STATUSES.filter((status) => status !== 'removing' || atLeast(version, 'rainier')),
+      ),
       activity_status: oneOf(activityStatuses(version)),
     }),
   }),

@@ -7,7 +7,15 @@ import { nullable } from '../shape.ts';
 import { Type } from '../type.ts';
 import { DIALECT_NAMES, type Dialect, type SupportedVersion } from '../versions.ts';
 import { schemaDocument } from './config-schema.ts';
-import { inVersion, type Operation, RESOURCE_KINDS, type Resource, refTo, type Span } from './operation.ts';
+import {
+  type Expansion,
+  inVersion,
+  type Operation,
+  RESOURCE_KINDS,
+  type Resource,
+  refTo,
+  type Span,
+} from './operation.ts';
 import { operationsOf, RESOURCES } from './operations.ts';
 
 type Json = Record<string, unknown>;
@@ -51,12 +59,17 @@ export function openApiDocument(
 }
 
 export function schemaOf(resource: Resource, version: SupportedVersion): TSchema {
-  const expansions = having(resource.expansions, version).map(([name, { kind, schema, many, nullable: mayBeNull }]) => {
-    const one = kind === undefined ? (schema?.(version) ?? Type.Unknown()) : refTo(RESOURCES[kind].name);
-    const single: TSchema = mayBeNull ? nullable(one) : one;
-    return [name, Type.Optional(many ? Type.Array(one) : single)];
-  });
+  const expansions = having(resource.expansions, version).map(([name, expansion]) => [
+    name,
+    Type.Optional(expansionSchema(expansion, version)),
+  ]);
   return Type.Object({ ...resource.fields(version), ...Object.fromEntries(expansions) });
+}
+
+function expansionSchema({ kind, schema, many, nullable: mayBeNull }: Expansion, version: SupportedVersion): TSchema {
+  const one = kind === undefined ? (schema?.(version) ?? Type.Unknown()) : refTo(RESOURCES[kind].name);
+  if (many) return Type.Array(one);
+  return mayBeNull ? nullable(one) : one;
 }
 
 const requestName = ({ id }: Operation): string => `${id.charAt(0).toUpperCase()}${id.slice(1)}Request`;

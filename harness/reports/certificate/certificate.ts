@@ -29,7 +29,7 @@ import {
   testsIn,
 } from './statement.ts';
 
-export interface OwnSuites {
+interface OwnSuites {
   version: string;
   suites: SuitesDigest;
   checkIds(api: string, profile: string, requirements: string): readonly string[];
@@ -38,7 +38,7 @@ export interface OwnSuites {
   newestRequirements: string;
 }
 
-export interface VerifyOptions {
+interface VerifyOptions {
   own?: OwnSuites;
   digest?: string;
   now?: Date;
@@ -75,21 +75,27 @@ export function verifyCertificate(file: string, publicKey: KeyObject, options: V
     throw new Refused(`signed, but not a certificate: ${problem?.path || '/'} ${problem?.message ?? ''}`);
   }
   consistent(content);
+  complete(content);
   subject(content, options.digest);
   dated(content, options);
-  if (options.own !== undefined) sameSuites(content, options.own);
+  if (options.own !== undefined) sameAsHere(content, options.own);
   return content;
 }
 
 function consistent({ predicate }: Statement): void {
   const { verdicts } = predicate.muster;
-  const named = (isMeant: (verdict: JudgedCheck) => boolean): string[] => verdicts.filter(isMeant).map(({ id }) => id);
-  if (new Set(named(() => true)).size !== verdicts.length) throw new Refused('it has two verdicts on one check');
+  if (new Set(verdicts.map(({ id }) => id)).size !== verdicts.length)
+    throw new Refused('it has two verdicts on one check');
   const expected = testsIn(verdicts);
   for (const field of ['passedTests', 'warnedTests', 'failedTests'] as const)
     if (expected[field].join() !== predicate[field].join()) throw new Refused(`${field} is not what the verdicts say`);
   const result = resultOf(predicate);
   if (predicate.result !== result) throw new Refused(`the result is ${predicate.result}, the verdicts say ${result}`);
+}
+
+function complete({ predicate }: Statement): void {
+  const { verdicts } = predicate.muster;
+  const named = (isMeant: (verdict: JudgedCheck) => boolean): string[] => verdicts.filter(isMeant).map(({ id }) => id);
   const undecided = named(({ outcome }) => outcome === 'blocked' || outcome === 'fixed');
   if (undecided.length > 0) throw new Refused(`incomplete: ${undecided.join(', ')} undecided`);
   const silent = named((verdict) => isOpen(verdict) && !verdict.reason);
@@ -134,7 +140,8 @@ function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeM
     throw new Refused(`its requirements are of ${date}, and those of ${atLeast} or later are asked for`);
 }
 
-function sameSuites({ predicate }: Statement, own: OwnSuites): void {
+/** Compares requirement sets and suites with those of this Muster. */
+function sameAsHere({ predicate }: Statement, own: OwnSuites): void {
   const { muster } = predicate;
   const { api, requirements_version: date } = muster;
   // Compares digests of requirement sets, which all versions of Muster share, because released sets never change.
@@ -294,10 +301,10 @@ const isOpen = ({ outcome }: JudgedCheck): boolean => outcome === 'not_applicabl
 
 function tally({ failedTests, muster: { verdicts } }: Predicate): string {
   const undecided = verdicts.filter(isOpen).length;
-  const [count, what] =
-    failedTests.length > 0 ? [failedTests.length, 'failed'] : [verdicts.length - undecided, 'decided it'];
-  const open = undecided === 0 ? '' : `, ${undecided} could not be decided`;
-  return `${count} of ${verdicts.length} checks ${what}${open}`;
+  const failed = failedTests.length;
+  const count = failed > 0 ? failed : verdicts.length - undecided;
+  const decided = `${count} of ${verdicts.length} checks ${failed > 0 ? 'failed' : 'decided it'}`;
+  return undecided === 0 ? decided : `${decided}, ${undecided} could not be decided`;
 }
 
 const BADGES: Record<Verdict['kind'], [words: string, colour: string]> = {

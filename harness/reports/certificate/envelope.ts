@@ -105,6 +105,7 @@ const envelope = shape(
     signatures: Type.Array(exact({ keyid: Type.Optional(Type.String()), sig: Type.String() }), { minItems: 1 }),
   }),
 );
+
 export class Refused extends Error {
   override name = 'Refused';
 }

@@ -96,7 +96,7 @@ const FAILED: readonly Outcome[] = ['fail', 'known', 'flaky'];
 
 type Tests = Pick<Predicate, 'passedTests' | 'warnedTests' | 'failedTests'>;
 
-/** Ids of checks by what a certificate counts them as. */
+/** Ids of the passed, warned and failed checks, as a certificate counts them. */
 export function testsIn(checks: readonly Pick<CheckResult, 'id' | 'outcome' | 'fails_by'>[]): Tests {
   const named = (isMeant: (outcome: Outcome, failsBy?: string) => boolean): string[] =>
     checks.filter(({ outcome, fails_by: by }) => isMeant(outcome, by)).map(({ id }) => id);

@@ -165,7 +165,8 @@ function choiceRows(entries: readonly Entry[]): ChoiceRow[] {
       return own.length === 0 ? undefined : [...new Set(own)].sort().join(', or ');
     });
     const differs = new Set(values.filter((value) => value !== undefined)).size > 1;
-    return choices.slice(0, 1).map(({ check, name }) => ({ check, name, values, differs }));
+    const [first] = choices;
+    return first === undefined ? [] : { check: first.check, name: first.name, values, differs };
   });
 }
 

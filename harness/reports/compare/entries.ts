@@ -70,7 +70,13 @@ export function entryOf(report: Report, source: string): Entry {
   const { api, target, started_at: startedAt, coverage, requirements_version: requirementsVersion } = report;
   const checks = report.checks.filter(({ section }) => section !== '');
   return {
-    ...{ label: source, source, api, startedAt, requirementsVersion, size: coverage.checks, checks },
+    label: source,
+    source,
+    api,
+    startedAt,
+    requirementsVersion,
+    size: coverage.checks,
+    checks,
     ...defined({ name: named(target.name, target.version) }),
   };
 }
@@ -78,7 +84,7 @@ export function entryOf(report: Report, source: string): Entry {
 const named = (name: string | undefined, version: string | undefined): string | undefined =>
   name === undefined ? undefined : [name, version].filter((part) => part !== undefined).join(' ');
 
-export type Recorded = { file: string } & ({ report: Report } | { certified: Statement });
+type Recorded = { file: string } & ({ report: Report } | { certified: Statement });
 
 /** Finds reports and certificates in a file or folder, sorted by file name. Throws UsageError if `path` has none. */
 export function recordedIn(path: string): Recorded[] {

@@ -12,7 +12,7 @@ import { COLOURS, plural, SYMBOLS } from '../findings.ts';
 import { verdict } from '../verdict.ts';
 
 /** `unknown`: an undecided run, or an expired certificate. */
-export type Answer = 'yes' | 'no' | 'unknown';
+type Answer = 'yes' | 'no' | 'unknown';
 
 interface Subject {
   name: string;
@@ -55,7 +55,11 @@ function ofReport(report: Report, file: string): Evidence | undefined {
   const { kind, word, meaning } = verdict(report);
   const words = kind === 'CONFORMANT' ? word : `${word}, as ${meaning}`;
   return {
-    ...{ file, api, startedAt, words, capabilities: target.capabilities },
+    file,
+    api,
+    startedAt,
+    words,
+    capabilities: target.capabilities,
     subject: { name, ...defined({ version: target.version, digest }) },
     ...defined({ platform: target.platform, apiVersion: target.api_version }),
     answer: kind === 'CONFORMANT' ? 'yes' : kind === 'NOT CONFORMANT' ? 'no' : 'unknown',
@@ -70,7 +74,10 @@ function ofCertificate({ subject: [what], predicate }: Statement, file: string, 
   const hasEnded = until < today;
   const digest = muster.artifact?.digest.sha256 ?? (muster.digest_of === 'name' ? undefined : what?.digest.sha256);
   return {
-    ...{ file, api: muster.api, startedAt: muster.started_at, capabilities: muster.capabilities },
+    file,
+    api: muster.api,
+    startedAt: muster.started_at,
+    capabilities: muster.capabilities,
     subject: { name, ...defined({ version: muster.subject_version, digest: digest && `sha256:${digest}` }) },
     ...defined({ platform: muster.platform, apiVersion: muster.api_version }),
     answer: result === 'FAILED' ? 'no' : hasEnded ? 'unknown' : 'yes',
@@ -84,11 +91,11 @@ type Role = keyof typeof API_OF;
 /** Selected implementations by role: `NAME`, `NAME@VERSION` or `sha256:…`. Default: the newest version of each name. */
 export type Wanted = { readonly [R in Role]?: readonly string[] | undefined };
 
-export interface Piece extends Subject {
+interface Piece extends Subject {
   role: Role;
 }
 
-export interface Pair {
+interface Pair {
   pieces: readonly [Piece, Piece];
   answer: Answer;
   why: string;
@@ -103,7 +110,9 @@ export interface Fit {
 
 export function fitOf(evidence: readonly Evidence[], wanted: Wanted): Fit {
   const piecesIn = (role: Role): Piece[] => piecesOf(role, evidence, wanted[role]);
-  const [agents, platforms, clients] = [piecesIn('agent'), piecesIn('platform'), piecesIn('client')];
+  const agents = piecesIn('agent');
+  const platforms = piecesIn('platform');
+  const clients = piecesIn('client');
   const pairs = [
     ...agents.flatMap((agent) => platforms.map((platform) => together(agent, platform, evidence))),
     ...[...agents, ...platforms].flatMap((server) => clients.flatMap((client) => byContract(server, client, evidence))),

@@ -73,11 +73,12 @@ function mutant(subject: MutationSubject, source: string) {
   const { name, state, section, summary, requirements, by_hand: byHand, how, reason, duration_ms: duration } = subject;
   const required = requirements.map(({ text }) => text).join(' ');
   const why = lines(reason, how !== undefined && `the tests ${how}`).join('; ');
-  const text = source.split('\n');
-  const index = text.findIndex((each) => each.includes(`'${name}'`));
+  const rows = source.split('\n');
+  const index = rows.findIndex((row) => row.includes(`'${name}'`));
+  const row = rows[index] ?? '';
   const line = Math.max(0, index) + 1;
-  const from = Math.max(0, (text[index] ?? '').indexOf(`'${name}'`));
-  const to = Math.max(from, (text[index] ?? '').length);
+  const from = Math.max(0, row.indexOf(`'${name}'`));
+  const to = Math.max(from, row.length);
   return {
     id: name,
     mutatorName: `section ${section}`,

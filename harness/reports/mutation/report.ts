@@ -1,6 +1,6 @@
 /** Data of `muster mutate`; the shape is published as `fixtures/schemas/mutation.schema.json`. */
 import type { Static } from 'typebox';
-import { sectionTitle } from '../../contract/sentences.ts';
+import { sectionTitle } from '../../contract/sections.ts';
 import { objectShape, oneOf } from '../../contract/shape.ts';
 import { Type } from '../../contract/type.ts';
 
@@ -76,7 +76,7 @@ const section = Type.Object({
   never_asked: count,
   score: percent('Killed, of those that were killed or survived'),
 });
-export type MutationSection = Static<typeof section>;
+type MutationSection = Static<typeof section>;
 
 export const mutationReportShape = objectShape(
   'MutationReport',

@@ -22,7 +22,8 @@ function inWords(call: ControlCall): string {
   if (call.name === 'remove') return `remove ${call.deploymentId}`;
   if (call.name === 'publish') return `publish ${call.count} event${call.count === 1 ? '' : 's'}`;
   if (call.name === 'stop') return `stop the agent (${call.signal})`;
-  return call.name === 'start' ? 'start the agent' : 'compact the event log';
+  if (call.name === 'start') return 'start the agent';
+  return `${call.name satisfies 'compact'} the event log`;
 }
 
 const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);

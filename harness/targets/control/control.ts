@@ -11,7 +11,6 @@ import {
 import type { Deployment } from '../../contract/device-api.ts';
 import type { Shape } from '../../contract/shape.ts';
 import { Blocked } from '../../runner/violation.ts';
-import { accepts } from '../transports/index.ts';
 
 /** Failure of the control; the check is blocked and says nothing about the target. */
 export class ControlError extends Blocked {
@@ -135,23 +134,6 @@ export function jsonOf(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-export function acceptsControl(address: string): Promise<boolean> {
-  const { origin, socketPath } = endpointOf(address);
-  if (socketPath !== undefined) return accepts({ path: socketPath });
-  const { hostname, port } = new URL(origin);
-  return accepts({ host: hostname, port: Number(port || 80) });
-}
-
-/** Endpoint of a control API at an `http(s)://` URL, a port, or the path of a unix socket. */
-export function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
-  if (/^\d+$/.test(address)) return { origin: `http://127.0.0.1:${address}`, path: '' };
-  if (/^https?:/.test(address)) {
-    const url = new URL(address);
-    return { origin: url.origin, path: url.pathname.replace(/\/$/, '') };
-  }
-  return { origin: 'http://localhost', socketPath: address, path: '' };
 }
 
 export const noControl: Control = new (class extends Control {

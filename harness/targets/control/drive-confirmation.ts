@@ -104,7 +104,8 @@ export class Drives {
   async addedSince(mark: LogMark | undefined): Promise<string> {
     return this.#parts((path, size) => {
       const old = mark?.get(path)?.size ?? 0;
-      return old <= size ? { from: old, bytes: size - old } : { from: 0, bytes: size };
+      const from = old <= size ? old : 0;
+      return { from, bytes: size - from };
     });
   }
 
@@ -240,10 +241,11 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
         ? `published the events ${drive.first} to ${drive.last}`
         : `${DONE[drive.kind]} ${drive.id}`;
     const why = `control said that it had ${what}, and the device shows no trace of it`;
+    if (!logTells || drive.kind !== 'publish') return { call: drive.kind, why };
     const { control, signal } = looking;
     const publish = async () => driveOf({ name: 'publish', count: 1 }, await control.publish(1, signal));
-    const doneAgain = (logTells && drive.kind === 'publish' && (await isLost(looking, publish)) === false) || undefined;
-    return { call: drive.kind, why, ...(doneAgain && { doneAgain }) };
+    const isLoggedNow = (await isLost(looking, publish)) === false;
+    return { call: drive.kind, why, ...(isLoggedNow && { doneAgain: true }) };
   }
   return undefined;
 }

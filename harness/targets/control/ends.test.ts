@@ -5,7 +5,8 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { poll } from '../../common/waiting.ts';
 import { serve, temporaryFolder } from '../testing/places.ts';
-import { acceptsControl, type CallName, ControlError, ControlLate, parseExact } from './control.ts';
+import { acceptsControl } from '../transports/index.ts';
+import { type CallName, ControlError, ControlLate, parseExact } from './control.ts';
 import { CommandControl, type ControlCommands, HttpControl } from './ends.ts';
 import { CALLS } from './testing/fakes.ts';
 

@@ -5,6 +5,7 @@ import { cut } from '../../client/timeline.ts';
 import { type ControlCapability, type ControlInfo, controlInfo } from '../../contract/control.ts';
 import type { TargetFile } from '../fields.ts';
 import { ProcessGroup } from '../launch/process.ts';
+import { endpointOf } from '../transports/index.ts';
 import {
   type Answer,
   answerTo,
@@ -13,7 +14,6 @@ import {
   ControlError,
   ControlLate,
   ControlRefused,
-  endpointOf,
   notOf,
   withDeclared,
 } from './control.ts';
@@ -109,7 +109,7 @@ function requestOf(call: ControlCall): ControlRequest {
   if (call.name === 'remove') return { method, path: `/deployments/${encodeURIComponent(call.deploymentId)}/remove` };
   if (call.name === 'publish') return { method, path: '/events', body: { count: call.count } };
   if (call.name === 'stop') return { method, path: '/stop', body: { signal: call.signal } };
-  return { method, path: `/${call.name}` };
+  return { method, path: `/${call.name satisfies 'compact' | 'start'}` };
 }
 
 export type ControlCommands = Omit<NonNullable<TargetFile['control']>, 'http' | 'platform' | 'fill'>;

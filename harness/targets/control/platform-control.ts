@@ -179,7 +179,8 @@ export class PlatformControl extends Control {
     if (call.name === 'remove') return this.#inTurn(signal, () => this.#remove(call.deploymentId, reach));
     if (call.name === 'publish') return this.#publishTogether(call.count, signal);
     if (call.name === 'compact') throw new ControlRefused('control: a platform cannot make an agent compact its log');
-    throw new ControlRefused(`control: a platform cannot ${call.name} an agent; start it with --command`);
+    const name = call.name satisfies 'stop' | 'start';
+    throw new ControlRefused(`control: a platform cannot ${name} an agent; start it with --command`);
   }
 
   override async close(): Promise<void> {

@@ -8,11 +8,10 @@ import { ownedFolder } from '../../common/owner.ts';
 import { UsageError } from '../../common/usage.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
-import { acceptsControl } from '../control/control.ts';
 import type { ImageOptions } from '../fields.ts';
 import { ContainerFiles, type Mount } from '../files/container-files.ts';
 import type { TargetFiles } from '../files/target-files.ts';
-import { accepts, type TransportAddress, unix, url } from '../transports/index.ts';
+import { accepts, acceptsControl, type TransportAddress, unix, url } from '../transports/index.ts';
 import { OutputTail, type Started, StartFailed, type StartOptions, type Waiting, waitUntil } from './started.ts';
 
 export type Docker = ContainerRuntimeClient['container']['dockerode'];
@@ -141,8 +140,9 @@ class RunningContainer {
     const tail = new OutputTail();
     const wanted = { follow: false, stdout: true, stderr: true, tail: LOG_LINES } as const;
     const log = await this.#handle.logs(wanted).catch(() => undefined);
+    if (log === undefined) return '';
     // Skips the 8-byte header of each payload, which ends with the payload's length.
-    for (let at = 8; log !== undefined && at <= log.length; ) {
+    for (let at = 8; at <= log.length; ) {
       const end = at + log.readUInt32BE(at - 4);
       tail.add(log.subarray(at, end));
       at = end + 8;

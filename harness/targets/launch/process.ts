@@ -8,9 +8,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../../common/defined.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
-import { acceptsControl, jsonOf } from '../control/control.ts';
+import { jsonOf } from '../control/control.ts';
 import { measureExecutable } from '../identity.ts';
-import { addressesIn, type Transport, type TransportAddress } from '../transports/index.ts';
+import { acceptsControl, addressesIn, type Transport, type TransportAddress } from '../transports/index.ts';
 import {
   Lines,
   lastLines,
@@ -22,10 +22,10 @@ import {
   waitUntil,
 } from './started.ts';
 
-/** Seconds between SIGTERM and SIGKILL. */
-const GRACE_SECONDS = 2;
+/** Seconds between SIGTERM and SIGKILL, after Muster has died. */
+const REAPER_GRACE_SECONDS = 2;
 
-const SCRIPT = `
+const REAPER_SCRIPT = `
 trap '' HUP INT TERM
 groups=
 while read -r sign group; do
@@ -36,7 +36,7 @@ while read -r sign group; do
 done
 [ -n "$groups" ] || exit 0
 for group in $groups; do kill -s TERM -- "-$group"; done
-left=${GRACE_SECONDS * 10}
+left=${REAPER_GRACE_SECONDS * 10}
 while [ "$left" -gt 0 ]; do
   living=
   for group in $groups; do ! kill -s 0 -- "-$group" || living=1; done
@@ -49,19 +49,20 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 
 let reaper: ChildProcess | undefined;
 
-export function endWithUs(group: number): () => void {
-  tell(`+ ${group}`);
-  return () => tell(`- ${group}`);
+/** Ends the process group when Muster dies; the returned function takes that back. */
+function endWithUs(group: number): () => void {
+  tellReaper(`+ ${group}`);
+  return () => tellReaper(`- ${group}`);
 }
 
-function tell(line: string): void {
-  reaper ??= started();
+function tellReaper(line: string): void {
+  reaper ??= startReaper();
   // Writes the line at once, because Muster may die at any time. Skips the line if the helper process could not start.
   if (reaper.stdin?.writable === true) reaper.stdin.write(`${line}\n`);
 }
 
-function started(): ChildProcess {
-  const child = spawn('/bin/sh', ['-c', SCRIPT], {
+function startReaper(): ChildProcess {
+  const child = spawn('/bin/sh', ['-c', REAPER_SCRIPT], {
     // Starts a new session, so that signals to the terminal or to Muster's group do not reach the helper process.
     detached: true,
     cwd: '/',

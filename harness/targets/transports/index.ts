@@ -96,6 +96,23 @@ export function accepts(address: { path: string } | { host: string; port: number
   });
 }
 
+export function acceptsControl(address: string): Promise<boolean> {
+  const { origin, socketPath } = endpointOf(address);
+  if (socketPath !== undefined) return accepts({ path: socketPath });
+  const { hostname, port } = new URL(origin);
+  return accepts({ host: hostname, port: Number(port || 80) });
+}
+
+/** Endpoint of a control API at an `http(s)://` URL, a port, or the path of a unix socket. */
+export function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
+  if (/^\d+$/.test(address)) return { origin: `http://127.0.0.1:${address}`, path: '' };
+  if (/^https?:/.test(address)) {
+    const url = new URL(address);
+    return { origin: url.origin, path: url.pathname.replace(/\/$/, '') };
+  }
+  return { origin: 'http://localhost', socketPath: address, path: '' };
+}
+
 /** Maximum number of bytes in a socket's path, limited by the system's `sun_path`. */
 const LONGEST_SOCKET_PATH = 107;
 

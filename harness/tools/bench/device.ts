@@ -21,54 +21,27 @@ import { serveTask, Task } from '../measure/process.ts';
 const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 
+export async function benchDevice(): Promise<Figure[]> {
+  return [...(await delivering()), await appending(), await opening()];
+}
+
 const SUBSCRIBERS = 1_000;
 const EVENTS = 300;
 const ROUNDS = 5;
 const SETTLE_MS = 200;
 
-const APPENDING_ROBOTS = 32;
-const BATCH = 10;
-const APPENDS = 30;
-/** Number of rounds: many short ones, so that other work of the disk slows both measurements alike. */
-const APPEND_ROUNDS = 15;
-
-const LOG_EVENTS = 1_000_000;
-const PORTION = 10_000;
-const OPEN_ROUNDS = 5;
-
-export async function benchDevice(): Promise<Figure[]> {
+async function delivering(): Promise<Figure[]> {
   using home = scratch();
   const { path } = home;
-  const delivered = await inTurns(ROUNDS, {
+  const { raw, alone, together } = await inTurns(ROUNDS, {
     raw: (round) => rawSockets(`${path}/raw${round}.sock`),
     alone: (round) => oneDevice(`${path}/a${round}`, 'os', 1),
     together: (round) => oneDevice(`${path}/s${round}`, 'sync', 8),
   });
-  const appended = await inTurns(APPEND_ROUNDS, {
-    raw: (round) => rawFiles(`${path}/files${round}`),
-    own: (round) => logs(`${path}/logs${round}`),
-  });
-  const folder = `${path}/opened`;
-  fs.mkdirSync(folder);
-  const fd = fs.openSync(`${folder}/${LOG_FILE}`, 'w');
-  for (let id = 0; id < LOG_EVENTS; id += PORTION) fs.writeSync(fd, sealed(textOf(fillerLines(id, PORTION))));
-  fs.closeSync(fd);
-  const mark = { highest: LOG_EVENTS, from: LOG_EVENTS, clean: true, durable: true, gaps: [] };
-  await writeMark(disk, folder, mark, false);
-  const opened = await inTurns(OPEN_ROUNDS, {
-    raw: () => timed(() => read(`${folder}/${LOG_FILE}`)),
-    own: () => timed(() => open(folder)),
-  });
-  const live = 'SSE frames delivered to 1,000 subscribers, one event at a time';
-  const stored = 'the same, each event on the disk first, 8 publishers';
-  const append = `inner: durable append, ${APPENDING_ROBOTS} robots, ${BATCH} events at a time`;
-  const opening = `inner: opening a log of ${LOG_EVENTS.toLocaleString('en')} events`;
-  const floor = median(delivered.raw);
+  const name = 'SSE frames delivered to 1,000 subscribers, one event at a time';
   return [
-    ofFloor(live, median(delivered.alone), floor, 0.9, 'frames/s'),
-    ofFloor(stored, median(delivered.together), floor, 0.9, 'frames/s'),
-    ofFloor(append, median(appended.own), median(appended.raw), 0.9, 'events/s'),
-    timesFloor(opening, median(opened.own), median(opened.raw), 3, 'ms'),
+    ofFloor(name, median(alone), median(raw), 0.9, 'frames/s'),
+    ofFloor('the same, each event on the disk first, 8 publishers', median(together), median(raw), 0.9, 'frames/s'),
   ];
 }
 
@@ -147,6 +120,22 @@ const fillerLines = (from: number, count: number): StoredEvent[] =>
   );
 const textOf = (events: readonly StoredEvent[]): string => events.map(({ json }) => `${json}\n`).join('');
 
+const APPENDING_ROBOTS = 32;
+const BATCH = 10;
+const APPENDS = 30;
+/** Number of rounds: many short ones, so that other work of the disk slows both measurements alike. */
+const APPEND_ROUNDS = 15;
+
+async function appending(): Promise<Figure> {
+  using home = scratch();
+  const { raw, own } = await inTurns(APPEND_ROUNDS, {
+    raw: (round) => rawFiles(`${home.path}/raw${round}`),
+    own: (round) => logs(`${home.path}/logs${round}`),
+  });
+  const name = `inner: durable append, ${APPENDING_ROBOTS} robots, ${BATCH} events at a time`;
+  return ofFloor(name, median(own), median(raw), 0.9, 'events/s');
+}
+
 async function rawFiles(directory: string): Promise<number> {
   fs.mkdirSync(directory);
   const bytes = Buffer.from(textOf(fillerLines(0, BATCH)));
@@ -180,6 +169,27 @@ async function perSecond<T>(robots: readonly T[], append: (robot: T, at: number)
     }),
   );
   return (robots.length * APPENDS * BATCH * 1_000) / (performance.now() - started);
+}
+
+const LOG_EVENTS = 1_000_000;
+const PORTION = 10_000;
+const OPEN_ROUNDS = 5;
+
+async function opening(): Promise<Figure> {
+  using home = scratch();
+  const { path } = home;
+  const file = `${path}/${LOG_FILE}`;
+  const fd = fs.openSync(file, 'w');
+  for (let id = 0; id < LOG_EVENTS; id += PORTION) fs.writeSync(fd, sealed(textOf(fillerLines(id, PORTION))));
+  fs.closeSync(fd);
+  const mark = { highest: LOG_EVENTS, from: LOG_EVENTS, clean: true, durable: true, gaps: [] };
+  await writeMark(disk, path, mark, false);
+  const { raw, own } = await inTurns(OPEN_ROUNDS, {
+    raw: () => timed(() => read(file)),
+    own: () => timed(() => open(path)),
+  });
+  const name = `inner: opening a log of ${LOG_EVENTS.toLocaleString('en')} events`;
+  return timesFloor(name, median(own), median(raw), 3, 'ms');
 }
 
 function read(path: string): void {

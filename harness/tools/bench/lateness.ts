@@ -13,6 +13,12 @@ const STALL_MS = 500;
 /** Tolerated difference between fleet and server: `share` of the server's value, or `ms` if larger. */
 const TOLERANCE = { share: 0.1, ms: 2 };
 
+interface Seen {
+  result: FleetResult;
+  /** Milliseconds by which each measured request arrived late at the server, ascending. */
+  wire: number[];
+}
+
 /** Requests per second of an almost idle fleet, in which each request waits for a timer. */
 const AT_REST = 100;
 
@@ -25,7 +31,7 @@ export async function benchLateness(): Promise<Figure[]> {
   return figures;
 }
 
-function figuresOf(rate: number, stalls: boolean, { result, wire }: Awaited<ReturnType<typeof run>>): Figure[] {
+function figuresOf(rate: number, stalls: boolean, { result, wire }: Seen): Figure[] {
   const own = result.metrics['schedule.lateness.ms'];
   const where = `${rate.toLocaleString('en')}/s${stalls ? `, target stands still for ${STALL_MS} ms` : ''}`;
   const wanted = rate * MEASURED_S;
@@ -46,7 +52,7 @@ function figuresOf(rate: number, stalls: boolean, { result, wire }: Awaited<Retu
   });
 }
 
-async function run(rate: number, stalls: boolean) {
+async function run(rate: number, stalls: boolean): Promise<Seen> {
   const warmUp = rate * WARM_UP_S;
   await using server = arrivalServer();
   const port = await server.call('listen', stalls ? warmUp + (rate * MEASURED_S) / 2 : undefined);

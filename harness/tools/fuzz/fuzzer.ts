@@ -38,18 +38,25 @@ export async function repeatFinds<T>(name: string, fuzzer: Fuzzer<T>): Promise<v
   }
 }
 
+/** Milliseconds to find the smallest input after the first fault. */
+const SHRINK_MS = 30_000;
+
 /** Attacks for `ms` milliseconds. Throws Error with the smallest input found that shows a fault, and with the seed. */
 export async function fuzz<T>(fuzzer: Fuzzer<T>, ms: number, seed: number): Promise<void> {
   await using attacker = await openAttacker(fuzzer);
+  let end = performance.now() + ms;
+  let isShrinking = false;
   const property = fc.asyncProperty(fuzzer.inputs, async (input) => {
+    // Ends between attacks; `interruptAfterTimeLimit` would abandon an attack, and take a hang for a success.
+    if (performance.now() >= end) throw new fc.PreconditionFailure(true);
     const wrong = await attacker.attack(input);
-    if (wrong !== undefined) throw new Error(wrong);
+    if (wrong === undefined) return;
+    if (!isShrinking) end = performance.now() + SHRINK_MS;
+    isShrinking = true;
+    throw new Error(wrong);
   });
-  const { failed, counterexample, errorInstance } = await fc.check(property, {
-    seed,
-    numRuns: Number.MAX_SAFE_INTEGER,
-    interruptAfterTimeLimit: ms,
-  });
+  const numRuns = Number.MAX_SAFE_INTEGER;
+  const { failed, counterexample, errorInstance } = await fc.check(property, { seed, numRuns });
   if (!failed || counterexample === null) return;
   const wrong = (errorInstance as Error).message;
   const find = JSON.stringify({ wrong, input: counterexample[0] });

@@ -100,8 +100,9 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
   const headings = [' '.repeat(NAME_WIDTH), ...Object.keys(COLUMNS)].join('  ');
   const wrong = problemsOf(parts);
   const headlineShares = parts.flatMap((part) => {
-    const { right, wrong } = headlinesOf(part);
-    const judged = right + wrong.length;
+    const headlines = headlinesOf(part);
+    const { right } = headlines;
+    const judged = right + headlines.wrong.length;
     const share = Math.floor((100 * right) / Math.max(1, judged));
     return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
   });
@@ -114,8 +115,8 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
     ...headlineShares,
     ...parts.flatMap(hidingShares),
     '',
-    ...slowest.map(({ subject, durationMs }) =>
-      paint('dim', `${readableDuration(durationMs).padStart(10)}  ${placeOf(subject)}`),
+    ...slowest.map((verdict) =>
+      paint('dim', `${readableDuration(verdict.durationMs).padStart(10)}  ${placeOf(verdict.subject)}`),
     ),
     '',
     ...wrong.flatMap(({ where, what, todo }) => [

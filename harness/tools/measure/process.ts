@@ -14,7 +14,7 @@ import { Running } from '../../cli/testing/muster.ts';
 export const startMuster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
   new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });
 
-/** Listens on a free port of this machine, which is returned. Default of `backlog`: that of Node. */
+/** Listens on a free port of 127.0.0.1, and returns the port. The default of `backlog` is Node's. */
 export async function listenAnywhere(server: Server, backlog = 511): Promise<number> {
   await once(server.listen({ port: 0, host: '127.0.0.1', backlog }), 'listening');
   return (server.address() as AddressInfo).port;
@@ -26,7 +26,7 @@ export const PROBE = fileURLToPath(new URL('./series.ts', import.meta.url));
 export const wordsOf = (options: object): string[] =>
   Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
 
-export class TaskEnded extends Error {
+class TaskEnded extends Error {
   override name = 'TaskEnded';
 }
 

@@ -25,17 +25,31 @@ export interface Mutant {
 const silent = (): void => {};
 const off = (): boolean => false;
 const LOGGER = {
-  ...{ trace: silent, debug: silent, info: silent, warn: silent, error: silent, fatal: silent },
-  ...{ isTraceEnabled: off, isDebugEnabled: off, isInfoEnabled: off, isWarnEnabled: off, isErrorEnabled: off },
+  trace: silent,
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: silent,
+  fatal: silent,
+  isTraceEnabled: off,
+  isDebugEnabled: off,
+  isInfoEnabled: off,
+  isWarnEnabled: off,
+  isErrorEnabled: off,
   isFatalEnabled: off,
 };
 
-export function instrumentedServer(api: PlainApi): ReturnType<typeof withMutants> {
+export function instrumentedServer(api: PlainApi): Promise<Instrumented> {
   const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
   return withMutants(source, readFileSync(source, 'utf8'));
 }
 
-export async function withMutants(name: string, source: string): Promise<{ code: string; mutants: Mutant[] }> {
+interface Instrumented {
+  code: string;
+  mutants: Mutant[];
+}
+
+export async function withMutants(name: string, source: string): Promise<Instrumented> {
   const options = { plugins: null, excludedMutations: [], ignorers: [] };
   const files = [{ name, mutate: true, content: source }];
   const made = await new Instrumenter(LOGGER).instrument(files, options);

@@ -1,4 +1,4 @@
-/** Draws by a seed a change of one API that a client can recognise as wrong by other answers. */
+/** Draws a random change of the answers of a Platform API or a Device API, by a seed. */
 import type { Random } from '../../../simulators/common/random.ts';
 import { deployedPayload, deploymentFields, eventEnvelope } from '../../contract/device-api.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, EVENT_TYPES } from '../../contract/enums.ts';
@@ -46,6 +46,7 @@ const DRAWS: readonly [upTo: number, (draw: Draw) => Drawn | undefined][] = [
   [1, statusChange],
 ];
 
+/** Draws a change that a client can recognise as wrong by other answers; a draw may give none. */
 export function platformChange(draw: Draw): Drawn | undefined {
   const share = draw.chance.next();
   const made = DRAWS.find(([upTo]) => share < upTo)?.[1](draw);

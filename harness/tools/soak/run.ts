@@ -8,7 +8,12 @@ import { mixed } from './mixed.ts';
 import { faults, Undecided } from './reconnect-storms.ts';
 import { watch } from './watched.ts';
 
-const SOAKS: Record<string, typeof mixed> = { mixed, crash, ends, faults, watch };
+interface Soak {
+  about: string;
+  run(words: readonly string[], say: (line: string) => void): Promise<readonly string[]>;
+}
+
+const SOAKS: Record<string, Soak> = { mixed, crash, ends, faults, watch };
 const HELP = `npm run soak -- [${Object.keys(SOAKS).join('|')}] [options]
 
 ${Object.entries(SOAKS)

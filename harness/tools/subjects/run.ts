@@ -122,8 +122,8 @@ function runOn<Context>(
   redactor: Redactor,
   { runs, maxTimeMs, concurrency, signal, listeners, ...choice }: RunChoice,
 ): Promise<Report> {
-  const { seed = SEED, alone = false, tries = false, varied = false, ...planned } = choice;
-  const plan = makePlan(suite, { ...planned, capabilities: target.capabilities });
+  const { seed = SEED, alone = false, tries = false, varied = false, ...planOptions } = choice;
+  const plan = makePlan(suite, { ...planOptions, capabilities: target.capabilities });
   const withoutPremises = () => plan.checks.map((each) => ({ ...each, check: { ...each.check, premises: [] } }));
   return runSuite(suite, {
     plan: alone ? { ...plan, checks: withoutPremises() } : plan,

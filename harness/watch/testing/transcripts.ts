@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import fc from 'fast-check';
 import type { Place, Side } from '../relay.ts';
 
-export type Step = { who: Side; what: 'send'; bytes: Uint8Array } | { who: Side; what: 'end' | 'reset' };
+type Step = { who: Side; what: 'send'; bytes: Uint8Array } | { who: Side; what: 'end' | 'reset' };
 
 interface Saw {
   bytes: string;

@@ -68,7 +68,9 @@ export const defects = [
     },
   }),
   defect('limit-in-tens', 'Rounds the size of a page that its caller wants up to tens.', ['client.pages.limit'], {
-    calls: ({ limit }) => ({ limit: (wanted) => limit(wanted && Math.ceil(wanted / 10) * 10) }),
+    calls: ({ limit }) => ({
+      limit: (wanted) => limit(wanted === undefined ? undefined : Math.ceil(wanted / 10) * 10),
+    }),
   }),
   defect(
     'empty-page-fails',

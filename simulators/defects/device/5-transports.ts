@@ -73,8 +73,8 @@ export const defects = [
       }),
       http: onSome(({ url, headers, socket }, response) => {
         const given = new URLSearchParams(url?.split('?')[1]).get('access_token');
-        const isBare = socket.remoteAddress !== undefined && headers.authorization === undefined;
-        return isBare && given !== secret && answered(response, 401);
+        const lacksHeader = socket.remoteAddress !== undefined && headers.authorization === undefined;
+        return lacksHeader && given !== secret && answered(response, 401);
       }),
     };
   }),

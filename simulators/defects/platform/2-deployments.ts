@@ -61,7 +61,8 @@ export const defects = [
     'Escapes the description of a deployment for a web page.',
     ['platform.deployment.created'],
     resources('deployment', ({ description, ...deployment }) => ({
-      ...{ ...deployment, description: String(description).replaceAll('&', '&amp;').replaceAll('<', '&lt;') },
+      ...deployment,
+      description: String(description).replaceAll('&', '&amp;').replaceAll('<', '&lt;'),
     })),
   ),
   defect('archived-is-deployed', 'Deploys an archived deployment again.', ['platform.deployment.archived-final'], {
@@ -81,7 +82,9 @@ export const defects = [
     'parent-null-refused',
     'Refuses null although the device has no target deployment.',
     PARENT,
-    ({ parentHolds }) => ({ parentHolds: (given, ...rest) => given !== null && parentHolds(given, ...rest) }),
+    ({ parentHolds }) => ({
+      parentHolds: (given, current, version) => given !== null && parentHolds(given, current, version),
+    }),
   ),
   defect('two-targets', 'Keeps the target deployment of a device beside the one that replaces it.', PARENT, {
     replaces: false,

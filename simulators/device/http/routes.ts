@@ -19,7 +19,7 @@ export interface ServedAgent {
   sync(): Promise<object>;
 }
 
-export interface Exchange {
+interface Exchange {
   agent: ServedAgent;
   request: IncomingMessage;
   response: ServerResponse;

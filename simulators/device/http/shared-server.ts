@@ -64,7 +64,7 @@ function hub(): http.Server {
     if (connection) connection.latest = { request, response };
     if (!isHttp1(request)) refuse(request.socket, '505 HTTP Version Not Supported');
     // Answers 400 to several Host headers, as RFC 9112 section 3.2 requires; Node keeps only the first.
-    else if (request.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1)
+    else if (hostsIn(request.rawHeaders) > 1)
       response.writeHead(400, { Connection: 'close', 'Content-Length': 0 }).end();
     else if (connection) connection.handler.handle(request, response, connection.entrance);
     else request.socket.destroy();
@@ -74,6 +74,13 @@ function hub(): http.Server {
   // Emits `listening` to start Node's timers for slow requests, because this server never listens.
   server.emit('listening');
   return server;
+}
+
+/** Counts Host headers. `raw`: header names and values in turn. */
+function hostsIn(raw: readonly string[]): number {
+  let hosts = 0;
+  for (let at = 0; at < raw.length; at += 2) if (raw[at]?.length === 4 && raw[at]?.toLowerCase() === 'host') hosts += 1;
+  return hosts;
 }
 
 /** Refuses a request, then keeps reading, because a close with unread bytes would discard the response. */

@@ -31,7 +31,14 @@ export class SparseIndex {
   }
 
   offsetBefore(id: number): number {
-    return this.#offsets[this.#ids.findLastIndex((each) => each <= id)] ?? 0;
+    let low = 0;
+    let high = this.#ids.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#ids[middle] ?? 0) <= id) low = middle + 1;
+      else high = middle;
+    }
+    return this.#offsets[low - 1] ?? 0;
   }
 
   takeOver(older: SparseIndex, cut: number): void {

@@ -43,7 +43,9 @@ export const disk: DiskIo = {
   close: (fd) => fs.closeSync(fd),
   size: (fd) => fs.fstatSync(fd).size,
   read: (fd, buffer, offset, length, position) => fs.readSync(fd, buffer, offset, length, position),
-  load: async (...given) => (await read(...given)).bytesRead,
+  load: async (fd, buffer, offset, length, position) => {
+    return (await read(fd, buffer, offset, length, position)).bytesRead;
+  },
   write: (fd, buffer, position) => {
     for (let done = 0; done < buffer.length; ) {
       done += fs.writeSync(fd, buffer, done, buffer.length - done, position + done);

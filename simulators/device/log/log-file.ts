@@ -169,16 +169,16 @@ export class LogFile {
     await this.reserve(this.generation.latest);
     const fd = await this.#open();
     const old = this.generation;
+    const end = old.bytes;
     let earliest: number | undefined;
-    let cut = old.bytes;
+    let cut = end;
     const start = old.index.offsetBefore(from - 1);
-    scanEvents({ io, fd, from: start, to: old.bytes, after: from - 1 }, ({ id }, offset) => {
+    scanEvents({ io, fd, from: start, to: end, after: from - 1 }, ({ id }, offset) => {
       earliest = id;
       cut = offset;
       return false;
     });
     if (cut === 0) return;
-    const { bytes: end } = old;
     const fill = async (copy: number): Promise<void> => {
       const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, end - cut));
       for (let at = cut; at < end; ) {
@@ -195,7 +195,7 @@ export class LogFile {
       if (earliest !== undefined) index.note(earliest, 0);
       index.takeOver(old.index, cut);
       const gaps = gapsWithin(old.gaps, earliest ?? old.latest);
-      this.generation = { bytes: old.bytes - cut, earliest, latest: old.latest, gaps, index };
+      this.generation = { bytes: end - cut, earliest, latest: old.latest, gaps, index };
       this.#unsynced = true;
       this.release(); // closes the old file, which has lost its name
     });

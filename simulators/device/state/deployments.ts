@@ -141,12 +141,20 @@ export class Deployments implements DeploymentPort {
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
       const { clock, deviceId, newId } = this.#options;
-      const [id, newRelease, device_id, now] = [`dpl_${newId()}`, `rls_${newId()}`, deviceId(), timestamp(clock)];
-      const { description = 'Driven by the control API', release_id = newRelease } = wanted;
-      const { activity_status = 'deployed', error_status = 'none' } = wanted;
-      const { target_status = TARGET_OF[activity_status] } = wanted;
-      const statuses = { activity_status, error_status, target_status };
-      const record: DeploymentRecord = { id, description, ...statuses, device_id, release_id, created_at: now };
+      const id = `dpl_${newId()}`;
+      const newRelease = `rls_${newId()}`;
+      const now = timestamp(clock);
+      const { activity_status = 'deployed' } = wanted;
+      const record: DeploymentRecord = {
+        id,
+        description: wanted.description ?? 'Driven by the control API',
+        activity_status,
+        error_status: wanted.error_status ?? 'none',
+        target_status: wanted.target_status ?? TARGET_OF[activity_status],
+        device_id: deviceId(),
+        release_id: wanted.release_id ?? newRelease,
+        created_at: now,
+      };
       if (activity_status === 'archived') record.archived_at = now;
       const files = (wanted.config_instances ?? []).map((file) => ({ ...file, content: Buffer.from(file.content) }));
       if (record.activity_status === 'deployed') return this.#try(record, files);

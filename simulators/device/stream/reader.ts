@@ -129,8 +129,9 @@ function slice(): void {
   const waits = connected && began - ended < PATIENCE_MS;
   connected = false;
   try {
+    const due = waits ? [] : waiting;
     // The loop also visits replays that queue again during the loop, until the time is over.
-    for (const turn of waits ? [] : waiting) {
+    for (const turn of due) {
       waiting.delete(turn);
       turn();
       if (performance.now() >= began + SLICE_MS) break;

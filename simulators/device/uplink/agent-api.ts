@@ -87,7 +87,11 @@ export function createAgentHub(options: AgentUplinkOptions): AgentHub {
     keepAlive: new KeepAlive(shared.time),
     mqtt: { ...mqttAddress(options.mqtt, host), ca },
     versionHeader: `${agentHeaderPrefix}-Version`,
-    ...{ headers, versionOf, token, keyBits, habits },
+    headers,
+    versionOf,
+    token,
+    keyBits,
+    habits,
   });
 }
 

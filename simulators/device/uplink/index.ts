@@ -14,7 +14,7 @@ export type { PollingUplinkOptions } from './polling.ts';
 export type UplinkOptions = AgentUplinkOptions | PollingUplinkOptions;
 
 /** Creates the uplink of one robot; all uplinks of a factory share connections and timers. */
-export type UplinkFactory = (port: DeploymentPort, identity: UplinkIdentity) => Uplink;
+type UplinkFactory = (port: DeploymentPort, identity: UplinkIdentity) => Uplink;
 
 /** Creates a factory of uplinks. Throws for an invalid `platform` or `mqtt` URL. */
 export function createUplink(options: UplinkOptions): UplinkFactory {

@@ -4,7 +4,16 @@ import { isTemporary, NetworkError } from '../../common/platform-http.ts';
 import type { Identity } from '../options.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../ports.ts';
 import { type DeploymentSource, type Shared, Syncer } from './sync.ts';
-import { failureDelay, moment, networkDelay, POLL_INTERVAL, pause, reconnectDelay, type Time } from './time.ts';
+import {
+  failureDelay,
+  moment,
+  networkDelay,
+  POLL_INTERVAL,
+  pause,
+  reconnectDelay,
+  type Time,
+  type Timer,
+} from './time.ts';
 
 type SyncRunner = Pick<Syncer, 'run' | 'nextAttemptAt'>;
 
@@ -27,7 +36,7 @@ export class Scheduler {
   readonly #pollMs: number;
   #running: Promise<SyncResult> | undefined;
   #again = false;
-  #timer: ReturnType<Time['after']> | undefined;
+  #timer: Timer | undefined;
   /** Number of consecutive syncs that failed without a network; `#failures` counts other failed syncs. */
   #unreachable = 0;
   #failures = 0;

@@ -97,8 +97,15 @@ export class FleetConsole {
       prefix: settings.namePrefix ?? 'robot',
       states: '.'.repeat(settings.robots),
       phase: 'preparing',
-      ...{ beginMs: null, elapsedMs: 0, remainingMs: null, paused: false, ending: null },
-      ...{ seconds: [], bands: [], thresholds: [], trouble: [] },
+      beginMs: null,
+      elapsedMs: 0,
+      remainingMs: null,
+      paused: false,
+      ending: null,
+      seconds: [],
+      bands: [],
+      thresholds: [],
+      trouble: [],
       latenessLimitMs: LIMITS.lateness[0],
       soFar: { verdict: 'valid', atBest: 'valid', reasons: [] },
       links: settings.ui?.links ?? [],
@@ -133,7 +140,10 @@ export class FleetConsole {
     const metrics = record.progress.summaries();
     const { at_ms: at, rates, p50, p99 } = tick;
     const second: Second = {
-      ...{ at, rates, p50, p99 },
+      at,
+      rates,
+      p50,
+      p99,
       attempts: counters['rollout.attempts'] ?? 0,
       reached: metrics['rollout.ms']?.count ?? 0,
       missed: counters['rollout.missed'] ?? 0,
@@ -195,7 +205,7 @@ export class FleetConsole {
     );
     const { phase, phaseStartedMs: from } = record;
     const running = from === undefined ? [] : [{ label: phase, from }];
-    const hands = [...(this.#byHand?.underWay.values() ?? [])].map(({ note: label, do: name, startedMs: from }) => {
+    const hands = (this.#byHand?.underWay ?? []).map(({ note: label, do: name, startedMs: from }) => {
       return { label, short: short(name), from, byHand: true };
     });
     const paused = { label: 'paused', byHand: true };

@@ -4,12 +4,26 @@ import { join } from 'node:path';
 import { durationMs } from '../../../harness/common/units.ts';
 import type { Random } from '../../common/random.ts';
 import type { DurationName, Recorder } from '../measure/metrics.ts';
-import { masked, type PlatformClient, PlatformFailure, type Sending, UNANSWERED } from '../platform/client.ts';
+import {
+  masked,
+  type PlatformClient,
+  PlatformFailure,
+  type ReleaseFixture,
+  type Sending,
+  UNANSWERED,
+} from '../platform/client.ts';
 import type { DeploymentTiming, Robot } from '../robot/robot.ts';
 import { installKey, type KeyStore, keyFile } from '../robot/uplinks.ts';
 import { type Phase, TRAFFIC, uplinkOf, withinMs } from '../scenario/scenario.ts';
 import { type ActionKind, type Deadlines, monotonicMs, scheduleMs } from '../schedule/schedule.ts';
-import { addFailure, type HostConfig, type PhaseOutcome, type RolloutRow, type RolloutState } from './host.ts';
+import {
+  addFailure,
+  type HostConfig,
+  type LateRollout,
+  type PhaseOutcome,
+  type RolloutRow,
+  type RolloutState,
+} from './host.ts';
 
 interface Pending {
   robot: Robot;
@@ -25,7 +39,7 @@ interface Pending {
 class Rollouts {
   readonly #pending = new Map<string, Pending>();
   readonly #missed = new Map<string, Pending>();
-  readonly #late: PhaseOutcome['late'] = [];
+  readonly #late: LateRollout[] = [];
   readonly states = new Map<number, RolloutState>();
 
   /** Resolves when the roll-out to the robot is complete, or at `deadline`. */
@@ -44,7 +58,7 @@ class Rollouts {
     if (this.#missed.size > 100_000 && oldest !== undefined) this.#missed.delete(oldest);
   }
 
-  takeLate(): PhaseOutcome['late'] {
+  takeLate(): LateRollout[] {
     return this.#late.splice(0);
   }
 
@@ -96,7 +110,7 @@ interface Action {
   intended: number;
   at: number;
   record: Recorder;
-  release: Parameters<PlatformClient['deploy']>[1] | undefined;
+  release: ReleaseFixture | undefined;
   outcome: PhaseOutcome;
   /** True if the phase starts all its actions at once (`over: 0s`). */
   burst: boolean;
@@ -255,8 +269,13 @@ export class Actions {
       phase: index,
       ...(round > 0 && { round }),
       at_ms: action.at,
-      ...{ total_ms: null, late_ms: null },
-      ...{ command_ms: null, sync_ms: null, write_ms: null, event_ms: null, report_ms: null },
+      total_ms: null,
+      late_ms: null,
+      command_ms: null,
+      sync_ms: null,
+      write_ms: null,
+      event_ms: null,
+      report_ms: null,
     };
     outcome.rollouts.push(row);
     this.#open.add(row);

@@ -207,18 +207,22 @@ export class Metrics implements Recorder {
 
   of(robotClass?: string): Recorder {
     if (!this.measuring) return DISCARD;
-    const recorder = this.#recorders.get(robotClass) ?? this.#recorderOf({ class: robotClass, phase: this.#phase });
-    this.#recorders.set(robotClass, recorder);
-    return recorder;
+    const known = this.#recorders.get(robotClass);
+    if (known !== undefined) return known;
+    const made = this.#recorderOf({ class: robotClass, phase: this.#phase });
+    this.#recorders.set(robotClass, made);
+    return made;
   }
 
   #recorderOf(labels: Labels): Recorder {
     if (labelled('', labels) === '') return this;
     const names = new Map<string, string>();
     const own = (name: string): string => {
-      const known = names.get(name) ?? labelled(name, labels);
-      names.set(name, known);
-      return known;
+      const known = names.get(name);
+      if (known !== undefined) return known;
+      const made = labelled(name, labels);
+      names.set(name, made);
+      return made;
     };
     return {
       time: (name, ms) => {
@@ -254,9 +258,11 @@ export class Metrics implements Recorder {
   }
 
   #of(map: Map<string, Histogram>, name: string, digits: 2 | 3): Histogram {
-    const found = map.get(name) ?? histogram(digits);
-    map.set(name, found);
-    return found;
+    const known = map.get(name);
+    if (known !== undefined) return known;
+    const made = histogram(digits);
+    map.set(name, made);
+    return made;
   }
 }
 

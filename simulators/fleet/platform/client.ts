@@ -8,8 +8,19 @@ import { backoffMs } from '../../../harness/common/waiting.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
 import { shape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
-import { DIALECT_NAMES, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
-import { ApiError, type ApiRequest, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
+import {
+  DIALECT_NAMES,
+  type Dialect,
+  NEWEST_VERSION,
+  type SupportedVersion,
+} from '../../../harness/contract/versions.ts';
+import {
+  ApiError,
+  type ApiRequest,
+  NetworkError,
+  PlatformHttp,
+  type PlatformHttpOptions,
+} from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
 /** Failed request: no answer, or an answer other than the expected 2xx; the message omits the API key. */
@@ -45,10 +56,15 @@ export function isPermanent(error: unknown): boolean {
 /** Jitter spreads the retries of shards that failed at the same time. */
 const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
 
+interface SetUpOptions {
+  signal: AbortSignal;
+  limitMs?: number;
+}
+
 /** Repeats a request while the platform is busy; `attempt` starts at 0. Rejects with the last PlatformFailure. */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
-  { signal, limitMs = 60_000 }: { signal: AbortSignal; limitMs?: number },
+  { signal, limitMs = 60_000 }: SetUpOptions,
 ): Promise<T> {
   const began = performance.now();
   for (let attempt = 0; ; attempt += 1) {
@@ -79,7 +95,7 @@ export interface PlatformAddress {
   mqttUrl?: string | undefined;
   apiKey: string;
   /** Set of header names that the platform uses. Default `spec`. */
-  dialect?: keyof typeof DIALECT_NAMES;
+  dialect?: Dialect;
   /** Additional headers of every request, e.g. for a gateway; the values may be secret. */
   headers?: Readonly<Record<string, string>>;
   /** Version of the Platform API. Default: the newest version. */
@@ -99,7 +115,7 @@ const redactor = new Redactor();
 
 interface PlatformClientOptions
   extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion' | 'headers'>,
-    Pick<ConstructorParameters<typeof PlatformHttp>[0], 'onAnswer'> {
+    Pick<PlatformHttpOptions, 'onAnswer'> {
   /** Maximum number of connections to the platform. Default 256. */
   connections?: number | undefined;
   onOpened?(ms: number): void;
@@ -130,7 +146,7 @@ export class PlatformClient {
   readonly #headers: Record<string, string>;
   readonly #apiKey: string;
   readonly #closed = new AbortController();
-  readonly #patience: Parameters<typeof sendUntilTaken>[1];
+  readonly #patience: SetUpOptions;
 
   constructor(options: PlatformClientOptions) {
     const { url, apiKey, dialect = 'spec', apiVersion = NEWEST_VERSION, headers = {} } = options;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { histogram, recordMs, summary } from '../measure/metrics.ts';
 import { costPartWith, tickWith } from '../result/testing/result.ts';
-import { type Exposed, expose } from './live.ts';
+import { type Exposed, expose } from './exposition.ts';
 
 const started: Exposed = {
   tick: undefined,

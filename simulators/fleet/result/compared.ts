@@ -12,7 +12,7 @@ export interface FigureChange {
   change: 'worse' | 'better' | 'same' | 'gone' | 'new';
 }
 
-export interface FleetComparison {
+interface FleetComparison {
   figures: FigureChange[];
   missed: string[];
   settings: { name: string; before: string; after: string }[];

@@ -161,7 +161,8 @@ function mergeSeries(results: readonly FleetResult[], begun: number | undefined)
     });
     const [head] = ticks;
     if (head === undefined) throw new MergeError('a series has a gap');
-    const [p50, p99] = [ticks.map((tick) => tick.p50), ticks.map((tick) => tick.p99)];
+    const p50 = ticks.map((tick) => tick.p50);
+    const p99 = ticks.map((tick) => tick.p99);
     return {
       ...head,
       robots: combined(ticks.map(({ robots }) => robots)),

@@ -131,7 +131,8 @@ export function checkThreshold(
   if (!duration && !isCounter(metric)) {
     const near = nearest(metric, [...DURATIONS, ...COUNTERS]);
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
-    const [durations, counters] = [DURATIONS.join(', '), `${COUNTERS.join(', ')}, http.status.NNN`];
+    const durations = DURATIONS.join(', ');
+    const counters = `${COUNTERS.join(', ')}, http.status.NNN`;
     const accepted = `  accepted durations: ${durations}\n  accepted counters: ${counters}`;
     throw refuse(text, `there is no metric '${metric}'${hint}\n${accepted}`);
   }

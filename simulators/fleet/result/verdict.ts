@@ -55,15 +55,11 @@ interface Finding {
 export function gradeRun(evidence: Evidence) {
   const { metrics, counters, samples, connections } = evidence;
   const { exhausted = 0, 'http.crowded': crowded = 0 } = counters;
-  const [lateness, connecting] = [metrics['schedule.lateness.ms']?.p99 ?? 0, metrics['http.connect.ms']?.p99 ?? 0];
-  const isSlow = connecting > LIMITS.lateness[0];
-  const slow = `; the platform took up to ${connecting.toFixed(0)} ms (p99) to accept a connection`;
-  const late = `p99 ${lateness.toFixed(1)} ms (limit ${LIMITS.lateness[0]} ms)${isSlow ? slow : ''}`;
   const failed = `${exhausted} actions failed because local descriptors, ports or buffers ran out`;
   const all = connections === undefined ? 'all connections' : `all ${connections} connections`;
   const waited = `${crowded} requests waited because ${all} of their worker to the platform were in use`;
   const findings = [
-    ...compared('processor', lateness, LIMITS.lateness, `actions or their requests started late: ${late}`),
+    ...latenessFindings(metrics['schedule.lateness.ms']?.p99, metrics['http.connect.ms']?.p99),
     ...[...samples].flatMap(([worker, taken]) => workerFindings(worker, taken)),
     ...compared('descriptors', exhausted, [0, 0], failed).map(lasting),
     ...compared('connections', crowded, [0, 0], waited).map(lasting),
@@ -153,12 +149,21 @@ function roundedDown(value: number): number {
   return Math.floor(value / unit) * unit;
 }
 
+function latenessFindings(lateness = 0, connecting = 0): Finding[] {
+  const isSlow = connecting > LIMITS.lateness[0];
+  const slow = isSlow ? `; the platform took up to ${connecting.toFixed(0)} ms (p99) to accept a connection` : '';
+  const late = `p99 ${lateness.toFixed(1)} ms (limit ${LIMITS.lateness[0]} ms)${slow}`;
+  return compared('processor', lateness, LIMITS.lateness, `actions or their requests started late: ${late}`);
+}
+
 function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[] {
   if (taken.length === 0) return [];
   const share = (bad: (sample: LoadSample) => boolean): number => taken.filter(bad).length / taken.length;
   const stalled = share((sample) => sample.loop_max_ms > LIMITS.loopStallMs);
   const busy = share((sample) => sample.cpu > LIMITS.busyCpu);
-  const used = Math.max(...taken.map(({ descriptors, descriptor_limit: of }) => (of === 0 ? 0 : descriptors / of)));
+  const used = Math.max(
+    ...taken.map(({ descriptors, descriptor_limit: limit }) => (limit === 0 ? 0 : descriptors / limit)),
+  );
   const open = `${percent(used)} of the file descriptors were in use (limit ${percent(LIMITS.descriptors[0])})`;
   const longest = Math.max(...taken.map((sample) => sample.loop_max_ms));
   const ofSeconds = (kind: 'stalled' | 'busy', what: string, seconds: number): Finding[] => {
@@ -212,10 +217,10 @@ export interface Disturbance {
 }
 
 /** Grades a disturbed run as suspect, not as invalid, because the load was as planned. */
-export function gradeDisturbances(counters: Evidence['counters'], told: ReadonlyMap<DisturbanceKind, string>) {
+export function gradeDisturbances(counters: Evidence['counters'], examples: ReadonlyMap<DisturbanceKind, string>) {
   const reasons = Object.entries(DISTURBANCES).flatMap(([kind, what]) => {
     const times = counters[kind] ?? 0;
-    const example = told.get(kind as DisturbanceKind);
+    const example = examples.get(kind as DisturbanceKind);
     const first = example === undefined ? '' : `, the first with: ${example}`;
     return times === 0 ? [] : [`not by the scenario: ${times.toLocaleString('en')} ${what}${first}`];
   });

@@ -288,7 +288,10 @@ export class Robot implements UplinkListener {
           lostAt = 0;
         }
       },
-      retained: () => ({ earliest: this.#device.stats().earliestId, latest: this.#device.stats().latestId }),
+      retained: () => {
+        const { earliestId: earliest, latestId: latest } = this.#device.stats();
+        return { earliest, latest };
+      },
     });
     this.#subscribers.push(subscriber);
     subscriber.start();

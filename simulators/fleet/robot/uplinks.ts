@@ -259,7 +259,8 @@ export async function ensureKeys(
 
 async function ensureKey(file: string, bits: number): Promise<void> {
   try {
-    return void (await readFile(file));
+    await readFile(file);
+    return;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }

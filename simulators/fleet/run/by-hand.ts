@@ -4,13 +4,19 @@ import { isInMemory, machineLimits, preflight, robotCost } from './capacity.ts';
 import type { Fleet } from './fleet.ts';
 import type { PhaseReport } from './record.ts';
 
+interface UnderWay {
+  note: string;
+  do: Phase['do'];
+  startedMs: number;
+}
+
 const MOST_AT_ONCE = 100_000;
 
 /** Carries out actions of a user; methods throw an Error with the reason if the fleet cannot act now. */
 export class ByHand {
   readonly #fleet: Fleet;
   readonly #onReport: (report: PhaseReport) => void;
-  readonly underWay = new Map<Promise<unknown>, { note: string; do: Phase['do']; startedMs: number }>();
+  readonly #running = new Map<Promise<unknown>, UnderWay>();
   #number = 0;
   #held: PromiseWithResolvers<void> | undefined;
   #over = false;
@@ -20,6 +26,10 @@ export class ByHand {
     this.#onReport = onReport;
   }
 
+  get underWay(): readonly UnderWay[] {
+    return [...this.#running.values()];
+  }
+
   async carryOut(phase: Phase, note: string, only?: number[]): Promise<PhaseReport> {
     this.refuseUnlessUp();
     const { uplink = 'agent' } = this.#fleet.options.scenario;
@@ -27,13 +37,13 @@ export class ByHand {
     if (reason !== undefined) throw new Error(reason);
     const done = this.#fleet.runByHand(phase, this.#number, note, only);
     this.#number += 1;
-    this.underWay.set(done, { note, do: phase.do, startedMs: this.#fleet.record.elapsedMs });
+    this.#running.set(done, { note, do: phase.do, startedMs: this.#fleet.record.elapsedMs });
     try {
       const report = await done;
       this.#onReport(report);
       return report;
     } finally {
-      this.underWay.delete(done);
+      this.#running.delete(done);
     }
   }
 
@@ -81,7 +91,7 @@ export class ByHand {
 
   async end(): Promise<void> {
     this.#over = true;
-    await Promise.allSettled(this.underWay.keys());
+    await Promise.allSettled(this.#running.keys());
   }
 
   refuseUnlessUp(): void {

@@ -4,12 +4,16 @@ import type { Histogram } from 'hdr-histogram-js';
 import { durationMs, readableDuration } from '../../../harness/common/units.ts';
 import { difference, phaseLabel, summary, unlabelled } from '../measure/metrics.ts';
 import { thresholdValue } from '../report/report.ts';
-import { evaluate, measuredIn, parseThreshold, type Threshold } from '../result/thresholds.ts';
+import {
+  evaluate,
+  measuredIn,
+  parseThreshold,
+  type Measured as Standing,
+  type Threshold,
+} from '../result/thresholds.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import type { RunOptions } from './fleet.ts';
 import type { FleetRecord, Measured } from './record.ts';
-
-type Standing = ReturnType<typeof measuredIn>;
 
 const ENDED_EARLY = 'ended early';
 
@@ -88,18 +92,7 @@ class Window {
    */
   push(standing: Standing, atMs: number): { whole: Standing; halves: Standing[] } | undefined {
     const marks = this.#marks;
-    const times = new Map<string, Histogram>();
-    for (const [key, { count }] of Object.entries(standing.metrics)) {
-      const { name, labels } = unlabelled(key);
-      const parts = this.#durations.get(name);
-      if (parts === undefined || (labels !== undefined && !parts)) continue;
-      const known = marks.at(-1)?.times.get(key);
-      const all = standing.times(key);
-      if (known?.totalCount === count) times.set(key, known);
-      else if (all !== undefined) times.set(key, difference(all, undefined) ?? all);
-    }
-    const seconds = new Map(standing.phases.map(({ label, seconds: of }) => [label, of]));
-    const now: Mark = { atMs, counters: { ...standing.counters }, times, seconds };
+    const now = this.#markOf(standing, atMs);
     const slackMs = SLACK * this.#stepMs;
     const before = (ms: number): Mark | undefined => marks.findLast((mark) => mark.atMs <= atMs - ms + slackMs);
     const start = before(this.#widthMs);
@@ -110,6 +103,22 @@ class Window {
     if (start === undefined) return undefined;
     const whole = between(start, now);
     return { whole, halves: middle === undefined ? [whole] : [between(start, middle), between(middle, now)] };
+  }
+
+  #markOf({ metrics, counters, times, phases }: Standing, atMs: number): Mark {
+    const newest = this.#marks.at(-1)?.times;
+    const kept = new Map<string, Histogram>();
+    for (const [key, { count }] of Object.entries(metrics)) {
+      const { name, labels } = unlabelled(key);
+      const parts = this.#durations.get(name);
+      if (parts === undefined || (labels !== undefined && !parts)) continue;
+      const known = newest?.get(key);
+      const all = times(key);
+      if (known?.totalCount === count) kept.set(key, known);
+      else if (all !== undefined) kept.set(key, difference(all, undefined) ?? all);
+    }
+    const seconds = new Map(phases.map(({ label, seconds: of }) => [label, of]));
+    return { atMs, counters: { ...counters }, times: kept, seconds };
   }
 }
 
@@ -124,10 +133,12 @@ function between(then: Mark, now: Mark): Standing {
     label,
     seconds: Math.max(0, seconds - (then.seconds.get(label) ?? 0)),
   }));
-  const counts = Object.entries(now.counters).map(([name, all]) => [name, all - (then.counters[name] ?? 0)] as const);
+  const counters = Object.entries(now.counters).map(
+    ([name, count]) => [name, count - (then.counters[name] ?? 0)] as const,
+  );
   return {
     metrics: Object.fromEntries([...times].map(([key, more]) => [key, summary(more)])),
-    counters: Object.fromEntries(counts),
+    counters: Object.fromEntries(counters),
     times: (name) => times.get(name),
     measuredSeconds: phases.reduce((sum, { seconds }) => sum + seconds, 0),
     phases,

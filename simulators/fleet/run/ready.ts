@@ -84,7 +84,7 @@ export async function publishFigures(
     return { ...standing, tick: progress.latest, robots, phase, keysReady, thresholds, costs };
   };
   const labels = defined({ scenario: scenario.name, shard: shard && `${shard.index}/${shard.count}` });
-  const { expose } = await import('../report/live.ts');
+  const { expose } = await import('../report/exposition.ts');
   const served = await expose({ port, host, labels, read }).catch((error: unknown) => {
     const why = codeOf(error);
     const option = why === 'EADDRINUSE' || why === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';

@@ -6,8 +6,15 @@ import { addFailure, type FailedAction, type LateRollout, type PhaseOutcome, typ
 import { phaseLabel, type Snapshot, type Summary, summariesOf } from '../measure/metrics.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import { STARTING } from '../result/shards.ts';
-import type { evaluate } from '../result/thresholds.ts';
-import { type Disturbance, type Evidence, gradeDisturbances, gradeRun, worst } from '../result/verdict.ts';
+import type { Measured as Standing } from '../result/thresholds.ts';
+import {
+  type Disturbance,
+  type DisturbanceKind,
+  type Evidence,
+  gradeDisturbances,
+  gradeRun,
+  worst,
+} from '../result/verdict.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { monotonicMs } from '../schedule/schedule.ts';
 import { Progress } from './progress.ts';
@@ -59,7 +66,7 @@ export class FleetRecord {
   phasesAt: string | undefined;
   /** Start of the first phase, in milliseconds since the fleet was created. */
   phasesBeginMs: number | undefined;
-  readonly #disturbances = new Map<Disturbance['kind'], string>();
+  readonly #disturbances = new Map<DisturbanceKind, string>();
   readonly #began = monotonicMs();
   #interrupted = false;
   #running: Running | undefined;
@@ -179,7 +186,7 @@ export class FleetRecord {
     );
   }
 
-  get standing(): Parameters<typeof evaluate>[1] {
+  get standing(): Standing {
     const { progress } = this;
     const phases = this.#soFar.flatMap(({ do: kind, measured, durationMs }, index) =>
       measured ? [{ label: phaseLabel(index, kind), seconds: durationMs / 1000 }] : [],

@@ -194,7 +194,10 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   const warnings: string[] = [];
   const failure = await fleet.runCanary(warnings);
   for (const warning of warnings) screen.write(`${warning}\n`);
-  if (failure !== undefined) return void fleet.record.incomplete.push(failure);
+  if (failure !== undefined) {
+    fleet.record.incomplete.push(failure);
+    return;
+  }
   await fleet.prepare();
   if (signal.aborted) return;
   view.end();

@@ -48,11 +48,11 @@ export function parseScenario(text: string, file: string): Scenario {
     .map(({ path, message }) => ({ offset: offsetOf(path, document), message }))
     .toSorted((a, b) => a.offset - b.offset);
   if (mistakes.length === 0) return value as Scenario;
-  const told = mistakes.map(({ offset, message }) => {
+  const messages = mistakes.map(({ offset, message }) => {
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}: ${message}`;
   });
-  throw new ScenarioError(told.join('\n'));
+  throw new ScenarioError(messages.join('\n'));
 }
 
 function parsed(text: string, file: string): Yaml {

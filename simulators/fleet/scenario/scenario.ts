@@ -177,7 +177,7 @@ const robotClass = exact({
     Type.Integer({ minimum: 1, description: 'Events that each robot keeps in its log at least, default 200' }),
   ),
 });
-export type RobotClass = Static<typeof robotClass>;
+type RobotClass = Static<typeof robotClass>;
 
 export const LARGEST_FLEET = 1_000_000;
 
@@ -254,23 +254,6 @@ export const robotName = (prefix: string, index: number): string => `${prefix}-$
 
 export const indexIn = (name: string): number => Number(/\d+$/.exec(name)?.[0]);
 
-export function scenarioJsonSchema(): object {
-  const phases = Type.Array(Type.Union(PHASES.map((kind) => phaseShapes[kind].schema)), { minItems: 1 });
-  const schema = exact({ ...head, phases });
-  return {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    $id: 'scenario.schema.json',
-    title: 'Muster fleet scenario',
-    ...(JSON.parse(JSON.stringify(schema)) as object),
-  };
-}
-
-export const SCHEMA_FILE = new URL('../../../fixtures/scenarios/scenario.schema.json', import.meta.url);
-
-export const schemaText = (): string => `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`;
-
-if (import.meta.main) writeFileSync(SCHEMA_FILE, schemaText());
-
 /** Minimum number of events that a robot's log keeps, unless the robot's class sets another number. */
 export const USUAL_RETAIN = 200;
 
@@ -322,3 +305,20 @@ export function leastRobotsOf(scenario: Classed, name: string): number | undefin
   for (let robot = 0; robot < LARGEST_FLEET; robot += 1) if (classOf(scenario, robot) === name) return robot + 1;
   return undefined;
 }
+
+export function scenarioJsonSchema(): object {
+  const phases = Type.Array(Type.Union(PHASES.map((kind) => phaseShapes[kind].schema)), { minItems: 1 });
+  const schema = exact({ ...head, phases });
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: 'scenario.schema.json',
+    title: 'Muster fleet scenario',
+    ...(JSON.parse(JSON.stringify(schema)) as object),
+  };
+}
+
+export const SCHEMA_FILE = new URL('../../../fixtures/scenarios/scenario.schema.json', import.meta.url);
+
+export const schemaText = (): string => `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`;
+
+if (import.meta.main) writeFileSync(SCHEMA_FILE, schemaText());

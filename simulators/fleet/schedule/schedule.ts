@@ -1,6 +1,6 @@
 /**
- * Computes the times of every robot's actions from scenario, seed and index alone, so that shards and workers agree;
- * an action starts at its intended time, even if earlier actions are slow (no coordinated omission).
+ * Plans and runs the actions of robots. The times follow from scenario, seed and index alone, so that shards and
+ * workers agree. An action starts at its intended time, even if earlier actions are slow (no coordinated omission).
  */
 
 import { setImmediate } from 'node:timers/promises';

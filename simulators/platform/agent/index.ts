@@ -172,9 +172,14 @@ const OWN_ROUTES: Readonly<Record<string, (asked: Asked) => unknown>> = {
   'GET /releases/:release_id': ({ port, request }) => port.release(identifier(request, 'release_id')),
   'GET /git_commits/:git_commit_id': ({ port, request }) => port.gitCommit(identifier(request, 'git_commit_id')),
   'GET /version': () => ({
-    ...{ version: AGENT_API_VERSION, git_commit: 'unknown' },
-    ...{ api_version: AGENT_API_VERSION, api_git_commit: 'unknown' },
-    ...{ go_version: 'none', build_date: new Date(0).toISOString(), os: platform(), arch: arch() },
+    version: AGENT_API_VERSION,
+    git_commit: 'unknown',
+    api_version: AGENT_API_VERSION,
+    api_git_commit: 'unknown',
+    go_version: 'none',
+    build_date: new Date(0).toISOString(),
+    os: platform(),
+    arch: arch(),
   }),
 };
 

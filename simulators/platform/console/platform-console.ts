@@ -74,10 +74,17 @@ function deviceLine({ store, standIns }: Core, row: DeviceRow, hidden: Hide): De
   const group = store.collections.group.byId(groupId ?? '')?.name;
   const release = store.collections.release.byId(row.current_release_id ?? '')?.version;
   return {
-    ...{ seq, id, name: hidden(row.name), status, agent, groupId },
+    seq,
+    id,
+    name: hidden(row.name),
+    status,
+    agent,
+    groupId,
     group: group === undefined ? null : hidden(group),
     release: release === undefined ? null : hidden(release),
-    ...{ standIn: standIns.has(id), connectedAt: row.last_connected_at, changedAt: row.updated_at },
+    standIn: standIns.has(id),
+    connectedAt: row.last_connected_at,
+    changedAt: row.updated_at,
   };
 }
 
@@ -85,11 +92,15 @@ function deploymentLine({ store, behaviour }: Core, row: DeploymentRow, hidden: 
   const { device, release } = store.collections;
   const { seq, id, activity_status: activity, error_status: error, target_status: target } = row;
   return {
-    ...{ seq, id },
+    seq,
+    id,
     device: hidden(device.byId(row.device_id)?.name ?? row.device_id),
     release: hidden(release.byId(row.release_id)?.version ?? row.release_id),
     status: behaviour.mergeStatus(activity, error),
-    ...{ activity, error, target, changedAt: row.updated_at },
+    activity,
+    error,
+    target,
+    changedAt: row.updated_at,
   };
 }
 
@@ -218,8 +229,17 @@ export class PlatformConsole implements AsyncDisposable {
 }
 
 const EMPTY: PlatformDocument = {
-  ...{ addresses: {}, dialect: '', deviceCounts: {}, deploymentCounts: {}, devices: {}, deployments: {}, groups: [] },
-  ...{ requests: [], requestCount: 0, plans: [], snapshots: [] },
+  addresses: {},
+  dialect: '',
+  deviceCounts: {},
+  deploymentCounts: {},
+  devices: {},
+  deployments: {},
+  groups: [],
+  requests: [],
+  requestCount: 0,
+  plans: [],
+  snapshots: [],
   routes: OPERATIONS.map(({ method, path }) => `${method} ${path}`),
   faultForms: [...FAULT_FORMS],
   deeds: [],

@@ -15,8 +15,8 @@ import { archiveDevice, assignGroup, disconnectAll, markConnected } from '../dom
 import { conflict, findRow } from '../domain/find.ts';
 import { answerError, requireHttp1 } from '../http/errors.ts';
 import { PlatformError } from '../ports.ts';
+import type { Renderer } from '../render.ts';
 import type { DeviceRow } from '../store/rows.ts';
-import type { Renderer } from '../versions.ts';
 import { type Plans, planBody } from './plans.ts';
 
 const START = 'start';

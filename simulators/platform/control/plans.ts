@@ -27,7 +27,7 @@ export const planBody = shape(
   }),
 );
 /** Plan for requests: an `answer`, or a `fault` in the syntax of the option `--fault`. */
-export type Plan = Of<typeof planBody>;
+type Plan = Of<typeof planBody>;
 
 export interface KeptPlan extends Plan {
   id: number;

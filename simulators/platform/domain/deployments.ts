@@ -74,7 +74,7 @@ export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_
  */
 export function createDeployment(core: Core, request: CreateDeployment, version: SupportedVersion): DeploymentRow {
   const { behaviour, store } = core;
-  const device = liveDevice(core, request.device_id);
+  const device = requireLiveDevice(core, request.device_id);
   const release = findRow(core, 'release', request.release_id);
   const instances = request.config_instance_ids.map((id) => findRow(core, 'config_instance', id));
   checkInstances(core, release, instances);
@@ -106,7 +106,7 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
 /** Deploys a staged deployment. Throws PlatformError 409 unless the deployment is staged. */
 export function deployDeployment(core: Core, id: string): DeploymentRow {
   const row = findRow(core, 'deployment', id);
-  liveDevice(core, row.device_id);
+  requireLiveDevice(core, row.device_id);
   if (row.activity_status === 'drifted' && !core.behaviour.deploysDrifted) {
     throw conflict('deployment_drifted', 'the deployment has drifted: stage it again, or archive it', { id });
   }
@@ -186,7 +186,7 @@ function parentOf(core: Core, device: DeviceRow, request: CreateDeployment, vers
   return given === undefined ? current : given;
 }
 
-function liveDevice(core: Core, id: string): DeviceRow {
+function requireLiveDevice(core: Core, id: string): DeviceRow {
   const device = findRow(core, 'device', id);
   if (device.status !== 'archived') return device;
   throw conflict('device_archived', 'nothing can be deployed to an archived device', { device_id: id });

@@ -6,8 +6,8 @@ import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import type { Core } from '../core.ts';
 import type { ApiKey } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
+import { type ExpandTree, filterUp, type Renderer } from '../render.ts';
 import type { Filters, OrderTerm } from '../store/order.ts';
-import { type ExpandTree, filterUp, type Renderer } from '../versions.ts';
 
 const EXPAND_LEVELS = 4;
 /** Maximum number of values in a filter; real clients send far fewer. */

@@ -9,8 +9,8 @@ import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contr
 import type { Core } from '../core.ts';
 import type { KeyRing } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
+import type { Renderer } from '../render.ts';
 import { HANDLERS } from '../routes.ts';
-import type { Renderer } from '../versions.ts';
 import { type Answered, type Call, type Query, requireScope } from './call.ts';
 
 type Admitted = Pick<Call, 'key' | 'version'>;

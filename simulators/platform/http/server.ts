@@ -14,7 +14,7 @@ import type { Core } from '../core.ts';
 import type { PlatformFaults } from '../faults.ts';
 import type { KeyRing } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
-import type { Renderer } from '../versions.ts';
+import type { Renderer } from '../render.ts';
 import { answerClientError, answerError, requireHttp1 } from './errors.ts';
 import { registerRoutes } from './routes.ts';
 

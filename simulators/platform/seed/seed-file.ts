@@ -102,14 +102,18 @@ export function readSeed(text: string) {
   const at = (path: readonly (string | number)[], message: string): string =>
     `line ${lineOf(path)}: ${path.length === 0 ? 'the file' : path.join('.')} ${message}`;
   const seed = yaml.value ?? {};
-  const stepOf = (step: string): string | number =>
-    /^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~');
-  const problems = seedFile.problems(seed).map((one) => at(one.path.split('/').slice(1).map(stepOf), one.message));
+  const problems = seedFile.problems(seed).map(({ path, message }) => at(pointer(path), message));
   if (problems.length > 0) throw new SeedError(problems.slice(0, 10).join('\n'));
   return {
     seed: seed as SeedFile,
     errorAt: (path: readonly (string | number)[], message: string) => new SeedError(at(path, message)),
   };
+}
+
+/** Parses a JSON pointer, e.g. `/devices/0/name`. */
+function pointer(path: string): (string | number)[] {
+  const steps = path.split('/').slice(1);
+  return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
 }
 
 type Entry<K extends keyof SeedFile> = NonNullable<SeedFile[K]>[number];

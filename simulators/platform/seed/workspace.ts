@@ -83,7 +83,9 @@ function seedCatalogue(core: Core, dice: Random) {
     const commit = insert(core, 'git_commit', {
       sha,
       message: `Prepare v1.${index}.0`,
-      ...{ repository_owner: 'example-robotics', repository_name: 'fleet-config', repository_type: 'github' as const },
+      repository_owner: 'example-robotics',
+      repository_name: 'fleet-config',
+      repository_type: 'github' as const,
       repository_url: url,
       commit_url: `${url}/commit/${sha}`,
       created_at: at(createdAt - 3_600_000),

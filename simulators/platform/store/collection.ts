@@ -32,7 +32,7 @@ class Facet {
 type FacetFilter = readonly { facet: Facet; codes: readonly number[] }[];
 
 /** Sorts and filters rows; call `add`, `change` or `reload` after each change of the table. */
-export class RowIndex {
+class RowIndex {
   readonly #facets: Facet[];
   readonly #idOfSeq: StatementSync;
   readonly #everyRow: StatementSync;
@@ -41,8 +41,7 @@ export class RowIndex {
   /** Row numbers by ascending `created_at`, then descending `id`, so that a new row usually comes last. */
   #rows = new Int32Array(1024);
   size = 0;
-  /** Highest row number. */
-  last = 0;
+  #last = 0;
   readonly #passing = new Map<string, { filter: FacetFilter; rows: Int32Array }>();
 
   constructor(database: DatabaseSync, table: string, facets: readonly string[]) {
@@ -55,8 +54,13 @@ export class RowIndex {
     this.reload();
   }
 
+  /** Highest row number. */
+  get last(): number {
+    return this.#last;
+  }
+
   reload(): void {
-    [this.size, this.last] = [0, 0];
+    [this.size, this.#last] = [0, 0];
     this.#passing.clear();
     const rows = this.#everyRow.iterate() as unknown as Iterable<[number, string, ...unknown[]]>;
     for (const [seq, createdAt, ...values] of rows) this.#place(this.size, seq, createdAt, values);
@@ -133,7 +137,7 @@ export class RowIndex {
     this.#rows.copyWithin(at + 1, at, this.size);
     this.#rows[at] = seq;
     this.size += 1;
-    this.last = Math.max(this.last, seq);
+    this.#last = Math.max(this.#last, seq);
   }
 }
 
@@ -159,7 +163,7 @@ export class Collection<Row extends BaseRow> {
   readonly #statements = new Map<string, StatementSync>();
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
-  last: number;
+  #last: number;
   /** Called after a row was inserted or updated, or without `seq` after many rows have changed. */
   onChange: (seq?: number) => void = () => {};
 
@@ -170,7 +174,7 @@ export class Collection<Row extends BaseRow> {
     this.#selective = selective;
     this.#defer = defer;
     this.#index = new RowIndex(database, this.#table, facets);
-    this.last = this.#index.last;
+    this.#last = this.#index.last;
     this.#columns = ['seq', ...Object.keys(columns)];
     const places = this.#columns.map(() => '?').join(', ');
     this.#insertion = database.prepare(`INSERT INTO ${this.#table} (${this.#columns.join(', ')}) VALUES (${places})`);
@@ -178,6 +182,10 @@ export class Collection<Row extends BaseRow> {
 
   get size(): number {
     return this.#index.size;
+  }
+
+  get last(): number {
+    return this.#last;
   }
 
   byId(id: string): Row | undefined {
@@ -206,7 +214,7 @@ export class Collection<Row extends BaseRow> {
   }
 
   insert(build: (seq: number) => Row): Row {
-    const row = build(this.last + 1);
+    const row = build(this.#last + 1);
     this.#add(row);
     this.#defer(() => {
       this.#index.add(row);
@@ -216,7 +224,7 @@ export class Collection<Row extends BaseRow> {
   }
 
   load(count: number, build: (seq: number) => Row): void {
-    const first = this.last + 1;
+    const first = this.#last + 1;
     for (let seq = first; seq < first + count; seq++) this.#add(build(seq));
     this.#defer(() => {
       this.#index.reload();
@@ -227,7 +235,7 @@ export class Collection<Row extends BaseRow> {
   reload(): void {
     this.#defer(() => {
       this.#index.reload();
-      this.last = this.#index.last;
+      this.#last = this.#index.last;
       this.onChange();
     });
   }
@@ -247,7 +255,7 @@ export class Collection<Row extends BaseRow> {
   }
 
   forgetUncommitted(): void {
-    this.last = this.#index.last;
+    this.#last = this.#index.last;
   }
 
   /** Returns the rows that match `filters`, sorted by `terms`, which must end with `id`. */
@@ -265,14 +273,14 @@ export class Collection<Row extends BaseRow> {
     return {
       count,
       // Limits the offset to the last row, because SQLite refuses an offset above 2^63.
-      slice: (start, size) => this.#seqs(filters, Object.keys(filters), terms, [size, Math.min(start, this.last)]),
+      slice: (start, size) => this.#seqs(filters, Object.keys(filters), terms, [size, Math.min(start, this.#last)]),
     };
   }
 
   #add(row: Row): void {
     const values = this.#columns.map((column) => (row as unknown as Record<string, SQLInputValue>)[column] ?? null);
     this.#insertion.run(...values);
-    this.last = row.seq;
+    this.#last = row.seq;
   }
 
   #seqs(filters: Filters, columns: readonly string[], terms: readonly OrderTerm[], page: number[] = []): number[] {
@@ -287,7 +295,9 @@ export class Collection<Row extends BaseRow> {
   }
 
   #prepare(sql: string): StatementSync {
-    const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
   }

@@ -61,8 +61,7 @@ type Collections = { readonly [K in ResourceKind]: Collection<Rows[K]> };
 export class Store {
   readonly database: DatabaseSync;
   readonly collections: Collections;
-  /** Last position that was given in the queue of deployments. */
-  queued: number;
+  #queued: number;
   #pending: (() => void)[] | undefined;
 
   /** Opens a database and locks the file. A change is on disk when `write` returns. Throws DatabaseError. */
@@ -74,13 +73,18 @@ export class Store {
         else this.#pending.push(change);
       });
     this.collections = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, open(kind)])) as unknown as Collections;
-    this.queued = this.#lastQueued();
+    this.#queued = this.#lastQueued();
+  }
+
+  /** Last position that was given in the queue of deployments. */
+  get queued(): number {
+    return this.#queued;
   }
 
   /** Returns the next position in the queue of deployments; a rollback may leave gaps. */
   nextInQueue(): number {
-    this.queued += 1;
-    return this.queued;
+    this.#queued += 1;
+    return this.#queued;
   }
 
   /** Runs `change` in a transaction; a nested call joins the outer transaction. */
@@ -123,7 +127,7 @@ export class Store {
         }
         for (const collection of Object.values(this.collections)) collection.reload();
       });
-      this.queued = this.#lastQueued();
+      this.#queued = this.#lastQueued();
     } finally {
       this.database.exec('DETACH saved');
     }

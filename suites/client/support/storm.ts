@@ -143,8 +143,8 @@ export class Repeats {
     if (asked.recentMs.length > MOST_REFUSED + 1) asked.recentMs.shift();
     if (isSame) asked.answer = answer;
     asked.last = request;
-    // Allows refused requests with pauses.
     const isGiven = answered === 'whole' && status !== undefined && status >= 200 && status < 300;
+    // Allows refused requests with pauses, and judges only their pace.
     const isFast = asked.recentMs.length > MOST_REFUSED && now - (asked.recentMs[0] ?? 0) <= WATCHED_MS;
     const isEndless = isGiven ? asked.times >= MOST_SAME : isFast;
     this.words = isEndless ? wordsOf(asked, now) : undefined;

@@ -36,7 +36,7 @@ type Dispatched = Extract<PrintedLine, { saw: 'event' }>;
 
 const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
-export interface StreamRunOptions {
+interface StreamRunOptions {
   variables?: Readonly<Record<string, string>>;
   /** How the client reaches a Device API. Default: the first way that the client supports. */
   place?: ClientPlace;

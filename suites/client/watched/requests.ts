@@ -1,4 +1,4 @@
-/** Sections 4 and 5: requests and credentials in observed traffic of clients. */
+/** Sections 4, 5 and 9: requests, credentials and API versions in observed traffic of clients. */
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { isOrdinary } from '../../../harness/common/redact.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';

@@ -206,8 +206,9 @@ const tornRule = (): Rule => {
       const [, id] = /^id: ?(\d{1,40})\r?$/m.exec(before.over.torn ?? '') ?? [];
       const named = cursorOf(request);
       if (id === undefined || last === undefined || named === undefined) return;
+      if (request.at - before.over.at > SOON_MS) return;
       // Skips an event that another client may have received whole.
-      if (request.at - before.over.at > SOON_MS || !events.isBeyond(id)) return;
+      if (!events.isBeyond(id)) return;
       judge.saw(() => shownRequest(request));
       const expected = `the cursor ${last}, that of the last event which came whole`;
       judge.must(named !== id, { expected, actual: `the cursor ${id}, that of an event of which only a part came` });
@@ -242,8 +243,8 @@ const expiredRule = afterEach(isForEvents, () => {
 });
 
 export const deviceRules = [
-  ...pauseRules,
   watched(cursor, cursorRule),
   watched(torn, tornRule, [cursor]),
   watched(expired, expiredRule),
+  ...pauseRules,
 ];

@@ -41,9 +41,9 @@ export const burstIntoReplay = (count: number, streams: number): Command => ({
     const after = real.retained();
     const bursts = Promise.all([publish(t, portion), publish(t, portion)]);
     bursts.catch(() => {});
+    const byAfter = { way: 'after', options: { after }, after } as const;
     const byHeader = { way: 'header', options: { lastEventId: after }, after } as const;
-    for (let n = 0; n < streams; n += 1)
-      await real.open(n % 2 === 0 ? { way: 'after', options: { after }, after } : byHeader);
+    for (let n = 0; n < streams; n += 1) await real.open(n % 2 === 0 ? byAfter : byHeader);
     const [one, other] = await bursts;
     const { first } = one.first < other.first ? one : other;
     const { last, at } = one.last > other.last ? one : other;
@@ -101,8 +101,14 @@ export function openStream({ back, way, other, types, accept, coding, used, form
 }
 
 export const PLAIN: Opening = {
-  ...{ back: 3, way: 'after', other: 0, types: 'all' },
-  ...{ accept: 'text/event-stream', coding: undefined, used: false, form: undefined },
+  back: 3,
+  way: 'after',
+  other: 0,
+  types: 'all',
+  accept: 'text/event-stream',
+  coding: undefined,
+  used: false,
+  form: undefined,
 };
 
 export const openMany = (count: number): Command => ({
@@ -243,8 +249,8 @@ export const deploy = (request: ControlDeployment): Command => ({
         // Missing files fail only a deployment without an error; a device that retries may still write files.
         if (lost.length > 0 && made.error_status === 'none') real.departs('file', missing);
         if (lost.length > 0) real.remarks('file', missing);
-        const unlike = { expected: `the config files of ${made.id} as they were given`, actual: altered.join('; ') };
-        if (altered.length > 0) real.remarks('file', unlike);
+        const changed = { expected: `the config files of ${made.id} as they were given`, actual: altered.join('; ') };
+        if (altered.length > 0) real.remarks('file', changed);
       }
     }
     // Finds the first event of this deployment, from which a stream without a cursor must carry every event.
@@ -255,8 +261,8 @@ export const deploy = (request: ControlDeployment): Command => ({
     const announced = ledger.events.filter((event) => isDeployedEvent(event, made.id));
     const [first] = announced;
     if (isDeployed && first !== undefined) await current.expectPayload(first, request, made, since);
-    const once = { expected: `one deployment.deployed of ${made.id}`, actual: `${announced.length}` };
-    if (isDeployed && announced.length > 1 && !current.mayChange) real.remarks('deployed twice', once);
+    const repeated = { expected: `one deployment.deployed of ${made.id}`, actual: `${announced.length}` };
+    if (isDeployed && announced.length > 1 && !current.mayChange) real.remarks('deployed twice', repeated);
     const announcedAs = first && payloadOf(first)['activity_status'];
     const isEarly = announcedAs !== 'deployed' && announcedAs === made.activity_status;
     if (!isDeployed && first !== undefined && (!current.mayChange || isEarly))

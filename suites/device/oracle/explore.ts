@@ -94,8 +94,8 @@ async function explored(t: Device): Promise<Explored> {
 
 const MOST_FINDINGS = 9;
 /**
- * Share of the run's time that is left, after which no directed sequence starts. The published agent needs more than
- * 200 s of 20 minutes on a busy machine, and a fast device 2 s.
+ * Share of the run's remaining time, in which directed sequences may start. On a busy machine the published agent
+ * needs more than 200 s of 20 minutes; a fast device needs 2 s.
  */
 const EXPLORING_SHARE = 0.4;
 /** Milliseconds of repeated findings after which the exploration of a fast device ends. */

@@ -155,8 +155,12 @@ export class Reality {
     if (stream.status === 200 && Number.isFinite(follow)) this.#keeps = Math.max(this.#keeps, follow);
     const client: Client = {
       ...asking,
-      ...{ name: describeOpen(options), judged: 0, openedAt: ledger.closed, stays },
-      ...{ openedMs: Date.now(), isOwed: way !== 'none' },
+      name: describeOpen(options),
+      judged: 0,
+      openedAt: ledger.closed,
+      stays,
+      openedMs: Date.now(),
+      isOwed: way !== 'none',
       subscription: this.streams.follow(stream, http),
     };
     t.saw(`streams by ${way}`);

@@ -33,13 +33,13 @@ interface Driven {
   readonly session: Session;
 }
 
-function change({ session }: Driven, changed: (log: LogState) => Partial<LogState>): void {
+function update({ session }: Driven, changed: (log: LogState) => Partial<LogState>): void {
   const log = session.get(LOG_STATE);
   session.set(LOG_STATE, { ...log, ...changed(log) });
 }
 
 export const recordLogChange = (t: Driven): void =>
-  change(t, ({ changes, changedAt, newest = changedAt }) => ({
+  update(t, ({ changes, changedAt, newest = changedAt }) => ({
     knownCursor: undefined,
     left: undefined,
     changes: changes + 1,
@@ -47,12 +47,12 @@ export const recordLogChange = (t: Driven): void =>
   }));
 
 export const recordCompaction = (t: Driven, earliest: bigint, latest: bigint): void =>
-  change(t, () => ({ left: { earliest, latest } }));
+  update(t, () => ({ left: { earliest, latest } }));
 
 export function recordPublishing(t: Driven, count: number): (first?: bigint, last?: bigint) => void {
-  change(t, ({ asked }) => ({ asked: asked + count }));
+  update(t, ({ asked }) => ({ asked: asked + count }));
   return (first, last) =>
-    change(t, (log) => {
+    update(t, (log) => {
       const asked = log.asked - count;
       if (first === undefined || last === undefined) return { asked, more: log.more + count };
       const step = Math.min(log.step ?? Number.POSITIVE_INFINITY, Math.max(1, Number(last - first) / (count - 1)));
@@ -65,4 +65,4 @@ export function recordPublishing(t: Driven, count: number): (first?: bigint, las
 /** Maximum number of events that one deployment causes, with those of the deployment that it replaces. */
 const EVENTS_OF_A_DEPLOYMENT = 4;
 
-export const recordDeployment = (t: Driven): void => change(t, ({ more }) => ({ more: more + EVENTS_OF_A_DEPLOYMENT }));
+export const recordDeployment = (t: Driven): void => update(t, ({ more }) => ({ more: more + EVENTS_OF_A_DEPLOYMENT }));

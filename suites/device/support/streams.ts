@@ -71,7 +71,10 @@ export class Streams {
 
   async openAnother(options: OpenEvents): Promise<Subscription | undefined> {
     const stream = await this.tryAnother(options);
-    if (stream === undefined) return void this.#t.note(servesFew(this.#count));
+    if (stream === undefined) {
+      this.#t.note(servesFew(this.#count));
+      return undefined;
+    }
     await expectServed(this.#t, stream, options);
     return this.follow(stream);
   }
@@ -107,7 +110,8 @@ export class Streams {
   connect(types: readonly string[]): EventSourceClient {
     const { http } = this.#t;
     return new EventSourceClient(http, {
-      ...{ path: '/events', types },
+      path: '/events',
+      types,
       open: async (request) => (await this.#served({}, true, async () => held(await http.open(request)))).response,
     });
   }
@@ -182,7 +186,9 @@ function held(response: OpenResponse): HeldStream & { response: OpenResponse } {
     ended = { at: performance.now() };
   });
   return {
-    ...{ response, status, headers },
+    response,
+    status,
+    headers,
     get ended() {
       return ended;
     },

@@ -180,7 +180,8 @@ export class Subscription {
     const { what, probe } = wait;
     const started = performance.now();
     const waits = this.#t.session.waits.device;
-    // Probes later than an event usually takes; soon once an event has failed to come, as a probe costs one event only.
+    // Waits longer than an event usually takes. Waits only briefly once an event has failed to come, because an early
+    // probe costs one event only.
     const silenceMs = Math.max(waits.inVain('event') > 0 ? 50 : 400, 2 * waits.slowestMs('event'));
     const silence = probe && setTimeout(() => probe.send(), silenceMs);
     try {

@@ -14,7 +14,9 @@ interface Row {
 }
 
 const must = (ids: string | readonly string[], what: Row['what'], rest: Partial<Row> = {}): Row => ({
-  ...{ what, ...rest, ids: [ids].flat() },
+  what,
+  ...rest,
+  ids: [ids].flat(),
   level: 'MUST',
 });
 const should = (id: string | readonly string[], what: Row['what'], rest: Partial<Row> = {}): Row => ({

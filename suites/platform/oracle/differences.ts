@@ -1,7 +1,7 @@
 /** Kinds of differences between an answer and the model of the platform. */
 import type { Ask, Exchange, Seen } from './exchange.ts';
 
-export const DIFFERENCE_KINDS = [
+const DIFFERENCE_KINDS = [
   /** Refusal of a request that the platform served before. */ 'refused',
   /** Success of a request that the platform must refuse. */ 'served',
   /** Answer that is neither a success nor a usual refusal. */ 'unrefused',

@@ -24,7 +24,10 @@ export function changedKey(key: string, how: Key): string | undefined {
   const swapped = [...key].map((each) => (each === each.toUpperCase() ? each.toLowerCase() : each.toUpperCase()));
   const recased = swapped.join('');
   return {
-    ...{ full: key, limited: undefined, none: undefined, empty: '' },
+    full: key,
+    limited: undefined,
+    none: undefined,
+    empty: '',
     changed: `${/[a-m0-4]/i.test(key[0] ?? '') ? 'z' : 'a'}${key.slice(1)}`,
     cut: key.slice(0, -1),
     half: key.slice(0, Math.floor(key.length / 2)),
@@ -109,5 +112,10 @@ export function describeAsk(ask: Ask): string {
 }
 
 export const askOf = ({ operation, version, key, ids, path, query, body, isKept, isCut, rawQuery }: Ask): Ask => ({
-  ...{ operation, version, key, ids, query, ...defined({ path, isKept, isCut, body, rawQuery }) },
+  operation,
+  version,
+  key,
+  ids,
+  query,
+  ...defined({ path, isKept, isCut, body, rawQuery }),
 });

@@ -108,7 +108,8 @@ async function probeNotations(ex: Explorer, kinds: readonly ResourceKind[]): Pro
     const [one, other] = await servedAlone();
     if (one === undefined || other === undefined) continue;
     const both = [one, other].join();
-    const [ofOne, ofOther] = [['expand', one] as const, ['expand', other] as const];
+    const ofOne = ['expand', one] as const;
+    const ofOther = ['expand', other] as const;
     const repeated = [await readList(ex, kind, [ofOne, ofOther]), await readList(ex, kind, [ofOther, ofOne])];
     const isBoth = (names: readonly string[]): boolean => names.includes(one) && names.includes(other);
     const wrong = repeated.find((exchange) => !isBoth(shownIn(exchange).split(',')));
@@ -166,7 +167,7 @@ async function readAny(ex: Explorer): Promise<void> {
   await readAll(ex, asks);
 }
 
-export async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<void, void> {
+async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<void, void> {
   const { writes, devices, parts } = world;
   const [device, part] = [devices[0], parts[0]];
   const staged = device && part && (await writes.deployment(ex.newest, { device, ...part }));
@@ -253,7 +254,7 @@ const PINGS = 3;
 /** Timeouts of pings in nanoseconds; section 2.5 of the specification allows up to 10 seconds. */
 const TIMEOUTS = [5000, 1000, 10_000].map((ms) => ms * MILLISECOND_NANOS);
 
-export async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
+async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
   const { t } = ex;
   const ping = (device: string, key: Ask['key'], version: string, nanos: number): Promise<Exchange> =>
     ex.look(askFor(operation('pingDevice'), version, [device], { key, body: { timeout_nanos: nanos } }));

@@ -123,7 +123,9 @@ export class Explorer {
     const query = queryOf(ask);
     const { timeout_nanos: nanos = 0 } = (body ?? {}) as { timeout_nanos?: number };
     const request = {
-      ...{ method, path: pathOf(ask), takesMs: nanos / MILLISECOND_NANOS },
+      method,
+      path: pathOf(ask),
+      takesMs: nanos / MILLISECOND_NANOS,
       ...(query !== '' && { query }),
       ...(body !== undefined && { body, isCut }),
     };
@@ -238,7 +240,8 @@ export class Explorer {
       total = count ?? items.length;
       if (more && data.length > 0 && page + 1 < MOST_PAGES) continue;
       const isWhole = !more || data.length === 0;
-      const [before, ids] = [list.reference?.ids ?? [], items.map(({ id }) => id)];
+      const before = list.reference?.ids ?? [];
+      const ids = items.map(({ id }) => id);
       const moved = firstMoved(before, ids);
       const expected = `the items of the list in the order that they had: ${moved?.due} at place ${moved?.place}`;
       const about = { what: 'unstable', path: '/data', certain: false } as const;

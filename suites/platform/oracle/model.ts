@@ -124,7 +124,8 @@ export class Judgement {
     actual: unknown,
     more: More = {},
   ): void {
-    const [exchange, { comparisons }] = [this.#exchange, this.#model];
+    const exchange = this.#exchange;
+    const { comparisons } = this.#model;
     const { operation, version, key } = exchange;
     const { kind, isWritten } = more;
     const path = `${pointer}${this.#suffix}`;

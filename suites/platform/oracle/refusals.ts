@@ -106,7 +106,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   const hold = (isRight: boolean, path: string, expected: string, earlier?: Seen): void =>
     judgement.hold(isRight, 'refused', path, expected, status, { certain: false, earlier });
   // The platform must serve a list whose items it serves, if neither key nor version explains the refusal.
-  const isDue =
+  const isDue = (): boolean =>
     list === true &&
     sub !== true &&
     !NOT_THERE.has(status) &&
@@ -117,7 +117,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
     const earlier = model.adoptions.take(asked, isServed ? 'served' : 'refused', seenIn(exchange));
     if (earlier !== undefined) model.adoptions.replace(asked, 'served', seenIn(exchange));
     hold(earlier === undefined, `?${form}`, `the same answer as elsewhere: ${earlier?.answer}`, earlier?.seen);
-  } else if (!model.adoptions.has(served, 'yes') && !isDue) {
+  } else if (!model.adoptions.has(served, 'yes') && !isDue()) {
     // No section demands that the platform serves this request.
   } else if (form === 'plain') {
     const total = kind && model.lists.get(kind)?.reference?.total;

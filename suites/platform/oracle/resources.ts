@@ -92,7 +92,8 @@ class OneResource {
   }
 
   judge(): void {
-    const [{ id }, { due }] = [this.#item, this.#place];
+    const { id } = this.#item;
+    const { due } = this.#place;
     if (due !== undefined) this.#hold(id === due, 'value', 'id', `id ${due}`, id);
     if (due !== undefined && id !== due) return;
     const { expansions } = RESOURCES[this.#kind];
@@ -201,7 +202,9 @@ class OneResource {
     const isRight = isSame(known.value, value) || (isWritten && holds(known.value, value));
     const { format } = isObject(known.value) ? known.value : {};
     const about = {
-      ...{ isWritten, member, path: `${this.#place.path}/${name}` },
+      isWritten,
+      member,
+      path: `${this.#place.path}/${name}`,
       earlier: known.seen,
       certain: kind === 'deployment' && UNCHANGING.has(name) && !isWritten,
       ...(name === 'content' && typeof format === 'string' && { path: `${this.#place.path}/content in ${format}` }),

@@ -98,12 +98,12 @@ const SCRIPTS = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖'
 /** Expects that a platform keeps a name in any script, up to Unicode normalization, or refuses the name. */
 async function names(ex: Explorer, { writes, types, devices, groups }: World): Promise<void> {
   const named = [
-    { record: types[0], noun: 'ConfigType' },
-    { record: devices[0], noun: 'Device' },
-    { record: groups[0], noun: 'Group' },
+    { record: types[0], create: 'createConfigType', update: 'updateConfigType' },
+    { record: devices[0], create: 'createDevice', update: 'updateDevice' },
+    { record: groups[0], create: 'createGroup', update: 'updateGroup' },
   ];
   for (const [n, script] of SCRIPTS.entries())
-    for (const { record, noun } of named) {
+    for (const { record, create, update } of named) {
       if (record === undefined) continue;
       const { kind } = record;
       const slug = writes.names.next();
@@ -111,7 +111,7 @@ async function names(ex: Explorer, { writes, types, devices, groups }: World): P
       const isNew = n === 0;
       const body = { name, ...(isNew && kind === 'config_type' && { slug }) };
       for (const member of ['name', 'updated_at']) record.members.delete(member);
-      const write = operation(`${isNew ? 'create' : 'update'}${noun}`);
+      const write = operation(isNew ? create : update);
       const exchange = await ex.send(askFor(write, ex.newest, isNew ? [] : [record.id], { body }));
       const { id = record.id } = (exchange.json ?? {}) as { id?: string };
       const get = getOf(kind);

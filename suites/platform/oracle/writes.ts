@@ -90,7 +90,10 @@ export class Writes {
     const root = DIALECT_NAMES[this.ex.t.versionHeader.startsWith('Miru') ? 'miru' : 'spec'].configRoot;
     const paths = Array.from({ length: hasPath ? slots : 0 }, () => `${root}/${this.names.next()}.json`);
     const instance_slots = paths.map((filepath, place) => ({
-      ...{ key: place === 0 ? 'default' : `slot${place}`, name: `Slot ${place}`, filepath, required: true },
+      key: place === 0 ? 'default' : `slot${place}`,
+      name: `Slot ${place}`,
+      filepath,
+      required: true,
     }));
     const schema = { $schema: JSON_SCHEMA, title: this.names.next(), type: 'object' };
     const lines = Object.entries(schema).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
@@ -105,7 +108,9 @@ export class Writes {
       ...(hasSlots && { instance_format: instanceFormat }),
     };
     const predicted = {
-      ...{ config_type_id: type.id, language: body.language, documents: [document] },
+      config_type_id: type.id,
+      language: body.language,
+      documents: [document],
       ...(hasPath && { instance_slots: paths.map((path) => ({ filepath: path })) }),
       ...(paths.length === 1 && { instance_filepath: filepath }),
     };
@@ -177,7 +182,8 @@ export class Writes {
     if (action === 'deploy') deployment.mayBeDeployed = true;
     const predicted = { target_status: action === 'deploy' ? 'deployed' : 'archived' };
     const { id, kind } = deployment;
-    await this.#post(`${action}Deployment`, kind, version, { body: {}, predicted, ids: [id] });
+    const operationId = action === 'deploy' ? 'deployDeployment' : 'archiveDeployment';
+    await this.#post(operationId, kind, version, { body: {}, predicted, ids: [id] });
   }
 
   /** Forgets the states of a device and of its deployments, which a write to one deployment may change. */

@@ -61,7 +61,7 @@ export const pingCode = ({ json }: Pick<HttpResponse, 'json'>): unknown =>
 
 const ATTEMPTS = 3;
 
-export async function pingAnyDevice(t: Platform): Promise<{ device: string; response: HttpResponse } | undefined> {
+async function pingAnyDevice(t: Platform): Promise<{ device: string; response: HttpResponse } | undefined> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const device = await (attempt === 0 ? findDevice(t) : listedDevice(t));
     if (device === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Judges single answers to any client by the model of the exploration. */
+/** Reads answers, versions and lists from watched traffic; judges single answers by the model of the exploration. */
 import { createHash } from 'node:crypto';
 import type { AnswerSeen, Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';

@@ -44,7 +44,9 @@ const check = (
   declare(requirement, writing(options), async (given) => {
     const state = new CheckState();
     const t: System = {
-      ...{ ...given, state, property: boundedProperty(given, SOAK) },
+      ...given,
+      state,
+      property: boundedProperty(given, SOAK),
       offline: async () => {
         state.isCutOff = true;
         await given.offline();
@@ -269,7 +271,7 @@ export class EventFollower implements AsyncDisposable {
     const t: System = this.#t;
     const last = [...this.#events.values()]
       .slice(-5)
-      .map(({ id, type, data }) => `${id} ${type} ${String(data['deployment_id'] ?? '')}`);
+      .map((event) => `${event.id} ${event.type} ${String(event.data['deployment_id'] ?? '')}`);
     const item = await readItem(platformSide(t), 'deployments', deploymentId);
     t.must(false, {
       expected: `${type} of ${deploymentId} on the device's event stream within ${timeoutMs / 1000} s`,

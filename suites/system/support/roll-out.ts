@@ -32,7 +32,9 @@ export async function createReleaseFixture(
   const document = { $schema: JSON_SCHEMA_DIALECT, title: recordName('schema'), type: 'object' };
   const slots = [{ key: 'default', name: 'Default', filepath, required: true }];
   const schema = await create(t, '/config_schemas', {
-    ...{ config_type_ref: { id: type.id }, language: 'jsonschema', format: 'json' },
+    config_type_ref: { id: type.id },
+    language: 'jsonschema',
+    format: 'json',
     documents: [{ name: 'schema.json', data: JSON.stringify(document) }],
     ...(isPlatformVersion(t.apiVersion) && atLeast(t.apiVersion, 'everglades')
       ? { instance_slots: slots, instance_format: 'json' }
@@ -78,8 +80,11 @@ export async function tryDeployment(
   const answers: string[] = [];
   for (const target of ['deployed', 'staged']) {
     const body = {
-      ...{ device_id: device, release_id: release.id, config_instance_ids: [instance.id] },
-      ...{ description: 'new settings', target_status: target },
+      device_id: device,
+      release_id: release.id,
+      config_instance_ids: [instance.id],
+      description: 'new settings',
+      target_status: target,
     };
     const response = await send(t, { method: 'POST', path: '/deployments', body });
     answers.push(`${target}: ${response.status} ${response.text.slice(0, 200)}`);

@@ -51,7 +51,11 @@ function CurrentCard({ document }: PageProps<DeviceDocument>): VNode {
     return html`<${Card} title="Current deployment"><p class="empty">None. Deploy one below.</p><//>`;
   const { id, status, activity_status, error_status, target_status, release_id, created_at, description } = current;
   const facts = {
-    ...{ id, release: release_id, activity: activity_status, error: error_status, target: target_status },
+    id,
+    release: release_id,
+    activity: activity_status,
+    error: error_status,
+    target: target_status,
     created: created_at,
     ...(description !== '' && { description }),
   };

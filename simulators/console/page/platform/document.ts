@@ -59,7 +59,7 @@ export interface Exchange {
   responseBody: ShownBody | null;
 }
 
-export interface PlanLine {
+interface PlanLine {
   id: number;
   method: string | null;
   path: string;

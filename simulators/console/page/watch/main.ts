@@ -21,7 +21,9 @@ function StandingCard({ document }: Props): VNode {
   const { clients, server, began, connections, bytes: carried, exchanges, events, rules, unreachable } = document;
   const { tone, text } = verdictOf(document);
   const facts = {
-    ...{ clients, server, since: clock(began) },
+    clients,
+    server,
+    since: clock(began),
     connections: `${thousands(connections.open)} open, ${thousands(connections.all)} in all`,
     exchanges: thousands(exchanges),
     events: thousands(events),
@@ -74,7 +76,9 @@ function Finding({ finding, open, onToggle }: { finding: FindingLine; open: bool
 function FindingDetail({ finding }: { finding: FindingLine }): VNode {
   const { id, section, expected, actual, looked, exchanges, followers } = finding;
   const facts = {
-    ...{ expected, actual, section },
+    expected,
+    actual,
+    section,
     'looked at': looked === 1 ? 'once, and it did not hold' : `${thousands(looked)} times, and held until the last`,
     more: `muster explain ${id}`,
     ...(followers.length > 0 && { 'may follow': followers.join(', ') }),

@@ -1,4 +1,4 @@
-/** Renders resources as JSON in the requested version, with the requested expansions. */
+/** Renders resources as JSON in the requested version, with the requested expansions, and converts filters. */
 
 import { parseYaml } from '../../harness/common/yaml.ts';
 import type { DeploymentErrorStatus } from '../../harness/contract/enums.ts';

@@ -1,0 +1,23 @@
+/** `muster keygen`: generates the keys that sign certificates. */
+import process from 'node:process';
+import { generateKey } from '../../reports/certificate/envelope.ts';
+import { command, OPTION, wholePath } from '../options.ts';
+
+export const keygen = command({
+  options: {
+    file: OPTION.text('Where the private key goes; never overwritten', {
+      positional: true,
+      required: true,
+      path: wholePath,
+    }),
+  },
+  examples: [['muster keygen muster.pem', 'then: muster check … --certificate c.json --key muster.pem']],
+  run({ file }) {
+    const { keyId, publicFile } = generateKey(file);
+    process.stdout.write(
+      `${file}      private: keep it secret, sign with --key ${file}\n${publicFile}  public: give it to those ` +
+        `who verify\nkey id ${keyId}\n`,
+    );
+    return 0;
+  },
+});

@@ -1,0 +1,62 @@
+/** Defines the options of `muster watch device` and `muster watch platform`. */
+import { commonOptions, deviceTargetOptions, platformTargetOptions } from '../check-options.ts';
+import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfSocket, wholePath } from '../options.ts';
+
+const WHERE = optionsIn('Where');
+const RECORDING = optionsIn('Recording');
+const HOW = optionsIn('How');
+const CONSOLE = optionsIn('Console');
+
+const { only, section, requirements, bail, report, verbose, baseline, 'fail-on': failOn } = commonOptions;
+
+/** Excludes an option together with `--replay`, because a recording has no live traffic. */
+const LIVE = { conflicts: 'replay' } as const;
+
+const both = {
+  'tls-cert': WHERE.text('Certificate (PEM): clients speak TLS, with --url', { path: wholePath, ...LIVE }),
+  'tls-key': WHERE.text('Private key of it (PEM)', { path: wholePath, ...LIVE }),
+  record: RECORDING.text('Write what is seen to this file, without secrets, as lines of JSON', {
+    path: wholePath,
+    ...LIVE,
+  }),
+  'record-size': RECORDING.text('Size at which the file is put aside as FILE.1; four of these are kept', {
+    default: '100MB',
+  }),
+  replay: RECORDING.text('Judge a recording again, or the HAR of any tool, and connect to nothing', {
+    path: wholePath,
+  }),
+  ui: { ...CONSOLE.flag('Serve a page of what is seen and found, on loopback; its address is printed as ui'), ...LIVE },
+  'ui-port': { ...consoleOptions['ui-port'], ...LIVE },
+  only,
+  section,
+  requirements,
+  'max-time': HOW.text('End after this time, e.g. 30m', { defaultText: 'when it is told to', ...LIVE }),
+  bail,
+  'fail-on': failOn,
+  baseline,
+  report,
+  verbose,
+} as const satisfies OptionTable;
+
+const { socket, discovery, url, ca } = deviceTargetOptions;
+
+export const watchDeviceOptions = {
+  socket: { ...socket, ...LIVE },
+  discovery: { ...discovery, ...LIVE },
+  url,
+  ca: { ...ca, ...LIVE },
+  listen: WHERE.text('Where clients come: a unix socket; with --discovery the file that they read; with --url a port', {
+    path: pathOfSocket,
+    ...LIVE,
+  }),
+  ...both,
+} as const satisfies OptionTable;
+
+export const watchPlatformOptions = {
+  url: platformTargetOptions.url,
+  ca: { ...platformTargetOptions.ca, ...LIVE },
+  listen: WHERE.text('Port where clients come, 0 for a free one, or HOST:PORT; loopback unless a host is named', LIVE),
+  ...both,
+} as const satisfies OptionTable;
+
+export type WatchArguments = OptionsOf<typeof both> & Partial<OptionsOf<typeof watchDeviceOptions>>;
