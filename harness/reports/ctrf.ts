@@ -1,4 +1,7 @@
-/** Reporter for the Common Test Report Format (ctrf.io), version 0.0. */
+/**
+ * Reporter for the Common Test Report Format (ctrf.io), version 0.0. A run that decided too little adds a failed test.
+ * Omits `flaky`, which CTRF has for tests that passed after failed attempts.
+ */
 
 import { createHash } from 'node:crypto';
 import { defined } from '../common/defined.ts';
@@ -6,10 +9,11 @@ import { summaryOf } from '../runner/results.ts';
 import type { CheckResult, Outcome } from '../runner/types.ts';
 import { bySection, findingText, followsIn, howOften, lines } from './findings.ts';
 import { jsonDocument } from './format.ts';
+import { headlineOf, isOpen } from './verdict.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
 
-/** Status of each outcome in CTRF, which has no warnings, so that a warning passes. */
+/** Status of each outcome in CTRF, which has no warnings: one passes, unless it fails the run. */
 const STATUS: Record<Outcome, Status> = {
   pass: 'passed',
   warn: 'passed',
@@ -27,7 +31,9 @@ export const ctrfFormat = jsonDocument('ctrf', (report) => {
   const hex = createHash('sha256').update(JSON.stringify(report)).digest('hex');
   const start = Date.parse(report.started_at);
   const sum = summaryOf(report.checks);
-  const count = (status: Status): number => report.checks.filter((check) => STATUS[check.outcome] === status).length;
+  const run = { name: 'the run', status: 'failed', duration: 0, message: headlineOf(report).meaning };
+  const tests = [...report.checks.map(test), ...(isOpen(report) ? [run] : [])];
+  const count = (status: Status): number => tests.filter((each) => each.status === status).length;
   const { muster, api, target, seed, profile, profile_coverage, requirements_version, narrowed_by } = report;
   const { exit_code, complete, coverage, declarations = [] } = report;
   return {
@@ -39,11 +45,10 @@ export const ctrfFormat = jsonDocument('ctrf', (report) => {
     results: {
       tool: { name: 'muster', version: muster },
       summary: {
-        tests: report.checks.length,
+        tests: tests.length,
         passed: count('passed'),
         failed: count('failed'),
         skipped: count('skipped'),
-        flaky: sum.flaky,
         pending: 0,
         other: count('other'),
         suites: bySection(report.checks).length,
@@ -52,7 +57,7 @@ export const ctrfFormat = jsonDocument('ctrf', (report) => {
         duration: report.duration_ms,
         extra: { outcomes: sum, exit_code, complete, coverage, declarations },
       },
-      tests: report.checks.map(test),
+      tests,
       environment: {
         reportName: `muster check ${api}`,
         appName: target.name ?? target.address,
@@ -63,7 +68,7 @@ export const ctrfFormat = jsonDocument('ctrf', (report) => {
   };
 });
 
-function test(result: CheckResult): object {
+function test(result: CheckResult) {
   const holds = result.outcome === 'pass';
   const { expected, actual = '', requirement, requirement_id } = result;
   const { observations, counterexample, curl, script, consequence_of, blocked_by, rate, saw } = result;
@@ -71,11 +76,10 @@ function test(result: CheckResult): object {
   const message = expected === undefined ? result.reason : lines(followsIn(result), differs).join(': ');
   return {
     name: result.id,
-    status: STATUS[result.outcome],
+    status: result.fails_by === undefined ? STATUS[result.outcome] : 'failed',
     duration: Math.round(result.duration_ms),
     suite: [`section ${result.section}`],
     rawStatus: result.outcome,
-    ...(result.outcome === 'flaky' ? { flaky: true } : {}),
     tags: [result.level, `section:${result.section}`],
     type: 'conformance',
     ...(holds || message === undefined ? {} : { message }),

@@ -1,7 +1,7 @@
 /** Types of report formats, and functions that write reports to files or stdout. */
 import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../common/redact.ts';
-import { type Output, type Paint, painter, printableJson } from '../common/terminal.ts';
+import { type Output, type Paint, painter, printable, printableJson } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { isOneFile, prepareFile, writeWhole } from '../common/user-files.ts';
 import type { RunListener } from '../runner/run.ts';
@@ -26,6 +26,10 @@ export const jsonDocument = (name: string, dataOf: (report: Report) => object): 
   name,
   document: (report) => `${printableJson(dataOf(report), 2)}\n`,
 });
+
+/** Replaces characters that neither a terminal nor XML nor YAML takes. */
+export const writable = (text: string): string =>
+  printable(text.toWellFormed()).replaceAll(/[\ufffe\uffff]/g, '\ufffd');
 
 export interface LiveFormat {
   readonly name: string;

@@ -37,10 +37,11 @@ test('SARIF: alerts are the problems of a run, with fingerprints stable across r
 
 test('TAP: points are parseable, and an undecided run is not ok', () => {
   const text = tapFormat.document(sampleReport());
-  expect(text).toMatch(/^TAP version 14\n1\.\.12\n# NOT CONFORMANT, seed \d+\n/);
+  expect(text).toMatch(/^TAP version 13\n1\.\.12\n# NOT CONFORMANT, seed \d+\n/);
   const notOk = ['not ok 6 - device.events.replay.exclusive', 'not ok 12 - device.version.prefix'];
   expect(text.match(/^not ok .*$/gm)).toEqual(notOk);
   expect(text).toMatch(/^ok 9 - device.events.expired.410 # SKIP blocked: control: POST/m);
+  expect(text).toContain('  finding: |\n');
   const blocks = [...text.matchAll(/^ {2}---\n([\s\S]*?)^ {2}\.\.\.$/gm)].map(([, block = '']) => parse(block));
   expect(blocks[0].finding).toMatch(/^requires +Replay after .*\nexpected +a first event/);
 
@@ -48,6 +49,9 @@ test('TAP: points are parseable, and an undecided run is not ok', () => {
   expect(tapFormat.document(undecided)).toMatch(/1\.\.3\n[\s\S]*\nnot ok 3 - the run\n/);
   const odd = sampleReport([sampleResult({ outcome: 'undecided', reason: 'one # TODO\nok 7 - more' })]);
   expect(tapFormat.document(odd)).toMatch(/ # SKIP undecided: one \\# TODO ok 7 - more\n/);
+  const faulty = sampleReport([sampleResult({ outcome: 'blocked', reason: 'a bug', fault: true })]);
+  expect(tapFormat.document(faulty)).toMatch(/^not ok 1 - device.events.frame\n[\s\S]*\n {4}reason +a bug\n/m);
+  expect(tapFormat.document(sampleReport([sampleFailure({ actual: '\uffff' })]))).not.toContain('\uffff');
 });
 
 test('HAR: has the exchanges of findings, and none of passed checks', () => {

@@ -1,28 +1,26 @@
 /**
- * Writes TAP 14 (testanything.org). A run that decided too little adds a failed point, because skipped points are
- * green.
+ * Writes TAP 13 (testanything.org), because `prove` of Perl before 5.40 rejects TAP 14. A run that decided too little
+ * adds a failed point, because skipped points are green.
  */
-import { printable } from '../common/terminal.ts';
-import { EXIT } from '../common/usage.ts';
 import type { CheckResult } from '../runner/types.ts';
 import { findingText } from './findings.ts';
-import type { DocumentFormat } from './format.ts';
-import { headlineOf } from './verdict.ts';
+import { type DocumentFormat, writable } from './format.ts';
+import { headlineOf, isOpen } from './verdict.ts';
 
 export const tapFormat: DocumentFormat = {
   name: 'tap',
   document(report) {
     const points = report.checks.map(pointOf);
-    const isOpen = report.exit_code === EXIT.incomplete || report.interrupted === true;
-    if (isOpen) points.push({ isOk: false, name: 'the run', detail: headlineOf(report).meaning });
+    if (isOpen(report)) points.push({ isOk: false, name: 'the run', detail: headlineOf(report).meaning });
     const headline = line(`${headlineOf(report).word}, seed ${report.seed}`);
     const lines = points.flatMap(({ isOk, name, skip, detail }, index) => {
       const why = skip === undefined ? '' : ` # SKIP ${line(skip)}`;
       const first = `${isOk ? 'ok' : 'not ok'} ${index + 1} - ${line(name)}${why}`;
       if (detail === undefined) return [first];
-      return [first, '  ---', '  finding: |-', printable(detail).replaceAll(/^/gm, '    '), '  ...'];
+      // Writes `|`, because `prove` does not know `|-`.
+      return [first, '  ---', '  finding: |', writable(detail).replaceAll(/^/gm, '    '), '  ...'];
     });
-    return `${['TAP version 14', `1..${points.length}`, `# ${headline}`, ...lines].join('\n')}\n`;
+    return `${['TAP version 13', `1..${points.length}`, `# ${headline}`, ...lines].join('\n')}\n`;
   },
 };
 
@@ -34,8 +32,9 @@ interface Point {
 }
 
 function pointOf(check: CheckResult): Point {
-  const { id: name, outcome, reason = '', fails_by: failsBy } = check;
-  switch (outcome) {
+  const { id: name, outcome, reason = '', fails_by: failsBy, fault } = check;
+  // Treats a fault as a failure, because node-tap counts a skipped point as good even if it is not ok.
+  switch (fault === true ? 'fail' : outcome) {
     case 'pass':
       return { isOk: true, name };
     case 'fail':
@@ -44,9 +43,9 @@ function pointOf(check: CheckResult): Point {
     case 'warn':
       return { isOk: failsBy === undefined, name, detail: findingText(check) };
     default:
-      return { isOk: check.fault !== true, name, skip: `${outcome.replace('_', ' ')}: ${reason}` };
+      return { isOk: true, name, skip: `${outcome.replace('_', ' ')}: ${reason}` };
   }
 }
 
 /** Text on one line, with TAP's special characters `\` and `#` escaped. */
-const line = (text: string): string => printable(text).replaceAll(/\s+/g, ' ').replaceAll(/[\\#]/g, '\\$&').trim();
+const line = (text: string): string => writable(text).replaceAll(/\s+/g, ' ').replaceAll(/[\\#]/g, '\\$&').trim();

@@ -1,4 +1,5 @@
 /** Verdict of a run, which claims no more than the run decided. */
+import { EXIT } from '../common/usage.ts';
 import { PROFILES } from '../contract/profiles.ts';
 import { decidedNumber, failingWarnings } from '../runner/results.ts';
 import type { CheckResult, Coverage, Outcome, Report } from '../runner/types.ts';
@@ -83,6 +84,9 @@ function troubleOf(report: Report): string[] {
     differencesIn(report),
   );
 }
+
+/** True if the run decided too little, which a list of its checks may not show. */
+export const isOpen = ({ exit_code: code }: Report): boolean => code > EXIT.nonconformant;
 
 export function headlineOf(report: Report): Headline {
   return report.replay_of === undefined || report.interrupted === true || report.unreachable !== undefined

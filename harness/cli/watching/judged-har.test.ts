@@ -39,9 +39,9 @@ function harOf(
   const lines = eventOf(5).map(([name, value]) => `${name}: ${value}\n`);
   const text = `${lines.join('')}\n`;
   const entry = (at: number): object => ({
-    ...{ startedDateTime: new Date(at).toISOString(), time: 900, ...rest },
+    ...{ startedDateTime: new Date(at).toISOString(), time: 900 },
     request: { method: 'GET', url: `${origin}/v0.2/events`, headers: [{ name: 'User-Agent', value: 'Mozilla' }] },
-    response: { status: 200, headers, content: { ...content, text } },
+    response: { status: 200, headers, content: { ...content, text }, ...rest },
   });
   return { log: { version: '1.2', entries: [0, 3000, 6000, 9000].map(entry) } };
 }
@@ -92,6 +92,7 @@ test.each<[string, object, object, string[]]>([
   ['no headers of the request', { headers: [], bodySize: 0 }, {}, []],
   ['no headers of the answer', { postData: { text: '{}' } }, { headers: [] }, []],
   ['no body of the answer', { postData: { text: '{}' } }, { content: { size: 0 } }, []],
+  ['an answer that broke off', { postData: { text: '{}' } }, { _error: 'net::ERR_FAILED', content: { text: '{' } }, []],
 ])('a HAR with a ping of %s is judged only by its contents', async (_, asked, answered, expected) => {
   const entry = ping({ headers: SENT, ...asked }, { content: PINGED, ...answered });
   expect((await judged('platform', [entry])).found).toEqual(expected);
