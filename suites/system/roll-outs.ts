@@ -66,6 +66,7 @@ async function mustReach(t: System, from: string): Promise<number> {
   // Sends one more ping, because the device may have reconnected after the last ping.
   const reached =
     inTime ?? (await tryFor(Math.min(LONGEST_NANOS, Math.max(SECOND_NANOS, timeoutMs * MILLISECOND_NANOS))));
+  if (reached?.status !== 200) t.session.waits.effect.timedOut('ping');
   const expected = `200 with code "success" ${from}, to one of several pings`;
   t.must(reached?.status === 200, { expected, actual: last === undefined ? 'no answer' : describeResponse(last) });
   return reached.durationMs;
