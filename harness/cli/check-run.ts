@@ -7,7 +7,7 @@ import { usualUserAgent } from '../client/request-forms.ts';
 import { defined } from '../common/defined.ts';
 import { Redactor } from '../common/redact.ts';
 import { interruptedCode } from '../common/signals.ts';
-import { inert, printable } from '../common/terminal.ts';
+import { printable, withoutCiCommands } from '../common/terminal.ts';
 import { EXIT, nearest, UsageError } from '../common/usage.ts';
 import { prepareFile, writeWhole } from '../common/user-files.ts';
 import { CAPABILITIES_OF } from '../contract/capabilities.ts';
@@ -37,11 +37,11 @@ import { withoutOwnDoing } from '../targets/launch/started.ts';
 import { type Checked, type CheckTable, isReadOnly, type PlanArguments, targetOnly } from './check-options.ts';
 import { type Remembered, remember, remembered } from './last-run.ts';
 import {
-  type Again,
   commandLine,
   commandWords,
   type GivenOptions,
   type OptionsOf,
+  type ReplayPlan,
   storable,
   timeFrom,
 } from './options.ts';
@@ -52,11 +52,12 @@ import { VERSION } from './version.ts';
 export async function runAndReport<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
   options: OptionsOf<T>,
-  again?: Again,
+  again?: ReplayPlan,
 ): Promise<number> {
   const args = options as unknown as PlanArguments;
   const redactor = new Redactor();
-  const say = (text: string): void => void process.stderr.write(inert(`${printable(redactor.text(text))}\n`));
+  const say = (text: string): void =>
+    void process.stderr.write(withoutCiCommands(`${printable(redactor.text(text))}\n`));
   const { command, ...settings } = settingsOf(checked, options, again);
   const suite = await checked.suite();
   const planned = await plannedBy(args, again, redactor);
@@ -120,7 +121,7 @@ export async function runAndReport<T extends CheckTable, Context>(
 function tellOutput({ checks }: Report, written: string): void {
   if (checks.some(({ stderr }) => stderr !== undefined)) return;
   const last = printable(withoutOwnDoing(written).trim().split('\n').slice(-20).join('\n'));
-  if (last !== '') process.stderr.write(inert(`\nThe target wrote:\n${last}\n`));
+  if (last !== '') process.stderr.write(withoutCiCommands(`\nThe target wrote:\n${last}\n`));
 }
 
 /** Runs the suite; returns the report and errors of writing, e.g. on a full disk. Rejects on any other error. */
@@ -149,7 +150,7 @@ async function keepUp(target: TargetDescription, report: Report, say: (text: str
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-async function plannedBy(args: PlanArguments, again: Again | undefined, redactor: Redactor) {
+async function plannedBy(args: PlanArguments, again: ReplayPlan | undefined, redactor: Redactor) {
   const given = failOn(args['fail-on']);
   let filed: string | string[] = [];
   if (args.target !== undefined) {
@@ -176,7 +177,11 @@ export function failOn(given: readonly string[] = []): string[] {
   });
 }
 
-function narrowed<Context>(plan: Plan<Context>, left: Remembered | undefined, again: Again | undefined): Plan<Context> {
+function narrowed<Context>(
+  plan: Plan<Context>,
+  left: Remembered | undefined,
+  again: ReplayPlan | undefined,
+): Plan<Context> {
   let { checks, narrowedBy } = plan;
   if (left !== undefined) {
     const { file, open } = left;
@@ -196,7 +201,11 @@ function narrowed<Context>(plan: Plan<Context>, left: Remembered | undefined, ag
 }
 
 /** Reads the options of the run, apart from its plan and target. Throws UsageError. */
-function settingsOf<T extends CheckTable, Context>(checked: Checked<T, Context>, options: OptionsOf<T>, again?: Again) {
+function settingsOf<T extends CheckTable, Context>(
+  checked: Checked<T, Context>,
+  options: OptionsOf<T>,
+  again?: ReplayPlan,
+) {
   const { api, options: table, concurrency } = checked;
   const args = options as unknown as PlanArguments;
   const maxTimeMs = timeFrom('max-time', args['max-time']);

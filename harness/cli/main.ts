@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { LimitReached } from '../client/errors.ts';
-import { inert, printable } from '../common/terminal.ts';
+import { printable, withoutCiCommands } from '../common/terminal.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
 import { commandPath, parseCommandLine } from './command-line.ts';
 import { complete, type ParsedCommand } from './options.ts';
@@ -23,7 +23,9 @@ try {
 } catch (error) {
   if (error instanceof UsageError) {
     const path = commandPath(words).map((word) => `${word} `);
-    process.stderr.write(inert(`muster: ${printable(error.message)}\nTry: muster ${path.join('')}--help\n`));
+    process.stderr.write(
+      withoutCiCommands(`muster: ${printable(error.message)}\nTry: muster ${path.join('')}--help\n`),
+    );
     process.exitCode = EXIT.usage;
   } else {
     report(error);
@@ -37,7 +39,7 @@ async function run(all: readonly string[]): Promise<number> {
   const { command, given, rest, config } = parsed;
   if (config !== undefined) {
     process.chdir(config.folder);
-    process.stderr.write(inert(printable(`options from ${config.file}: ${config.names.join(', ')}\n`)));
+    process.stderr.write(withoutCiCommands(printable(`options from ${config.file}: ${config.names.join(', ')}\n`)));
   }
   return await command.run(complete(command.options, given) as never, { rest, parse: (words) => parseOrPrint(words) });
 }
@@ -52,7 +54,7 @@ async function parseOrPrint(all: readonly string[], folder?: string): Promise<Pa
 function report(error: unknown): void {
   const words = error instanceof LimitReached ? error.message : error instanceof Error ? error.stack : undefined;
   // Escapes control characters, because a message may quote the target.
-  process.stderr.write(inert(`muster: ${printable(words ?? String(error))}\n`));
+  process.stderr.write(withoutCiCommands(`muster: ${printable(words ?? String(error))}\n`));
 }
 
 /** Enters the caller's folder INIT_CWD, because `npm run muster` starts in the root of the checkout. */

@@ -57,7 +57,7 @@ export type OptionsOf<T extends OptionTable> = { readonly [K in AlwaysThere<T>]:
   readonly [K in Exclude<keyof T, AlwaysThere<T>>]?: Held<T[K]>;
 };
 
-export interface Again {
+export interface ReplayPlan {
   file: string;
   outcomes: Record<string, Outcome>;
   keep: boolean;
@@ -69,7 +69,7 @@ export interface CommandContext {
   rest: readonly string[];
   /** Parses a command line; returns undefined after printing help. Throws UsageError. */
   parse(words: readonly string[]): Promise<ParsedCommand | undefined>;
-  again?: Again;
+  again?: ReplayPlan;
 }
 
 export interface Command<T extends OptionTable = OptionTable> {

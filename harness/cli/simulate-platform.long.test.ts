@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { listenAt } from '../../simulators/defects/null.ts';
-import { isLoopback, toldHost } from '../../simulators/platform/address.ts';
+import { isLoopback, reachableHost } from '../../simulators/platform/address.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
 import { type Running, refusal, typed, useHome } from './testing/muster.ts';
 
@@ -67,7 +67,7 @@ describe('muster simulate platform', () => {
     expect((await fetch(answer.control ?? '', authorized(`${told.control_token}`))).status).toBe(401);
   });
 
-  const outside = toldHost('0.0.0.0');
+  const outside = reachableHost('0.0.0.0');
   it.skipIf(isLoopback(outside))('serves outside clients with a key, and control and page only locally', async () => {
     const started = run('--host', '0.0.0.0', '--control', '0', '--ui');
     const { url, agent_url, mqtt = '', api_key: key = '', control = '', ui = '' } = await ready(started);

@@ -68,7 +68,7 @@ export function describeSuite<Context>(
   });
 }
 
-/** Whether checks run at the same time; checks that disturb the target come last, as in `muster check`. */
+/** True for checks that run at the same time; checks that disturb the target come last, as in `muster check`. */
 const CONCURRENT: Readonly<Record<Sharing, boolean>> = {
   shared: true,
   publishing: false,

@@ -30,7 +30,7 @@ export interface RequestSeen {
   readonly at: number;
 }
 
-export interface Over {
+export interface ExchangeEnd {
   readonly ended: 'whole' | 'server' | 'client' | 'unseen';
   readonly at: number;
   readonly status?: number;
@@ -39,9 +39,9 @@ export interface Over {
   readonly began?: string;
 }
 
-/** Observation; `asked` is the redacted request, updated as the answer arrives. Only watched traffic has `request`. */
+/** Observation. `asked`: redacted request, updated until the answer ends; `request`: only in watched traffic. */
 export type Happening =
   | { kind: 'answer'; asked: Asked; path: string; answer: AnswerSeen; request?: RequestSeen }
   | { kind: 'frame'; asked: Asked; stream: object; frame: SseFrame; request?: RequestSeen }
   | { kind: 'asked'; asked: Asked; request: RequestSeen }
-  | { kind: 'over'; asked: Asked; request: RequestSeen; over: Over };
+  | { kind: 'over'; asked: Asked; request: RequestSeen; over: ExchangeEnd };

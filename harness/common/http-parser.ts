@@ -8,7 +8,7 @@ export interface Head {
   readonly headers: Pairs;
 }
 
-/** How a body ends: `framed` by its length or last chunk, `rest` at the end of the connection. */
+/** End of a body: `framed` by length or last chunk, `rest` by the end of the connection, `none` without a body. */
 export type BodyRule = 'framed' | 'none' | 'rest';
 
 export interface MessageSink {

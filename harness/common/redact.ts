@@ -375,5 +375,5 @@ const CREDENTIAL_NAMES = anyCase('(?:key|token|secret|password|authorization)');
 const CREDENTIAL = new RegExp(`${CREDENTIAL_NAMES}$`);
 const SCHEME = `\\b${anyCase('(?:bearer|basic)')}(?:\\s+|%20)`;
 const QUOTES = `["'\\\\]*`;
-/** Matches what stands before the value of a credential: a scheme, or a name with an optional scheme. */
+/** Matches the text before the value of a credential: a scheme, or a name with an optional scheme. */
 const BEFORE_VALUE = `${SCHEME}${QUOTES}|${CREDENTIAL_NAMES}${QUOTES}(?:\\s*[:=]\\s*|\\s+)${QUOTES}(?:${SCHEME})?`;

@@ -72,7 +72,7 @@ export const printableLine = (text: string): string => printable(text).replaceAl
 const COMMANDS = new RegExp(`(?<=^(?:\\s|${'\u001b'}\\[[\\d;]*m)*:)(?=:\\s*[\\w-]+.*::)|(?<=##)(?=\\[|vso\\[)`, 'gim');
 
 /** Disarms commands to CI runners in text of a target or a foreign file. */
-export const inert = (text: string): string => text.replaceAll(COMMANDS, ' ');
+export const withoutCiCommands = (text: string): string => text.replaceAll(COMMANDS, ' ');
 
 /** Formats JSON that is safe on a terminal; `indent` is the number of spaces per level. */
 export const printableJson = (value: unknown, indent = 0): string =>

@@ -50,7 +50,7 @@ export const socketsRead = (): Promise<void> =>
 /** Maximum number of milliseconds of one timer; Node's limit is 2^31. */
 const LONGEST_TIMER_MS = 2 ** 30;
 
-/** Why a wait ended: `silent` without progress in time, `endless` after the total time. */
+/** Reason for the end of a wait: `silent` without progress in time, `endless` after the total time. */
 export type OutOfPatience = 'silent' | 'endless';
 
 export class Patience {

@@ -18,7 +18,7 @@ export interface Shape<T extends TSchema = TSchema> {
   problems(value: unknown): Problem[];
 }
 
-export type Of<S extends Shape> = Static<S['schema']>;
+export type TypeOfShape<S extends Shape> = Static<S['schema']>;
 
 /** Declares `process`, because a browser page imports types from this file without Node's own types. */
 declare const process: {

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { CannotStart, type Server, type Subject, type SubjectSource } from './plan.ts';
-import { type MutateOptions, type Outlook, runMutation } from './run.ts';
+import { type MutateOptions, type RunEstimate, runMutation } from './run.ts';
 
 const server = (code: number): Server => ({ env: { CODE: `${code}` }, secrets: [], async [Symbol.asyncDispose]() {} });
 
@@ -74,8 +74,8 @@ test('the faithful server runs after every 25 subjects, and its failure ends the
 
 test('a run has no more jobs than subjects, and a single start without subjects', async () => {
   const one = worldOf([subject('a')], () => server(0));
-  const begun: Outlook[] = [];
-  const listener = { ...optionsFor().listener, onBegin: (begin: Outlook) => void begun.push(begin) };
+  const begun: RunEstimate[] = [];
+  const listener = { ...optionsFor().listener, onBegin: (begin: RunEstimate) => void begun.push(begin) };
   await runMutation(one.world, optionsFor({ jobs: 8, listener }));
   const [begin] = begun;
   expect(begin).toMatchObject({ count: 1, jobs: 1 });

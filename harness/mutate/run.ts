@@ -68,10 +68,10 @@ async function runLine(
   return { how, code, wrote: last.filter((text) => text !== '').join('\n'), leftBehind: group.leftBehind };
 }
 
-/** Minimum number of milliseconds after which a run of the tests times out; a slow first run raises the limit. */
+/** Minimum timeout of a run of the tests, in milliseconds; a slow first run raises the timeout. */
 const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_THE_FIRST = 5;
-/** Minimum number of milliseconds for tests of a variant; a slow variant is correct, so the limit is high. */
+/** Minimum timeout of a run on a variant, in milliseconds; long, because a slow variant is correct. */
 const LEAST_ON_VARIANT_MS = 60_000;
 /** Number of subjects after which the tests must pass on the correct server again, to find flaky tests early. */
 const GUARD_EVERY = 25;
@@ -91,12 +91,12 @@ export interface MutateOptions {
 
 export interface MutateListener {
   onSecrets(secrets: readonly string[]): void;
-  onBegin(begin: Outlook): void;
+  onBegin(begin: RunEstimate): void;
   onResult(result: MutationSubject): void;
   onLeftBehind(): void;
 }
 
-export interface Outlook {
+export interface RunEstimate {
   readonly first: Ended;
   readonly timeoutMs: number;
   readonly count: number;

@@ -4,7 +4,6 @@ import { defined } from '../common/defined.ts';
 import {
   cutTo,
   hanging,
-  inert,
   LiveArea,
   type Output,
   type Paint,
@@ -14,6 +13,7 @@ import {
   printableValue,
   spinner,
   width,
+  withoutCiCommands,
   wrap,
 } from '../common/terminal.ts';
 import { readableDuration } from '../common/units.ts';
@@ -165,7 +165,7 @@ export function prettyReporter(
       const what = `${report.watched === undefined ? 'check' : 'watch'} ${report.api}`;
       const first = begun ? '' : head(what, report.target, about, paint);
       const columns = Math.max(60, Math.min(output.columns ?? WIDEST, WIDEST));
-      output.write(inert(first + prettyText(report, { verbose, paint, columns })));
+      output.write(withoutCiCommands(first + prettyText(report, { verbose, paint, columns })));
     },
   };
 }
@@ -197,7 +197,7 @@ const printableResult = ({ exchanges, counterexample, ...result }: CheckResult):
 
 export function findingText(finding: CheckResult, options: PrettyOptions): string {
   const lead = printableResult(finding);
-  return inert(`${findingLines({ lead, consequences: [], blocked: [] }, options, true).join('\n')}\n\n`);
+  return withoutCiCommands(`${findingLines({ lead, consequences: [], blocked: [] }, options, true).join('\n')}\n\n`);
 }
 
 function decidedBlocks(report: Report, options: PrettyOptions): string[][] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Adoptions, Budget, Cells, Course, Draw, holds, isSame } from './explore.ts';
+import { Adoptions, Budget, Cells, containsValue, Draw, isSame, SharedExploration } from './explore.ts';
 import { TooLittleSeen } from './violation.ts';
 
 const first = (seed: number) => {
@@ -84,7 +84,7 @@ describe('a course', () => {
 
   it('advances as far as a check needs, and resumes there for the next', async () => {
     const taken: number[] = [];
-    const course = new Course(steps(taken));
+    const course = new SharedExploration(steps(taken));
     await course.until(() => taken.length === 2, open);
     expect(taken).toEqual([1, 2]);
     await course.until(() => false, open);
@@ -94,14 +94,14 @@ describe('a course', () => {
 
   it('fails for every later check after it fails for one', async () => {
     const taken: number[] = [];
-    const course = new Course(steps(taken, true));
+    const course = new SharedExploration(steps(taken, true));
     await expect(course.until(() => false, open)).rejects.toThrow('the target is gone');
     await expect(course.until(() => true, open)).rejects.toThrow('the target is gone');
     expect(taken).toEqual([1]);
   });
 
   it('leaves other checks undecided after the check that advances it is cut off', async () => {
-    const course = new Course(steps([], true));
+    const course = new SharedExploration(steps([], true));
     await expect(course.until(() => false, AbortSignal.abort())).rejects.toThrow('the target is gone');
     await expect(course.until(() => false, open)).rejects.toBeInstanceOf(TooLittleSeen);
   });
@@ -119,8 +119,8 @@ describe('two values', () => {
   ])('%j and %j are the same: %s', (one, other, expected) => expect(isSame(one, other)).toBe(expected));
 
   it('match when the second holds all members of the first, and more', () => {
-    expect(holds([{ filepath: '/a' }], [{ filepath: '/a', key: 'b' }])).toBe(true);
-    expect(holds([{ filepath: '/a' }], [])).toBe(false);
-    expect(holds({ a: 1 }, { a: 2 })).toBe(false);
+    expect(containsValue([{ filepath: '/a' }], [{ filepath: '/a', key: 'b' }])).toBe(true);
+    expect(containsValue([{ filepath: '/a' }], [])).toBe(false);
+    expect(containsValue({ a: 1 }, { a: 2 })).toBe(false);
   });
 });

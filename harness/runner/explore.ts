@@ -67,7 +67,7 @@ export class Budget {
 }
 
 /** Exploration that several checks share: each check continues where the previous check stopped. */
-export class Course {
+export class SharedExploration {
   readonly #steps: AsyncGenerator<void, void>;
   #isOver = false;
   /** Error of the exploration, which each later check throws again. */
@@ -104,12 +104,12 @@ export function isSame(one: unknown, other: unknown): boolean {
 }
 
 /** True if `value` equals `written`, apart from extra members of objects in `value`. */
-export function holds(written: unknown, value: unknown): boolean {
+export function containsValue(written: unknown, value: unknown): boolean {
   if (typeof written !== 'object' || typeof value !== 'object' || written === null || value === null)
     return isSame(written, value);
   if (Array.isArray(written) && (!Array.isArray(value) || value.length !== written.length)) return false;
   const given = value as Readonly<Record<string, unknown>>;
-  return Object.entries(written).every(([name, each]) => holds(each, given[name]));
+  return Object.entries(written).every(([name, each]) => containsValue(each, given[name]));
 }
 
 /** Random numbers and random choices, which the same seed repeats. */

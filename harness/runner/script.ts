@@ -21,7 +21,7 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
   const used = new Set<Known>();
   const known: Known[] = [];
   const bodies: { lines: string[]; known: Known[] }[] = [];
-  // Lines that show what came on each stream.
+  // Shell lines that print the received bytes of each stream.
   const shown: string[] = [];
   for (const [index, step] of steps.entries()) {
     const line = 'drive' in step ? step.drive.line : step.exchange.curl;

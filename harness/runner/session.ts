@@ -1,4 +1,4 @@
-/** Keeps what a run learns about its target: durations, throttling, and facts that checks share. */
+/** Knowledge of a run about its target: durations, throttling, and facts that checks share. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Declarations } from './declarations.ts';
 import { History } from './rules.ts';

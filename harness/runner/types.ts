@@ -33,7 +33,7 @@ export interface Requirement {
 }
 
 /**
- * How a check uses the target, which decides which checks may run in parallel.
+ * Use of the target by a check, which decides whether the check may run in parallel.
  * `shared`: only reads. `publishing`: creates events, and recognises its own events by id.
  * `exclusive`: changes the target; never runs beside another exclusive check.
  * `disruptive`: disturbs all users of the target, e.g. by a restart; runs alone at the end.

@@ -12,7 +12,7 @@ export class Violation extends Error {
   }
 }
 
-/** Violation of a MUST, whatever the check decides: the target's process ended by itself. */
+/** Violation of a MUST, even in a check of a SHOULD: the target's process ended by itself. */
 export class TargetEnded extends Violation {
   override name = 'TargetEnded';
   constructor(actual: string) {

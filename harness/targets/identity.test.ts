@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { TargetDescription } from '../runner/types.ts';
 import { concludeIdentity, executableOf, identityOf, measureExecutable } from './identity.ts';
-import type { Ran } from './launch/started.ts';
+import type { MeasuredImplementation } from './launch/started.ts';
 import { temporaryFolder } from './testing/places.ts';
 
 const folder = temporaryFolder();
@@ -13,7 +13,7 @@ const artifact = join(folder, 'agent.bin');
 writeFileSync(artifact, 'content');
 const digest = `sha256:${createHash('sha256').update('content').digest('hex')}`;
 
-test.each<[object, object, Ran | undefined, object]>([
+test.each<[object, object, MeasuredImplementation | undefined, object]>([
   [{}, {}, undefined, {}],
   [{ name: 'o' }, { name: 'f', version: '2' }, undefined, { name: 'o', version: '2' }],
   [{ artifact }, {}, undefined, { artifact: { name: 'agent.bin', digest } }],

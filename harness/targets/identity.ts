@@ -8,7 +8,7 @@ import { UsageError } from '../common/usage.ts';
 import { readInput, whyNot } from '../common/user-files.ts';
 import type { TargetDescription } from '../runner/types.ts';
 import { identityFields, mergedFields, type TargetFile, type TargetOptions } from './fields.ts';
-import type { Ran } from './launch/started.ts';
+import type { MeasuredImplementation } from './launch/started.ts';
 
 const oneOf = (patterns: string): RegExp => new RegExp(`^(?:${patterns.trim().split(/\s+/).join('|')})$`);
 
@@ -21,7 +21,11 @@ const BUILT_IN = oneOf(String.raw`
   \. : ! \{ \[ alias bg builtin case cd command echo eval exit export false fg for function if printf pwd read set
   source test trap true ulimit umask unset until wait while`);
 
-export function measureExecutable(line: string, cwd: string | undefined, env: Record<string, string | undefined>): Ran {
+export function measureExecutable(
+  line: string,
+  cwd: string | undefined,
+  env: Record<string, string | undefined>,
+): MeasuredImplementation {
   const found = executableOf(line, cwd, env);
   if ('problem' in found) return { of: 'executable', problem: found.problem };
   const { file } = found;
@@ -112,7 +116,7 @@ const unquoted = (word: string): string =>
 export function identityOf(
   options: Pick<TargetOptions, 'name' | 'version' | 'artifact'>,
   file: Partial<TargetFile>,
-  ran: Ran | undefined,
+  ran: MeasuredImplementation | undefined,
 ): Partial<TargetDescription> {
   const { name, version, artifact } = mergedFields(identityFields, options, file);
   const digest = digestOf(artifact);
@@ -125,7 +129,7 @@ export function identityOf(
   };
 }
 
-export function concludeIdentity(description: TargetDescription, ran: Ran | undefined): void {
+export function concludeIdentity(description: TargetDescription, ran: MeasuredImplementation | undefined): void {
   const why = ran?.changed?.();
   if (why === undefined) return;
   delete description.digest;

@@ -1,7 +1,7 @@
 /** Judges watched traffic by the rules of a suite. */
 import { createHash } from 'node:crypto';
 import { parseJson } from '../client/body.ts';
-import type { Asked, Over, RequestSeen } from '../client/happening.ts';
+import type { Asked, ExchangeEnd, RequestSeen } from '../client/happening.ts';
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
 import { joined, type Pairs } from '../common/http-parser.ts';
@@ -216,7 +216,7 @@ export class TrafficJudge {
     }
     if (told.request === undefined) return;
     const began = ended === 'whole' ? undefined : beginning(body?.text);
-    const over: Over = { ended, at, ...defined({ status, headers: read, torn, began }) };
+    const over: ExchangeEnd = { ended, at, ...defined({ status, headers: read, torn, began }) };
     this.#happened({ kind: 'over', asked, request, over });
   }
 

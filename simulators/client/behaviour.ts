@@ -91,7 +91,7 @@ export interface Refused extends Omit<Interruption, 'retryMs'> {
 }
 
 /** Output of a failed job: `lines` on stdout, `complaint` on stderr. */
-export interface Told {
+export interface FailedJobOutput {
   lines: readonly Readonly<Record<string, unknown>>[];
   complaint: string;
   code: number;
@@ -115,7 +115,7 @@ export interface CallBehaviour {
   retry(why: Refused): number | undefined;
   /** Reads the result in an answer; throws CallFailed for an error status or a malformed body. */
   value(answer: Answer, job: CallJob): unknown;
-  failed(error: unknown, access: Access): Told;
+  failed(error: unknown, access: Access): FailedJobOutput;
   greeting(access: Access): string;
   limit(wanted: number | undefined): number | undefined;
   query(asked: PageAsked): Record<string, string>;

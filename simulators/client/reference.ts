@@ -115,7 +115,7 @@ const isPage = (value: unknown): value is Page & Record<string, unknown> =>
   Number.isInteger(value['limit']) &&
   Number.isInteger(value['offset']);
 
-/** Parses a JSON object; throws CallFailed with the status for any other text. */
+/** Parses a JSON object; for any other text, throws CallFailed with the HTTP `status` of the answer. */
 export function objectOf(text: string, status: number): Record<string, unknown> {
   const value = objectIn(text);
   if (value === undefined) throw new CallFailed('the answer is no JSON object', status);

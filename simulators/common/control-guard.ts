@@ -35,7 +35,7 @@ export function controlTokenIn(file: string): string {
 
 /** Returns a reason to refuse the request before its body is read; undefined to accept the request. */
 export function controlRefusal(request: IncomingMessage, token: string): ControlRefusal | undefined {
-  const refusal = foreign(request) ?? unauthorized(request, token);
+  const refusal = webPageRefusal(request) ?? unauthorized(request, token);
   if (refusal !== undefined) return refusal;
   const { headers } = request;
   const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
@@ -49,7 +49,7 @@ export function controlRefusal(request: IncomingMessage, token: string): Control
 const HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** Refuses a request of a web page, sent directly or through the page's host name. */
-export function foreign({ headers, headersDistinct }: IncomingMessage): ControlRefusal | undefined {
+function webPageRefusal({ headers, headersDistinct }: IncomingMessage): ControlRefusal | undefined {
   if ((headersDistinct['host']?.length ?? 0) !== 1)
     return { status: 400, code: 'invalid_request', message: 'a request has one Host header' };
   const host = (headers.host ?? '').toLowerCase().replace(/:\d+$/, '');

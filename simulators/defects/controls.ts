@@ -88,7 +88,7 @@ export interface UnwillingControl {
   summary: string;
   /** Pattern that the reason of a blocked check must match; undefined for a control that is only slow. */
   reason?: RegExp;
-  /** Decides what happens to a call. `made`: number of earlier calls; `random` is seeded. */
+  /** Decides the outcome of a call. `made`: number of earlier calls; `random` is seeded. */
   deed(call: Call, made: number, random: Random): Deed;
 }
 

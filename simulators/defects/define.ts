@@ -78,7 +78,7 @@ export const declaring = <B, C>(
   return { variant, defect };
 };
 
-/** Returns a function that always returns the first value that it was given. */
+/** Returns a function whose every call returns the argument of the first call. */
 export function firstGiven(): (given: unknown) => unknown {
   let first: unknown;
   return (given) => {

@@ -9,7 +9,14 @@ import { DeviceDirectory, KilledError } from './device-directory.ts';
 import { type Environment, withFaults } from './faults.ts';
 import { disk } from './log/io.ts';
 import { LOG_FILE } from './log/log-file.ts';
-import { asStartError, type DeviceOptions, type Identity, type Settings, settle, startErrorOf } from './options.ts';
+import {
+  asStartError,
+  completeOptions,
+  type DeviceOptions,
+  type Identity,
+  type Settings,
+  startErrorOf,
+} from './options.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
 import { fillerEvents } from './state/deployment-store.ts';
 
@@ -39,7 +46,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
 
   constructor(options: DeviceOptions) {
     super();
-    const settings = settle(options);
+    const settings = completeOptions(options);
     const { seed, faults, clock } = settings;
     this.#settings = settings;
     const env = clock === systemClock ? MACHINE : { ...MACHINE, clock };

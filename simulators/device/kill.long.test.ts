@@ -7,7 +7,7 @@ import { systemClock } from '../common/clock.ts';
 import { Agent } from './agent.ts';
 import { DeviceDirectory } from './device-directory.ts';
 import { type DiskIo, disk } from './log/io.ts';
-import { settle } from './options.ts';
+import { completeOptions } from './options.ts';
 import { fillerEvents } from './state/deployment-store.ts';
 import { robot, scratch } from './testing/robot.ts';
 
@@ -79,7 +79,7 @@ test('a killed agent changes nothing on the disk, at any step of a write', async
       void agent.kill();
       then = everything(home.path);
     });
-    const settings = settle({ dir, socket: `${home.path}/s`, retain: 60, seed: 1, failedMs: 0 });
+    const settings = completeOptions({ dir, socket: `${home.path}/s`, retain: 60, seed: 1, failedMs: 0 });
     const identity = () => ({ deviceId: 'dvc_1', name: 'robot', directory: dir });
     const env = {
       io,

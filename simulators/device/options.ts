@@ -77,7 +77,7 @@ export interface DeviceOptions extends TransportOptions {
   uplink?: (port: DeploymentPort, identity: Identity) => Uplink;
 }
 
-export type Settings = ReturnType<typeof settle>;
+export type Settings = ReturnType<typeof completeOptions>;
 
 /** Maximum milliseconds of a timer: one day, because Node's timers overflow after 24 days. */
 const LONGEST_MS = 86_400_000;
@@ -85,7 +85,7 @@ const LONGEST_MS = 86_400_000;
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Completes the options with defaults. Throws RangeError that names an invalid option and its limits. */
-export function settle(options: DeviceOptions) {
+export function completeOptions(options: DeviceOptions) {
   const dir = resolve(options.dir);
   const behaviour = options.behaviour ?? dialectBehaviour(options.dialect ?? 'spec');
   return {

@@ -1,4 +1,4 @@
-/** Interfaces between a device, its uplink and its console: what each calls, and what an agent reports of itself. */
+/** Interfaces between a device, its uplink and its console: calls, and reports of an agent about its state. */
 import type { AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 

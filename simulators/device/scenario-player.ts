@@ -1,4 +1,4 @@
-/** Serves a scripted event stream to a client, and reports what client and server do. */
+/** Serves a scripted event stream to a client, and reports the actions of client and server. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -12,18 +12,18 @@ import { referenceBehaviour } from './behaviour.ts';
 import { asStartError } from './options.ts';
 import { type DeviceListener, type Endpoint, endpointsOf, type TransportOptions } from './transport.ts';
 
-export type Tell = (who: 'client' | 'server', what: string) => void;
+export type StepListener = (who: 'client' | 'server', what: string) => void;
 
 const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
 export class ScenarioPlayer implements AsyncDisposable {
   readonly #answers: readonly Answer[];
-  readonly #tell: Tell;
+  readonly #tell: StepListener;
   readonly #listeners: DeviceListener[] = [];
   readonly #server = http.createServer((request, response) => void this.#take(request, response));
   #requests = 0;
 
-  private constructor({ answers }: Situation, tell: Tell) {
+  private constructor({ answers }: Situation, tell: StepListener) {
     this.#answers = answers;
     this.#tell = tell;
     this.#server.requestTimeout = 0;
@@ -31,7 +31,7 @@ export class ScenarioPlayer implements AsyncDisposable {
   }
 
   /** Opens the endpoints and serves the situation. Rejects if an endpoint cannot be opened. */
-  static async open(situation: Situation, endpoints: readonly Endpoint[], tell: Tell): Promise<ScenarioPlayer> {
+  static async open(situation: Situation, endpoints: readonly Endpoint[], tell: StepListener): Promise<ScenarioPlayer> {
     const player = new ScenarioPlayer(situation, tell);
     try {
       // Accepts every token, because many clients under test have no discovery file.

@@ -30,7 +30,7 @@ export function isLoopback(host: string): boolean {
  * Returns a host to which other machines can connect: replaces `0.0.0.0` and `::` by the machine's first outside
  * address.
  */
-export function toldHost(host: string, interfaces: typeof networkInterfaces = networkInterfaces): string {
+export function reachableHost(host: string, interfaces: typeof networkInterfaces = networkInterfaces): string {
   const named = urlHost(host) ?? host;
   if (named !== '0.0.0.0' && named !== '[::]') return named;
   const outside = Object.values(interfaces()).flatMap((of = []) => of.filter(({ internal }) => !internal));

@@ -4,7 +4,7 @@ import type { NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, test, vi } from 'vitest';
 import { scratch } from '../common/testing/scratch.ts';
-import { isLoopback, toldHost, urlHost } from './address.ts';
+import { isLoopback, reachableHost, urlHost } from './address.ts';
 import { simulatePlatform } from './index.ts';
 import { createDevice, createKit, deploy, startPlatform } from './testing/kit.ts';
 
@@ -66,19 +66,19 @@ test.each(['', 'a b', 'http://x', 'x:80', 'user@x', 'x/y', 'x?y', 'fe80::1%eth0'
 
 test('a named host is advertised unchanged, with brackets around IPv6', () => {
   const elsewhere = machine(address('10.0.0.7'));
-  expect(toldHost('127.0.0.1', elsewhere)).toBe('127.0.0.1');
-  expect(toldHost('10.1.1.1', elsewhere)).toBe('10.1.1.1');
-  expect(toldHost('robots.example', elsewhere)).toBe('robots.example');
-  expect(toldHost('fd00::1', elsewhere)).toBe('[fd00::1]');
+  expect(reachableHost('127.0.0.1', elsewhere)).toBe('127.0.0.1');
+  expect(reachableHost('10.1.1.1', elsewhere)).toBe('10.1.1.1');
+  expect(reachableHost('robots.example', elsewhere)).toBe('robots.example');
+  expect(reachableHost('fd00::1', elsewhere)).toBe('[fd00::1]');
 });
 
 test('a wildcard host is advertised as one reachable address of the machine', () => {
-  expect(toldHost('0.0.0.0', machine(address('fd00::1'), address('10.0.0.7')))).toBe('10.0.0.7');
-  expect(toldHost('0', machine(address('10.0.0.7')))).toBe('10.0.0.7');
-  expect(toldHost('::', machine(address('fe80::1'), address('fd00::1'), address('10.0.0.7')))).toBe('10.0.0.7');
-  expect(toldHost('::', machine(address('fe80::1'), address('fd00::1')))).toBe('[fd00::1]');
-  expect(toldHost('0.0.0.0', machine(address('fd00::1')))).toBe('127.0.0.1');
-  expect(toldHost('::', machine())).toBe('127.0.0.1');
+  expect(reachableHost('0.0.0.0', machine(address('fd00::1'), address('10.0.0.7')))).toBe('10.0.0.7');
+  expect(reachableHost('0', machine(address('10.0.0.7')))).toBe('10.0.0.7');
+  expect(reachableHost('::', machine(address('fe80::1'), address('fd00::1'), address('10.0.0.7')))).toBe('10.0.0.7');
+  expect(reachableHost('::', machine(address('fe80::1'), address('fd00::1')))).toBe('[fd00::1]');
+  expect(reachableHost('0.0.0.0', machine(address('fd00::1')))).toBe('127.0.0.1');
+  expect(reachableHost('::', machine())).toBe('127.0.0.1');
 });
 
 describe('a database file', () => {

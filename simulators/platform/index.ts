@@ -9,7 +9,7 @@ import type { AgentConfigInstance, AgentDeployment, AgentRelease } from '../../h
 import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
 import { newControlToken } from '../common/control-guard.ts';
-import { BACKLOG, LOOPBACK, toldHost } from './address.ts';
+import { BACKLOG, LOOPBACK, reachableHost } from './address.ts';
 import { createAgentSide } from './agent/index.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
 import type { Exchanges } from './console/exchanges.ts';
@@ -242,7 +242,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   if (agentSide) starting.defer(() => agentSide.stop());
   await app.listen({ host, port: options.port ?? 0, backlog: BACKLOG });
   const { port: bound } = app.server.address() as AddressInfo;
-  const agentUrl = `${tls ? 'https' : 'http'}://${toldHost(host)}:${bound}`;
+  const agentUrl = `${tls ? 'https' : 'http'}://${reachableHost(host)}:${bound}`;
   const url = `${agentUrl}${BASE_PATH}`;
   const info = { url, agent_url: agentUrl, ...defined({ mqtt: agentSide?.mqttUrl }), dialect };
   const control = plans && starting.use(new PlatformControl(core, renderer, plans));

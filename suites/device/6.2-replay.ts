@@ -1,4 +1,4 @@
-/** Sections 4.1 and 6.2: replay after a cursor, short and whole, without loss at the seam to live events. */
+/** Sections 4.1 and 6.2: replay of a few events and of a full log, without loss at the change to live events. */
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { parseObject } from '../json.ts';
@@ -261,7 +261,7 @@ check(
   },
 );
 
-/** Maximum number of events to replay; a shorter replay may end before the check publishes more events. */
+/** Maximum number of events to replay; large, because a short replay may end before the check publishes events. */
 const SEAM_EVENTS = 400;
 const SEAM_STREAMS = 6;
 const SEAM_PUBLISHED = 60;

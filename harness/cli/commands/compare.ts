@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { ownedFolder } from '../../common/owner.ts';
 import { interruptedCode } from '../../common/signals.ts';
-import { inert, printableJson, printableLine, printableValue } from '../../common/terminal.ts';
+import { printableJson, printableLine, printableValue, withoutCiCommands } from '../../common/terminal.ts';
 import { exitCodesText } from '../../common/usage.ts';
 import {
   type Changes,
@@ -98,7 +98,9 @@ const FORMATS: readonly { name: string; text: CompareText }[] = [
   {
     name: 'pretty',
     text: (comparison, verdict, isTerminal) =>
-      inert(compareText(printableValue(comparison, printableLine), verdict, paintOf(process, isTerminal), columns())),
+      withoutCiCommands(
+        compareText(printableValue(comparison, printableLine), verdict, paintOf(process, isTerminal), columns()),
+      ),
   },
   { name: 'html', text: (comparison, verdict) => comparePage(comparison, verdict, VERSION) },
   { name: 'json', text: (comparison, verdict) => `${printableJson(asJson(comparison, verdict), 2)}\n` },

@@ -17,7 +17,7 @@ import {
 } from '../../../simulators/fleet/run/capacity.ts';
 import { defined } from '../../common/defined.ts';
 import { ownedFolder } from '../../common/owner.ts';
-import { hanging, inert, painter, printableJson, printableLine, wrap } from '../../common/terminal.ts';
+import { hanging, painter, printableJson, printableLine, withoutCiCommands, wrap } from '../../common/terminal.ts';
 import { memoryText, readableDuration } from '../../common/units.ts';
 import { EXIT, exitCodesText } from '../../common/usage.ts';
 import { Patience } from '../../common/waiting.ts';
@@ -49,7 +49,9 @@ export const doctor = command({
       const heading = group === before ? [] : [...(before === undefined ? [] : ['']), paint(['bold', 'cyan'], group)];
       const mark = ok ? paint('green', '✓') : paint(group === NEEDED ? 'red' : 'yellow', '!');
       const words = printableLine(`${name}: ${seen}${todo === undefined ? '' : `. ${todo}`}`);
-      process.stdout.write(inert(`${[...heading, ...hanging(mark, wrap(words, columns() - 4), 2, 2)].join('\n')}\n`));
+      process.stdout.write(
+        withoutCiCommands(`${[...heading, ...hanging(mark, wrap(words, columns() - 4), 2, 2)].join('\n')}\n`),
+      );
     }
     const able = findings.every(({ group, ok }) => ok || group !== NEEDED);
     const all = findings.every(({ ok }) => ok);

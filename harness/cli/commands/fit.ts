@@ -1,6 +1,6 @@
 /** `muster fit`: tells which agents, platforms and clients work together, from reports and certificates in a folder. */
 import process from 'node:process';
-import { inert, printableJson } from '../../common/terminal.ts';
+import { printableJson, withoutCiCommands } from '../../common/terminal.ts';
 import { exitCodesText } from '../../common/usage.ts';
 import { type Fit, fitJson, fitOf, fitPage, fitText, readEvidence } from '../../reports/fit/fit.ts';
 import { paintOf, reportWriter } from '../../reports/format.ts';
@@ -38,7 +38,10 @@ export const fit = command({
 });
 
 const FORMATS: readonly { name: string; text(fit: Fit, isTerminal: boolean): string }[] = [
-  { name: 'pretty', text: (answer, isTerminal) => inert(fitText(answer, paintOf(process, isTerminal), columns())) },
+  {
+    name: 'pretty',
+    text: (answer, isTerminal) => withoutCiCommands(fitText(answer, paintOf(process, isTerminal), columns())),
+  },
   { name: 'html', text: (answer) => fitPage(answer, VERSION) },
   { name: 'json', text: (answer) => `${printableJson(fitJson(answer), 2)}\n` },
 ];

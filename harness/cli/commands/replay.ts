@@ -9,7 +9,6 @@ import { coordinatesOf } from '../../runner/run-check.ts';
 import { APIS, type CheckResult, type Report } from '../../runner/types.ts';
 import { isRemembered, partsOf } from '../last-run.ts';
 import {
-  type Again,
   command,
   commandLine,
   commandWords,
@@ -18,6 +17,7 @@ import {
   isExcluded,
   OPTION,
   type ParsedCommand,
+  type ReplayPlan,
   wholePath,
 } from '../options.ts';
 
@@ -55,7 +55,7 @@ export const replay = command({
     const kept = Object.entries(before).filter(([name]) => !isExcluded(name, given, check.options));
     const options = { ...Object.fromEntries(kept), ...given };
     // Repeats for a rule without requests of its own the checks whose traffic broke the rule.
-    const checks: Again['checks'] = failed.flatMap((finding) => [
+    const checks: ReplayPlan['checks'] = failed.flatMap((finding) => [
       coordinatesOf(finding),
       ...(finding.seen_by ?? []).map((seen) => ({ check: seen })),
     ]);

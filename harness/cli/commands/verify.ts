@@ -1,13 +1,13 @@
-/** `muster verify`: checks a certificate, and shows what it claims. */
+/** `muster verify`: checks a certificate, and shows the certificate's claims. */
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
 import {
-  inert,
   type Paint,
   painter,
   printableJson,
   printableLine,
   printableValue,
+  withoutCiCommands,
   wrap,
 } from '../../common/terminal.ts';
 import { durationMs } from '../../common/units.ts';
@@ -65,7 +65,7 @@ export const verify = command({
         const claimed = printableValue({ ...claimsOf(statement, own), decisions }, printableLine);
         return claimsText(claimed, keyId(publicKey), good, paint);
       };
-      process.stdout.write(json ? `${printableJson(statement, 2)}\n` : inert(claims()));
+      process.stdout.write(json ? `${printableJson(statement, 2)}\n` : withoutCiCommands(claims()));
       return good ? EXIT.conformant : EXIT.nonconformant;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;

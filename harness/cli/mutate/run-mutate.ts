@@ -8,7 +8,7 @@ import { random } from '../../../simulators/common/random.ts';
 import { defined } from '../../common/defined.ts';
 import { isSecretName, Redactor } from '../../common/redact.ts';
 import { interruptedCode } from '../../common/signals.ts';
-import { bar, inert, LiveArea, type Output, printable } from '../../common/terminal.ts';
+import { bar, LiveArea, type Output, printable, withoutCiCommands } from '../../common/terminal.ts';
 import { readableDuration } from '../../common/units.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { type BaselineUse, reportOf, type TestedSide, updatedMutationBaseline } from '../../mutate/mutation-report.ts';
@@ -55,7 +55,7 @@ class Progress implements MutateListener {
     if (isKilled(result)) this.#count.killed += 1;
     if (isFinding(result)) {
       this.#count.findings += 1;
-      this.#area.line(inert(printable(`${result.state} ${result.name}: ${result.summary}`)));
+      this.#area.line(withoutCiCommands(printable(`${result.state} ${result.name}: ${result.summary}`)));
     }
     if (!this.#area.live && this.#count.done % EVERY === 0) this.#area.line(this.#words());
     this.#draw();
@@ -96,7 +96,7 @@ export async function runMutate(
   const { stdout, stderr, env } = process;
   // Masks secrets of the environment, because the tests inherit and may print the environment.
   const redactor = new Redactor(Object.keys(env).flatMap((name) => (isSecretName(name) && env[name]) || []));
-  const say = (text: string): void => void stderr.write(inert(`${printable(redactor.text(text))}\n`));
+  const say = (text: string): void => void stderr.write(withoutCiCommands(`${printable(redactor.text(text))}\n`));
   const { report: formats = [], verbose } = args;
   const write = mutationWriters(formats, { stdout, env, columns: columns(), verbose, sourceOf });
   const { baseline, seed, jobs, ...timeouts } = settingsOf(args);

@@ -20,7 +20,7 @@ import { Readers } from '../../watch/judge-thread.ts';
 import { TrafficJudge } from '../../watch/judging.ts';
 import { type Place, Relay, type Tap } from '../../watch/relay.ts';
 import type { ServerAddress, Traffic } from '../../watch/traffic.ts';
-import { type WatchedApi, type Way, watchSuite } from '../watching/suite.ts';
+import { type TransportKind, type WatchedApi, watchSuite } from '../watching/suite.ts';
 
 const planted = <B>(
   all: readonly { name: string; behaviour(reference: B): B }[],
@@ -48,7 +48,13 @@ export class Watched implements AsyncDisposable {
     this.traffic = traffic;
   }
 
-  static async open(api: WatchedApi, way: Way, place: ServerAddress, listen: Place, upstream: Place): Promise<Watched> {
+  static async open(
+    api: WatchedApi,
+    way: TransportKind,
+    place: ServerAddress,
+    listen: Place,
+    upstream: Place,
+  ): Promise<Watched> {
     const { checks } = await watchSuite(api, way);
     const judge = new TrafficJudge({ checks, place, found: () => {} });
     const traffic: Traffic[] = [];

@@ -19,10 +19,10 @@ import {
 import type { Place, Upstream } from '../../watch/relay.ts';
 import type { ServerAddress } from '../../watch/traffic.ts';
 import type { WatchArguments } from './options.ts';
-import type { WatchedApi, Way } from './suite.ts';
+import type { TransportKind, WatchedApi } from './suite.ts';
 
 export interface RelayRoute {
-  way: Way;
+  way: TransportKind;
   address: string;
   server: ServerAddress;
   listen: Place;

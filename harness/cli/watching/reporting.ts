@@ -5,7 +5,7 @@ import { quote } from '../../client/request-forms.ts';
 import { defined } from '../../common/defined.ts';
 import { telling } from '../../common/excerpt.ts';
 import type { TrafficRedactor } from '../../common/redact.ts';
-import { inert, painter, printableLine } from '../../common/terminal.ts';
+import { painter, printableLine, withoutCiCommands } from '../../common/terminal.ts';
 import { EXIT } from '../../common/usage.ts';
 import { plural } from '../../reports/findings.ts';
 import type { Reporter } from '../../reports/format.ts';
@@ -80,7 +80,7 @@ export function gapsIn({ lost: gone, unread }: Pick<Seen, 'lost' | 'unread'>): s
 
 export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'write'> = process.stderr): void {
   try {
-    stderr.write(inert(`muster: ${printableLine(text)}\n`));
+    stderr.write(withoutCiCommands(`muster: ${printableLine(text)}\n`));
   } catch {
     // Ignores a failed output, because the watch must go on and the report has the same text.
   }

@@ -1,17 +1,17 @@
 /** Selects the rules for watched traffic, both of the server and of its clients. */
-import { type Way, watchedRules } from '../../../suites/client/watched/index.ts';
+import { type TransportKind, watchedRules } from '../../../suites/client/watched/index.ts';
 import { suite } from '../../runner/define.ts';
 import { inOrder, premisesOf } from '../../runner/plan.ts';
 import type { Check, Suite } from '../../runner/types.ts';
 
-export type { Way } from '../../../suites/client/watched/index.ts';
+export type { TransportKind } from '../../../suites/client/watched/index.ts';
 
 export const WATCHED_APIS = ['device', 'platform'] as const;
 export type WatchedApi = (typeof WATCHED_APIS)[number];
 
 const OR_ELSE = 'no traffic was seen that decides it, as `muster explain ID` states it';
 
-export async function watchSuite(api: WatchedApi, way: Way): Promise<Suite<never>> {
+export async function watchSuite(api: WatchedApi, way: TransportKind): Promise<Suite<never>> {
   const { watchedRules: ofServer } =
     api === 'device'
       ? await import('../../../suites/device/watched.ts')

@@ -4,11 +4,11 @@ import { serveJudge } from '../../watch/judge-thread.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import { type RecordingHead, recordTo } from '../../watch/recording.ts';
 import type { ServerAddress } from '../../watch/traffic.ts';
-import { serverRules, type WatchedApi, type Way, watchSuite } from './suite.ts';
+import { serverRules, type TransportKind, type WatchedApi, watchSuite } from './suite.ts';
 
 export interface ThreadData {
   api: WatchedApi;
-  way: Way;
+  way: TransportKind;
   place: ServerAddress;
   /** True for a sample of answers: the judge counts every violation and ignores clients. */
   sample?: boolean;

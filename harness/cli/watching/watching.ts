@@ -33,7 +33,7 @@ import {
   writeReports,
   writeToStderr,
 } from './reporting.ts';
-import { type WatchedApi, type Way, watchSuite } from './suite.ts';
+import { type TransportKind, type WatchedApi, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
 
 /** Milliseconds within which several signals count as one, because a service manager may send two. */
@@ -146,7 +146,7 @@ function faultsEndJudging(link: JudgeLink): Disposable {
   return { [Symbol.dispose]: () => taking[Symbol.dispose]() };
 }
 
-async function prepareWatch(api: WatchedApi, way: Way, table: OptionTable, args: WatchArguments) {
+async function prepareWatch(api: WatchedApi, way: TransportKind, table: OptionTable, args: WatchArguments) {
   const suite = await watchSuite(api, way);
   const plan: Plan<never> = makePlan(suite, {
     capabilities: new Set(CAPABILITIES),
@@ -192,7 +192,7 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
     throw new UsageError(`--replay ${file}: is a recording of a ${head.api}; use muster watch ${head.api}`);
   const server = args.url === undefined ? undefined : new URL(webAddress('--url', args.url));
   // Judges HAR as traffic over a URL, because HAR does not name the transport.
-  const way: Way = head?.way === 'unix' || head?.way === 'loopback' ? head.way : 'url';
+  const way: TransportKind = head?.way === 'unix' || head?.way === 'loopback' ? head.way : 'url';
   const { suite, plan, conclusion, reporter } = await prepareWatch(api, way, table, args);
   const found = new Map<string, PlainJudged>();
   const base = head?.base ?? server?.pathname.replace(/\/$/, '');

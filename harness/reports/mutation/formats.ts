@@ -6,12 +6,12 @@ import {
   bar,
   cutTo,
   hanging,
-  inert,
   type Output,
   type Paint,
   printable,
   printableJson,
   width,
+  withoutCiCommands,
   wrap,
 } from '../../common/terminal.ts';
 import { readableDuration } from '../../common/units.ts';
@@ -108,7 +108,7 @@ const FORMATS: readonly Format[] = [
   {
     name: 'pretty',
     text: (report, writing, isTerminal) =>
-      inert(mutationText(report, { ...writing, paint: paintOf(writing, isTerminal) })),
+      withoutCiCommands(mutationText(report, { ...writing, paint: paintOf(writing, isTerminal) })),
   },
   { name: 'json', text: (report) => `${printableJson(report, 2)}\n` },
   { name: 'mutation', text: (report, { sourceOf }) => mutationElements(report, sourceOf) },

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { type Duplex, Writable } from 'node:stream';
 import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from '../launch/container.ts';
 import { ProcessGroup } from '../launch/process.ts';
-import { Lines, lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
+import { Lines, lastLines, type MeasuredImplementation, OutputTail, StartFailed } from '../launch/started.ts';
 import type { ClientContext, ClientListener, ClientStart, RunningClient, StartClient } from '../opened.ts';
 
 const LONGEST_LINE = 32 * 1024 * 1024;
@@ -73,7 +73,7 @@ const FOLDER = '/run/muster';
 
 /** Client image whose containers use this machine's network, because Muster's servers listen on loopback. */
 interface ClientImage {
-  readonly ran: Ran;
+  readonly ran: MeasuredImplementation;
   start(situation: ClientStart, listener: ClientListener): RunningClient;
 }
 

@@ -11,7 +11,7 @@ import { jsonOf } from '../control/control.ts';
 import { type ClientTargetOptions, PATIENCE_MS } from '../fields.ts';
 import { concludeIdentity, identityOf, measureExecutable } from '../identity.ts';
 import { labelOf } from '../launch/process.ts';
-import { type Ran, StartFailed } from '../launch/started.ts';
+import { type MeasuredImplementation, StartFailed } from '../launch/started.ts';
 import { type ClientContext, type OpenedTarget, opening, type RunningClient, type StartClient } from '../opened.ts';
 import { declaredCapabilities } from '../settings.ts';
 import { findClientImage, startClientProcess, startsOfOneCheck } from './client-run.ts';
@@ -23,7 +23,7 @@ interface Way {
   kind: 'command' | 'image';
   label: string;
   address: string;
-  ran: Ran | undefined;
+  ran: MeasuredImplementation | undefined;
   start: StartClient;
   problem?: string;
 }

@@ -15,7 +15,7 @@ import {
   type Exact,
 } from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
-import { type Asked, contradiction, Drives, wrongEarliest, wrongIds } from './drive-confirmation.ts';
+import { type ConfirmationContext, Drives, findFalseClaim, wrongEarliest, wrongIds } from './drive-confirmation.ts';
 
 function inWords(call: ControlCall): string {
   if (call.name === 'deploy') return `deploy ${JSON.stringify(call.request)}`;
@@ -118,7 +118,7 @@ export class CheckControl extends Control implements TargetHooks {
     if (!(error instanceof Violation)) return error;
     if (this.#failure !== undefined) return this.#failure;
     if (this.#control.seesDevice) return error;
-    const untrue = await contradiction(this.#drives, this.#asked);
+    const untrue = await findFalseClaim(this.#drives, this.#asked);
     if (untrue === undefined) return error;
     const { untrue: known, doubted } = this.#agent;
     if (untrue.doneAgain !== true || doubted.has(untrue.call)) known.set(untrue.call, untrue.why);
@@ -126,7 +126,7 @@ export class CheckControl extends Control implements TargetHooks {
     return new ControlError(untrue.why);
   }
 
-  get #asked(): Asked {
+  get #asked(): ConfirmationContext {
     return { control: this.#control, agent: this.#agent, signal: this.#signal };
   }
 

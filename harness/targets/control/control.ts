@@ -108,7 +108,7 @@ export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'cap
   return { ...declared, ...info, capabilities: [...capabilities] };
 }
 
-/** Parses a call's answer. Throws ControlError: `withoutId` if a deployment has no id, else beginning with `said`. */
+/** Parses an answer, or throws ControlError: with text `withoutId` for a missing id, else with prefix `said`. */
 export function answerTo({ name }: ControlCall, text: string, said: string, withoutId: string): Answer {
   if (name === 'stop' || name === 'start') return undefined;
   const value = jsonOf(text);

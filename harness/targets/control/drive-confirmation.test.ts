@@ -10,7 +10,7 @@ import { FilesUnreadable, hostFiles } from '../files/target-files.ts';
 import { temporaryFolder } from '../testing/places.ts';
 import { type Answer, type ControlCall, ControlError } from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
-import { contradiction, Drives } from './drive-confirmation.ts';
+import { Drives, findFalseClaim } from './drive-confirmation.ts';
 import { FakeDevice, fakeControl } from './testing/fakes.ts';
 
 const folder = temporaryFolder();
@@ -217,7 +217,7 @@ test.concurrent.each(Object.entries(CASES))('drives are held against the device 
   }
   const agent = { ask: asking(device.http), logTells: given.log !== undefined, losesEvents, config };
   const { signal } = new AbortController();
-  const untrue = await contradiction(drives, { control, agent, signal, traceMs: given.traceMs ?? 150 });
+  const untrue = await findFalseClaim(drives, { control, agent, signal, traceMs: given.traceMs ?? 150 });
   const [call, why] = given.untrue ?? [];
   const { doneAgain } = given;
   const said = { call, why: expect.stringContaining(why ?? ''), ...defined({ doneAgain }) };
@@ -236,14 +236,14 @@ test('a silent device contradicts no drive, and a fault in Muster is thrown', as
   await gone[Symbol.asyncDispose]();
   const agent = { ask: asking(http), logTells: false, losesEvents: false, config: undefined };
   const { signal } = new AbortController();
-  const confirm = () => contradiction(drives, { control: fakeControl({}).control, agent, signal });
+  const confirm = () => findFalseClaim(drives, { control: fakeControl({}).control, agent, signal });
   expect(await confirm()).toBeUndefined();
   http.open = () => Promise.reject(new TypeError('a fault of ours'));
   await expect(confirm()).rejects.toThrow('a fault of ours');
   await using device = await FakeDevice.start();
   const { control } = fakeControl({ publish: () => Promise.reject(new TypeError('a fault of control')) });
   const asked = { control, agent: { ...agent, ask: asking(device.http) }, signal };
-  await expect(contradiction(drives, asked)).rejects.toThrow('a fault of control');
+  await expect(findFalseClaim(drives, asked)).rejects.toThrow('a fault of control');
 });
 
 test('a log folder shows a drive in a file that grew or began anew', async () => {

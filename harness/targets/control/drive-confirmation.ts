@@ -43,7 +43,7 @@ export class Drives {
   all: Drive[] = [];
   logChanged = false;
   compacted: bigint | undefined;
-  /** Last drive, with the log before it. */
+  /** Last drive, with the state of the log before the drive. */
   newest: Unseen | undefined;
 
   constructor(log: AgentPlace | undefined) {
@@ -148,13 +148,13 @@ const TRACE_MS = 2000;
 const LOOK_MS = 20;
 const SOME_EVENTS = 3;
 
-export interface Untrue {
+export interface FalseClaim {
   call: CallName;
   why: string;
   doneAgain?: true;
 }
 
-export interface Asked {
+export interface ConfirmationContext {
   control: Control;
   agent: Pick<ControlledAgent, 'ask' | 'logTells' | 'losesEvents' | 'config'>;
   signal: AbortSignal;
@@ -162,7 +162,7 @@ export interface Asked {
   traceMs?: number;
 }
 
-interface Looking extends Required<Asked> {
+interface Looking extends Required<ConfirmationContext> {
   http: HttpClient;
   drives: Drives;
 }
@@ -171,7 +171,7 @@ interface Looking extends Required<Asked> {
  * Compares the ids that control named for `count` events with that count, and with the log and the stream. Returns
  * undefined unless log and stream both contradict control, since the agent may be at fault.
  */
-export async function wrongIds(drives: Drives, count: number, asked: Asked): Promise<string | undefined> {
+export async function wrongIds(drives: Drives, count: number, asked: ConfirmationContext): Promise<string | undefined> {
   const { drive, mark } = drives.newest ?? {};
   if (drive?.kind !== 'publish') return undefined;
   const { first: from, last } = drive;
@@ -186,7 +186,7 @@ export async function wrongIds(drives: Drives, count: number, asked: Asked): Pro
 }
 
 /** Compares the earliest event that control named after a compaction with the log and the stream, as `wrongIds`. */
-export async function wrongEarliest(drives: Drives, asked: Asked): Promise<string | undefined> {
+export async function wrongEarliest(drives: Drives, asked: ConfirmationContext): Promise<string | undefined> {
   const { compacted } = drives;
   if (compacted === undefined || !asked.agent.logTells) return undefined;
   const [first] = idsIn(await drives.beginnings()).toSorted((a, b) => Number(a - b));
@@ -199,7 +199,11 @@ export async function wrongEarliest(drives: Drives, asked: Asked): Promise<strin
 const idsIn = (lines: string): bigint[] => lines.split('\n').flatMap((line) => idOf(line) ?? []);
 
 /** Asks the device; undefined if it does not answer. */
-const ask = <T>(drives: Drives, asked: Asked, question: (looking: Looking) => Promise<T>): Promise<T | undefined> =>
+const ask = <T>(
+  drives: Drives,
+  asked: ConfirmationContext,
+  question: (looking: Looking) => Promise<T>,
+): Promise<T | undefined> =>
   asked.agent
     .ask(asked.signal, (http) => question({ traceMs: TRACE_MS, ...asked, http, drives }))
     .catch((error: unknown) => {
@@ -207,13 +211,13 @@ const ask = <T>(drives: Drives, asked: Asked, question: (looking: Looking) => Pr
       throw error;
     });
 
-/** Finds a claim of control that the device contradicts; without one, the finding counts against the target. */
-export async function contradiction(drives: Drives, asked: Asked): Promise<Untrue | undefined> {
+/** Finds a claim of control that the device contradicts; otherwise the finding counts against the target. */
+export async function findFalseClaim(drives: Drives, asked: ConfirmationContext): Promise<FalseClaim | undefined> {
   if (drives.all.length === 0 && drives.compacted === undefined) return undefined;
   return await ask(drives, asked, async (looking) => (await untrueCompaction(looking)) ?? untrueDrive(looking));
 }
 
-async function untrueCompaction(looking: Looking): Promise<Untrue | undefined> {
+async function untrueCompaction(looking: Looking): Promise<FalseClaim | undefined> {
   const { compacted, all } = looking.drives;
   if (compacted === undefined) return undefined;
   const published = all.flatMap((drive) => (drive.kind === 'publish' && drive.first < compacted ? [drive.first] : []));
@@ -227,7 +231,7 @@ async function untrueCompaction(looking: Looking): Promise<Untrue | undefined> {
   return undefined;
 }
 
-async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
+async function untrueDrive(looking: Looking): Promise<FalseClaim | undefined> {
   for (const one of looking.drives.unseen) {
     const { drive } = one;
     if (await hadEffect(looking, drive)) continue;

@@ -1,4 +1,4 @@
-/** The ends of control that reach an agent by a control API, or by shell lines. */
+/** Control of an agent by its control API, or by shell lines. */
 import { HttpClient, type HttpResponse } from '../../client/http.ts';
 import { curlLine, quote } from '../../client/request-forms.ts';
 import { cut } from '../../client/timeline.ts';

@@ -49,7 +49,7 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 
 let reaper: ChildProcess | undefined;
 
-/** Ends the process group when Muster dies; the returned function takes that back. */
+/** Ends the process group when Muster dies, unless the caller has called the returned function. */
 function endWithUs(group: number): () => void {
   tellReaper(`+ ${group}`);
   return () => tellReaper(`- ${group}`);

@@ -18,7 +18,7 @@ export interface StartOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface Ran {
+export interface MeasuredImplementation {
   readonly of: 'image' | 'executable';
   readonly name?: string;
   readonly digest?: string;
@@ -38,7 +38,7 @@ export interface Started {
   readonly at: TransportAddress;
   readonly control?: string;
   readonly restart?: Restarter;
-  readonly ran: Ran;
+  readonly ran: MeasuredImplementation;
   readonly files?: TargetFiles;
   readonly written?: { during(recorder: Recorder): string };
   diagnostics(): Promise<string> | string;

@@ -63,7 +63,7 @@ async function bareSeconds(): Promise<number> {
 /** Message and event of about the same size as in a real fleet. */
 const MESSAGE = Buffer.alloc(150, 'x');
 const EVENT = Buffer.alloc(500, 'x');
-/** Requests per robot in a roll-out; `body` and `answer` are bytes, as in a real fleet. */
+/** Requests per robot in a roll-out; `body` and `answer` are sizes in bytes, as in a real fleet. */
 const REQUESTS = [
   { method: 'POST', path: '/deployments', body: 199, answer: 438 },
   { method: 'GET', path: '/agent/deployments', body: 0, answer: 931 },

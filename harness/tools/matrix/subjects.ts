@@ -66,7 +66,7 @@ const ALONE_PATIENCE_MS = 200;
 /** Milliseconds that checks wait on a defect: short, because every step of shrinking waits again. */
 const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   device: 4000,
-  /** Shorter for the system suite, which waits four times as long for an effect. */
+  /** Shorter than for devices, because the system suite waits four times as long for an effect. */
   system: 3000,
   /** At least 3 s, because the client runs in the same process and is slow on a busy machine. */
   client: 3000,

@@ -63,7 +63,7 @@ if (process.env['MUSTER_WATCH'] !== undefined) {
 export type Sample = readonly [seconds: number, value: number];
 
 /** Minimum gain that counts as growth: `least` units, and `share` of the median. */
-export interface Noise {
+export interface GrowthThreshold {
   least: number;
   share: number;
   /** True if a single step is no growth, e.g. memory that a process allocates once and keeps. */
@@ -89,7 +89,7 @@ const Z_95 = 1.96;
  * Estimates the growth of a series by the Theil-Sen slope; undefined for too few samples.
  * A series grows if the 95 % interval is above 0, the gain exceeds the noise, and the minimum rises.
  */
-export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undefined {
+export function slopeOf(samples: readonly Sample[], noise: GrowthThreshold): Slope | undefined {
   const [first, last] = [samples[0]?.[0] ?? 0, samples.at(-1)?.[0] ?? 0];
   const from = first + (last - first) * WARM_UP;
   const measured = samples.filter(([seconds]) => seconds >= from);
@@ -141,7 +141,7 @@ export interface Series {
   subject: string;
   what: string;
   unit: string;
-  noise: Noise;
+  noise: GrowthThreshold;
   samples: Sample[];
 }
 

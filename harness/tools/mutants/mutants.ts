@@ -17,7 +17,7 @@ export interface Mutant {
   mutator: string;
   was: string;
   now: string;
-  /** `text`: first line of the mutant; `within`: first line of the top-level statement around the mutant. */
+  /** Source lines in which the mutant starts (`text`), and the top-level statement around the mutant (`within`). */
   text: string;
   within: string;
 }

@@ -23,7 +23,7 @@ export interface Tried {
   outcome: Outcome;
   found: string[];
   why?: string | undefined;
-  /** `visited`: exchanges of the chosen class; `changed`: changed exchanges. At most 200 entries are recorded. */
+  /** Exchanges: `visited` in the chosen class, `changed` by the proxy, which records at most 200 in total. */
   visited: number;
   changed: number;
   durationMs: number;

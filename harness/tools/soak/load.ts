@@ -113,18 +113,18 @@ export class Tally {
 export const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });
 
 /** Client with a new recorder, for a single request, because a recorder keeps all exchanges in memory. */
-export const fresh = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
+export const withNewRecorder = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
 
 export const keepPublishing = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('publish', async (round) => {
-    const { status, json } = await fresh(control).post('/events', { count: 1 + (round % 20) });
+    const { status, json } = await withNewRecorder(control).post('/events', { count: 1 + (round % 20) });
     // Accepts 409 and 503, which the control API answers while the agent restarts.
     if (status === 200) {
       state.latest = (json as { last_id: number }).last_id;
       tally.count('events published', 1 + (round % 20));
     } else if (status !== 409 && status !== 503) throw new Error(`answered ${status}`);
     if (round % 200 === 0) {
-      await fresh(control).post('/compact');
+      await withNewRecorder(control).post('/compact');
       tally.count('compactions');
     }
     await tally.pause();
@@ -136,7 +136,10 @@ export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Prom
   return tally.repeat('subscribe', async (round) => {
     let stream: EventStream;
     try {
-      stream = await openEvents(fresh(http).with({ signal: tally.signal }), last === undefined ? {} : { after: last });
+      stream = await openEvents(
+        withNewRecorder(http).with({ signal: tally.signal }),
+        last === undefined ? {} : { after: last },
+      );
     } catch {
       await tally.pause();
       return;
@@ -167,11 +170,11 @@ export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Prom
 export const keepRestarting = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('restart', async (round) => {
     await tally.pause(20_000);
-    await fresh(control).post('/stop', { signal: round % 2 === 0 ? 'SIGTERM' : 'SIGKILL' });
+    await withNewRecorder(control).post('/stop', { signal: round % 2 === 0 ? 'SIGTERM' : 'SIGKILL' });
     const acknowledged = state.latest;
-    const { status, text } = await fresh(control).post('/start');
+    const { status, text } = await withNewRecorder(control).post('/start');
     if (status !== 204) throw new Error(`start is answered ${status} ${text}`);
-    const { json } = await fresh(control).post('/events', { count: 1 });
+    const { json } = await withNewRecorder(control).post('/events', { count: 1 });
     const { first_id: next = 0 } = (json ?? {}) as { first_id?: number };
     if (next <= acknowledged) throw new Error(`event ${next} was assigned after ${acknowledged} was acknowledged`);
     tally.count('restarts');

@@ -8,7 +8,15 @@ import type { HttpClient } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
 import { API_KEY, onPlatform, onPlatformControl, onSocket, platformWords, type Server } from '../fuzz/servers.ts';
 import { childrenOf, startMuster } from '../measure/process.ts';
-import { client, fresh, keepFollowing, keepPublishing, keepRestarting, type Tally, underLoad } from './load.ts';
+import {
+  client,
+  keepFollowing,
+  keepPublishing,
+  keepRestarting,
+  type Tally,
+  underLoad,
+  withNewRecorder,
+} from './load.ts';
 
 const USAGE = `npm run soak -- [mixed] [options]
 
@@ -75,7 +83,7 @@ function workOn(tally: Tally, at: (name: string) => string, called: Server, chec
 /** Repeats calls that add no records, so that growth of memory shows a leak. */
 function keepCalling(tally: Tally, http: HttpClient): Promise<void> {
   const expect = async (wanted: readonly number[], method: string, path: string, body?: object): Promise<unknown> => {
-    const answer = await fresh(http).request({ method, path, ...defined({ body }) });
+    const answer = await withNewRecorder(http).request({ method, path, ...defined({ body }) });
     if (!wanted.includes(answer.status))
       throw new Error(`${method} ${path} is answered ${answer.status} ${answer.text}`);
     tally.count('calls');
@@ -155,7 +163,7 @@ phases:
 
 async function answersStill(tally: Tally, what: string, http: HttpClient, path: string): Promise<void> {
   try {
-    const { status } = await fresh(http).get(path);
+    const { status } = await withNewRecorder(http).get(path);
     if (status !== 200) tally.problems.push(`${what}: at the end GET ${path} is answered ${status}`);
   } catch (error) {
     tally.problems.push(`${what} hangs: ${(error as Error).message}`);

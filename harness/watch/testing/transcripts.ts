@@ -1,4 +1,4 @@
-/** Plays scripts of bytes between a client and a server in tests, and notes what each side received. */
+/** Plays scripts of bytes between a client and a server in tests, and records the bytes that each side receives. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import fc from 'fast-check';

@@ -1,11 +1,11 @@
 /** Defects of clients that hide errors, or treat expired cursors and busy servers wrongly. */
-import { CallFailed, type Told } from '../../client/behaviour.ts';
+import { CallFailed, type FailedJobOutput } from '../../client/behaviour.ts';
 import { objectOf } from '../../client/reference.ts';
 import { isObject, jsonIn } from '../../common/malformed.ts';
 import { defect, variant } from '../define-client.ts';
 
 const ENDLESS = ['client.errors.endless.list', 'client.errors.endless.ping', 'client.errors.endless.deploy'];
-const SILENT: Told = { lines: [], complaint: '', code: 0 };
+const SILENT: FailedJobOutput = { lines: [], complaint: '', code: 0 };
 const EMPTY_PAGE = { limit: 10, offset: 0, has_more: false, data: [] };
 
 export const defects = [

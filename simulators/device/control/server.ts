@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { http } from '../../../harness/common/node-http.ts';
 import { controlDeployment, controlPublish, controlStop } from '../../../harness/contract/control.ts';
-import type { Of, Shape } from '../../../harness/contract/shape.ts';
+import type { Shape, TypeOfShape } from '../../../harness/contract/shape.ts';
 import { type ControlRefusal, controlRefusal, newControlToken } from '../../common/control-guard.ts';
 import { type Exchange, isHttp1, isLastWord, lastAnswer, percentDecoded, statusOf } from '../../common/malformed.ts';
 import { type Listener, listening, listenUnix } from '../transport.ts';
@@ -115,14 +115,14 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': bytes.length }).end(bytes);
 }
 
-function parsed<S extends Shape>(text: string, shape: S): Of<S> {
+function parsed<S extends Shape>(text: string, shape: S): TypeOfShape<S> {
   let value: unknown;
   try {
     value = text === '' ? {} : JSON.parse(text);
   } catch {
     throw new ControlError(400, 'invalid_json', 'the body is not JSON');
   }
-  if (shape.is(value)) return value as Of<S>;
+  if (shape.is(value)) return value as TypeOfShape<S>;
   const problems = shape.problems(value).map(({ path, message }) => `${path === '' ? 'the body' : path} ${message}`);
   throw new ControlError(400, 'invalid_body', problems.join('; '));
 }

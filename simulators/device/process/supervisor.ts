@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { ControlInfo, StopSignal } from '../../../harness/contract/control.ts';
 import { type AgentCall, type AgentCalls, ControlError, ControlTarget } from '../control/target.ts';
 import { infoOf } from '../device.ts';
-import { type Logger, StartError, settle } from '../options.ts';
+import { completeOptions, type Logger, StartError } from '../options.ts';
 import type { Seen } from '../ports.ts';
 import type { ProcessSettings, Ready, Reply } from './start.ts';
 
@@ -107,7 +107,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   }
 
   info(): ControlInfo {
-    return infoOf(settle(this.#settings.device));
+    return infoOf(completeOptions(this.#settings.device));
   }
 
   /** Starts the agent; resolves once the agent accepts requests. Rejects with the error of a failed start. */

@@ -18,7 +18,7 @@ import { type DiskIo, disk } from '../log/io.ts';
 import { ensureKey, loadDevice, mintDeviceJwt, publicKeyPem, type StoredDevice, saveDevice } from './identity.ts';
 import type { SyncHabits, UplinkIdentity } from './lifecycle.ts';
 import { KeepAlive, type MqttEndpoint } from './mqtt.ts';
-import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Shared, share } from './sync.ts';
+import { allPages, type CommonOptions, createShared, type DeploymentSource, parseUrl, type Shared } from './sync.ts';
 
 /** Deviations of an agent, all unset in the reference agent. Times are in milliseconds. */
 export interface AgentHabits extends SyncHabits {
@@ -73,7 +73,7 @@ export interface AgentHub extends Shared {
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
   const { ca, dialect = 'spec', habits = {}, keyBits = 2048, token, versionOf = () => undefined } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
-  const shared = share(options, new URL(origin));
+  const shared = createShared(options, new URL(origin));
   const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
   const headers = {
     ...options.headers,

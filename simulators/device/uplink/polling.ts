@@ -24,7 +24,7 @@ import { type DiskIo, disk } from '../log/io.ts';
 import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
 import { loadDevice, saveDevice } from './identity.ts';
 import { type UplinkIdentity, UplinkLifecycle } from './lifecycle.ts';
-import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Shared, share } from './sync.ts';
+import { allPages, type CommonOptions, createShared, type DeploymentSource, parseUrl, type Shared } from './sync.ts';
 
 const PAGE = 100;
 const WANTED_ACTIVITIES = ['queued', 'deployed'];
@@ -86,7 +86,7 @@ export function createPollingHub(options: PollingUplinkOptions): PollingHub {
   if (baseUrl.pathname === '/') baseUrl.pathname = '/beta';
   const headers = { ...options.headers, 'X-API-Key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
   const unfiltered: PollingHub['unfiltered'] = new Set();
-  return Object.assign(share(options, baseUrl), { headers, intervalMs, deviceOf, takesStaged, unfiltered });
+  return Object.assign(createShared(options, baseUrl), { headers, intervalMs, deviceOf, takesStaged, unfiltered });
 }
 
 export class PollingApi implements DeploymentSource {

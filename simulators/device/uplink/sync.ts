@@ -191,7 +191,7 @@ export interface Shared {
   release(): Promise<void>;
 }
 
-export function share(options: CommonOptions, baseUrl: URL): Shared {
+export function createShared(options: CommonOptions, baseUrl: URL): Shared {
   const { ca, connections, log, onAnswer, onCrowded, onRetry, time = systemTime } = options;
   const randomness = options.random ?? random('uplink');
   const beforeRetry = (signal: AbortSignal | undefined, error: NetworkError) => {

@@ -63,7 +63,7 @@ export class SaturationSampler {
   }
 }
 
-/** Reads the second field of schedstat: nanoseconds that the main thread waited for a processor. */
+/** Reads the main thread's wait for a processor; schedstat has the wait in nanoseconds, as its second field. */
 function waitedForProcessorMs(): number {
   return Number(readText(`/proc/self/task/${process.pid}/schedstat`)?.split(' ')[1] ?? 0) / 1e6;
 }

@@ -152,7 +152,7 @@ class Surveyor {
     }
   }
 
-  /** Returns what the platform has too little of; adds a note if robots share devices. */
+  /** Describes a lack of devices or releases on the platform; adds a note if robots share devices. */
   shortages(): string[] {
     const { robots, scenario, devices } = this.#options;
     const found: string[] = [];

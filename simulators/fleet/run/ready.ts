@@ -1,4 +1,4 @@
-/** Prepares and checks what a run needs: folders, metrics port, and platform. */
+/** Prepares and checks the folders, the metrics port and the platform of a run. */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -158,7 +158,7 @@ async function openConsole(options: RunOptions, onEnd: () => void): Promise<Flee
   return new FleetConsole({ ...options, onEnd, onServed: (url) => void options.screen.write(`ui: ${url}\n`) });
 }
 
-/** Estimates what the fleet needs; throws PreflightError if the machine is too small. */
+/** Estimates the resources for the fleet; throws PreflightError if the machine is too small. */
 function checkMachine(options: RunOptions) {
   const { scenario, robots, shard, dir, workers: wanted, platform, screen, force } = options;
   const members = membersOf(robots, shard).length;

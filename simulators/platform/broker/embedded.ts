@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { Aedes, type AedesOptions, type AuthErrorCode, type Client } from 'aedes';
 import { tls } from '../../../harness/common/node-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
-import { BACKLOG, toldHost } from '../address.ts';
+import { BACKLOG, reachableHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
 /** Maximum number of bytes in a CONNECT packet, because the broker buffers packets of unknown clients. */
@@ -83,7 +83,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
   const { port } = server.address() as AddressInfo;
 
   return {
-    url: `${options.tls ? 'mqtts' : 'mqtt'}://${toldHost(options.host)}:${port}`,
+    url: `${options.tls ? 'mqtts' : 'mqtt'}://${reachableHost(options.host)}:${port}`,
     // Bypasses `publish` of aedes, which loses a message if a QoS 0 message and a retained message coincide.
     publish: (deviceId, topic, message, { qos, retain }) => {
       const payload = Buffer.from(JSON.stringify(message));

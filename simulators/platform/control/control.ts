@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
 import { ownedFolder } from '../../../harness/common/owner.ts';
-import { type Of, type Shape, shape } from '../../../harness/contract/shape.ts';
+import { type Shape, shape, type TypeOfShape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { controlRefusal } from '../../common/control-guard.ts';
@@ -41,8 +41,8 @@ const deed = (method: Deed['method'], path: string, act: Deed['act']): Deed => (
 const groupBody = shape('Group', Type.Object({ group_id: Type.Union([Type.String(), Type.Null()]) }));
 const snapshotBody = shape('Snapshot', Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }));
 
-function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
-  if (wanted.is(body)) return body as Of<S>;
+function bodyOf<S extends Shape>(body: unknown, wanted: S): TypeOfShape<S> {
+  if (wanted.is(body)) return body as TypeOfShape<S>;
   const problems = wanted
     .problems(body ?? {})
     .map(({ path, message }) => `${path === '' ? 'the body' : path} ${message}`);

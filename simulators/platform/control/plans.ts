@@ -1,7 +1,7 @@
 /** Planned answers and faults for the next requests to a route of the Platform API. */
 import type { Static } from 'typebox';
 import { body as closed } from '../../../harness/contract/platform/operation.ts';
-import { type Of, shape } from '../../../harness/contract/shape.ts';
+import { shape, type TypeOfShape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import { type PlatformFaults, parseFaults } from '../faults.ts';
 import { PlatformError } from '../ports.ts';
@@ -27,7 +27,7 @@ export const planBody = shape(
   }),
 );
 /** Plan for requests: an `answer`, or a `fault` in the syntax of the option `--fault`. */
-type Plan = Of<typeof planBody>;
+type Plan = TypeOfShape<typeof planBody>;
 
 export interface KeptPlan extends Plan {
   id: number;

@@ -204,7 +204,7 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
   }
   return store.write(() => {
-    // Records what the agent knows, even if the report is outdated.
+    // Records the reported activity as known to the agent, even if the report is outdated.
     const { activity_status = row.agent_activity } = report;
     const agent_activity = activity_status === 'archived' ? null : activity_status;
     const isKnown = agent_activity === row.agent_activity;

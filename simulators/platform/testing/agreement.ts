@@ -27,7 +27,7 @@ class TwoTargetsError extends Error {
   override name = 'TwoTargetsError';
 }
 
-/** Muster's agent: applies what the platform lists, and reports a hopeless deployment as `failed`. */
+/** Muster's agent: applies the listed deployments, and reports `failed` after an error that no retry fixes. */
 export function listingAgent(source: DeploymentSource): TestAgent {
   const device = new MemoryDevice();
   const time = new ManualTime();

@@ -35,7 +35,7 @@ export interface JobRunOptions {
   job: CallJob;
   answer: Answering;
   variables?: Readonly<Record<string, string>>;
-  /** How the client reaches a Device API. Default: the first way that the client supports. */
+  /** Way by which the client reaches a Device API. Default: the first way that the client supports. */
   place?: ClientPlace;
 }
 
@@ -116,7 +116,7 @@ export class JobRun extends ClientRun {
     return this.lines.filter(({ saw }) => RESULTS.has(saw));
   }
 
-  /** How a client that ended reported a failure; undefined for success. */
+  /** Sign of failure of a client that ended; undefined for success. */
   get failure(): 'a line' | 'its exit code' | undefined {
     if (this.saw('error').length > 0) return 'a line';
     return this.code === 0 ? undefined : 'its exit code';

@@ -41,7 +41,7 @@ export class ClientRequest {
   /** Time at which the server ended the answer, in milliseconds of `performance.now()`. */
   endedAt: number | undefined;
   #closedAt: number | undefined;
-  /** How the answer was sent; undefined for a stream, and before the answer. */
+  /** Completeness of the sent answer; undefined for a stream, and before the answer. */
   answered: 'whole' | 'cut' | undefined;
   #isStream = false;
 

@@ -38,7 +38,7 @@ const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
 interface StreamRunOptions {
   variables?: Readonly<Record<string, string>>;
-  /** How the client reaches a Device API. Default: the first way that the client supports. */
+  /** Way by which the client reaches a Device API. Default: the first way that the client supports. */
   place?: ClientPlace;
   host?: string;
   /** Called after the server listens and before the client starts. */

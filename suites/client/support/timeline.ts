@@ -1,4 +1,4 @@
-/** Timeline of a run: what server and client did, as text and as marks on the time axis of the check. */
+/** Timeline of a run: actions of server and client, as text and as marks on the time axis of the check. */
 import type { Axis } from '../../../harness/client/timeline.ts';
 import { readableDuration } from '../../../harness/common/units.ts';
 import type { Track } from './server.ts';

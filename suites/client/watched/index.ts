@@ -4,9 +4,9 @@ import * as pages from './8-pages.ts';
 import * as requests from './requests.ts';
 import * as streams from './streams.ts';
 
-export type Way = 'unix' | 'loopback' | 'url';
+export type TransportKind = 'unix' | 'loopback' | 'url';
 
-export function watchedRules(api: 'device' | 'platform', way: Way): readonly Check<unknown>[] {
+export function watchedRules(api: 'device' | 'platform', way: TransportKind): readonly Check<unknown>[] {
   if (api === 'platform') return [...requests.platformRules, ...streams.platformRules, ...pages.platformRules];
   const ofWay = { unix: requests.socketRules, loopback: requests.loopbackRules, url: [] }[way];
   return [...requests.deviceRules, ...ofWay, ...streams.deviceRules];
@@ -14,7 +14,7 @@ export function watchedRules(api: 'device' | 'platform', way: Way): readonly Che
 
 export const everyWatchedRule = (): readonly {
   api: 'device' | 'platform';
-  way?: Way;
+  way?: TransportKind;
   rules: readonly Check<unknown>[];
 }[] => [
   { api: 'device', rules: watchedRules('device', 'url') },

@@ -1,5 +1,5 @@
 /** Sections 6.2 and 7: streams, cursors and pauses in observed traffic of clients. */
-import type { Over, RequestSeen } from '../../../harness/client/happening.ts';
+import type { ExchangeEnd, RequestSeen } from '../../../harness/client/happening.ts';
 import { retryAfterMs } from '../../../harness/common/units.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { cursorOf, isForEvents, PerClient, queryOf, shownRequest } from '../../watched.ts';
@@ -24,7 +24,7 @@ const isSame = (one: RequestSeen, other: RequestSeen): boolean =>
 
 const hammering = (
   isMeant: (request: RequestSeen) => boolean,
-  isRefusal: (over: Over) => boolean,
+  isRefusal: (over: ExchangeEnd) => boolean,
   how: string,
 ): (() => Rule) =>
   afterEach(isMeant, () => {
@@ -77,9 +77,9 @@ const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
 
 const answered =
   (...statuses: readonly number[]) =>
-  ({ status }: Over): boolean =>
+  ({ status }: ExchangeEnd): boolean =>
     status !== undefined && statuses.includes(status);
-const isCutOff = ({ status, ended }: Over): boolean => status === undefined && ended === 'server';
+const isCutOff = ({ status, ended }: ExchangeEnd): boolean => status === undefined && ended === 'server';
 
 const pauseRules = [
   watched(loop, hammering(isForEvents, answered(410), 'that are all answered 410')),
@@ -95,11 +95,11 @@ export const platformRules = [
 
 /** Milliseconds after which the same name may belong to another client, or to a restarted client. */
 const SOON_MS = 60_000;
-/** Milliseconds within which a client returns after the end of its stream; another client may return later. */
+/** Maximum milliseconds before a reconnection that counts as immediate; a later request may be another client's. */
 const AT_ONCE_MS = 3_500;
 /** Number of immediate reconnections in a row that make a finding; correct clients in turns cause fewer. */
 const IN_A_ROW = 12;
-/** Number of cursors in a row beyond all seen events that make a finding; one cursor may name an unseen event. */
+/** Number of cursors in a row beyond all seen events that make a finding; Muster may miss a single event. */
 const BEYOND_IN_A_ROW = 3;
 const DECIMAL = /^\d{1,40}$/;
 

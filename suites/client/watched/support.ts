@@ -1,5 +1,5 @@
 /** Helpers for rules on watched traffic, in which several clients may share a name. */
-import type { Happening, Over, RequestSeen } from '../../../harness/client/happening.ts';
+import type { ExchangeEnd, Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
 import { PerClient, watchedRule } from '../../watched.ts';
@@ -42,7 +42,7 @@ class Crowds {
     } else if (seen.kind === 'over') {
       const crowd = this.#of.of(who);
       crowd.open.delete(seen.request);
-      // Treats the name as shared, because the client may continue unseen.
+      // Treats the name as shared after an unknown end, because the request may still be open.
       if (seen.over.ended === 'unseen') crowd.several = true;
     }
   }
@@ -54,7 +54,7 @@ class Crowds {
 
 interface Exchange {
   request: RequestSeen;
-  over: Over;
+  over: ExchangeEnd;
 }
 
 /**

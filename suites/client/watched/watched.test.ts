@@ -5,7 +5,7 @@ import { SseParser } from '../../../harness/client/sse-parser.ts';
 import { TrafficRedactor } from '../../../harness/common/redact.ts';
 import { History } from '../../../harness/runner/rules.ts';
 import { shownRequest } from '../../watched.ts';
-import { type Way, watchedRules } from './index.ts';
+import { type TransportKind, watchedRules } from './index.ts';
 
 const asked = { method: 'GET', url: 'http://x/', duration_ms: 0, curl: 'curl' };
 
@@ -19,7 +19,7 @@ class Watch {
   at = 0;
   connection: { open: boolean } | undefined;
 
-  constructor(api: 'device' | 'platform', way: Way = 'url') {
+  constructor(api: 'device' | 'platform', way: TransportKind = 'url') {
     this.#checks = watchedRules(api, way);
     this.#history = new History(this.#checks);
   }

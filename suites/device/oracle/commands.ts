@@ -17,7 +17,7 @@ export interface Command {
   run(real: Reality): Promise<void>;
 }
 
-export const can =
+export const hasCapabilities =
   (...needs: ('compact' | 'restart' | 'log' | 'files')[]) =>
   ({ t }: Reality): boolean =>
     needs.every((name) => t.capabilities.has(name));

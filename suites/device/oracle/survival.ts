@@ -7,12 +7,12 @@ import { eventBudget, publish, publishUnread } from '../support/drive.ts';
 import { eventsOf } from '../support/events.ts';
 import { sampleRetained } from '../support/replays.ts';
 import { mostEvents } from '../support/retention.ts';
-import { type Command, can, publishSome } from './commands.ts';
+import { type Command, hasCapabilities, publishSome } from './commands.ts';
 import type { Reality } from './reality.ts';
 
 export const compactLog = ({ isLast = false } = {}): Command => ({
   text: isLast ? 'compact(), and nothing after it' : 'compact()',
-  isPossible: can('compact'),
+  isPossible: hasCapabilities('compact'),
   async run(real) {
     const { t, ledger } = real;
     const { earliest, latest } = await compact(t);
@@ -38,7 +38,7 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
 
 export const compactAway = (): Command => ({
   text: 'publish and compact until events are gone',
-  isPossible: can('compact'),
+  isPossible: hasCapabilities('compact'),
   async run(real) {
     const { t, ledger } = real;
     await real.closeAll();
@@ -95,7 +95,7 @@ async function replayAll(real: Reality): Promise<void> {
 
 export const restartAgent = (signal: StopSignal): Command => ({
   text: `restart(${signal})`,
-  isPossible: can('restart'),
+  isPossible: hasCapabilities('restart'),
   run: (real) =>
     during(real, signal === 'SIGTERM' ? 'restart' : 'kill', (whileDown) => restart(real.t, signal, whileDown)),
 });
@@ -103,7 +103,7 @@ export const restartAgent = (signal: StopSignal): Command => ({
 /** Kills the agent at the first event, because on a busy machine a timer may fire after all events. */
 export const killWhilePublishing = (count: number): Command => ({
   text: `kill as the first of ${count} events comes`,
-  isPossible: can('restart'),
+  isPossible: hasCapabilities('restart'),
   async run(real) {
     const { t } = real;
     const { stream } = real.witness.subscription;
@@ -129,7 +129,7 @@ export const killWhilePublishing = (count: number): Command => ({
 
 export const tearTail = (share: number): Command => ({
   text: `tear(${Math.round(share * 100)} % of the next line)`,
-  isPossible: can('restart', 'log'),
+  isPossible: hasCapabilities('restart', 'log'),
   async run(real) {
     const { t } = real;
     let rest: Buffer = Buffer.alloc(0);

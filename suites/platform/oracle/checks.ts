@@ -2,7 +2,7 @@
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { type SupportedCodename, versionNamed } from '../../../harness/contract/versions.ts';
-import { Budget, Course } from '../../../harness/runner/explore.ts';
+import { Budget, SharedExploration } from '../../../harness/runner/explore.ts';
 import { countInWords } from '../../../harness/runner/results.ts';
 import { seedOf } from '../../../harness/runner/run-check.ts';
 import { Fact } from '../../../harness/runner/session.ts';
@@ -15,7 +15,7 @@ import { explore } from './exploration.ts';
 import { Explorer, TooSlow } from './explorer.ts';
 import { connectionOf, settle } from './settling.ts';
 
-const EXPLORED = new Fact((): { shared?: { explorer: Explorer; course: Course } } => ({}));
+const EXPLORED = new Fact((): { shared?: { explorer: Explorer; course: SharedExploration } } => ({}));
 
 /** Bounds of an exploration; `ms` and `lateMs` are milliseconds and matter only on a slow platform. */
 const USUAL = { ms: 15_000, requests: 2400, least: 1900, lateMs: 60_000 };
@@ -41,7 +41,7 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
   const kept = t.session.get(EXPLORED);
   if (kept.shared === undefined) {
     const explorer = new Explorer(t, seedOf(t.runSeed, 'exploration'), new Budget(t.runs < 1 ? FAST : USUAL));
-    kept.shared = { explorer, course: new Course(inTime(explorer)) };
+    kept.shared = { explorer, course: new SharedExploration(inTime(explorer)) };
   }
   const { explorer, course } = kept.shared;
   explorer.turnTo(t);

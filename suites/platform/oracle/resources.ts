@@ -4,7 +4,7 @@ import { inVersion, type ResourceKind } from '../../../harness/contract/platform
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { isIso8601 } from '../../../harness/contract/shape.ts';
 import { isPlatformVersion, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
-import { holds, isSame } from '../../../harness/runner/explore.ts';
+import { containsValue, isSame } from '../../../harness/runner/explore.ts';
 import { isObject } from '../../json.ts';
 import type { Page } from '../support/lists.ts';
 import type { Difference, DifferenceKind } from './differences.ts';
@@ -199,7 +199,7 @@ class OneResource {
     const isOpen = isStatus && !knows(kind, 'activity_status', version, activity);
     if (isOpen || !knows(kind, name, version, known.value)) return;
     const isWritten = known.predicted === true;
-    const isRight = isSame(known.value, value) || (isWritten && holds(known.value, value));
+    const isRight = isSame(known.value, value) || (isWritten && containsValue(known.value, value));
     const { format } = isObject(known.value) ? known.value : {};
     const about = {
       isWritten,

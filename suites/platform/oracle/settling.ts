@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
-import { holds, isSame } from '../../../harness/runner/explore.ts';
+import { containsValue, isSame } from '../../../harness/runner/explore.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Page } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
@@ -62,7 +62,7 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
   const known = record.members.get(member);
   if (known === undefined) return undefined;
   const now = await valueNow(ex, suspect, member);
-  if (now !== undefined && !isSame(now.value, known.value) && !holds(known.value, now.value)) {
+  if (now !== undefined && !isSame(now.value, known.value) && !containsValue(known.value, now.value)) {
     const isHeld = record.isOurs && HOLDINGS[record.kind].get(member) !== 'timely';
     const shows = exchange.operation.method === 'GET' ? suspect : { exchange: now.exchange, actual: now.value };
     const effect = { ...suspect, ...shows };

@@ -43,7 +43,7 @@ function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
   return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
 }
 
-/** Reads the version from a header that the platform has shown to know, else from the header of the specification. */
+/** Reads the version from a header that the platform's answers show, else from the header of the specification. */
 export function versions(): (seen: Happening) => string | undefined {
   const shown = new Set<string>();
   const used = new Set<string>();

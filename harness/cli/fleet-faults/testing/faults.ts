@@ -21,7 +21,7 @@ export class FaultyProxy implements AsyncDisposable {
   #tls: ServerCertificate | undefined;
   #port = 0;
   delayMs = 0;
-  /** True for a piece of an answer that the proxy must cut in half by a reset. */
+  /** True for a piece of an answer of which the proxy sends only the first half, before a reset of the connection. */
   resets: (piece: Buffer) => boolean = () => false;
   tries = 0;
 
@@ -121,7 +121,7 @@ const reset = (socket: Socket): void =>
 /** Counts cables for short names, because Linux limits the names of interfaces to 15 characters. */
 let cables = 0;
 
-/** Text for the name of a skipped test that says why; empty if the test runs. */
+/** Reason for skipping a test, to append to the test's name; empty if the test runs. */
 export const noNamespaces = (() => {
   if (process.getuid?.() !== 0) return ' (skipped: needs root)';
   try {
@@ -163,7 +163,7 @@ export class Cable implements Disposable {
     run('ip', 'link', 'set', this.#near, 'up');
   }
 
-  /** Drops every packet silently, so that both ends believe in the connection. */
+  /** Drops every packet silently, so that neither end notices the broken connection. */
   unplug(): void {
     run('ip', 'link', 'set', this.#near, 'down');
   }
@@ -173,7 +173,7 @@ export class Cable implements Disposable {
   }
 }
 
-/** Words that start a command which resolves names only by the file `hosts`; tests may change the file meanwhile. */
+/** Returns a command prefix that resolves names only by the file `hosts`, which a test may change at any time. */
 export function withHosts(hosts: string, services: string, names: string): string[] {
   writeFileSync(hosts, names);
   writeFileSync(services, 'hosts: files\n');
@@ -185,7 +185,7 @@ const PLACES = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr
 const library = PLACES.map((place) => `${place}/faketime/libfaketimeMT.so.1`).find((path) => existsSync(path));
 export const noFaketime = library === undefined ? ' (skipped: libfaketime is not installed)' : '';
 
-/** Environment for a process whose wall clock `turn` sets; the monotonic clock stays correct. */
+/** Returns the environment of a process whose wall clock `turn` shifts; the monotonic clock stays correct. */
 export function turnableClock(file: string) {
   const turn = (by: string): void => writeFileSync(file, `${by}\n`);
   turn('+0');
