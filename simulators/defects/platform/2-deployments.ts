@@ -65,6 +65,15 @@ export const defects = [
       description: String(description).replaceAll('&', '&amp;').replaceAll('<', '&lt;'),
     })),
   ),
+  defect(
+    'deployment-description-cut',
+    'Cuts a stored description to 255 characters.',
+    ['platform.deployment.created'],
+    answers('getDeployment', ({ description, ...deployment }) => ({
+      ...deployment,
+      description: String(description).slice(0, 255),
+    })),
+  ),
   defect('archived-is-deployed', 'Deploys an archived deployment again.', ['platform.deployment.archived-final'], {
     mayTarget: () => true,
   }),
@@ -116,6 +125,24 @@ export const defects = [
   defect('parent-omitted-is-null', 'Treats an omitted parent_id as null.', PARENT, ({ parentHolds }) => ({
     parentHolds: (given, current, version) => parentHolds(given ?? null, current, version),
   })),
+  defect(
+    'parent-null-once',
+    'Refuses a null parent_id on a device that has had any deployment.',
+    PARENT,
+    (platform) => {
+      const devices = new Set<unknown>();
+      return {
+        bodyProblems: (operation, value, check) => {
+          const problems = platform.bodyProblems(operation, value, check);
+          if (operation !== 'createDeployment' || problems.length > 0) return problems;
+          const { device_id: device, parent_id: parent } = value as Resource;
+          const hadOne = devices.has(device);
+          devices.add(device);
+          return hadOne && parent === null ? [{ path: '/parent_id', message: 'the device has had a deployment' }] : [];
+        },
+      };
+    },
+  ),
   shows('moments-out-of-order', 'Shows archived deployments as queued after they were archived.', (deployment) =>
     deployment['archived_at'] !== null && deployment['queued_at'] !== null
       ? { ...deployment, queued_at: deployment['archived_at'], archived_at: deployment['queued_at'] }
@@ -125,6 +152,10 @@ export const defects = [
     const { queued_at, deployed_at, archived_at } = deployment;
     return { ...deployment, queued_at: queued_at && (archived_at ?? deployed_at ?? queued_at) };
   }),
+  shows('moment-queued-at-creation', 'Shows a deployment that was staged as queued when it was created.', (each) => ({
+    ...each,
+    queued_at: each['queued_at'] && each['created_at'],
+  })),
   shows('moment-deployed-early', 'Gives the moment of queueing as that of deployment.', (deployment) => ({
     ...deployment,
     deployed_at: deployment['deployed_at'] ?? deployment['queued_at'],
@@ -163,6 +194,15 @@ export const defects = [
     };
   }),
   defect(
+    'expansions-lost-on-long-pages',
+    'Expands nothing on pages of 100 deployments.',
+    ['platform.resource.same'],
+    answers('listDeployments', ({ limit, data, ...rest }) => {
+      const plain = (data as Resource[]).map(({ device, release, ...deployment }) => deployment);
+      return { ...rest, limit, data: limit === 100 ? plain : data };
+    }),
+  ),
+  defect(
     'release-version-other-in-lists',
     'Shows another version of a release in lists than alone.',
     ['platform.resource.same'],
@@ -174,6 +214,14 @@ export const defects = [
 ];
 
 export const variants = [
+  variant('description-at-most-255', 'Refuses a description of more than 255 characters.', ({ bodyProblems }) => ({
+    bodyProblems: (operation, value, check) => {
+      const { description } = (value ?? {}) as { description?: unknown };
+      const isLong = typeof description === 'string' && description.length > 255;
+      const problem = { path: '/description', message: 'is longer than 255 characters' };
+      return [...bodyProblems(operation, value, check), ...(isLong ? [problem] : [])];
+    },
+  })),
   variant('created-201', 'Answers 201 when something is created.', { createdStatus: 201 }),
   variant('drift-when-deployed', 'Lets staged deployments drift only once another is on the device.', {
     driftsOn: 'deployed',

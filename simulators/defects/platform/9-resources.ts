@@ -91,6 +91,18 @@ export const defects = [
       }),
     })),
   ),
+  defect(
+    'expansion-of-the-first',
+    'Shows the current deployment of one device for all devices.',
+    ['platform.device.expand'],
+    (platform) => {
+      const first = firstGiven();
+      return resources('device', ({ current_deployment: current, ...rest }) => ({
+        ...rest,
+        ...(current !== undefined && { current_deployment: current && first(current) }),
+      }))(platform);
+    },
+  ),
   defect('offline-in-older', 'Shows every device as offline to clients of older versions.', ARCHIVED, {
     resource: (kind, resource, version) =>
       kind === 'device' && version !== NEWEST_VERSION ? { ...resource, status: 'offline' } : resource,

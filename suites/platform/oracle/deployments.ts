@@ -157,13 +157,15 @@ export async function ends(ex: Explorer, world: World): Promise<void> {
   const [device, another] = [await writes.device(ex.newest), await writes.device(ex.newest)];
   if (device === undefined || another === undefined) return;
   const archived = await deployAny(world, device, undefined, ['staged', 'deployed']);
+  // Stages the next deployment before the one that drifts, so that it is queued later than it was created.
+  const next = await deployAny({ ...world, parts: parts.slice(1) }, another, undefined, ['staged']);
+  const drifted = await deployAny({ ...world, parts: parts.slice(0, 1) }, another, undefined, ['staged']);
   if (archived !== undefined) {
     await writes.act(ex.newest, archived, 'archive');
     await staysAt(ex, world, archived, 'archived');
   }
-  const drifted = await deployAny({ ...world, parts: parts.slice(0, 1) }, another, undefined, ['staged']);
   if (drifted === undefined) return;
-  await deployAny({ ...world, parts: parts.slice(1) }, another, undefined, ['deployed']);
+  if (next !== undefined) await writes.act(ex.newest, next, 'deploy');
   await staysAt(ex, world, drifted, 'drifted');
 }
 

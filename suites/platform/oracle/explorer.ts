@@ -169,6 +169,7 @@ export class Explorer {
       this.model.list(kind).isStale = true;
       if (isNew && typeof at === 'string') {
         // Expects that all creation times come from one clock, which may be wrong.
+        this.model.newestCreation = Math.max(this.model.newestCreation, Date.parse(at) || 0);
         const ahead = Date.parse(at) - sentAt;
         this.#clock ??= ahead;
         const drift = ahead - this.#clock;

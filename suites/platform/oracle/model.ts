@@ -24,6 +24,8 @@ export class KnownRecord {
   /** True once a client has asked to deploy the deployment, or an answer has shown it as deployed. */
   mayBeDeployed = false;
   readonly moments = new Map<string, string>();
+  /** Earliest possible times of events, in milliseconds of the platform's clock. */
+  readonly notBefore = new Map<string, number>();
   readonly reached = new Map<string, number>();
 
   constructor(id: string, kind: ResourceKind, isOurs: boolean) {
@@ -62,6 +64,8 @@ export class Model {
   readonly served = new Set<string>();
   readonly comparisons = new Map<string, { comparison: Comparison; count: number }>();
   readonly counts = new Map<string, number>();
+  /** Creation time of the run's newest record, in milliseconds of the platform's clock. */
+  newestCreation = 0;
 
   saw(what: string, count = 1): void {
     this.counts.set(what, (this.counts.get(what) ?? 0) + count);

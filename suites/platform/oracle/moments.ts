@@ -47,6 +47,9 @@ const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
 /** Timestamps that never change; `deployed` may change, because a device may get the same deployment again. */
 const ONCE: ReadonlySet<Timing> = new Set(['queued', 'archived']);
 
+/** Milliseconds by which a time without a fraction may lie before the event. */
+const SECOND_MS = 1000;
+
 /** Reports a difference; `isStrict` tells that no wrong clock or old deployment explains the difference. */
 type Hold = (isRight: boolean, isStrict: boolean, expected: string) => void;
 
@@ -73,6 +76,11 @@ export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void
     if (before !== undefined) hold(typeof at === 'string', true, `still to show when it was ${timing}: ${before}`);
     if (before !== undefined && ONCE.has(timing) && typeof at === 'string')
       hold(at === before, false, `to be ${timing} at ${before}, as it was shown before`);
-    if (typeof at === 'string') record.moments.set(timing, at);
+    if (typeof at !== 'string') continue;
+    record.moments.set(timing, at);
+    const earliest = record.notBefore.get(timing) ?? 0;
+    const latest = Date.parse(at) + (/\d[.,]\d/.test(at) ? 0 : SECOND_MS);
+    const expected = `to be ${timing} at ${new Date(earliest).toISOString()} or later: nobody had asked for it before`;
+    hold(latest >= earliest, at === item['created_at'], expected);
   }
 }

@@ -332,6 +332,9 @@ class OneResource {
     if (isObject(value) && isAlone && this.#place.expand.includes('current_deployment'))
       this.#hold(false, 'inactive', name, 'no release, as there is no current deployment', value['id'], UNSURE);
     if (!isObject(value) || name !== 'current_deployment') return;
+    const { device_id: device = this.#item.id } = value;
+    const own = `a deployment of ${this.#item.id}`;
+    this.#hold(device === this.#item.id, 'expansion', name, own, device, UNSURE);
     const release = this.#item['current_release'];
     const isOther = isObject(release) && release['id'] !== value['release_id'];
     const activity = String(value['activity_status']);

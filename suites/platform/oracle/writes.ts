@@ -179,6 +179,10 @@ export class Writes {
   async act(version: string, deployment: KnownRecord, action: 'deploy' | 'archive'): Promise<void> {
     const device = this.ex.model.records.get(String(deployment.members.get('device_id')?.value));
     if (device !== undefined) this.#forgetStates(device);
+    // A deployment that is still staged was neither queued nor archived before this request.
+    const event = action === 'deploy' ? 'queued' : 'archived';
+    if (!deployment.mayBeDeployed && !deployment.notBefore.has(event))
+      deployment.notBefore.set(event, this.ex.model.newestCreation);
     if (action === 'deploy') deployment.mayBeDeployed = true;
     const predicted = { target_status: action === 'deploy' ? 'deployed' : 'archived' };
     const { id, kind } = deployment;
