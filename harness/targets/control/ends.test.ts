@@ -161,7 +161,7 @@ describe('control by shell lines', () => {
     [{ compact: 'yes' }, 'compact', /printed more than 1 MiB, and was ended$/],
     [{ drive: 'yes >&2' }, 'publish', /did not end within 0.5 s/],
   ])('explains in a few words why %j fails', async (commands, name, words) => {
-    const failure = await control(commands, name === 'deploy' ? 60_000 : 500)
+    const failure = await control(commands, words.source.includes('0.5 s') ? 500 : 60_000)
       .call(CALLS[name])
       .catch((error: unknown) => error);
     const { message } = failure as Error;
