@@ -27,7 +27,7 @@ export const jsonDocument = (name: string, dataOf: (report: Report) => object): 
   document: (report) => `${printableJson(dataOf(report), 2)}\n`,
 });
 
-/** Replaces characters that neither a terminal nor XML nor YAML takes. */
+/** Replaces characters that a terminal, XML or YAML refuses. */
 export const writable = (text: string): string =>
   printable(text.toWellFormed()).replaceAll(/[\ufffe\uffff]/g, '\ufffd');
 

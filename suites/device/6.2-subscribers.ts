@@ -47,12 +47,15 @@ check(slowReader, overfilling, async (t: Device, streams) => {
 /** Milliseconds for which a reader stays behind, once buffers are full. */
 const BEHIND_MS = 500;
 
+/** Milliseconds of silence after which a reader counts as having caught up. */
+const QUIET_MS = 200;
+
 const DELAYING = new Fact(() => false);
 
 const MOST_EVENTS = 16_000;
 const SMALL_PORTION = 20;
 
-/** Returns true once more bytes are published than buffers may hold, and false if the device publishes too slowly. */
+/** Publishes more bytes than buffers may hold, and stays behind for a while; false if that takes too long. */
 async function overfillBuffers(t: Device, live: Subscription): Promise<boolean> {
   const portion = eventBudget(t, 400);
   const started = performance.now();
@@ -68,8 +71,12 @@ async function overfillBuffers(t: Device, live: Subscription): Promise<boolean> 
     bytes += came.reduce((sum, { text }) => sum + text.length, 0);
   }
   const isFull = bytes >= t.transport.bufferBytes;
-  if (isFull) t.saw('full buffers');
-  return isFull;
+  if (!isFull) return false;
+  t.saw('full buffers');
+  // Stays behind for a while, because a device may drop events by time and not by bytes.
+  await sleep(BEHIND_MS, undefined, { signal: t.signal });
+  await readUpTo(live, await publish(t, eventBudget(t, 10)));
+  return true;
 }
 
 const slowReaderComplete = requirement({
@@ -90,14 +97,14 @@ check(slowReaderComplete, overfilling, async (t: Device, streams) => {
     if (error instanceof Violation) t.notApplicable(delays);
     throw error;
   });
+  slow.stream.resume();
   if (isFull) {
-    // Stays behind for a while, because a device may drop events by time and not by bytes.
-    await sleep(BEHIND_MS, undefined, { signal: t.signal });
-    await readUpTo(live, await publish(t, eventBudget(t, 10)));
+    await untilQuiet(t, slow);
+    // Publishes once more, because only a later event shows that the stream goes on without earlier ones.
+    await readUpTo(live, await publish(t, 1));
   }
   const due = distinct(live.events);
   const last = due.at(-1)?.id ?? cursor;
-  slow.stream.resume();
   // A device may drop the slow reader or wait for it, but must not skip an event.
   const seen = await slow.drain(last);
   const dropped = slow.stream.ended?.by === 'server' || slow.stream.ended?.by === 'error';
@@ -108,13 +115,9 @@ check(slowReaderComplete, overfilling, async (t: Device, streams) => {
   const where = 'a subscriber that stopped reading, as far as it read';
   expectSameEvents(t, upTo(seen, last), upTo(before, last), where);
   if (from >= last) return;
-  t.must(dropped, {
-    expected: `event ${from + 1n} on a stream that goes on, as its reader reads again`,
-    actual: `nothing after event ${from}`,
-  });
   const again = await streams.try({ after: from });
   // Accepts status 410, which tells the client that the log no longer holds its next events.
-  if (again.status === 410) return t.note('when it came back, the log had been compacted past it (410)');
+  if (again.status === 410 && dropped) return t.note('when it came back, the log had been compacted past it (410)');
   t.must(again.status === 200, {
     expected: `200 for a subscriber that stopped reading and comes back after event ${from}`,
     actual: again.status,
@@ -124,6 +127,16 @@ check(slowReaderComplete, overfilling, async (t: Device, streams) => {
   const all = upTo([...seen, ...rest], last);
   expectSameEvents(t, all, due, 'a subscriber that stopped reading for a while, and came back');
 });
+
+/** Reads until no event comes for a moment; a heartbeat alone shows that no event is left. */
+async function untilQuiet({ patienceMs }: Device, { stream }: Subscription): Promise<void> {
+  const endBy = performance.now() + patienceMs;
+  for (let frames = -1; frames < stream.frames.length && stream.ended === undefined && performance.now() < endBy; ) {
+    frames = stream.frames.length;
+    const seen = { frames, comments: stream.comments.length };
+    await stream.activity(seen, { within: QUIET_MS, atMost: QUIET_MS, for: 'more events' }).catch(() => {});
+  }
+}
 
 const upTo = (events: readonly SeenEvent[], last: bigint): SeenEvent[] => events.filter(({ id }) => id <= last);
 

@@ -2,6 +2,7 @@
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { recordName } from '../../harness/common/names.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
+import { Fact } from '../../harness/runner/session.ts';
 import { type Item, readItem } from '../platform/support/lists.ts';
 import { blockIfForbidden, MILLISECOND_NANOS, ping, pingCode, SECOND_NANOS } from '../platform/support/ping.ts';
 import { describeResponse } from '../platform/support/requests.ts';
@@ -39,13 +40,15 @@ check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profil
 
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
+/** True after pings without any answer, so that a repetition of the check waits for a quarter of the time. */
+const UNREACHED = new Fact(() => false);
+
 /**
  * Repeats the ping, because a ping can get lost, e.g. while a device connects. Returns the milliseconds of the answered
  * ping.
  */
 async function mustReach(t: System, from: string): Promise<number> {
-  // The wait is shorter if an earlier ping had no answer.
-  const timeoutMs = t.session.waits.effect.within('ping', t.platform.patienceMs);
+  const timeoutMs = t.platform.patienceMs / (t.session.get(UNREACHED) ? 4 : 1);
   let last: HttpResponse | undefined;
   // Doubles the timeout of each ping, because many short pings keep an agent busy.
   let nanos = SECOND_NANOS / 4;
@@ -66,7 +69,7 @@ async function mustReach(t: System, from: string): Promise<number> {
   // Sends one more ping, because the device may have reconnected after the last ping.
   const reached =
     inTime ?? (await tryFor(Math.min(LONGEST_NANOS, Math.max(SECOND_NANOS, timeoutMs * MILLISECOND_NANOS))));
-  if (reached?.status !== 200) t.session.waits.effect.timedOut('ping');
+  t.session.set(UNREACHED, reached?.status !== 200);
   const expected = `200 with code "success" ${from}, to one of several pings`;
   t.must(reached?.status === 200, { expected, actual: last === undefined ? 'no answer' : describeResponse(last) });
   return reached.durationMs;

@@ -17,7 +17,7 @@ export interface Mutant {
   mutator: string;
   was: string;
   now: string;
-  /** Source lines in which the mutant starts (`text`), and the top-level statement around the mutant (`within`). */
+  /** `text`: line in which the mutant starts; `within`: first line of the top-level statement around it. */
   text: string;
   within: string;
 }

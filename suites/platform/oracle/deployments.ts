@@ -157,7 +157,7 @@ export async function ends(ex: Explorer, world: World): Promise<void> {
   const [device, another] = [await writes.device(ex.newest), await writes.device(ex.newest)];
   if (device === undefined || another === undefined) return;
   const archived = await deployAny(world, device, undefined, ['staged', 'deployed']);
-  // Stages the next deployment before the one that drifts, so that it is queued later than it was created.
+  // Stages the next deployment first, because its queue time must differ from its creation time.
   const next = await deployAny({ ...world, parts: parts.slice(1) }, another, undefined, ['staged']);
   const drifted = await deployAny({ ...world, parts: parts.slice(0, 1) }, another, undefined, ['staged']);
   if (archived !== undefined) {
@@ -166,6 +166,7 @@ export async function ends(ex: Explorer, world: World): Promise<void> {
   }
   if (drifted === undefined) return;
   if (next !== undefined) await writes.act(ex.newest, next, 'deploy');
+  else await deployAny({ ...world, parts: parts.slice(1) }, another, undefined, ['deployed']);
   await staysAt(ex, world, drifted, 'drifted');
 }
 

@@ -24,8 +24,8 @@ export class KnownRecord {
   /** True once a client has asked to deploy the deployment, or an answer has shown it as deployed. */
   mayBeDeployed = false;
   readonly moments = new Map<string, string>();
-  /** Earliest possible times of events, in milliseconds of the platform's clock. */
-  readonly notBefore = new Map<string, number>();
+  /** Time at which the deployment was not queued yet, in milliseconds of the platform's clock. */
+  notQueuedAt = 0;
   readonly reached = new Map<string, number>();
 
   constructor(id: string, kind: ResourceKind, isOurs: boolean) {

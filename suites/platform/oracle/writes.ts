@@ -158,14 +158,15 @@ export class Writes {
   async deployment(
     version: string,
     parts: { device: KnownRecord; release: KnownRecord; instances: readonly KnownRecord[] },
-    { target = 'staged', parent }: { target?: string; parent?: string | null | undefined } = {},
+    options: { target?: string; parent?: string | null | undefined; description?: string } = {},
   ): Promise<KnownRecord | undefined> {
+    const { target = 'staged', parent, description = `settings of ${this.names.next()} <größe> & "more"` } = options;
     const { device, release, instances } = parts;
     const ids = instances.map(({ id }) => id);
     const asked = {
       device_id: device.id,
       release_id: release.id,
-      description: `settings of ${this.names.next()} <größe> & "more"`,
+      description,
       target_status: target,
     };
     const body = { ...asked, config_instance_ids: ids, ...(parent !== undefined && { parent_id: parent }) };
@@ -179,11 +180,11 @@ export class Writes {
   async act(version: string, deployment: KnownRecord, action: 'deploy' | 'archive'): Promise<void> {
     const device = this.ex.model.records.get(String(deployment.members.get('device_id')?.value));
     if (device !== undefined) this.#forgetStates(device);
-    // A deployment that is still staged was neither queued nor archived before this request.
-    const event = action === 'deploy' ? 'queued' : 'archived';
-    if (!deployment.mayBeDeployed && !deployment.notBefore.has(event))
-      deployment.notBefore.set(event, this.ex.model.newestCreation);
-    if (action === 'deploy') deployment.mayBeDeployed = true;
+    if (action === 'deploy') {
+      // Keeps a time before the first request to deploy, because nothing queues a staged deployment earlier.
+      if (!deployment.mayBeDeployed) deployment.notQueuedAt = this.ex.model.newestCreation;
+      deployment.mayBeDeployed = true;
+    }
     const predicted = { target_status: action === 'deploy' ? 'deployed' : 'archived' };
     const { id, kind } = deployment;
     const operationId = action === 'deploy' ? 'deployDeployment' : 'archiveDeployment';
