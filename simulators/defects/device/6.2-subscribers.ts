@@ -80,26 +80,6 @@ export const defects = [
     },
   ),
   defect(
-    'slow-reader-left-behind',
-    'Leaves out events for a subscriber that has been behind for 300 ms.',
-    ['device.events.slow-reader.complete'],
-    () => {
-      const behindSince = new WeakMap<object, number>();
-      return {
-        stream: {
-          liveBufferBytes: Number.MAX_SAFE_INTEGER,
-          recipients: (live) =>
-            [...live].filter((subscriber) => {
-              const now = performance.now();
-              const since = subscriber.waiting === 0 ? now : (behindSince.get(subscriber) ?? now);
-              behindSince.set(subscriber, since);
-              return now - since < 300;
-            }),
-        },
-      };
-    },
-  ),
-  defect(
     'deployed-once-a-release',
     'Publishes no event for a release that was deployed before.',
     ['device.events.concurrent'],
