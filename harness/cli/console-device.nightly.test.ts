@@ -2,25 +2,21 @@
 import http from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { answerOf, card, describeConsole, expectReadable, LOOKS, press, soon } from './testing/console.ts';
-import { Running, typed } from './testing/muster.ts';
+import { typed, useHome } from './testing/muster.ts';
+
+const home = useHome();
 
 async function device(...options: string[]) {
-  await using stack = new AsyncDisposableStack();
-  const home = stack.use(scratch()).path;
-  const [socket, control] = [join(home, 'a.sock'), join(home, 'c.sock')];
-  const words = typed`simulate device --socket ${socket} --dir ${home}/robot --control ${control} --ui ${options}`;
-  const run = stack.use(new Running(words, { cwd: home }));
+  const [socket, control] = [join(home.path, 'a.sock'), join(home.path, 'c.sock')];
+  const run = home.start(typed`simulate device --socket ${socket} --dir robot --control ${control} --ui ${options}`);
   const { ui } = await run.ready();
-  const all = stack.move();
   return {
     run,
     url: String(ui),
     api: (path: string) => answerOf(socket, `/v0.2${path}`),
     log: async () => (await answerOf(control, '/log'))?.body as { earliest_id: number; latest_id: number },
     listen: (path: string) => listen(socket, `/v0.2${path}`),
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 
@@ -38,7 +34,7 @@ async function listen(socketPath: string, path: string) {
 
 describeConsole('the console of a device', (open, browser) => {
   it('deploys, removes, publishes, compacts the log and cuts streams', async () => {
-    await using robot = await device('--retain', '30');
+    const robot = await device('--retain', '30');
     await using page = await open(robot.url);
     await page.getByRole('textbox', { name: 'Content', exact: true }).fill('{"max_speed":7}');
     await press(page, 'deploy');
@@ -71,7 +67,7 @@ describeConsole('the console of a device', (open, browser) => {
   });
 
   it('renders without animation frames, and after failed loads of one of its scripts', async () => {
-    await using robot = await device();
+    const robot = await device();
     await using still = await browser().newPage();
     await still.addInitScript('globalThis.requestAnimationFrame = () => 0');
     await still.goto(robot.url);
@@ -86,7 +82,7 @@ describeConsole('the console of a device', (open, browser) => {
   });
 
   it('restarts, kills and starts the agent, and switches a defect on', async () => {
-    await using robot = await device();
+    const robot = await device();
     await using page = await open(robot.url);
     const pid = async (): Promise<string> => (await card(page, 'Agent').locator('[data-agent]').textContent()) ?? '';
     const before = await pid();
@@ -111,7 +107,7 @@ describeConsole('the console of a device', (open, browser) => {
   });
 
   it('keeps its event log on reload, and shows the end of the device', async () => {
-    await using robot = await device();
+    const robot = await device();
     await using page = await open(robot.url, { except: /ERR_/ });
     await page.getByRole('spinbutton', { name: 'Events' }).fill('20');
     await press(page, 'publish');
@@ -128,7 +124,7 @@ describeConsole('the console of a device', (open, browser) => {
   });
 
   it('is accessible in light and dark, also on a phone', async () => {
-    await using robot = await device('--heartbeat', '200ms');
+    const robot = await device('--heartbeat', '200ms');
     const stream = await robot.listen('/events?types=deployment.deployed');
     for (const look of LOOKS) {
       await using page = await open(robot.url, look);

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { scratch } from '../../simulators/common/testing/scratch.ts';
 import type { FleetResult } from '../../simulators/fleet/result/result.ts';
 import { answerOf, card, counts, describeConsole, expectReadable, LOOKS, press, soon } from './testing/console.ts';
-import { Running, typed, unlessSaturated } from './testing/muster.ts';
+import { typed, unlessSaturated, useHome } from './testing/muster.ts';
 
+const home = useHome();
 const ROBOTS = 12;
 
 const SCENARIO = `
@@ -20,22 +20,17 @@ phases:
 `;
 
 async function fleet() {
-  await using stack = new AsyncDisposableStack();
-  const home = stack.use(scratch()).path;
-  writeFileSync(join(home, 's.yaml'), SCENARIO);
-  const places = typed`--scenario s.yaml --out out --state state --dir ${home}`;
-  const words = typed`fleet --robots ${ROBOTS} --platform embedded --workers 1 ${places} --ui`;
-  const run = stack.use(new Running(words, { cwd: home }));
+  writeFileSync(join(home.path, 's.yaml'), SCENARIO);
+  const places = typed`--scenario s.yaml --out out --state state --dir ${home.path}`;
+  const run = home.start(typed`fleet --robots ${ROBOTS} --platform embedded --workers 1 ${places} --ui`);
   const [, url = ''] = await run.said(/^ui: (\S+)$/m);
   const sockets = (): string =>
-    join(home, readdirSync(home).find((name) => name.startsWith('muster-fleet-')) ?? '', 's/0');
-  const all = stack.move();
+    join(home.path, readdirSync(home.path).find((name) => name.startsWith('muster-fleet-')) ?? '', 's/0');
   return {
     run,
     url,
     robot: (index: number, path: string) => answerOf(join(sockets(), String(index)), `/v0.2${path}`),
-    result: () => JSON.parse(readFileSync(join(home, 'out/result.json'), 'utf8')) as FleetResult,
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
+    result: () => JSON.parse(readFileSync(join(home.path, 'out/result.json'), 'utf8')) as FleetResult,
   };
 }
 
@@ -58,7 +53,7 @@ async function requestsShown(page: Page): Promise<boolean> {
 
 describeConsole('the console of a fleet', (open) => {
   it('rolls out, partitions, kills, adds robots and pauses, and the result lists each action', async () => {
-    await using running = await fleet();
+    const running = await fleet();
     await using page = await open(running.url);
     const inRobots = (path: string, fits: (answer: Awaited<ReturnType<typeof running.robot>>) => boolean) =>
       expect.poll(async () => (await all((index) => running.robot(index, path))).filter(fits).length, soon);
@@ -128,7 +123,7 @@ describeConsole('the console of a fleet', (open) => {
   });
 
   it('explains invalid input, and ends the run by hand', async () => {
-    await using running = await fleet();
+    const running = await fleet();
     await using page = await open(running.url, { except: /status of 4\d\d/ });
     await press(page, 'pause');
     await online(page);
@@ -159,7 +154,7 @@ describeConsole('the console of a fleet', (open) => {
   });
 
   it('is accessible in light and dark, also on a phone', async () => {
-    await using running = await fleet();
+    const running = await fleet();
     {
       await using first = await open(running.url);
       await press(first, 'pause');
@@ -172,5 +167,6 @@ describeConsole('the console of a fleet', (open) => {
       await page.locator('[data-robot]').waitFor();
       await expectReadable(page);
     }
+    await running.run.stop();
   });
 });

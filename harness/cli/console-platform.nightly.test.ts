@@ -4,8 +4,9 @@
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { firstMessage } from '../../simulators/common/testing/requests.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
-import { card, describeConsole, expectReadable, firstMessage, LOOKS, press, soon } from './testing/console.ts';
+import { card, describeConsole, expectReadable, LOOKS, press, soon } from './testing/console.ts';
 import { Running, typed } from './testing/muster.ts';
 
 const WAREHOUSE = fileURLToPath(new URL('../../fixtures/workspaces/warehouse.yaml', import.meta.url));

@@ -1,35 +1,29 @@
 /** Runs `muster watch --ui` in a real browser, and compares the page with the traffic. */
 import http from 'node:http';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import { scratch } from '../../simulators/common/testing/scratch.ts';
+import { expect, it, onTestFinished } from 'vitest';
 import { simulateDevice } from '../../simulators/device/index.ts';
 import { card, describeConsole, expectReadable, LOOKS, soon } from './testing/console.ts';
-import { ask, Running, typed } from './testing/muster.ts';
+import { ask, typed, useHome } from './testing/muster.ts';
 import { WatchPage } from './watching/page.ts';
 
+const home = useHome();
 const CURRENT = '/v0.2/deployments/current';
 const HOSTILE = '<img src=x onerror=window.pwned=1>';
 
 async function watched(...more: string[]) {
-  await using stack = new AsyncDisposableStack();
-  const home = stack.use(scratch()).path;
-  const [far, near] = [join(home, 'a.sock'), join(home, 'w.sock')];
-  const run = stack.use(
-    new Running([...typed`watch device --socket ${far} --listen ${near} --ui`, ...more], { cwd: home }),
-  );
+  const [far, near] = [join(home.path, 'a.sock'), join(home.path, 'w.sock')];
+  const run = home.start([...typed`watch device --socket ${far} --listen ${near} --ui`, ...more]);
   const { ui } = await run.ready();
-  const all = stack.move();
   return {
     run,
     near,
     url: String(ui),
-    start: () => simulateDevice({ dir: join(home, 'robot'), socket: far, heartbeatMs: 200, seed: '1' }),
+    start: () => simulateDevice({ dir: join(home.path, 'robot'), socket: far, heartbeatMs: 200, seed: '1' }),
     answer: async (status: number, body: string, headers: http.OutgoingHttpHeaders) => {
       const server = http.createServer((_, response) => response.writeHead(status, headers).end(body)).listen(far);
-      all.defer(() => void server.close());
+      onTestFinished(() => void server.close());
     },
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 
@@ -41,7 +35,7 @@ function follow(socketPath: string, path: string, agent: string): http.ClientReq
 
 describeConsole('the page of a watch', (open) => {
   it('counts live events, and shows when the server is unreachable and back', async () => {
-    await using watch = await watched();
+    const watch = await watched();
     await using page = await open(watch.url);
     await card(page, 'Findings').getByText('Nothing was found so far.').waitFor();
     await ask(watch.near, CURRENT).catch(() => {});
@@ -60,7 +54,7 @@ describeConsole('the page of a watch', (open) => {
   });
 
   it('shows a finding without a reload, and hostile traffic as text', async () => {
-    await using watch = await watched('--only', 'device.deployment.shape.everywhere');
+    const watch = await watched('--only', 'device.deployment.shape.everywhere');
     const hostile = JSON.stringify({ object: 'deployment', id: HOSTILE });
     await watch.answer(200, hostile, { 'content-type': 'application/json' });
     await using page = await open(watch.url);
@@ -85,7 +79,7 @@ describeConsole('the page of a watch', (open) => {
   });
 
   it('is accessible in the dark and on a phone', async () => {
-    await using watch = await watched();
+    const watch = await watched();
     await ask(watch.near, CURRENT).catch(() => {});
     await watch.answer(200, '{"id":"x"}', { 'content-type': 'application/json' });
     for (const look of LOOKS.slice(1)) {

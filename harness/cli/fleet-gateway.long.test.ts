@@ -1,8 +1,7 @@
 /** Runs a fleet through a gateway that requires a header, at a rate from the command line. */
-import { once } from 'node:events';
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
+import { listenAt } from '../../simulators/defects/null.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
 import { scenarioFrom } from './fleet-options.ts';
 import { unlessSaturated, useFleetRuns } from './testing/muster.ts';
@@ -29,21 +28,16 @@ async function gateway(upstream: string, breaksOn = /^$/) {
       answer.pipe(outgoing);
     });
     incoming.pipe(onward.on('error', () => outgoing.destroy()));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    counts,
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    [Symbol.dispose]: () => void server.close().closeAllConnections(),
-  };
+  });
+  return { counts, ...(await listenAt(server, { port: 0 })) };
 }
 
 it.each(['agent', 'polling', 'calls'])('robots of the uplink %s pass a gateway with --header', async (uplink) => {
   await using platform = await simulatePlatform({ devices: 8, minKeyBits: 1024 });
-  using front = await gateway(platform.url);
+  await using front = await gateway(platform.url);
   const { code, stdout, stderr } = await fleets.run(
     fleets.words('  - { do: hold, for: 1s, reads: 1/s, lists: 1/s }\n', {
-      platform: `${front.origin}${new URL(platform.url).pathname}`,
+      platform: `${front.address}${new URL(platform.url).pathname}`,
       'api-key': platform.apiKey,
       ...(uplink === 'agent' && { mqtt: platform.mqttUrl }),
       ...{ uplink, rate: '20', header: `X-Tenant: ${TENANT}`, threshold: 'http.errors.count==0' },
@@ -61,9 +55,9 @@ it.each(['agent', 'polling', 'calls'])('robots of the uplink %s pass a gateway w
 
 it('the output masks the value of --header in errors that repeat it', async () => {
   await using platform = await simulatePlatform({ devices: 8 });
-  using front = await gateway(platform.url, /\/devices\/[^/?]+$/);
+  await using front = await gateway(platform.url, /\/devices\/[^/?]+$/);
   const words = fleets.words('  - { do: hold, for: 1s, reads: 20/s }\n', {
-    platform: `${front.origin}${new URL(platform.url).pathname}`,
+    platform: `${front.address}${new URL(platform.url).pathname}`,
     ...{ 'api-key': platform.apiKey, uplink: 'calls', header: `X-Tenant: ${TENANT}` },
   });
   const { stdout, stderr } = await fleets.run([...words, '--force']);

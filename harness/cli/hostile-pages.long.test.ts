@@ -2,12 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { resultWith, tickWith } from '../../simulators/fleet/result/testing/result.ts';
-import { CHROMIUM, DESK, openBrowser, openIn, SKIPPED } from '../common/testing/browser.ts';
+import { CHROMIUM, DESK, openIn, SKIPPED, useBrowser } from '../common/testing/browser.ts';
 import { compare, verdictOf } from '../reports/compare/comparison.ts';
 import { comparePage } from '../reports/compare/comparison-formats.ts';
 import { entryOf } from '../reports/compare/entries.ts';
@@ -65,18 +65,14 @@ function documents(): Record<string, string> {
 }
 
 describe.skipIf(CHROMIUM === undefined)(`documents of a hostile target${SKIPPED}`, () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser.close());
+  const browser = useBrowser();
 
   it.each(['report-0', 'report-1', 'report-2', 'report-3', 'comparison', 'fleet'])(
     'escape hostile texts: %s',
     async (name) => {
       const file = at(`${name}.html`);
       writeFileSync(file, documents()[name] ?? '');
-      await using page = await openIn(browser, DESK, file);
+      await using page = await openIn(browser(), DESK, file);
       await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
       await expectHarmless(page, 3);
     },

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../../simulators/common/testing/scratch.ts';
+import { useScratch } from '../../simulators/common/testing/scratch.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
 import type { MutationReport, MutationState } from '../reports/mutation/report.ts';
 import { jsonProblems } from '../reports/testing/schemas.ts';
 import { MAIN, Running } from './testing/muster.ts';
 
+const folder = useScratch();
 const ROOT = join(import.meta.dirname, '../..');
 const program = (name: string): string => `'${process.execPath}' '${join(ROOT, 'fixtures/mutate', name)}'`;
 const DEVICE = program('device-tests.mjs');
@@ -90,7 +91,6 @@ const commandOf = (pid: string): string =>
 
 describe('tests that hang', { timeout: 60_000 }, () => {
   test('are ended with their child processes and count as timed out', async () => {
-    using folder = scratch();
     const pid = join(folder.path, 'pid');
     const line = `sleep 600 & echo $! > '${pid}'; ${SHAPE} || sleep 600`;
     const run = await mutate(device(line, ['deployment-wrapped'], '--test-timeout', '5s'));
@@ -111,7 +111,6 @@ describe('a run', { timeout: 120_000 }, () => {
   });
 
   test('that fails leaves the baseline unchanged and masks every secret', async () => {
-    using folder = scratch();
     const [baseline, file] = [join(folder.path, 'baseline.yaml'), join(folder.path, 'r.json')];
     const line = 'env | grep -e _TOKEN= -e ^MUSTER; exit 1';
     const more = ['--baseline', baseline, '--update-baseline', '--report', `mutation=${file}`];
@@ -168,7 +167,6 @@ describe('mutate system', { timeout: 180_000 }, () => {
 
   test('ends on an interrupt while a robot cannot enrol, and leaves no files', async () => {
     await using platform = await simulatePlatform({ devices: 1 });
-    using folder = scratch();
     await using running = new Running(
       [
         ...['mutate', 'system', '--api', 'agent', '--url', platform.url, '--agent-url', 'http://127.0.0.1:1'],

@@ -1,11 +1,10 @@
 /** Opens pages of real runs in a real browser: the report of a check, and a comparison of two releases. */
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { deviceDefect } from '../../simulators/defects/device/index.ts';
 import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
-import { barriers, CHROMIUM, DESK, FORMS, openBrowser, openIn, PAPER, SKIPPED } from '../common/testing/browser.ts';
+import { barriers, CHROMIUM, DESK, FORMS, openIn, PAPER, SKIPPED, useBrowser } from '../common/testing/browser.ts';
 import { htmlFormat } from '../reports/html.ts';
 import { jsonFormat } from '../reports/json.ts';
 import { sampleFailure, sampleReport } from '../reports/testing/samples.ts';
@@ -27,10 +26,9 @@ async function checked(...defects: string[]): Promise<Report> {
 }
 
 describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
-  let browser: Browser;
+  const browser = useBrowser();
   let report: Report;
   beforeAll(async () => {
-    browser = await openBrowser();
     report = await checked('replay-inclusive', 'ids-reused-after-restart');
     const good = await checked();
     writeFileSync(place('report.html'), htmlFormat.document(report));
@@ -38,10 +36,9 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
       writeFileSync(place(`${name}.json`), jsonFormat.document(run));
     await runCommand(['compare', place('good.json'), place('bad.json'), '--report', `html=${place('compare.html')}`]);
   });
-  afterAll(() => browser.close());
 
   it.each(FORMS)('show each finding with its clause and timeline, in $name', async (form) => {
-    await using page = await openIn(browser, form, place('report.html'));
+    await using page = await openIn(browser(), form, place('report.html'));
     for (const { id, clause = '' } of report.checks.filter(({ outcome }) => outcome === 'fail')) {
       const card = page.locator(`.finding[data-id="${id}"]`);
       expect(await card.locator('blockquote').first().textContent()).toContain(clause);
@@ -64,7 +61,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
 
   it.each([true, false])('open the section that a link points to (with a script: %s)', async (script) => {
     const file = pathToFileURL(place('report.html')).href;
-    await using page = await browser.newPage({ javaScriptEnabled: script });
+    await using page = await browser().newPage({ javaScriptEnabled: script });
     for (const id of ['device.deployment.shape', RESTART, 'section-2.1']) {
       await page.goto('about:blank');
       await page.goto(`${file}#${id}`);
@@ -74,14 +71,14 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
   });
 
   it('print every check and timeline without a script', async () => {
-    await using page = await openIn(browser, { ...PAPER, script: false }, place('report.html'));
+    await using page = await openIn(browser(), { ...PAPER, script: false }, place('report.html'));
     for (const text of await page.locator('.check .what p:first-of-type').all())
       expect(await text.isVisible()).toBe(true);
     expect(await page.locator('.marks').first().isVisible()).toBe(true);
   });
 
   it('show only findings that match a search', async () => {
-    await using page = await openIn(browser, DESK, place('report.html'));
+    await using page = await openIn(browser(), DESK, place('report.html'));
     const search = page.getByRole('searchbox');
     await search.fill('exclusive of the cursor');
     expect(await page.locator('.search output').textContent()).toMatch(/^\d+ match/);
@@ -96,7 +93,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
   it('open all failures at once, or one by the link of its check', async () => {
     const failing = Array.from({ length: 100 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
     writeFileSync(place('many.html'), htmlFormat.document(sampleReport(failing)));
-    await using page = await openIn(browser, DESK, place('many.html'));
+    await using page = await openIn(browser(), DESK, place('many.html'));
     const open = () => page.locator('.finding[open]').count();
     expect(await open()).toBe(1);
     await page.locator('.section summary').click();
@@ -116,7 +113,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
     { file: 'compare.html', form: paper },
   ].map(({ file, form = DESK }) => ({ file, form, as: form.name }));
   it.each(pages)('have no serious barriers by axe: $file in $as', async ({ file, form }) => {
-    await using page = await openIn(browser, form, place(file));
+    await using page = await openIn(browser(), form, place(file));
     await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
     expect(await barriers(page)).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { eventually } from '../../simulators/common/testing/scratch.ts';
 import type { FleetResult } from '../../simulators/fleet/result/result.ts';
 import { writeResult } from '../../simulators/fleet/result/shards.ts';
 import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
-import { closedPort } from '../../simulators/fleet/testing/scratch.ts';
+import { closedPort } from '../common/testing/servers.ts';
 import { type Running, typed, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();

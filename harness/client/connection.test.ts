@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { scratch } from '../../simulators/common/testing/scratch.ts';
+import { useScratch } from '../../simulators/common/testing/scratch.ts';
 import { Unreachable } from './errors.ts';
 import { HttpClient } from './http.ts';
 
@@ -12,11 +12,7 @@ import { HttpClient } from './http.ts';
 const BACKLOG = 5;
 const AT_ONCE = 40;
 
-function temporarySocket(): string {
-  const folder = scratch();
-  onTestFinished(() => folder[Symbol.dispose]());
-  return join(folder.path, 'short.sock');
-}
+const home = useScratch();
 
 function clientOf(socketPath: string, timeoutMs = 10_000): HttpClient {
   const http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, timeoutMs });
@@ -37,7 +33,7 @@ async function crowd(http: HttpClient): Promise<(number | string)[]> {
 }
 
 it('requests and sockets wait for a full listener', async () => {
-  const path = temporarySocket();
+  const path = join(home.path, 'short.sock');
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.on('data', () => socket.end('HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n'));
@@ -53,7 +49,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
 }
 
 it('a socket gives up in time when the listener stays full', async () => {
-  const path = temporarySocket();
+  const path = join(home.path, 'short.sock');
   // The process stops itself after `listen`, so the listener never accepts.
   const source = `
     const server = require('node:net').createServer().listen({ path: process.argv[1], backlog: 1 }, () => {

@@ -1,12 +1,10 @@
 /** Tests that each form changes the bytes of a request and keeps its meaning. */
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { EQUIVALENT_FORMS, type Form } from './equivalent-forms.ts';
-import { HttpClient } from './http.ts';
 import { Recorder } from './recorder.ts';
+import { clientOf } from './testing/served.ts';
 
 interface Came {
   request: IncomingMessage;
@@ -18,12 +16,8 @@ async function sent(form?: Form): Promise<Came> {
   const server = createServer(async (request, response) => {
     came.resolve({ request, body: await text(request) });
     response.end('{}');
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const http = new HttpClient({ endpoint: { origin }, recorder: new Recorder(undefined, undefined, form) });
-  onTestFinished(() => http.close());
+  });
+  const http = await clientOf(server, { recorder: new Recorder(undefined, undefined, form) });
   const query = { limit: 10, expand: ['total_count', 'ä&b'], name: 'x y' };
   await http.post('/devices', { name: 'ü' }, { query, headers: { 'x-api-key': 'key' } });
   return came.promise;
@@ -48,12 +42,10 @@ test.each(EQUIVALENT_FORMS)('a request $name differs in bytes and keeps its mean
 });
 
 test('a form leaves a query unchanged when it is text or in the path', async () => {
-  const recorder = (form: Form): Recorder => new Recorder(undefined, undefined, form);
   for (const form of EQUIVALENT_FORMS) {
-    const http = new HttpClient({ endpoint: { origin: 'http://127.0.0.1:9' }, recorder: recorder(form) });
+    const http = await clientOf('http://127.0.0.1:9', { recorder: new Recorder(undefined, undefined, form) });
     await http.get('/x', { query: 'limit=1&a=b' }).catch(() => {});
     await http.get('/x?limit=1').catch(() => {});
     expect(http.recorder.exchanges.map(({ url }) => new URL(url).search)).toEqual(['?limit=1&a=b', '?limit=1']);
-    await http.close();
   }
 });

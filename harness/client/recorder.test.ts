@@ -14,13 +14,17 @@ const exchangeWith = (change: Partial<Recorded>): Recorded => ({
   ...change,
 });
 
+function keepingSecret(): Recorder {
+  const redactor = new Redactor();
+  redactor.add('s3cret-token');
+  return new Recorder(redactor);
+}
+
 const said = (recorder: Recorder): string[] | undefined =>
   recorder.steps?.map((step) => ('drive' in step ? step.drive.what : step.exchange.url));
 
 test('a recorder keeps drives between the exchanges, without secrets', () => {
-  const redactor = new Redactor();
-  redactor.add('s3cret-token');
-  const recorder = new Recorder(redactor);
+  const recorder = keepingSecret();
   recorder.add(sampleExchange({ url: 'http://localhost/1' }));
   recorder.drove({ what: 'POST /events s3cret-token', line: "curl -H 'x: s3cret-token' http://localhost/events" });
   recorder.add(sampleExchange({ url: 'http://localhost/2' }));
@@ -119,9 +123,7 @@ test('a recorder puts drives, requests and events of a check on one timeline', a
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(': heartbeat\n\nid: 1\nevent: a.b\ndata: {}\n\nid: 2\nevent: a.b\ndata: {}\n\n');
   });
-  const redactor = new Redactor();
-  redactor.add('s3cret-token');
-  const recorder = new Recorder(redactor);
+  const recorder = keepingSecret();
   const http = await clientOf(server, { recorder });
   recorder.ended(recorder.drove({ what: 'publish 2 events' }));
   await http.get('/deployments/current?token=s3cret-token');
@@ -160,9 +162,7 @@ test('a serving check records sent and printed lines in bursts, without secrets'
   // Uses fake time, because a pause of a busy machine ends a burst.
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
-  const redactor = new Redactor();
-  redactor.add('s3cret-token');
-  const recorder = new Recorder(redactor);
+  const recorder = keepingSecret();
   const { axis } = recorder;
   axis.add('restart', 'starts the client');
   const request = axis.add('request', 'GET /events');
@@ -194,9 +194,7 @@ test('a recorder bounds its timeline, and keeps each stream with marks on it', (
 });
 
 test('evidence shows the part of a body that the finding names, masked', () => {
-  const redactor = new Redactor();
-  redactor.add('s3cret-token');
-  const recorder = new Recorder(redactor);
+  const recorder = keepingSecret();
   const items = (count: number): object[] =>
     Array.from({ length: count }, (_, at) => ({ id: `dvc_${at}`, status: 'online', note: 's3cret-token' }));
   for (const count of [100, 5000]) {

@@ -1,15 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { scratch, useScratch } from '../../simulators/common/testing/scratch.ts';
 import { ownedFolder, sweep } from './owner.ts';
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'muster-test-owner-'));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
+const home = useScratch();
 
 function leftBehind(parent: string): string {
   const module = new URL('./owner.ts', import.meta.url).href;
@@ -23,8 +19,8 @@ function leftBehind(parent: string): string {
 }
 
 test('sweep removes the folder of a killed process, and nothing else', () => {
-  const mine = ownedFolder('', folder);
-  const dead = leftBehind(folder);
+  const mine = ownedFolder('', home.path);
+  const dead = leftBehind(home.path);
   expect(existsSync(join(dead, 'file'))).toBe(true);
   const name = basename(dead);
   const others = [
@@ -33,22 +29,21 @@ test('sweep removes the folder of a killed process, and nothing else', () => {
     'muster-report',
     'robots',
   ];
-  for (const other of others) mkdirSync(join(folder, other));
-  const elsewhere = mkdtempSync(join(tmpdir(), 'muster-test-owner-'));
+  for (const other of others) mkdirSync(join(home.path, other));
+  using elsewhere = scratch();
   const linked = name.replace(/\w{6}$/, 'linked');
-  symlinkSync(elsewhere, join(folder, linked));
-  sweep(folder);
-  expect(readdirSync(folder).toSorted()).toEqual([...others, basename(mine), linked].toSorted());
-  expect(existsSync(elsewhere)).toBe(true);
-  rmSync(elsewhere, { recursive: true });
+  symlinkSync(elsewhere.path, join(home.path, linked));
+  sweep(home.path);
+  expect(readdirSync(home.path).toSorted()).toEqual([...others, basename(mine), linked].toSorted());
+  expect(existsSync(elsewhere.path)).toBe(true);
 });
 
 test('sweep distinguishes processes with the same id by their start time', () => {
-  const own = basename(ownedFolder('x', folder));
+  const own = basename(ownedFolder('x', home.path));
   const [, pid = '', start = ''] = /^muster-x-(\w+?)_(\w+?)_/.exec(own) ?? [];
   const earlier = own.replace(`${pid}_${start}_`, `${pid}_1_`).replace(/\w{6}$/, 'sooner');
-  mkdirSync(join(folder, earlier));
-  sweep(folder);
-  expect(existsSync(join(folder, own))).toBe(true);
-  expect(existsSync(join(folder, earlier))).toBe(process.platform !== 'linux');
+  mkdirSync(join(home.path, earlier));
+  sweep(home.path);
+  expect(existsSync(join(home.path, own))).toBe(true);
+  expect(existsSync(join(home.path, earlier))).toBe(process.platform !== 'linux');
 });

@@ -3,22 +3,20 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
   watch,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { useScratch } from '../../simulators/common/testing/scratch.ts';
 import {
   besideName,
   isBesideName,
@@ -32,28 +30,24 @@ import {
   writeWhole,
 } from './user-files.ts';
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'muster-files-'));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
+const home = useScratch();
 
 const mode = (path: string) => statSync(path).mode & 0o777;
 
 test('temporary names beside a file are unique, short and in its folder', () => {
-  const names = Array.from({ length: 100 }, () => besideName(join(folder, 'x'.repeat(255))));
+  const names = Array.from({ length: 100 }, () => besideName(join(home.path, 'x'.repeat(255))));
   expect(new Set(names).size).toBe(100);
   for (const name of names) {
-    expect(name.startsWith(join(folder, '.'))).toBe(true);
-    expect(isBesideName(name.slice(folder.length + 1))).toBe(true);
+    expect(name.startsWith(join(home.path, '.'))).toBe(true);
+    expect(isBesideName(name.slice(home.path.length + 1))).toBe(true);
   }
   for (const other of ['.muster-', '.muster-0123456789abcdef0123456', 'muster-0123456789abcdef01234567', 'a.new'])
     expect(isBesideName(other)).toBe(false);
 });
 
 test('replacing a file sets the given mode, and leaves its neighbours alone', () => {
-  const file = join(folder, 'secret');
-  const victim = join(folder, 'victim');
+  const file = join(home.path, 'secret');
+  const victim = join(home.path, 'victim');
   writeFileSync(victim, 'precious');
   writeFileSync(file, 'old', { mode: 0o666 });
   const traps = [`${file}.new`, `${file}.tmp`, `${file}.${process.pid}.tmp`, `${file}~`];
@@ -66,7 +60,7 @@ test('replacing a file sets the given mode, and leaves its neighbours alone', ()
 });
 
 test('replacing a link does not follow it', () => {
-  const [file, victim] = [join(folder, 'secret'), join(folder, 'victim')];
+  const [file, victim] = [join(home.path, 'secret'), join(home.path, 'victim')];
   writeFileSync(victim, 'precious');
   symlinkSync(victim, file);
   replaceWith(file, 'new', SECRET_MODE);
@@ -77,13 +71,13 @@ test('replacing a link does not follow it', () => {
 test('a secret file is private from the start, even without a umask', async () => {
   const before = process.umask(0);
   const modes = new Set<number>();
-  const watcher = watch(folder, (_event, name) => {
-    const found = lstatSync(join(folder, name ?? ''), { throwIfNoEntry: false });
+  const watcher = watch(home.path, (_event, name) => {
+    const found = lstatSync(join(home.path, name ?? ''), { throwIfNoEntry: false });
     if (found?.isFile()) modes.add(found.mode & 0o777);
   });
   try {
     for (let round = 0; round < 50; round += 1) {
-      replaceWith(join(folder, 'secret'), 'x'.repeat(100_000), SECRET_MODE);
+      replaceWith(join(home.path, 'secret'), 'x'.repeat(100_000), SECRET_MODE);
       await new Promise(setImmediate);
     }
     await expect.poll(() => modes.size).toBeGreaterThan(0);
@@ -95,35 +89,35 @@ test('a secret file is private from the start, even without a umask', async () =
 });
 
 test('a failed replacement keeps the old file and leaves no other', () => {
-  const file = join(folder, 'place');
+  const file = join(home.path, 'place');
   mkdirSync(join(file, 'full'), { recursive: true });
   expect(() => replaceWith(file, 'new')).toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
-  expect(readdirSync(folder)).toEqual(['place']);
+  expect(readdirSync(home.path)).toEqual(['place']);
   expect(existsSync(join(file, 'full'))).toBe(true);
 });
 
 test('writing a report file leaves the files beside it alone', () => {
-  const file = join(folder, 'report.json');
-  const victim = join(folder, 'victim');
+  const file = join(home.path, 'report.json');
+  const victim = join(home.path, 'victim');
   writeFileSync(victim, 'precious');
   symlinkSync(victim, `${file}.${process.pid}.tmp`);
   expect(prepareFile('--report json', file)).toBe(file);
   writeWhole(file, '{}');
   expect(readFileSync(file, 'utf8')).toBe('{}');
   expect(readFileSync(victim, 'utf8')).toBe('precious');
-  expect(readdirSync(folder).toSorted()).toEqual(['report.json', `report.json.${process.pid}.tmp`, 'victim']);
+  expect(readdirSync(home.path).toSorted()).toEqual(['report.json', `report.json.${process.pid}.tmp`, 'victim']);
 });
 
 test('reading refuses a folder, a pipe without a writer and an endless file', () => {
-  const pipe = join(folder, 'pipe');
+  const pipe = join(home.path, 'pipe');
   execFileSync('mkfifo', [pipe]);
-  expect(() => readInput(folder)).toThrow('it is a folder');
+  expect(() => readInput(home.path)).toThrow('it is a folder');
   expect(() => readInput(pipe)).toThrow('it is a pipe into which nobody writes');
   expect(() => readInput('/dev/zero')).toThrow('it has more than');
 });
 
 test('reading refuses an oversized text, and accepts an executable of that size', () => {
-  const file = join(folder, 'large');
+  const file = join(home.path, 'large');
   writeFileSync(file, '');
   truncateSync(file, 67_108_865);
   expect(() => readInputText(file)).toThrow(TooLarge);
@@ -134,7 +128,7 @@ test('reading refuses an oversized text, and accepts an executable of that size'
 
 test('the reason for a missing file omits its name', () => {
   try {
-    readInput(join(folder, 'none'));
+    readInput(join(home.path, 'none'));
     expect.unreachable();
   } catch (error) {
     expect(whyNot(error)).toBe('ENOENT: no such file or directory');
@@ -146,7 +140,7 @@ test.each([
   ['a process substitution, however late it writes', `"$0" --eval "$1" <(while ! test -e "$2"; do :; done; echo here)`],
 ])('%s is read to its end', async (name, line) => {
   const module = new URL('./user-files.ts', import.meta.url).href;
-  const late = join(folder, name.replaceAll(' ', '-'));
+  const late = join(home.path, name.replaceAll(' ', '-'));
   const script = `import('node:fs').then(({ writeFileSync }) => {
     writeFileSync(${JSON.stringify(late)}, '');
     return import(${JSON.stringify(module)});

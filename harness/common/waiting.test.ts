@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { served } from './testing/servers.ts';
 import {
   backoffMs,
   Changes,
@@ -148,9 +149,8 @@ it('the clock never goes back', async () => {
 });
 
 it('patience accepts data that another thread sends during a hold-up', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = createServer();
+  const { port } = await served(server);
   const worker = new Worker(
     `const { workerData } = require('node:worker_threads');
      require('node:net').connect(workerData, '127.0.0.1').on('error', () => {}).end('here');`,
@@ -165,7 +165,6 @@ it('patience accepts data that another thread sends during a hold-up', async () 
   });
   expect(gaveUp).toBe(false);
   await worker.terminate();
-  server.close();
 });
 
 const outOf = (patience: Patience): Promise<unknown> => new Promise((resolve) => patience.watch(resolve));
@@ -220,9 +219,8 @@ it('poll does not count the time in which the process is held up', async () => {
 });
 
 it('socketsRead reads received data before a wait ends', async () => {
-  const server = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const server = createServer();
+  const socket = connect((await served(server)).port, '127.0.0.1');
   const [accepted] = await once(server, 'connection');
   let read = false;
   socket.on('error', () => {}).once('data', () => (read = true));
@@ -232,5 +230,4 @@ it('socketsRead reads received data before a wait ends', async () => {
   await socketsRead();
   expect(read).toBe(true);
   socket.destroy();
-  server.close();
 });

@@ -1,4 +1,5 @@
 /** Tests retries of findings at the end of a run: failure rates, and the limit of time. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rateInWords } from './attempts.ts';
@@ -145,9 +146,7 @@ describe('the time for retries', () => {
     let runs = 0;
     const list = many(async (t: CheckContext) => {
       runs += 1;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      setTimeout(resolve, 20);
-      await promise;
+      await sleep(20);
       broken(t, words(runs));
     });
     const report = await run(list, tries(500));
@@ -180,9 +179,7 @@ describe('the time for retries', () => {
 
   it('is refused to a check that takes longer than is left', async () => {
     const check = declared('test.slow', {}, async (t: CheckContext) => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      setTimeout(resolve, 60);
-      await promise;
+      await sleep(60);
       broken(t);
     });
     expect(wordsOf(await run([check], tries(30)))[0]).toMatch(/^not tried again: no time left: it takes \d+ ms$/);
@@ -203,9 +200,7 @@ describe('the time for retries', () => {
 
   it('ends on an interrupt', async () => {
     const stop = new AbortController();
-    const check = declared('test.stops', {}, async (t: CheckContext) => {
-      broken(t);
-    });
+    const check = declared('test.stops', {}, async (t: CheckContext) => broken(t));
     const listeners = [{ onCheckEnd: (): void => stop.abort() }];
     const report = await run([check], { signal: stop.signal, listeners });
     expect(report.checks.map(({ outcome }: CheckResult) => outcome)).toEqual(['fail']);

@@ -6,10 +6,11 @@ import { expect, test } from 'vitest';
 import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../common/redact.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
+import { served } from '../common/testing/servers.ts';
 import { Patience } from '../common/waiting.ts';
 import { NEWEST_VERSION, SUPPORTED_CODENAMES } from '../contract/versions.ts';
 import { openPlatformTarget } from './open-platform.ts';
-import { listening, serve, temporaryFolder } from './testing/places.ts';
+import { serve, temporaryFolder } from './testing/places.ts';
 
 const folder = temporaryFolder();
 const devices = [
@@ -97,7 +98,7 @@ test('a platform target reports an unreachable platform with a command to try', 
 });
 
 test('a platform target trusts over https only the certificate of --ca', async () => {
-  const url = `https://127.0.0.1:${await listening(createHttps(localhostTls, platform))}/beta`;
+  const url = `https://127.0.0.1:${(await served(createHttps(localhostTls, platform))).port}/beta`;
   const ca = join(folder, 'ca.pem');
   writeFileSync(ca, localhostTls.cert);
   await using trusting = await openPlatformTarget({ ...options(), url, ca, apiVersion: '2026-05-06.rainier' });

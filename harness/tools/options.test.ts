@@ -7,9 +7,7 @@ const OPTIONS = {
   whole: { type: 'boolean', describe: 'all of it', default: false },
 } as const;
 
-afterEach(() => {
-  vi.restoreAllMocks();
-});
+afterEach(() => void vi.restoreAllMocks());
 
 test('given options have their values, others their defaults', () => {
   expect(toolOptions('tool', OPTIONS, { words: ['--only', 'a,b', '--whole'] })).toMatchObject({

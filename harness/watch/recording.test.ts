@@ -11,12 +11,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { scratch } from '../../simulators/common/testing/scratch.ts';
+import { useScratch } from '../../simulators/common/testing/scratch.ts';
 import { TrafficRedactor } from '../common/redact.ts';
 import { recordTo, withoutSecrets } from './recording.ts';
 import { replayTraffic } from './replaying.ts';
 import { type Traffic, wholeText } from './traffic.ts';
 
+const home = useScratch();
 const SECRET = 'mk_0123456789abcdef';
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
 
@@ -56,7 +57,9 @@ const head = {
   ...{ address: 'https://api.example.com/beta', started_at: '2026-11-26T10:00:00.000Z' },
 };
 
-function writeRecording(path: string, limit = 1_000_000, times = 1, traffic = TRAFFIC): void {
+/** Records traffic, and returns the path of the recording. */
+function recorded({ limit = 1_000_000, times = 1, traffic = TRAFFIC } = {}): string {
+  const path = join(home.path, 'day.jsonl');
   const redactor = new TrafficRedactor([SECRET]);
   const trouble = (why: string): never => {
     throw new Error(why);
@@ -64,6 +67,7 @@ function writeRecording(path: string, limit = 1_000_000, times = 1, traffic = TR
   const recording = recordTo({ path, limit, head, redactor, trouble });
   for (let time = 0; time < times; time += 1) for (const each of traffic) recording.take(each);
   recording.close();
+  return path;
 }
 
 async function replayed(path: string): Promise<{ traffic: Traffic[]; lacks: string[] }> {
@@ -73,9 +77,7 @@ async function replayed(path: string): Promise<{ traffic: Traffic[]; lacks: stri
 }
 
 test('a recording holds no secret, and replays its traffic in order', async () => {
-  using home = scratch();
-  const path = join(home.path, 'day.jsonl');
-  writeRecording(path);
+  const path = recorded();
   const text = readFileSync(path, 'utf8');
   for (const secret of [SECRET, JWT, SECRET.slice(3)]) expect(text).not.toContain(secret);
   expect(text).toContain('a=1');
@@ -98,10 +100,7 @@ const UNKNOWN: readonly Traffic[] = [[{ size: 26 }], [{ size: 5e6, text: '[1, ',
 );
 
 test('a recording replays only bodies that were known whole', async () => {
-  using home = scratch();
-  const path = join(home.path, 'day.jsonl');
-  writeRecording(path, 1_000_000, 1, UNKNOWN);
-  const { traffic } = await replayed(path);
+  const { traffic } = await replayed(recorded({ traffic: UNKNOWN }));
   const bodies = (wanted: string): unknown[] =>
     traffic.flatMap((each) => (each.kind === wanted && 'body' in each ? [wholeText(each.body)] : []));
   expect(bodies('asked').every((text) => text === undefined)).toBe(true);
@@ -109,13 +108,12 @@ test('a recording replays only bodies that were known whole', async () => {
 });
 
 test('a recording sets aside full and earlier files, and each part is readable', async () => {
-  using home = scratch();
   const name = 'day.jsonl';
   const path = join(home.path, name);
   writeFileSync(path, 'of a crash');
-  writeRecording(path);
+  recorded();
   expect(readFileSync(`${path}.1`, 'utf8')).toBe('of a crash');
-  writeRecording(path, 10_000, 60);
+  recorded({ limit: 10_000, times: 60 });
   const files = readdirSync(home.path).sort();
   expect(files).toEqual([name, ...[1, 2, 3, 4].map((number) => `${name}.${number}`)]);
   for (const file of files) {
@@ -126,18 +124,16 @@ test('a recording sets aside full and earlier files, and each part is readable',
 });
 
 test.each(['day.jsonl', 'day.jsonl.1', 'day.jsonl.4'])('a recording leaves a pipe at %s in place', (name) => {
-  using home = scratch();
   const pipe = join(home.path, name);
   execFileSync('mkfifo', [pipe]);
   const path = pipe.replace(/\.\d$/, '');
   if (path !== pipe) writeFileSync(path, 'of the crash');
-  expect(() => writeRecording(path)).toThrow(`${pipe} is there, and is no regular file`);
+  expect(() => recorded()).toThrow(`${pipe} is there, and is no regular file`);
   expect(readdirSync(home.path)).toEqual([...new Set([name.replace(/\.\d$/, ''), name])]);
   expect(lstatSync(pipe).isFIFO()).toBe(true);
 });
 
 test('a closed recording writes nothing', () => {
-  using home = scratch();
   const path = join(home.path, 'day.jsonl');
   const redactor = new TrafficRedactor();
   const recording = recordTo({ path, limit: 1_000_000, head, redactor, trouble: (why) => expect.fail(why) });
@@ -153,9 +149,7 @@ test('a closed recording writes nothing', () => {
 });
 
 test('a replay drops a torn last line, and reports it and unknown lines', async () => {
-  using home = scratch();
-  const path = join(home.path, 'day.jsonl');
-  writeRecording(path);
+  const path = recorded();
   appendFileSync(path, '{"kind":"whatever","at":1}\n{"kind":"opened","at":10');
   const { traffic, lacks } = await replayed(path);
   expect(traffic).toHaveLength(TRAFFIC.length);
@@ -169,7 +163,6 @@ test.each([
   ['other JSON', '{"log":{}}', 'is neither'],
   ['the beginning of HAR', '{ "log": {"version": "1.2", "entries": [{', 'begins as HAR, and is no whole JSON'],
 ])('a replay refuses a file that is %s', async (_, text, why) => {
-  using home = scratch();
   const path = join(home.path, 'x');
   if (text !== undefined) writeFileSync(path, text);
   await expect(replayed(path)).rejects.toThrow(why);
@@ -178,16 +171,13 @@ test.each([
 const ESCAPES = '\u001b\u009b\u202e';
 
 test('a recording masks a secret across data lines, and escapes terminal controls', () => {
-  using home = scratch();
-  const path = join(home.path, 'day.jsonl');
   const fields = [
     ['data', '{"password":'],
     ['data', '"s3cr3t", "b": 1}'],
     ['id', ESCAPES],
     ['password', 's3cr3t'],
   ] as const;
-  writeRecording(path, 1_000_000, 1, [{ kind: 'frame', at: 1, exchange: 1, fields }]);
-  const text = readFileSync(path, 'utf8');
+  const text = readFileSync(recorded({ traffic: [{ kind: 'frame', at: 1, exchange: 1, fields }] }), 'utf8');
   expect(text).not.toContain('s3cr3t');
   for (const character of ESCAPES) expect(text).not.toContain(character);
   const [, line = ''] = text.split('\n');
@@ -196,7 +186,6 @@ test('a recording masks a secret across data lines, and escapes terminal control
 });
 
 test('a replay refuses an endless line before it fills the memory', async () => {
-  using home = scratch();
   const path = join(home.path, 'x');
   writeFileSync(path, '');
   truncateSync(path, 3 * 1024 ** 3);

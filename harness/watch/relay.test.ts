@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { eventually, scratch } from '../../simulators/common/testing/scratch.ts';
 import { tls } from '../common/node-tls.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
+import { served } from '../common/testing/servers.ts';
 import { isTorn, Relay, type Tap, type Upstream, watchTlsEnd } from './relay.ts';
 import { Stage } from './testing/transcripts.ts';
 import { expectTransparent, KINDS } from './testing/transparency.ts';
@@ -42,14 +43,9 @@ test('a relay reports a fault of its tap once, and keeps relaying', async () => 
 });
 
 async function lingering(serve: (socket: Socket) => void) {
-  const server = createServer({ allowHalfOpen: true }, serve).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { port } = await served(createServer({ allowHalfOpen: true }, serve));
   const relay = await Relay.open({ ...USUAL, upstream: () => ({ place: local(port) }) });
-  onTestFinished(async () => {
-    server.close();
-    await relay[Symbol.asyncDispose]();
-  });
+  onTestFinished(() => relay[Symbol.asyncDispose]());
   return {
     relay,
     async client(): Promise<{ socket: Socket; saw: string[] }> {
@@ -105,14 +101,13 @@ test.each([
     socket.on('error', () => {});
     socket.write(Buffer.alloc(300_000), () => void (isCut ? raw[0]?.end() : socket.end()));
   });
-  server.on('connection', (socket) => raw.push(socket)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port } = await served(server.on('connection', (socket) => raw.push(socket)));
   const trusted = { ca: localhostTls.cert, servername: 'localhost' };
   const ends: string[] = [];
   await using relay = await Relay.open({
     ...USUAL,
     tls: localhostTls,
-    upstream: () => ({ place: local((server.address() as AddressInfo).port), tls: trusted }),
+    upstream: () => ({ place: local(port), tls: trusted }),
     tap: { ...BLIND, ended: (_, from, how) => ends.push(`${from} ${how}`) },
   });
   const client = watchTlsEnd(tls.connect({ ...local(relay.port), ...trusted }));
@@ -123,7 +118,6 @@ test.each([
   await once(client, 'end');
   expect([came, isTorn(client), ends[0]]).toEqual([300_000, isCut, isCut ? 'server cut' : 'server end']);
   client.destroy();
-  server.close();
 });
 
 test('a relay closes without waiting for unfinished TLS handshakes', async () => {

@@ -1,23 +1,20 @@
 /** Tests which requests a control API on a TCP port refuses, e.g. requests of web pages. */
 import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { listenAt } from '../defects/null.ts';
 import { controlRefusal, controlTokenIn, newControlToken } from './control-guard.ts';
-import { scratch } from './testing/scratch.ts';
+import { useScratch } from './testing/scratch.ts';
 
 const token = newControlToken();
 const server = http.createServer((request, response) => {
   const refusal = controlRefusal(request, token);
   response.writeHead(refusal?.status ?? 204, refusal?.headers).end(refusal?.message);
 });
-let port = 0;
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  port = (server.address() as AddressInfo).port;
-});
-afterAll(() => server.close());
+const { port = 0, close } = await listenAt(server, { port: 0 });
+afterAll(close);
 
 function statusOf(lines: readonly string[], body = ''): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -79,9 +76,10 @@ describe('a request', () => {
 });
 
 describe('a token file', () => {
+  const home = useScratch();
+
   it('is created for its owner alone, and read at the next call', () => {
-    using folder = scratch();
-    const file = join(folder.path, 'token');
+    const file = join(home.path, 'token');
     const before = process.umask(0);
     const first = controlTokenIn(file);
     process.umask(before);
@@ -92,16 +90,14 @@ describe('a token file', () => {
   });
 
   it('that is a dangling link is refused, and its target is not created', () => {
-    using folder = scratch();
-    const victim = join(folder.path, 'victim');
-    symlinkSync(victim, join(folder.path, 'token'));
-    expect(() => controlTokenIn(join(folder.path, 'token'))).toThrow(/ENOENT/);
+    const victim = join(home.path, 'victim');
+    symlinkSync(victim, join(home.path, 'token'));
+    expect(() => controlTokenIn(join(home.path, 'token'))).toThrow(/ENOENT/);
     expect(statSync(victim, { throwIfNoEntry: false })).toBeUndefined();
   });
 
   it.for(['', 'short', 'two words in one token', `${'x'.repeat(513)}`])('with a bad token is refused: %j', (text) => {
-    using folder = scratch();
-    writeFileSync(join(folder.path, 'token'), text);
-    expect(() => controlTokenIn(join(folder.path, 'token'))).toThrow(/token holds no token: 16 to 512 characters/);
+    writeFileSync(join(home.path, 'token'), text);
+    expect(() => controlTokenIn(join(home.path, 'token'))).toThrow(/token holds no token: 16 to 512 characters/);
   });
 });

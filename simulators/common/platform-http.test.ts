@@ -1,9 +1,9 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { shape } from '../../harness/contract/shape.ts';
+import { listenAt } from '../defects/null.ts';
 import {
   ApiError,
   isTemporary,
@@ -26,14 +26,13 @@ async function setUp(handlers: ((request: IncomingMessage, response: ServerRespo
     requests.push(`${request.method} ${request.url}`);
     handler?.(request, response);
     received.emit('request');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  });
+  const { address, close } = await listenAt(server, { port: 0 });
   const beforeRetry = async () => {
     waits += 1;
   };
   const http = new PlatformHttp({
-    baseUrl: new URL(`http://127.0.0.1:${port}/base/`),
+    baseUrl: new URL(`${address}/base/`),
     connections: 2,
     onCrowded: () => {
       crowded += 1;
@@ -51,8 +50,7 @@ async function setUp(handlers: ((request: IncomingMessage, response: ServerRespo
     get,
     [Symbol.asyncDispose]: async () => {
       await http.close();
-      server.closeAllConnections();
-      server.close();
+      await close();
     },
   };
 }

@@ -1,6 +1,7 @@
-import http from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
+import { firstMessage, send } from '../common/testing/requests.ts';
 import { serveConsole, wholeNumber } from './console.ts';
 import { Feed } from './feed.ts';
 import type { Message } from './page/document.ts';
@@ -16,38 +17,13 @@ async function opened(actions = {}) {
   return { feed, served, url: served.url, [Symbol.asyncDispose]: () => served[Symbol.asyncDispose]() };
 }
 
-interface Asked {
-  status: number;
-  headers: http.IncomingHttpHeaders;
-  text: string;
+function ask(url: string, headers: OutgoingHttpHeaders = {}, method = 'GET', body = '') {
+  const { hostname, port, pathname: path } = new URL(url);
+  return send({ hostname, port, path, headers, method }, body);
 }
 
-/** Sends a request with headers that `fetch` forbids, e.g. Host. */
-function ask(url: string, headers: http.OutgoingHttpHeaders = {}, method = 'GET', body = ''): Promise<Asked> {
-  return new Promise((resolve, reject) => {
-    const request = http.request(url, { method, headers, agent: false }, (response) => {
-      let text = '';
-      response.on('data', (part) => (text += part));
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-    });
-    request.once('error', reject);
-    request.end(body);
-  });
-}
-
-async function read(url: string): Promise<Message> {
-  const stop = new AbortController();
-  const response = await fetch(`${url}events`, { signal: stop.signal });
-  let text = '';
-  for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    text += part;
-    const [, data] = /^data: (.*)\n\n/m.exec(text) ?? [];
-    if (data === undefined) continue;
-    stop.abort();
-    return JSON.parse(data) as Message;
-  }
-  throw new Error('the stream ended without a message');
-}
+const read = async (url: string): Promise<Message> =>
+  JSON.parse(/^data: (.*)$/m.exec(await firstMessage(`${url}events`))?.[1] ?? '') as Message;
 
 test('a console serves only requests with its token, Host and Origin', async () => {
   await using console = await opened();

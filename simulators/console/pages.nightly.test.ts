@@ -1,8 +1,9 @@
 /** Tests the page of a fleet in a browser: warnings of an invalid run, shapes of states, narrow screens. */
 
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { barriers, CHROMIUM, openBrowser, openConsole, SKIPPED } from '../../harness/common/testing/browser.ts';
+import type { Page } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
+import { describeConsole } from '../../harness/cli/testing/console.ts';
+import { barriers } from '../../harness/common/testing/browser.ts';
 import { serveConsole } from './console.ts';
 import { Feed } from './feed.ts';
 import type { FleetDocument } from './page/fleet/document.ts';
@@ -46,21 +47,12 @@ interface Canvas {
   ): { getImageData(x: number, y: number, w: number, h: number): { data: Iterable<number> } } | null;
 }
 
-describe.skipIf(CHROMIUM === undefined)(`the page of a fleet${SKIPPED}`, { timeout: 600_000 }, () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser.close());
-
-  async function shown(change: Partial<FleetDocument>, width = 1400): Promise<Page & AsyncDisposable> {
-    await using stack = new AsyncDisposableStack();
+describeConsole('the page of a fleet', (open) => {
+  async function shown(change: Partial<FleetDocument>, width = 1400): Promise<Page> {
     const feed = new Feed<FleetDocument>({ ...FLEET, ...change });
-    const served = stack.use(await serveConsole({ page: 'fleet', title: 'Fleet', feed, actions: {}, port: 0 }));
-    const { page } = await openConsole(browser, served.url, { width });
-    stack.defer(() => page.close());
-    const all = stack.move();
-    return Object.assign(page, { [Symbol.asyncDispose]: () => all.disposeAsync() });
+    const served = await serveConsole({ page: 'fleet', title: 'Fleet', feed, actions: {}, port: 0 });
+    onTestFinished(() => served[Symbol.asyncDispose]());
+    return await open(served.url, { width });
   }
 
   it('counts time from the first phase, and shows no warning for a valid run', async () => {

@@ -5,7 +5,9 @@ import { DirectoryInUseError, lockDirectory } from './device-directory.ts';
 import { simulateDevice } from './index.ts';
 import { SupervisedDevice } from './process/supervisor.ts';
 import { contest } from './testing/lock-contest.ts';
-import { robot, scratch } from './testing/robot.ts';
+import { robot, useScratch } from './testing/robot.ts';
+
+const home = useScratch();
 
 test('a directory refuses a second device of any process, and the first keeps publishing', async () => {
   await using on = await robot();
@@ -21,7 +23,6 @@ test('a directory refuses a second device of any process, and the first keeps pu
 });
 
 test('a directory stays locked until its process stops or a killed one is replaced', async () => {
-  using home = scratch();
   const dir = `${home.path}/robot`;
   const socket = `${home.path}/a.sock`;
   await using first = new SupervisedDevice({ device: { dir, socket }, logLevel: 'silent' });
@@ -39,7 +40,6 @@ test('a directory stays locked until its process stops or a killed one is replac
 });
 
 test('a device creates and locks its directory at its first event', async () => {
-  using home = scratch();
   const dir = `${home.path}/new/robot`;
   await using one = await simulateDevice({ dir, socket: `${home.path}/a.sock` });
   await using other = await simulateDevice({ dir, socket: `${home.path}/b.sock` });
@@ -55,7 +55,6 @@ test('exactly one of several processes takes over the lock of a dead owner', asy
 });
 
 test('a stale lock is replaced even if its process id is in use', () => {
-  using home = scratch();
   const own = lockDirectory(home.path);
   const [pid, start, thread] = readlinkSync(`${home.path}/lock`).split('-');
   own.release();
@@ -67,7 +66,6 @@ test('a stale lock is replaced even if its process id is in use', () => {
 });
 
 test('a device of another thread keeps its lock while the process lives', () => {
-  using home = scratch();
   const own = lockDirectory(home.path);
   const [pid, start] = readlinkSync(`${home.path}/lock`).split('-');
   own.release();
@@ -76,7 +74,6 @@ test('a device of another thread keeps its lock while the process lives', () => 
 });
 
 test('a device refuses a directory with a foreign file named lock', async () => {
-  using home = scratch();
   writeFileSync(`${home.path}/lock`, 'precious');
   await expect(simulateDevice({ dir: home.path })).rejects.toThrow(/lock is not a lock; remove it/);
 });

@@ -2,7 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { simulateDevice } from './index.ts';
-import { ask, EventStream, scratch } from './testing/robot.ts';
+import { ask, EventStream, useScratch } from './testing/robot.ts';
+
+const home = useScratch();
 
 test('devices without options have their own sockets, and remove them even after a kill', async () => {
   const [one, two] = await Promise.all([simulateDevice(), simulateDevice()]);
@@ -13,7 +15,6 @@ test('devices without options have their own sockets, and remove them even after
 });
 
 test('a device uses the given socket, and keeps the given directory after its disposal', async () => {
-  using home = scratch();
   const socket = `${home.path}/own.sock`;
   {
     await using device = await simulateDevice({ socket });
@@ -32,7 +33,6 @@ const DEVICES = 300;
 const descriptors = () => readdirSync('/proc/self/fd').length;
 
 test('three hundred devices start, serve, are driven and stop', async () => {
-  using home = scratch();
   const before = descriptors();
   const devices = await Promise.all(
     Array.from({ length: DEVICES }, (_, at) =>
@@ -55,7 +55,6 @@ test('three hundred devices start, serve, are driven and stop', async () => {
 });
 
 test('repeated starts and stops of a device have no further effect', async () => {
-  using home = scratch();
   const device = await simulateDevice({ dir: home.path, socket: `${home.path}/s` });
   await Promise.all([device.start(), device.start()]);
   await Promise.all([device.stop(), device.stop(), device[Symbol.asyncDispose]()]);
@@ -78,6 +77,5 @@ test.for([
   { failedMs: 3e9 },
   { faults: ['nonsense'] },
 ])('invalid options are refused: %j', async (options) => {
-  using home = scratch();
   await expect(simulateDevice({ dir: home.path, ...options })).rejects.toThrow(RangeError);
 });

@@ -14,13 +14,13 @@ import process from 'node:process';
 import { describe, expect, test } from 'vitest';
 import { referenceBehaviour } from './behaviour.ts';
 import { simulateDevice } from './index.ts';
-import { ask, scratch } from './testing/robot.ts';
+import { ask, useScratch } from './testing/robot.ts';
 
+const home = useScratch();
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 describe('the unix socket', () => {
   test.for([undefined, 0o600, 0o666])('has the mode %s', async (wanted) => {
-    using home = scratch();
     const path = `${home.path}/a.sock`;
     const socket = wanted === undefined ? path : { path, mode: wanted };
     await using _device = await simulateDevice({ dir: `${home.path}/a`, socket });
@@ -28,14 +28,12 @@ describe('the unix socket', () => {
   });
 
   test('does not replace a file', async () => {
-    using home = scratch();
     writeFileSync(`${home.path}/file`, 'precious');
     await expect(simulateDevice({ dir: home.path, socket: `${home.path}/file` })).rejects.toThrow(/not a socket/);
     expect(readFileSync(`${home.path}/file`, 'utf8')).toBe('precious');
   });
 
   test('keeps similarly named files beside it, and removes its own at the end', async () => {
-    using home = scratch();
     mkdirSync(`${home.path}/s~/precious`, { recursive: true });
     writeFileSync(`${home.path}/s~/precious/file`, 'keep');
     writeFileSync(`${home.path}/c~`, 'keep');
@@ -49,7 +47,6 @@ describe('the unix socket', () => {
   });
 
   test('stays in a private folder until its mode is set, even with umask 0', async () => {
-    using home = scratch();
     const seen: string[] = [];
     const permit = (path: string, wanted: number) => {
       seen.push(`${mode(dirname(path))} ${lstatSync(path).isSocket()} ${readdirSync(home.path).includes('s')}`);
@@ -69,14 +66,12 @@ describe('the unix socket', () => {
   });
 
   test('may have the longest path that the kernel accepts', async () => {
-    using home = scratch();
     const path = `${home.path}/${'x'.repeat(107 - Buffer.byteLength(home.path) - 1)}`;
     await using _device = await simulateDevice({ dir: `${home.path}/robot`, socket: path });
     expect((await ask(path, '/health')).status).toBe(200);
   });
 
   test('goes to exactly one of three agents that start at once', async () => {
-    using home = scratch();
     const socket = `${home.path}/s`;
     const all = await Promise.allSettled([1, 2, 3].map((at) => simulateDevice({ dir: `${home.path}/${at}`, socket })));
     const [winner, ...others] = all.toSorted((a, b) => a.status.localeCompare(b.status));
@@ -90,7 +85,6 @@ describe('the unix socket', () => {
 
 describe('loopback', () => {
   test('writes the token to its own private file, not through planted links', async () => {
-    using home = scratch();
     const discovery = `${home.path}/agent.json`;
     writeFileSync(`${home.path}/victim`, 'precious');
     for (const trap of ['agent.json', 'agent.json.new', 'agent.json~'])
@@ -104,7 +98,6 @@ describe('loopback', () => {
   });
 
   test('removes its discovery file at a stop, unless another agent has replaced it', async () => {
-    using home = scratch();
     const discovery = `${home.path}/agent.json`;
     await using device = await simulateDevice({ dir: `${home.path}/a`, loopback: { discovery } });
     await device.stop();
@@ -116,7 +109,6 @@ describe('loopback', () => {
   });
 
   test('fails to start when it cannot write its discovery file, and leaves no socket', async () => {
-    using home = scratch();
     const [socket, discovery] = [`${home.path}/a.sock`, `${home.path}/agent.json`];
     mkdirSync(discovery);
     const starting = simulateDevice({ dir: `${home.path}/a`, socket, loopback: { discovery } });

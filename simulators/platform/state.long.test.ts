@@ -5,18 +5,14 @@ import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { scratch } from '../common/testing/scratch.ts';
 import { agreementProperty, keepingAgent, listingAgent } from './testing/agreement.ts';
-import { createKit, type Kit, refusal, startPlatform, type TestPlatform, unique, walk } from './testing/kit.ts';
+import { createKit, refusal, startPlatform, unique, walk } from './testing/kit.ts';
 
-let platform: TestPlatform;
-let kit: Kit;
-beforeAll(async () => {
-  platform = await startPlatform();
-  kit = await createKit(platform);
-});
+const platform = await startPlatform();
 afterAll(() => platform.stop());
+const kit = await createKit(platform);
 
 it.for([
   ['acts on what it is told', listingAgent],

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { createServer, get } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { served } from '../../common/testing/servers.ts';
 import { useFolder } from '../testing/muster.ts';
 import { makeAuthority } from './authority.ts';
 
@@ -33,9 +33,8 @@ test('OpenSSL accepts the certificate chain in strict mode', (context) => {
 });
 
 test('only a client that trusts the authority connects to the server', async () => {
-  await using server = createServer({ cert: made.cert, key: made.key }, (_, response) => response.end());
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const server = createServer({ cert: made.cert, key: made.key }, (_, response) => response.end());
+  const { port } = await served(server);
   const ask = (host: string, ca: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
       const options = { host, port, ca, lookup: undefined, agent: false, family: 4 };

@@ -1,7 +1,7 @@
 /** Opens pages of consoles in a real browser. For tests. */
 import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
-import { barriers, CHROMIUM, fits, openBrowser, openConsole, SKIPPED } from '../../common/testing/browser.ts';
+import { afterEach, describe, expect } from 'vitest';
+import { barriers, CHROMIUM, fits, openConsole, SKIPPED, useBrowser } from '../../common/testing/browser.ts';
 import { ask } from './muster.ts';
 
 /** Maximum number of milliseconds for `expect.poll`; a start takes up to a minute on a busy machine. */
@@ -24,19 +24,15 @@ export function describeConsole(
   tests: (open: (url: string, look?: Look) => Promise<Page>, browser: () => Browser) => void,
 ): void {
   describe.skipIf(CHROMIUM === undefined)(`${name}${SKIPPED}`, LONGEST, () => {
-    let browser: Browser;
+    const browser = useBrowser();
     const errors: (() => string[])[] = [];
-    beforeAll(async () => {
-      browser = await openBrowser();
-    });
-    afterAll(() => browser.close());
     afterEach(() => expect(errors.splice(0).flatMap((found) => found())).toEqual([]));
     const open = async (url: string, { except, ...look }: Look = {}): Promise<Page> => {
-      const { page, wrong } = await openConsole(browser, url, look);
+      const { page, wrong } = await openConsole(browser(), url, look);
       errors.push(() => wrong.filter((text) => except?.test(text) !== true));
       return page;
     };
-    tests(open, () => browser);
+    tests(open, browser);
   });
 }
 
@@ -58,15 +54,3 @@ export const answerOf = async (socket: string, path: string) => {
   if (answer === undefined) return undefined;
   return { status: answer.status, body: JSON.parse(answer.text || '{}') as Record<string, unknown> };
 };
-
-export async function firstMessage(url: string): Promise<string> {
-  const stop = new AbortController();
-  const response = await fetch(url, { signal: stop.signal });
-  let text = '';
-  for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    text += part;
-    if (/^data: .*\n\n/m.test(text)) break;
-  }
-  stop.abort();
-  return text;
-}

@@ -2,18 +2,19 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import http from 'node:http';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeEach, expect, type TestContext, vi } from 'vitest';
+import { afterEach, expect, type TestContext, vi } from 'vitest';
+import { send } from '../../../simulators/common/testing/requests.ts';
+import { useScratch } from '../../../simulators/common/testing/scratch.ts';
 import { type FleetResult, fleetResult } from '../../../simulators/fleet/result/result.ts';
 import { writeResult } from '../../../simulators/fleet/result/shards.ts';
 import { resultWith } from '../../../simulators/fleet/result/testing/result.ts';
 import { defined } from '../../common/defined.ts';
 import { UsageError } from '../../common/usage.ts';
 import type { Report } from '../../runner/types.ts';
+import { temporaryFolder } from '../../targets/testing/places.ts';
 import { parseCommandLine } from '../command-line.ts';
 import { type CommandContext, complete } from '../options.ts';
 
@@ -116,53 +117,32 @@ export const optionWords = (options: Readonly<Record<string, string | undefined>
   Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
 
 export function useFolder(): (...names: string[]) => string {
-  const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   return (...names) => join(folder, ...names);
 }
 
 /** Makes a folder for each test, and ends the commands of the test with the test. */
 export function useHome() {
   const runs: Running[] = [];
-  const home = {
-    path: '',
-    start: (words: readonly string[], options: RunOptions = {}): Running => {
-      const run = new Running(words, { cwd: home.path, ...options });
-      runs.push(run);
-      return run;
-    },
+  const home = useScratch();
+  const start = (words: readonly string[], options: RunOptions = {}): Running => {
+    const run = new Running(words, { cwd: home.path, ...options });
+    runs.push(run);
+    return run;
   };
-  beforeEach(() => {
-    home.path = mkdtempSync(join(tmpdir(), 'muster-cli-'));
-  });
   afterEach(async ({ task }) => {
     for (const { child, ended } of runs.splice(0)) {
       child.kill('SIGKILL');
       const { stderr } = await ended;
-      // Shows what a command wrote if its test failed, because a timeout has no message.
+      // Shows the standard error of a command if its test failed, because a timeout has no message.
       if (task.result?.state === 'fail') process.stderr.write(stderr);
     }
-    rmSync(home.path, { recursive: true, force: true });
   });
-  return home;
+  return Object.assign(home, { start });
 }
 
-export function ask(
-  socketPath: string,
-  path: string,
-  method = 'GET',
-  body = '',
-): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const request = http.request({ socketPath, path, method, agent: false }, (response) => {
-      let text = '';
-      response.on('data', (part) => (text += part)).once('error', reject);
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
-    });
-    request.once('error', reject);
-    request.end(body);
-  });
-}
+export const ask = (socketPath: string, path: string, method = 'GET', body = '') =>
+  send({ socketPath, path, method }, body);
 
 export async function runCommand(words: readonly string[]): Promise<number> {
   const parsed = await parseCommandLine(words);

@@ -1,18 +1,10 @@
 /** Servers and clients that a test closes at its end. */
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { served } from '../../common/testing/servers.ts';
 import { HttpClient, type HttpClientOptions } from '../http.ts';
 
-export async function listening(server: Server): Promise<string> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => sockets.add(socket));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+export const listening = async (server: Server): Promise<string> => (await served(server)).url;
 
 export async function clientOf(
   server: Server | string,

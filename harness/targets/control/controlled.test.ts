@@ -1,14 +1,14 @@
 /** Tests the proxy between an agent and the servers that the agent talks to. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
+import { listenAt } from '../../../simulators/defects/null.ts';
 import { TcpProxy } from './controlled-agent.ts';
 
 test('a TCP proxy carries bytes until it is cut, and once it is restored', async () => {
-  const echo = createServer((socket) => socket.on('error', () => {}).pipe(socket)).listen(0, '127.0.0.1');
-  await once(echo, 'listening');
-  const { port } = echo.address() as AddressInfo;
-  await using proxy = await TcpProxy.to(`http://127.0.0.1:${port}`);
+  const server = createServer((socket) => void socket.pipe(socket));
+  await using echo = await listenAt(server, { port: 0 });
+  await using proxy = await TcpProxy.to(echo.address);
   expect(proxy.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   const open = () => connect(Number(new URL(proxy.url).port), '127.0.0.1').on('error', () => {});
 
@@ -29,7 +29,6 @@ test('a TCP proxy carries bytes until it is cut, and once it is restored', async
   expect(String((await once(again, 'data'))[0])).toBe('back');
   await expect(TcpProxy.to('http://robot', Number(new URL(proxy.url).port))).rejects.toThrow('EADDRINUSE');
   again.resetAndDestroy();
-  await new Promise((resolve) => echo.close(resolve));
   for (const path of ['/', '/beta', '/beta/']) {
     await using below = await TcpProxy.to(`https://robot${path}`);
     expect(below.url.replace(/^https:\/\/127\.0\.0\.1:\d+/, '')).toBe(path);

@@ -1,31 +1,19 @@
 /** Creates folders and servers that end with their test. */
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, onTestFinished } from 'vitest';
+import { afterAll } from 'vitest';
+import { served } from '../../common/testing/servers.ts';
 
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'muster-targets-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = mkdtempSync(join(tmpdir(), 'muster-test-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-export async function listening(server: Server, socket?: string): Promise<number> {
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    if (server.listening) await new Promise((resolve) => server.close(resolve));
-  });
-  if (socket === undefined) server.listen(0, '127.0.0.1');
-  else server.listen(socket);
-  await once(server, 'listening');
-  return socket === undefined ? (server.address() as AddressInfo).port : 0;
-}
-
 export const serve = async (answer: RequestListener, socket?: string): Promise<string> =>
-  `http://127.0.0.1:${await listening(createServer(answer), socket)}`;
+  (await served(createServer(answer), socket)).url;
 
 export const inJson =
   (answer: (path: string, authorization: string | undefined) => unknown): RequestListener =>

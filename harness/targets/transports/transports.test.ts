@@ -5,7 +5,8 @@ import { describe, expect, it, vi } from 'vitest';
 import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../common/redact.ts';
-import { listening, temporaryFolder } from '../testing/places.ts';
+import { served } from '../../common/testing/servers.ts';
+import { temporaryFolder } from '../testing/places.ts';
 import { loopback, unix, url, whyUnreachable } from './index.ts';
 
 const folder = temporaryFolder();
@@ -100,7 +101,7 @@ describe('a connection', () => {
   });
 
   it('is accepted where a server listens, under any scheme', async () => {
-    const port = await listening(createServer());
+    const { port } = await served(createServer());
     for (const address of [`http://127.0.0.1:${port}/x`, `https://localhost:${port}/x`])
       expect(await url.accepts(address)).toBe(true);
     expect(await url.accepts('http://127.0.0.1:1/x')).toBe(false);

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { vi } from 'vitest';
+import { beforeEach, vi } from 'vitest';
 import type { Random } from '../random.ts';
 
 export interface Scratch extends Disposable {
@@ -14,6 +14,17 @@ export interface Scratch extends Disposable {
 export function scratch(parent = tmpdir()): Scratch {
   const path = mkdtempSync(join(parent, 'muster-test-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Gives each test an empty folder at `path`. */
+export function useScratch(): { readonly path: string } {
+  const home = { path: '' };
+  beforeEach(() => {
+    const own = scratch();
+    home.path = own.path;
+    return () => own[Symbol.dispose]();
+  });
+  return home;
 }
 
 /** Repeats `holds` until the function throws no error, for 60 s at most. */

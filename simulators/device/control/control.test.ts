@@ -1,35 +1,21 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import http from 'node:http';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ControlInfo, controlInfo } from '../../../harness/contract/control.ts';
+import { send } from '../../common/testing/requests.ts';
 import { simulateDevice } from '../index.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
-import { EventStream, robot, type Scratch, scratch } from '../testing/robot.ts';
+import { EventStream, robot, useScratch } from '../testing/robot.ts';
 import { type ControlServer, serveControl } from './server.ts';
 import { controlError } from './target.ts';
 
-function send(options: http.RequestOptions, body?: unknown): Promise<{ status: number; json: never }> {
-  return new Promise((resolve, reject) => {
-    const request = http.request({ agent: false, ...options }, (response) => {
-      let text = '';
-      response.on('data', (part) => (text += part));
-      response.once('end', () => {
-        resolve({ status: response.statusCode ?? 0, json: (text === '' ? undefined : JSON.parse(text)) as never });
-      });
-    });
-    request.once('error', reject);
-    request.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
-  });
-}
+const home = useScratch();
 
 describe.for(['in this process', 'in a process of its own'] as const)('an agent %s', (kind) => {
-  let home: Scratch;
   let close: () => Promise<void>;
   const socket = () => `${home.path}/agent.sock`;
 
   beforeEach(async () => {
-    home = scratch();
     const control = { path: `${home.path}/control.sock` };
     const options = { dir: `${home.path}/robot`, socket: socket(), heartbeatMs: 2_000, retain: 50, seed: 1 };
     if (kind === 'in this process') {
@@ -50,7 +36,6 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
     await close();
     expect(existsSync(socket())).toBe(false);
     expect(existsSync(`${home.path}/control.sock`)).toBe(false);
-    home[Symbol.dispose]();
   });
 
   const control = (method: string, path: string, body?: unknown) =>
@@ -60,7 +45,7 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
     const { status, json } = await control('GET', '/');
     expect(status).toBe(200);
     expect(controlInfo.problems(json)).toEqual([]);
-    const info: ControlInfo = json;
+    const info = json as ControlInfo;
     expect(info).toMatchObject({ retention: 50, heartbeat_seconds: 2 });
     expect(info.capabilities.toSorted()).toEqual(['compact', 'drive', 'files', 'log', 'restart']);
     expect(statSync(`${home.path}/control.sock`).mode & 0o777).toBe(0o600);
@@ -106,7 +91,6 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
 });
 
 test('a control port accepts its token only, and refuses requests with a foreign Origin', async () => {
-  using home = scratch();
   await using device = await simulateDevice({ dir: `${home.path}/r`, socket: `${home.path}/s`, control: { port: 0 } });
   const address = device.controlAddress;
   const port = address !== undefined && 'port' in address ? address.port : 0;
@@ -121,7 +105,6 @@ test('a control port accepts its token only, and refuses requests with a foreign
 });
 
 test('an agent process that cannot start fails with the system error', async () => {
-  using home = scratch();
   const device = new SupervisedDevice({ device: { dir: home.path, socket: `${home.path}/no/s` }, logLevel: 'silent' });
   await expect(device.start()).rejects.toThrow(/ENOENT|EACCES/);
   await device[Symbol.asyncDispose]();
@@ -129,7 +112,6 @@ test('an agent process that cannot start fails with the system error', async () 
 
 describe('an agent process that does not end', () => {
   async function stopStopped(signalWhen: 'serving' | 'starting') {
-    using home = scratch();
     const told: string[] = [];
     const device = new SupervisedDevice(
       { device: { dir: `${home.path}/robot`, socket: `${home.path}/agent.sock` }, logLevel: 'silent' },

@@ -2,11 +2,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { storedAfter } from '../stream/reader.ts';
-import { scratch } from '../testing/robot.ts';
+import { useScratch } from '../testing/robot.ts';
 import type { EventLog } from './event-log.ts';
 import { disk } from './io.ts';
 import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
 
+const home = useScratch();
 const textsIn = (log: EventLog): Map<number, string> =>
   new Map(Array.from(storedAfter(log, disk, 0), ({ id, json }) => [id, json]));
 
@@ -20,7 +21,6 @@ async function written(directory: string, count: number, { kill = false, size = 
 }
 
 test('a stored line is the JSON of its sent envelope plus a checksum', async () => {
-  using home = scratch();
   const { path, texts } = await written(home.path, 3);
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
   for (const [at, line] of lines.entries()) {
@@ -32,7 +32,6 @@ test('a stored line is the JSON of its sent envelope plus a checksum', async () 
 });
 
 test.for([2, 20, 39])('a log without checksums skips an id out of order (line %s)', async (line) => {
-  using home = scratch();
   const { path } = await written(home.path, 40);
   withoutSums(path);
   changeLine(path, line, (text) => text.replace(`"id":${line},`, `"id":9${line}000,`));
@@ -45,7 +44,6 @@ test.for([2, 20, 39])('a log without checksums skips an id out of order (line %s
 });
 
 test('a log of an older version, without checksums, is read and continued', async () => {
-  using home = scratch();
   const { path, texts } = await written(home.path, 500, { size: 300 });
   withoutSums(path);
   const { log, notices } = open(home.path, { durable: true, retain: 400 });
@@ -57,7 +55,6 @@ test('a log of an older version, without checksums, is read and continued', asyn
 });
 
 test('a line with a misspelt checksum member is skipped as damaged', async () => {
-  using home = scratch();
   const { path } = await written(home.path, 5);
   changeLine(path, 3, (text) => text.replace('"sum"', '"sun"'));
   const { log } = open(home.path, { durable: true });
@@ -66,7 +63,6 @@ test('a line with a misspelt checksum member is skipped as damaged', async () =>
 });
 
 test('damaged lines are reported once in notices, and counted by inspect', async () => {
-  using home = scratch();
   const { path } = await written(home.path, 30);
   for (let line = 3; line < 20; line += 1) changeLine(path, line, (text) => text.replace('xxx', 'xyx'));
   const { log, notices } = open(home.path, { durable: true });

@@ -1,12 +1,13 @@
 import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../testing/robot.ts';
+import { useScratch } from '../testing/robot.ts';
 import { type DiskIo, DURABLE, disk, EventLogError } from './io.ts';
 import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './testing/recorded-disk.ts';
 
+const home = useScratch();
+
 describe('appending', () => {
   test('stores simultaneous appends with one durable write', async () => {
-    using home = scratch();
     const done = { stores: 0, others: 0 };
     const count = (kind: keyof typeof done) => (): void => {
       done[kind] += 1;
@@ -22,7 +23,6 @@ describe('appending', () => {
   });
 
   test('delivers an event only after it is on the disk', async () => {
-    using home = scratch();
     const order: string[] = [];
     const io: DiskIo = {
       ...disk,
@@ -42,7 +42,6 @@ describe('appending', () => {
   });
 
   test('keeps at most one index entry per 64 KiB of log', async () => {
-    using home = scratch();
     const { log } = open(home.path);
     await log.append(drafts(5_000, 100));
     expect(log.generation.bytes).toBeGreaterThan(900_000);
@@ -54,7 +53,6 @@ describe('appending', () => {
 
 describe('a log that cannot be written', () => {
   test('rejects appends with a clear error, and stores them once there is space', async () => {
-    using home = scratch();
     await leftLog(home.path, 3, 'stop');
     let isFull = true;
     const io = diskWith({
@@ -81,7 +79,6 @@ describe('a log that cannot be written', () => {
   test.for(['a torn line', 'no line break', 'an unfinished compaction'])(
     'is read on a read-only disk despite %s, and repaired once writable',
     async (end) => {
-      using home = scratch();
       const path = await leftLog(home.path, 3, 'stop');
       if (end === 'a torn line') appendFileSync(path, '{"object":"ev');
       else if (end === 'no line break') truncateSync(path, statSync(path).size - 1);
@@ -107,7 +104,6 @@ describe('a log that cannot be written', () => {
 });
 
 test('a log removed between two writes starts anew, and reuses no id', async () => {
-  using home = scratch();
   const path = await leftLog(home.path, 5, 'stop');
   const { log, notices } = open(home.path);
   rmSync(path);

@@ -2,13 +2,14 @@ import { readdirSync, statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { isBesideName } from '../../../harness/common/user-files.ts';
 import { LogReader } from '../stream/reader.ts';
-import { scratch } from '../testing/robot.ts';
+import { scratch, useScratch } from '../testing/robot.ts';
 import { disk } from './io.ts';
 import { diskWith, drafts, HeldDisk, idsIn, open, openQuietly, range, systemError } from './testing/recorded-disk.ts';
 
+const home = useScratch();
+
 describe('compaction', () => {
   test('keeps 80 % of the retention when the log exceeds it', async () => {
-    using home = scratch();
     const { log } = open(home.path, { retain: 100 });
     await log.append(drafts(100));
     expect(log.earliest).toBe(1);
@@ -21,7 +22,6 @@ describe('compaction', () => {
   });
 
   test('keeps the log file within its limit of bytes', async () => {
-    using home = scratch();
     const { log } = open(home.path, { retainBytes: 20_000 });
     for (let at = 0; at < 300; at += 1) {
       await log.append(drafts(1, 400));
@@ -32,7 +32,6 @@ describe('compaction', () => {
   });
 
   test('on request keeps 80 % of the events, and at least one', async () => {
-    using home = scratch();
     const { log } = open(home.path);
     await log.append(drafts(10));
     await log.compact();
@@ -45,7 +44,6 @@ describe('compaction', () => {
   });
 
   test('keeps serving every event to a reader that began earlier', async () => {
-    using home = scratch();
     const { log } = open(home.path, { retain: 3_000 });
     await log.append(drafts(2_500, 100));
     const reader = new LogReader(log, disk, 0);
@@ -62,7 +60,6 @@ describe('compaction', () => {
   });
 
   test('leaves the log unchanged when it fails', async () => {
-    using home = scratch();
     const io = diskWith({
       rename: (_from, to) => {
         if (to.endsWith('events.jsonl')) throw systemError('EIO');
@@ -80,7 +77,6 @@ describe('compaction', () => {
   });
 
   test.for([4_000, 100])('on a full disk keeps the newest events that fit, or all (%s bytes)', async (room) => {
-    using home = scratch();
     let left = Number.POSITIVE_INFINITY;
     const io = diskWith({
       remove: () => {
@@ -114,7 +110,6 @@ describe('compaction', () => {
   });
 
   test('does not delay another robot while its own disk is slow', async () => {
-    using home = scratch();
     using elsewhere = scratch();
     const slow = new HeldDisk();
     slow.held = false;

@@ -1,14 +1,15 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { besideName } from '../../../harness/common/user-files.ts';
-import { scratch } from '../testing/robot.ts';
+import { useScratch } from '../testing/robot.ts';
 import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './testing/recorded-disk.ts';
+
+const home = useScratch();
 
 describe('opening', () => {
   test.for(['crash', 'stop', 'compact and crash', 'compact and stop'])(
     'never reassigns the ids of damaged events, after three times: %s',
     async (first) => {
-      using home = scratch();
       const path = await leftLog(home.path, 5, 'kill');
       truncateSync(path, statSync(path).size - 20);
       for (let round = 0; round < 3; round += 1) {
@@ -24,7 +25,6 @@ describe('opening', () => {
   );
 
   test('does not count skipped ids as events, so a crash evicts no retained event', async () => {
-    using home = scratch();
     const kept: number[] = [];
     for (let crash = 0; crash < 4; crash += 1) {
       const { log } = open(home.path, { retain: 20 });
@@ -46,7 +46,6 @@ describe('opening', () => {
   });
 
   test('skips the reserved block of ids after a crash of a log without durability', async () => {
-    using home = scratch();
     await leftLog(home.path, 300, 'kill');
     const { log, notices } = open(home.path);
     expect(notices.join()).toMatch(/ids up to 1324 may have been given out/);
@@ -56,7 +55,6 @@ describe('opening', () => {
   });
 
   test('loses no event and notifies once if the last id cannot be written', async () => {
-    using home = scratch();
     const io = diskWith({
       open: (path) => {
         if (path.endsWith('events.last')) throw systemError('EIO');
@@ -70,7 +68,6 @@ describe('opening', () => {
   });
 
   test('removes leftovers of an unfinished compaction, and no other file', async () => {
-    using home = scratch();
     writeFileSync(besideName(`${home.path}/events.jsonl`), 'half');
     symlinkSync('sets/1', besideName(`${home.path}/root`));
     const others = ['events.jsonl.compact', 'events.mark.new', 'notes'];
@@ -81,7 +78,6 @@ describe('opening', () => {
   });
 
   test('refuses a log that is a symbolic link, and leaves its target unchanged', async () => {
-    using home = scratch();
     writeFileSync(`${home.path}/victim`, 'precious');
     mkdirSync(`${home.path}/robot`);
     symlinkSync('../victim', `${home.path}/robot/events.jsonl`);
@@ -90,7 +86,6 @@ describe('opening', () => {
   });
 
   test('finds events behind lines that are longer than the buffer', async () => {
-    using home = scratch();
     const first = open(home.path);
     for (let at = 0; at < 6; at += 1) await first.log.append(drafts(1, at % 2 === 0 ? 300_000 : 10));
     await first.log.close();

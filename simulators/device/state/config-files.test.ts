@@ -7,9 +7,10 @@ import { anyCharacter } from '../../common/testing/scratch.ts';
 import { disk } from '../log/io.ts';
 import { diskWith, systemError } from '../log/testing/recorded-disk.ts';
 import { DeployError } from '../ports.ts';
-import { scratch } from '../testing/robot.ts';
+import { scratch, useScratch } from '../testing/robot.ts';
 import { ConfigFiles, relativePath, relativePaths } from './config-files.ts';
 
+const home = useScratch();
 const file = (filepath: string, content = filepath) => ({ filepath, content: Buffer.from(content) });
 
 async function put(files: ConfigFiles, ...wanted: string[]): Promise<void> {
@@ -24,7 +25,6 @@ const below = (root: string): string[] =>
     .sort();
 
 test('config files are written below the root, and swapped as one set', async () => {
-  using home = scratch();
   const files = new ConfigFiles(home.path, disk, false);
   await put(files, '/etc/a.json', 'b/c/d');
   expect(below(files.root)).toEqual(['/b/c/d', '/etc/a.json']);
@@ -38,7 +38,6 @@ test('config files are written below the root, and swapped as one set', async ()
 });
 
 test.for(['open', 'write', 'sync'] as const)('a disk that fails at %s leaves the set as it was', async (step) => {
-  using home = scratch();
   const good = new ConfigFiles(home.path, disk, true);
   await put(good, '/a', '/b');
   let left = 2;
@@ -57,7 +56,6 @@ test.for(['open', 'write', 'sync'] as const)('a disk that fails at %s leaves the
 
 describe('a link that a user has made below the root', () => {
   test.for(['/link/x', '/link', '/dir/link/y/z'])('is not followed to %s', async (path) => {
-    using home = scratch();
     const files = new ConfigFiles(home.path, disk, false);
     await put(files, '/dir/file');
     mkdirSync(`${home.path}/outside`);
@@ -71,7 +69,6 @@ describe('a link that a user has made below the root', () => {
 });
 
 test('a root directory made by the user is replaced by the next set', async () => {
-  using home = scratch();
   const files = new ConfigFiles(home.path, disk, false);
   mkdirSync(`${files.root}/etc`, { recursive: true });
   writeFileSync(`${files.root}/etc/old`, '');

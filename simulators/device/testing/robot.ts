@@ -4,6 +4,7 @@ import http from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { Changes } from '../../../harness/common/waiting.ts';
 import type { EventEnvelope } from '../../../harness/contract/device-api.ts';
+import { send } from '../../common/testing/requests.ts';
 import { scratch } from '../../common/testing/scratch.ts';
 import { type DeviceOptions, simulateDevice } from '../index.ts';
 
@@ -107,14 +108,7 @@ export class EventStream {
   }
 }
 
-export { type Scratch, scratch } from '../../common/testing/scratch.ts';
-
-export interface Answer {
-  status: number;
-  headers: http.IncomingHttpHeaders;
-  text: string;
-  json: unknown;
-}
+export { scratch, useScratch } from '../../common/testing/scratch.ts';
 
 export type Robot = Awaited<ReturnType<typeof robot>>;
 
@@ -142,34 +136,8 @@ export async function robot(options: Partial<DeviceOptions> = {}) {
   };
 }
 
-interface Asked {
-  method?: string;
-  headers?: http.OutgoingHttpHeaders;
-}
+type Asked = Pick<http.RequestOptions, 'method' | 'headers'>;
 
 /** Sends a request to the device. `path`: path below the prefix `/v0.2`. */
-export function ask(socketPath: string, path: string, { method = 'GET', headers = {} }: Asked = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const request = http.request({ socketPath, path: `/v0.2${path}`, method, headers, agent: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (part: string) => {
-        text += part;
-      });
-      response.once('error', reject);
-      response.once('end', () => {
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(text) });
-      });
-    });
-    request.once('error', reject);
-    request.end();
-  });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+export const ask = (socketPath: string, path: string, asked: Asked = {}) =>
+  send({ socketPath, path: `/v0.2${path}`, ...asked });

@@ -8,7 +8,6 @@ import { agentHost } from '../../platform/agent/testing/agent-host.ts';
 import { createUplink } from './index.ts';
 import { KEY_BITS, testRobot } from './testing/uplinks.ts';
 
-const count = (requests: string[], request: string) => requests.filter((each) => each === request).length;
 const portOf = (url: string) => Number(new URL(url).port);
 
 describe('the token of the agent uplink', () => {
@@ -20,7 +19,7 @@ describe('the token of the agent uplink', () => {
       time.advance(100_000);
       const deployment = host.deploy(robot.id(), { '/a.json': '1' });
       await robot.eventually(() => expect(host.platform.stored(deployment).status).toBe('deployed'));
-      expect(count(robot.requests, 'POST /devices/token')).toBe(round);
+      expect(robot.count('POST /devices/token')).toBe(round);
     }
   });
 
@@ -45,8 +44,8 @@ describe('the token of the agent uplink', () => {
     host.platform.deleteDevice(robot.id());
     host.side.messenger.disconnect(robot.id());
     await eventually(() => expect(uplink.status).toBe('offline'));
-    const before = count(robot.requests, 'POST /devices/token');
-    await robot.eventually(() => expect(count(robot.requests, 'POST /devices/token')).toBeGreaterThan(before + 2));
+    const before = robot.count('POST /devices/token');
+    await robot.eventually(() => expect(robot.count('POST /devices/token')).toBeGreaterThan(before + 2));
     expect(await uplink.sync()).toMatchObject({ code: 'in_cooldown' });
     expect(uplink.status).toBe('offline');
   });

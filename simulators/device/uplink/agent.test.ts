@@ -7,8 +7,6 @@ import { agentTopics } from '../../../harness/contract/agent.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { scriptedBroker, testRobot, welcoming } from './testing/uplinks.ts';
 
-const count = (requests: string[], request: string) => requests.filter((each) => each === request).length;
-
 describe('the agent uplink', () => {
   it('is the same device after a restart, without another provisioning token', async () => {
     await using robot = await testRobot();
@@ -17,7 +15,7 @@ describe('the agent uplink', () => {
     const next = robot.anotherRun({ token: 'spent' });
     await next.start();
     expect(next.deviceId).toBe(robot.uplink.deviceId);
-    expect(count(robot.requests, 'POST /devices/provision')).toBe(1);
+    expect(robot.count('POST /devices/provision')).toBe(1);
   });
 
   it('stays the same device when its identity file is missing, and restores the file', async () => {
@@ -64,7 +62,7 @@ describe('the agent uplink', () => {
     const synced = () => broker.received.filter((packet) => topic(packet) === sync).length;
     await eventually(() => expect(synced()).toBe(2));
     expect(broker.received.filter(({ cmd }) => cmd === 'puback')).toHaveLength(4);
-    expect(count(robot.requests, 'GET /deployments')).toBe(2);
+    expect(robot.count('GET /deployments')).toBe(2);
   });
 
   it('reads every page of the list', async () => {
@@ -79,7 +77,7 @@ describe('the agent uplink', () => {
       Object.assign(host.platform.stored(id), { target_status: 'deployed', activity_status: 'queued' });
     await robot.uplink.sync();
     expect(device.events).toEqual([`deployed ${ids.at(-1)}`]);
-    expect(count(robot.requests, 'GET /deployments')).toBe(1 + 3);
+    expect(robot.count('GET /deployments')).toBe(1 + 3);
   });
 
   it('works over TLS with a trusted certificate', async () => {

@@ -1,29 +1,23 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Scratch, scratch } from '../../common/testing/scratch.ts';
+import { describe, expect, it } from 'vitest';
+import { useScratch } from '../../common/testing/scratch.ts';
 import { ensureKey, identityDirectory, loadDevice, mintDeviceJwt, publicKeyPem, saveDevice } from './identity.ts';
 
-let home: Scratch;
-let dir: string;
-beforeEach(() => {
-  home = scratch();
-  dir = home.path;
-});
-afterEach(() => home[Symbol.dispose]());
+const home = useScratch();
 
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
 describe('the identity of a robot', () => {
   it('is made once, and only its owner can read it', async () => {
-    expect(await ensureKey(dir, 2048)).toBe('made');
-    const pem = await publicKeyPem(dir);
-    await saveDevice(dir, { device_id: 'dvc_1', session_id: 'dvc_sess_1' });
-    expect(await ensureKey(dir, 2048)).toBe('present');
-    expect(await publicKeyPem(dir)).toBe(pem);
-    expect(await loadDevice(dir)).toEqual({ device_id: 'dvc_1', session_id: 'dvc_sess_1' });
-    const directory = identityDirectory(dir);
+    expect(await ensureKey(home.path, 2048)).toBe('made');
+    const pem = await publicKeyPem(home.path);
+    await saveDevice(home.path, { device_id: 'dvc_1', session_id: 'dvc_sess_1' });
+    expect(await ensureKey(home.path, 2048)).toBe('present');
+    expect(await publicKeyPem(home.path)).toBe(pem);
+    expect(await loadDevice(home.path)).toEqual({ device_id: 'dvc_1', session_id: 'dvc_sess_1' });
+    const directory = identityDirectory(home.path);
     expect(await modeOf(directory)).toBe(0o700);
     const files = await readdir(directory);
     expect(files.sort()).toEqual(['device.json', 'private-key.pem']);
@@ -31,26 +25,26 @@ describe('the identity of a robot', () => {
   });
 
   it.each(['', '{', '{}', '{"device_id":1,"session_id":"x"}', 'null'])('is refused for the file %j', async (text) => {
-    await mkdir(identityDirectory(dir));
-    await writeFile(join(identityDirectory(dir), 'device.json'), text);
-    await expect(loadDevice(dir)).rejects.toThrow(/device\.json.*remove it/);
+    await mkdir(identityDirectory(home.path));
+    await writeFile(join(identityDirectory(home.path), 'device.json'), text);
+    await expect(loadDevice(home.path)).rejects.toThrow(/device\.json.*remove it/);
   });
 
   it('is refused when its file holds no key, and the error hides the content', async () => {
-    await ensureKey(dir, 2048);
-    const path = join(identityDirectory(dir), 'private-key.pem');
+    await ensureKey(home.path, 2048);
+    const path = join(identityDirectory(home.path), 'private-key.pem');
     const secret = (await readFile(path, 'utf8')).split('\n')[1] ?? '';
     await writeFile(path, `-----BEGIN PRIVATE KEY-----\n${secret}\n`);
-    const failure = await publicKeyPem(dir).catch((error: Error) => error);
+    const failure = await publicKeyPem(home.path).catch((error: Error) => error);
     expect(String(failure)).toMatch(/holds no private key/);
     expect(String(failure)).not.toContain(secret);
   });
 
   it('signs JWTs with the published header and claims', async () => {
-    await ensureKey(dir, 2048);
+    await ensureKey(home.path, 2048);
     const clock = { now: () => Date.UTC(2026, 0, 1) };
-    const tokens = [await mintDeviceJwt(dir, clock), await mintDeviceJwt(dir, clock)];
-    const key = createPublicKey(await publicKeyPem(dir));
+    const tokens = [await mintDeviceJwt(home.path, clock), await mintDeviceJwt(home.path, clock)];
+    const key = createPublicKey(await publicKeyPem(home.path));
     const kid = createHash('sha256')
       .update(key.export({ type: 'spki', format: 'der' }))
       .digest('hex');

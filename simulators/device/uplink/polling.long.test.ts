@@ -1,17 +1,17 @@
 /** Tests the polling uplink against a minimal platform, and against Muster's platform with limited API keys. */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { eventually, scratch } from '../../common/testing/scratch.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { served } from '../../../harness/common/testing/servers.ts';
+import { eventually, useScratch } from '../../common/testing/scratch.ts';
 import { MemoryPlatform } from '../../platform/agent/testing/memory-platform.ts';
 import { createKit, deploy, startPlatform, type TestPlatform, unique } from '../../platform/testing/kit.ts';
 import { robot as startRobot } from '../testing/robot.ts';
 import { createUplink, type PollingUplinkOptions } from './index.ts';
 import { ManualTime, MemoryDevice } from './testing/uplinks.ts';
 
+const home = useScratch();
 const ROBOT = { object: 'device', id: 'dvc_7', name: 'robot' };
 
 interface Behaviour {
@@ -67,42 +67,21 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
     }
     const body = answer(request.method ?? '', url);
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  const { url } = await served(server);
   const time = new ManualTime();
-  const home = scratch();
   const device = new MemoryDevice();
-  const make = (more: Partial<PollingUplinkOptions> = {}) =>
-    createUplink({
-      kind: 'polling',
-      platform: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      apiKey: 'key_secret',
-      time,
-      ...options,
-      ...more,
-    })(device, { name: 'robot', directory: home.path });
+  const identity = { name: 'robot', directory: home.path };
+  const make = () =>
+    createUplink({ kind: 'polling', platform: url, apiKey: 'key_secret', time, ...options })(device, identity);
   const uplink = make();
-  return {
-    behaviour,
-    platform,
-    requests,
-    time,
-    device,
-    make,
-    uplink,
-    lines: () => requests.map(({ line }) => line),
-    [Symbol.asyncDispose]: async () => {
-      await uplink.stop();
-      server.closeAllConnections();
-      server.close();
-      home[Symbol.dispose]();
-    },
-  };
+  onTestFinished(() => uplink.stop());
+  return { behaviour, platform, requests, time, device, make, uplink, lines: () => requests.map(({ line }) => line) };
 }
 
 describe('the polling uplink', () => {
   it('sends key and version, and creates the device with its name once', async () => {
-    await using robot = await setUp();
+    const robot = await setUp();
     await robot.uplink.start();
     expect(robot.uplink).toMatchObject({ deviceId: 'dvc_7', status: 'online' });
     expect(robot.lines()).toEqual(['GET /beta/devices', 'POST /beta/devices', 'GET /beta/deployments']);
@@ -117,7 +96,7 @@ describe('the polling uplink', () => {
   });
 
   it.each([true, false])('applies deployments (content can be expanded: %s)', async (expandsContent) => {
-    await using robot = await setUp({ expandsContent });
+    const robot = await setUp({ expandsContent });
     robot.platform.deploy(ROBOT.id, { '/a.json': '1', '/b.json': '2' });
     await robot.uplink.start();
     expect(Object.fromEntries(robot.device.files)).toEqual({ '/a.json': '1', '/b.json': '2' });
@@ -128,7 +107,7 @@ describe('the polling uplink', () => {
     'reads all pages of a platform that %s, and applies its device’s newest deployment',
     async (plain) => {
       const others = Array.from({ length: 120 }, (_, n) => ({ id: `dvc_o${n}`, name: `other ${n}` }));
-      await using robot = await setUp({ plain, devices: [...others, ROBOT] }, { intervalMs: 5_000 });
+      const robot = await setUp({ plain, devices: [...others, ROBOT] }, { intervalMs: 5_000 });
       await robot.uplink.start();
       expect(robot.uplink.deviceId).toBe(ROBOT.id);
       expect(robot.device.events).toEqual(['deployed dpl_new']);
@@ -147,7 +126,7 @@ describe('the polling uplink', () => {
   );
 
   it('uses the device id of its option deviceOf, without listing devices', async () => {
-    await using robot = await setUp({ plain: 'ignores filters' }, { deviceOf: () => 'dvc_o7' });
+    const robot = await setUp({ plain: 'ignores filters' }, { deviceOf: () => 'dvc_o7' });
     await robot.uplink.start();
     expect(robot.uplink.deviceId).toBe('dvc_o7');
     expect(robot.device.events).toEqual(['deployed dpl_o7']);
@@ -155,13 +134,13 @@ describe('the polling uplink', () => {
   });
 
   it.each([true, false])('applies staged deployments only with its option takesStaged (%s)', async (takesStaged) => {
-    await using robot = await setUp({ plain: 'ignores filters', target: 'staged', devices: [ROBOT] }, { takesStaged });
+    const robot = await setUp({ plain: 'ignores filters', target: 'staged', devices: [ROBOT] }, { takesStaged });
     await robot.uplink.start();
     expect(robot.device.events).toEqual(takesStaged ? ['deployed dpl_new'] : []);
   });
 
   it('polls at its interval, and removes an archived deployment', async () => {
-    await using robot = await setUp({}, { intervalMs: 5_000 });
+    const robot = await setUp({}, { intervalMs: 5_000 });
     const { id } = robot.platform.deploy(ROBOT.id, { '/a.json': '1' });
     await robot.uplink.start();
     robot.platform.archive(id);
@@ -171,7 +150,7 @@ describe('the polling uplink', () => {
   });
 
   it('is offline while the platform fails, and online once it recovers', async () => {
-    await using robot = await setUp({ status: 503 });
+    const robot = await setUp({ status: 503 });
     const starting = robot.uplink.start();
     await eventually(() => expect(robot.uplink.status).toBe('offline'));
     robot.behaviour.status = 200;
@@ -187,7 +166,7 @@ describe('the polling uplink', () => {
   });
 
   it('stops while it waits for the platform', async () => {
-    await using robot = await setUp({ status: 503 });
+    const robot = await setUp({ status: 503 });
     const starting = robot.uplink.start().catch((error: Error) => error);
     await eventually(() => expect(robot.uplink.status).toBe('offline'));
     await robot.uplink.stop();
@@ -199,20 +178,18 @@ describe('the polling uplink', () => {
 const NEEDED = ['deployments:read', 'config_instances:read', 'devices:read', 'devices:write'];
 const LIMITED = 'key-of-the-robots';
 
-let stack: AsyncDisposableStack;
-beforeEach(() => {
-  stack = new AsyncDisposableStack();
-});
-afterEach(() => stack.disposeAsync());
-
 const platformFor = async (scopes: string[]): Promise<TestPlatform> => {
   const owner = { key: 'owner', scopes: 'all' as const };
-  return stack.use(await startPlatform({ mqtt: false, keys: [owner, { key: LIMITED, scopes }] }));
+  const platform = await startPlatform({ mqtt: false, keys: [owner, { key: LIMITED, scopes }] });
+  onTestFinished(() => platform.stop());
+  return platform;
 };
 
 const robotOf = async (platform: TestPlatform, apiKey = LIMITED) => {
   const uplink = createUplink({ kind: 'polling', platform: platform.url, apiKey, intervalMs: 50 });
-  return stack.use(await startRobot({ name: unique('polling'), uplink }));
+  const robot = await startRobot({ name: unique('polling'), uplink });
+  onTestFinished(() => robot[Symbol.asyncDispose]());
+  return robot;
 };
 
 describe('a polling uplink with the scopes that it needs', () => {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
-import { served } from '../testing/scratch.ts';
+import { served } from '../../../harness/common/testing/servers.ts';
 import { PlatformClient, PlatformFailure, sendUntilTaken } from './client.ts';
 
 interface Answer {

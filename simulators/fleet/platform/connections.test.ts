@@ -1,8 +1,8 @@
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { closedPort, served } from '../../../harness/common/testing/servers.ts';
 import { poll } from '../../../harness/common/waiting.ts';
 import { exchange } from '../../common/platform-http.ts';
-import { closedPort, served } from '../testing/scratch.ts';
 import { Connections } from './connections.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';

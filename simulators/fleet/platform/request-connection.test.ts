@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { served } from '../../../harness/common/testing/servers.ts';
 import { type Answer, type ExchangeOptions, exchange } from '../../common/platform-http.ts';
-import { served } from '../testing/scratch.ts';
 import { Connections } from './connections.ts';
 
 async function answeredWith(answer: (socket: Socket, request: string) => unknown, timeoutMs = 60_000) {

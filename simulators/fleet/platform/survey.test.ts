@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { served } from '../../../harness/common/testing/servers.ts';
 import type { Phase, UplinkKind } from '../scenario/scenario.ts';
-import { served } from '../testing/scratch.ts';
 import type { PlatformAddress } from './client.ts';
 import { ROUTES_FILE, routesText, withRoutes } from './routes.ts';
 import { LackingError, SilentError, type SurveyOptions, surveyPlatform } from './survey.ts';

@@ -3,16 +3,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   barriers,
   CHROMIUM,
   DESK,
   FORMS,
-  openBrowser,
   openIn,
   SKIPPED,
+  useBrowser,
 } from '../../../harness/common/testing/browser.ts';
 import type { FleetResult } from '../result/result.ts';
 import { judgedWith } from '../result/testing/result.ts';
@@ -48,13 +47,12 @@ async function realRun(): Promise<FleetResult> {
 
 describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKIPPED}`, () => {
   const file = join(folder, 'report.html');
-  let browser: Browser;
+  const browser = useBrowser();
   let result: FleetResult;
   beforeAll(async () => {
-    [result, browser] = await Promise.all([realRun(), openBrowser()]);
+    result = await realRun();
     writeFileSync(file, reportHtml(result));
   });
-  afterAll(() => browser.close());
 
   it('covers a run with robots in time, late and lost', () => {
     expect(result.counters).toMatchObject({ 'rollout.attempts': 30, 'rollout.missed': 24 });
@@ -63,7 +61,7 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
   });
 
   it.each(FORMS)('shows the outcome and its figures in $name', async (form) => {
-    await using page = await openIn(browser, form, file);
+    await using page = await openIn(browser(), form, file);
     // On a busy machine, the load generator's verdict may be `invalid`, and thresholds then do not count.
     expect(await page.locator('h1').textContent()).toBe(result.verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED');
     const text = await page.locator('main').textContent();
@@ -73,13 +71,13 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
   });
 
   it.each(FORMS.filter(({ script }) => script))('passes the serious checks of axe in $name', async (form) => {
-    await using page = await openIn(browser, form, file);
+    await using page = await openIn(browser(), form, file);
     await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
     expect(await barriers(page)).toEqual([]);
   });
 
   it('shows values under the pointer and under the keyboard cursor', async () => {
-    await using page = await openIn(browser, DESK, file);
+    await using page = await openIn(browser(), DESK, file);
     const area = page.locator('[data-chart=reach] .area');
     const tip = page.locator('.tip');
     await area.hover({ position: { x: 2, y: 50 } });

@@ -1,7 +1,8 @@
 import { createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { served, useFolder } from '../testing/scratch.ts';
+import { served } from '../../../harness/common/testing/servers.ts';
+import { useFolder } from '../testing/scratch.ts';
 import { type SseFrame, SseReader, StreamCheck, Subscriber } from './subscriber.ts';
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';

@@ -2,9 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { served } from '../../../harness/common/testing/servers.ts';
 import { simulatePlatform } from '../../platform/index.ts';
 import { exitCode, type FleetResult } from '../result/result.ts';
-import { served, useFolder } from '../testing/scratch.ts';
+import { useFolder } from '../testing/scratch.ts';
 import type { RunOptions } from './fleet.ts';
 import { runFleet } from './run.ts';
 import { runOptionsIn } from './testing/fleets.ts';

@@ -7,16 +7,15 @@ import { MemoryPlatform } from './testing/memory-platform.ts';
 
 const START = Date.UTC(2026, 0, 1);
 
+const credentialsOf = ({ publicPem: public_key_pem, fingerprint }: RobotKey) => {
+  return { agent_version: 'v1', public_key_pem, fingerprint };
+};
+
 function setUp() {
   const clock = { value: START, now: () => clock.value };
   const platform = new MemoryPlatform(clock);
   const provision = (key: RobotKey) =>
-    platform.provision(platform.provisioningToken(), {
-      name: key.fingerprint.slice(0, 48),
-      agent_version: 'v1',
-      public_key_pem: key.publicPem,
-      fingerprint: key.fingerprint,
-    });
+    platform.provision(platform.provisioningToken(), { name: key.fingerprint.slice(0, 48), ...credentialsOf(key) });
   const verify = deviceJwtVerifier({ deviceByFingerprint: (kid) => platform.deviceByFingerprint(kid), clock });
   const key = robotKey();
   return { clock, verify, key, device: provision(key), provision, platform };
@@ -176,13 +175,9 @@ describe('public keys of devices', () => {
 });
 
 function sessionSetUp() {
-  const clock = { value: Date.UTC(2026, 0, 1), now: () => clock.value };
-  const platform = new MemoryPlatform(clock);
-  const { publicPem: public_key_pem, fingerprint } = robotKey();
-  const credentials = { agent_version: 'v1', public_key_pem, fingerprint };
-  const device = platform.provision(platform.provisioningToken(), { name: 'r', ...credentials });
+  const { clock, platform, device, key } = setUp();
   const options = { deviceById: (id: string) => platform.deviceById(id), issuer: 'service', clock, lifetimeMs: 60_000 };
-  return { clock, platform, device, credentials, tokens: sessionTokens(options), others: sessionTokens(options) };
+  return { clock, platform, device, key, tokens: sessionTokens(options), others: sessionTokens(options) };
 }
 
 const decode = (part: string | undefined) => JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
@@ -207,9 +202,9 @@ describe('a device token', () => {
   });
 
   it('ends when the device is reprovisioned, archived or deleted', () => {
-    const { tokens, device, platform, credentials } = sessionSetUp();
+    const { tokens, device, platform, key } = sessionSetUp();
     const { token } = tokens.issue(device);
-    platform.reprovision(platform.provisioningToken(device.id), credentials);
+    platform.reprovision(platform.provisioningToken(device.id), credentialsOf(key));
     expect(tokens.verify(token)).toBeUndefined();
     const renewed = tokens.issue(device).token;
     expect(tokens.verify(renewed)).toBeDefined();

@@ -1,20 +1,14 @@
 /** Sends hostile requests to the agent routes, which must answer 4xx and keep serving. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { anyCharacter } from '../../common/testing/scratch.ts';
 import { provisionRobot } from '../broker/testing/mosquitto.ts';
-import { type AgentHost, agentHost, robotKey } from './testing/agent-host.ts';
+import { agentHost, robotKey } from './testing/agent-host.ts';
 
-let host: AgentHost;
-let token: string;
-let deploymentId: string;
-beforeAll(async () => {
-  host = await agentHost();
-  const robot = await provisionRobot(host, 'robot');
-  deploymentId = host.platform.deploy(robot.device.id, { '/a': '1' }).id;
-  token = robot.token;
-});
+const host = await agentHost();
 afterAll(() => host[Symbol.asyncDispose]());
+const { device, token } = await provisionRobot(host, 'robot');
+const { id: deploymentId } = host.platform.deploy(device.id, { '/a': '1' });
 
 const HOSTILE = "|..|%2e%2e|%00|%|%ff|__proto__|constructor|' OR 1=1 --|😀|\u2028".split('|');
 const text = fc.oneof(fc.constantFrom(...HOSTILE, 'x'.repeat(5000)), fc.string(), fc.string({ unit: anyCharacter }));

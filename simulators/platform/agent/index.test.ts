@@ -1,12 +1,9 @@
 import type { InjectOptions } from 'fastify';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { AgentDevice } from '../../../harness/contract/agent.ts';
-import { type AgentHost, agentHost, deviceJwt, type RobotKey, robotKey } from './testing/agent-host.ts';
+import { agentHost, deviceJwt, type RobotKey, robotKey } from './testing/agent-host.ts';
 
-let host: AgentHost;
-beforeAll(async () => {
-  host = await agentHost();
-});
+const host = await agentHost();
 afterAll(() => host[Symbol.asyncDispose]());
 
 async function call(method: 'GET' | 'POST' | 'PATCH', path: string, bearer?: string, body?: object) {

@@ -14,12 +14,8 @@ function setUp() {
 }
 
 describe('presence on an external broker', () => {
-  beforeEach(() => {
-    vi.useFakeTimers();
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
 
   it('is online from the first message until a minute after the last', () => {
     const { changes, watch } = setUp();

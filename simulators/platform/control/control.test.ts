@@ -1,6 +1,6 @@
 /** Tests the control API over HTTP, and its effects on the Platform API. */
-import http from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { send } from '../../common/testing/requests.ts';
 import { startPlatform, type TestPlatform } from '../testing/kit.ts';
 
 let platform: TestPlatform;
@@ -9,30 +9,13 @@ beforeEach(async () => {
 });
 afterEach(() => platform.stop());
 
-interface Answer {
-  status: number;
-  body: Record<string, unknown>;
-}
-
-async function control(method: string, path: string, body?: unknown, headers = {}): Promise<Answer> {
+async function control(method: string, path: string, body?: unknown, headers = {}) {
   const { hostname, port } = new URL(platform.controlUrl ?? '');
-  const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
-  return await new Promise((resolve, reject) => {
-    const authorization = { authorization: `Bearer ${platform.controlToken}` };
-    const type: Record<string, string> = text === undefined ? {} : { 'content-type': 'application/json' };
-    const request = http.request(
-      { hostname, port, method, path, headers: { ...authorization, ...type, ...headers } },
-      (response) => {
-        let received = '';
-        response.on('data', (part) => (received += part));
-        response.once('end', () =>
-          resolve({ status: response.statusCode ?? 0, body: received === '' ? {} : JSON.parse(received) }),
-        );
-      },
-    );
-    request.once('error', reject);
-    request.end(text);
-  });
+  const authorization = `Bearer ${platform.controlToken}`;
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
+  const options = { hostname, port, method, path, headers: { authorization, ...type, ...headers } };
+  const { status, json = {} } = await send(options, body);
+  return { status, body: json as Record<string, unknown> };
 }
 
 const firstDevice = async (status: string): Promise<string> =>

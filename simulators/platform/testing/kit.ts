@@ -1,6 +1,7 @@
 /** Starts a platform for a test, and creates resources. */
 
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import { parsed } from '../../common/testing/requests.ts';
 import { type PlatformOptions, simulatePlatform } from '../index.ts';
 
 export type Json = Record<string, unknown>;
@@ -40,7 +41,7 @@ export async function startPlatform(options: PlatformOptions = {}) {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: parsed(text) };
+    return { status: response.status, headers: response.headers, text, body: (parsed(text) ?? {}) as Json };
   };
   const get = (path: string, given?: CallOptions) => call('GET', path, undefined, given);
   const post = (path: string, body?: unknown, given?: CallOptions) => call('POST', path, body, given);
@@ -73,14 +74,6 @@ export async function walk(platform: TestPlatform, path: string): Promise<Item[]
     items.push(...page);
     if (!body['has_more']) return items;
     if (page.length !== 100) throw new Error(`${path} has more items after a page of ${page.length} of 100`);
-  }
-}
-
-function parsed(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return {};
   }
 }
 

@@ -5,10 +5,10 @@ import type { Device } from './check.ts';
 import { publish } from './drive.ts';
 import { awaitHeartbeats, expectHeartbeatsBeside } from './heartbeats.ts';
 import type { Streams } from './streams.ts';
-import { frame, openTarget, runOn } from './testing/device.ts';
+import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
 
 async function cutThen(status: 200 | 410): Promise<CheckResult> {
-  let newest = 0;
+  const log = growingLog();
   let replays = 0;
   const target = await openTarget(
     ({ url }, response) => {
@@ -18,12 +18,9 @@ async function cutThen(status: 200 | 410): Promise<CheckResult> {
       if (replays > 1 && isReplay && status === 410) return void response.writeHead(410).end();
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       if (isReplay) response.write(': heartbeat\n\n', () => response.destroy());
-      else for (let id = 1; id <= newest; id += 1) response.write(frame(id));
+      else for (let id = 1; id <= log.newest; id += 1) response.write(frame(id));
     },
-    async (count) => {
-      newest += count;
-      return { first_id: newest - count + 1, last_id: newest };
-    },
+    log.publish,
     2,
   );
   return runOn(target, async (t, streams) => {
@@ -40,6 +37,12 @@ it('a cut replay decides nothing where its events are compacted away', async () 
   });
 });
 
+const watching = (change: Partial<Device>) => async (t: Device, streams: Streams) => {
+  const live = await streams.open();
+  await live.stream.activity({ frames: 0, comments: 0 }, { within: 20_000, for: 'a heartbeat' });
+  await expectHeartbeatsBeside({ ...t, ...change }, live);
+};
+
 it('the watch for heartbeats ends early where little of the run is left', async () => {
   const session = new Session();
   session.others = new Promise(() => {});
@@ -47,12 +50,7 @@ it('the watch for heartbeats ends early where little of the run is left', async 
     if (url?.includes('/events') !== true) return void response.writeHead(404).end();
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': heartbeat\n\n');
   });
-  const watched = async (t: Device, streams: Streams): Promise<void> => {
-    const live = await streams.open();
-    await live.stream.activity({ frames: 0, comments: 0 }, { within: 20_000, for: 'a heartbeat' });
-    await expectHeartbeatsBeside({ ...t, remainingMs: () => 0 }, live);
-  };
-  expect(await runOn(target, watched, session)).toMatchObject({ outcome: 'pass' });
+  expect(await runOn(target, watching({ remainingMs: () => 0 }), session)).toMatchObject({ outcome: 'pass' });
 });
 
 it.for([
@@ -73,12 +71,7 @@ it.for([
     }, 200);
     response.once('close', () => clearInterval(timer));
   });
-  const watched = async (t: Device, streams: Streams): Promise<void> => {
-    const live = await streams.open();
-    await live.stream.activity({ frames: 0, comments: 0 }, { within: 20_000, for: 'a heartbeat' });
-    await expectHeartbeatsBeside({ ...t, heartbeatSeconds: 0.2 }, live);
-  };
-  const result = await runOn(target, watched, session);
+  const result = await runOn(target, watching({ heartbeatSeconds: 0.2 }), session);
   expect(result.outcome).toBe(outcome);
   expect(result.expected ?? '').toMatch(expected ?? /^$/);
   expect(session.forRetry().silentAfterMs > 0).toBe(isDeaf);

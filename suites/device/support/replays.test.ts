@@ -3,22 +3,16 @@ import { expect, it } from 'vitest';
 import { publish } from './drive.ts';
 import { recordLogChange } from './log-state.ts';
 import { extendStretch, type LogStretch, record, requireRetained } from './replays.ts';
-import { frame, openTarget, runOn } from './testing/device.ts';
+import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
 
 it('a recording on a slow target is shared until its events may be gone', async () => {
-  let newest = 0;
-  const target = await openTarget(
-    (request, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      const after = Number(new URL(request.url ?? '', 'http://device').searchParams.get('after') ?? newest);
-      for (let id = after + 1; id <= newest; id += 1) response.write(frame(id));
-      response.flushHeaders();
-    },
-    async (count) => {
-      newest += count;
-      return { first_id: newest - count + 1, last_id: newest };
-    },
-  );
+  const log = growingLog();
+  const target = await openTarget((request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const after = Number(new URL(request.url ?? '', 'http://device').searchParams.get('after') ?? log.newest);
+    for (let id = after + 1; id <= log.newest; id += 1) response.write(frame(id));
+    response.flushHeaders();
+  }, log.publish);
   const result = await runOn(target, async (t, streams) => {
     const slow = (): void => {
       for (let round = 0; round < 5; round += 1) t.session.took('publish', 1000);
@@ -26,10 +20,10 @@ it('a recording on a slow target is shared until its events may be gone', async 
     };
     slow();
     const first = await record(t, streams, 3);
-    const count = newest;
+    const count = log.newest;
     slow();
     expect(await record(t, streams, 3)).toBe(first);
-    expect(newest).toBe(count);
+    expect(log.newest).toBe(count);
     // Publishes so many events that the device may have dropped the recorded events.
     await publish(t, 50);
     slow();

@@ -3,22 +3,19 @@ import { expect, it } from 'vitest';
 import type { CheckResult } from '../../../harness/runner/types.ts';
 import { publish, readUpTo } from './drive.ts';
 import { mostEvents, requireRoomFor } from './retention.ts';
-import { frame, openTarget, runOn } from './testing/device.ts';
+import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
 
 async function replayOf({ keeps, says }: Record<'keeps' | 'says', number>): Promise<CheckResult & { runs: number }> {
-  let newest = 0;
+  const log = growingLog();
   const target = await openTarget(
     (request, response) => {
       const after = Number(new URL(request.url ?? '', 'http://device').searchParams.get('after'));
-      if (after < newest - keeps + 1) return void response.writeHead(410).end();
+      if (after < log.newest - keeps + 1) return void response.writeHead(410).end();
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      for (let id = after + 1; id <= newest; id += 1) response.write(frame(id));
+      for (let id = after + 1; id <= log.newest; id += 1) response.write(frame(id));
       response.flushHeaders();
     },
-    async (more) => {
-      newest += more;
-      return { first_id: newest - more + 1, last_id: newest };
-    },
+    log.publish,
     says,
   );
   let runs = 0;

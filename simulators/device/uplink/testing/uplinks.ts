@@ -182,6 +182,7 @@ export async function testRobot(options: { host?: HostOptions; uplink?: Partial<
     anotherRun,
     id,
     beginDeployment,
+    count: (request: string) => requests.filter((each) => each === request).length,
     /** Calls `holds` after each second of manual time, until the call throws no error. */
     eventually: (holds: () => void | Promise<void>) =>
       eventually(async () => {

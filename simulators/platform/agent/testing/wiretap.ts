@@ -2,6 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { type Packet, parser } from 'mqtt-packet';
+import { parsed } from '../../../common/testing/requests.ts';
 import { AGENT_MESSAGES, agentOperation, strictError } from './agent-operations.ts';
 
 export interface Exchange {
@@ -98,12 +99,4 @@ export function messageProblems(topic: string, payload: string): string[] {
   const message = AGENT_MESSAGES[topic.split('/').at(-1) ?? ''];
   if (message === undefined) return [`${topic} is no topic of the agent protocol`];
   return message.problems(parsed(payload)).map((problem) => `${topic}: ${problem.path} ${problem.message}`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -8,8 +8,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import mqtt, { type IClientOptions } from 'mqtt';
+import { closedPort } from '../../../../harness/common/testing/servers.ts';
 import { poll } from '../../../../harness/common/waiting.ts';
-import { closedPort } from '../../../fleet/testing/scratch.ts';
 import { type AgentHost, deviceJwt, robotKey } from '../../agent/testing/agent-host.ts';
 
 const places = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];

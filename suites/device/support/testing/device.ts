@@ -23,6 +23,16 @@ export const frame = (id: number): string =>
 
 type Publish = (count: number) => Promise<{ first_id: number; last_id: number }>;
 
+/** Log of a device, which grows when a check publishes. */
+export function growingLog() {
+  const log = { newest: 0 };
+  const publish: Publish = async (count) => {
+    log.newest += count;
+    return { first_id: log.newest - count + 1, last_id: log.newest };
+  };
+  return Object.assign(log, { publish });
+}
+
 export async function openTarget(answer: RequestListener, publish?: Publish, retention?: number) {
   const url = await serve(answer);
   const control = layered(noControl, {
