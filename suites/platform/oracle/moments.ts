@@ -79,7 +79,8 @@ export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void
   // Compares times with a fraction only, because whole seconds may be equal. Leaves out other early times, because the
   // nodes of a platform may have different clocks.
   const created = String(item['created_at']);
-  const isCopied = times.get('queued') === created && created.includes('.') && Date.parse(created) < record.notQueuedAt;
+  const isExact = /\.\d*[1-9]/.test(created);
+  const isCopied = isExact && times.get('queued') === created && Date.parse(created) < record.notQueuedAt;
   const later = new Date(record.notQueuedAt).toISOString();
   hold(!isCopied, true, `another queue time than ${created}: it was created then, and still staged at ${later}`);
 }
