@@ -1,8 +1,9 @@
 /** Runs `muster watch --ui` in a real browser, and compares the page with the traffic. */
 import http from 'node:http';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { simulateDevice } from '../../simulators/device/index.ts';
+import { served } from '../common/testing/servers.ts';
 import { card, describeConsole, expectReadable, LOOKS, soon } from './testing/console.ts';
 import { ask, typed, useHome } from './testing/muster.ts';
 import { WatchPage } from './watching/page.ts';
@@ -20,10 +21,11 @@ async function watched(...more: string[]) {
     near,
     url: String(ui),
     start: () => simulateDevice({ dir: join(home.path, 'robot'), socket: far, heartbeatMs: 200, seed: '1' }),
-    answer: async (status: number, body: string, headers: http.OutgoingHttpHeaders) => {
-      const server = http.createServer((_, response) => response.writeHead(status, headers).end(body)).listen(far);
-      onTestFinished(() => void server.close());
-    },
+    answer: (status: number, body: string, headers: http.OutgoingHttpHeaders) =>
+      served(
+        http.createServer((_, response) => response.writeHead(status, headers).end(body)),
+        far,
+      ),
   };
 }
 

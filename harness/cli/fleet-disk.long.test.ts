@@ -1,10 +1,10 @@
 /** Runs `muster fleet` and `muster check` on a full disk: no result is lost, and no file is half written. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { muster, useFleetRuns } from './testing/muster.ts';
 
 const canMount = process.platform === 'linux' && process.getuid?.() === 0 && mounts();
@@ -12,15 +12,13 @@ const fleets = useFleetRuns();
 let small: string;
 
 function mounts(): boolean {
-  const place = mkdtempSync(join(tmpdir(), 'muster-mount-'));
+  using place = scratch();
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', place], { stdio: 'ignore' });
-    execFileSync('umount', [place]);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', place.path], { stdio: 'ignore' });
+    execFileSync('umount', [place.path]);
     return true;
   } catch {
     return false;
-  } finally {
-    rmSync(place, { recursive: true });
   }
 }
 

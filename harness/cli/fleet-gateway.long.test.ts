@@ -1,8 +1,8 @@
 /** Runs a fleet through a gateway that requires a header, at a rate from the command line. */
 import { createServer, request } from 'node:http';
 import { expect, it } from 'vitest';
-import { listenAt } from '../../simulators/defects/null.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
+import { served } from '../common/testing/servers.ts';
 import { scenarioFrom } from './fleet-options.ts';
 import { unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
@@ -29,15 +29,15 @@ async function gateway(upstream: string, breaksOn = /^$/) {
     });
     incoming.pipe(onward.on('error', () => outgoing.destroy()));
   });
-  return { counts, ...(await listenAt(server, { port: 0 })) };
+  return { counts, origin: (await served(server)).url };
 }
 
 it.each(['agent', 'polling', 'calls'])('robots of the uplink %s pass a gateway with --header', async (uplink) => {
   await using platform = await simulatePlatform({ devices: 8, minKeyBits: 1024 });
-  await using front = await gateway(platform.url);
+  const front = await gateway(platform.url);
   const { code, stdout, stderr } = await fleets.run(
     fleets.words('  - { do: hold, for: 1s, reads: 1/s, lists: 1/s }\n', {
-      platform: `${front.address}${new URL(platform.url).pathname}`,
+      platform: `${front.origin}${new URL(platform.url).pathname}`,
       'api-key': platform.apiKey,
       ...(uplink === 'agent' && { mqtt: platform.mqttUrl }),
       ...{ uplink, rate: '20', header: `X-Tenant: ${TENANT}`, threshold: 'http.errors.count==0' },
@@ -55,9 +55,9 @@ it.each(['agent', 'polling', 'calls'])('robots of the uplink %s pass a gateway w
 
 it('the output masks the value of --header in errors that repeat it', async () => {
   await using platform = await simulatePlatform({ devices: 8 });
-  await using front = await gateway(platform.url, /\/devices\/[^/?]+$/);
+  const front = await gateway(platform.url, /\/devices\/[^/?]+$/);
   const words = fleets.words('  - { do: hold, for: 1s, reads: 20/s }\n', {
-    platform: `${front.address}${new URL(platform.url).pathname}`,
+    platform: `${front.origin}${new URL(platform.url).pathname}`,
     ...{ 'api-key': platform.apiKey, uplink: 'calls', header: `X-Tenant: ${TENANT}` },
   });
   const { stdout, stderr } = await fleets.run([...words, '--force']);

@@ -57,6 +57,7 @@ describe('mutate client --api device', { timeout: 180_000 }, () => {
     expect(run.in('survived')).toEqual(survived);
     expect(run.in('never_asked')).toEqual(neverAsked);
     expect(run.in('accepted')).toEqual(['ids-start-high', 'retains-1']);
+    expect(report.subjects.find(({ name }) => name === 'retains-1')?.section).toBe('6.2');
     expect(code).toBe(survived.length > 0 ? 1 : 0);
     expect(report.summary.killed + report.summary.timed_out).toBe(7 - survived.length - neverAsked.length);
   });

@@ -5,9 +5,10 @@ import { createServer as createTlsServer } from 'node:tls';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
+import { served } from '../common/testing/servers.ts';
 import { NoAnswer, Unfinished, Unreachable } from './errors.ts';
 import { HttpClient } from './http.ts';
-import { clientOf, listening } from './testing/served.ts';
+import { clientOf } from './testing/served.ts';
 
 const SHORT = 40;
 const PAUSE = 20;
@@ -26,7 +27,7 @@ async function silent(): Promise<{ origin: string; ended: Promise<unknown> }> {
       .on('close', resolve)
       .resume();
   });
-  return { origin: await listening(server), ended: ended.promise };
+  return { origin: (await served(server)).url, ended: ended.promise };
 }
 
 it.each([
@@ -139,7 +140,7 @@ it('an unrequested answer on a kept connection is given to no request', async ()
         socket.write(answer(`answer ${asked}`) + answer('smuggled'));
       }),
   );
-  const origin = (await listening(server)).replace('http:', 'https:');
+  const origin = (await served(server)).url.replace('http:', 'https:');
   const http = new HttpClient({ endpoint: { origin, ca: localhostTls.cert } });
   onTestFinished(() => http.close());
   for (let round = 1; round <= 5; round += 1) expect((await http.get('/')).text).toBe(`answer ${round}`);

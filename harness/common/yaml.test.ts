@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../targets/testing/places.ts';
 import { UsageError } from './usage.ts';
 import { parseYaml, readYaml, YamlError } from './yaml.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-yaml-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const BOMB = ['a: &a [x, x, x, x, x, x, x, x, x]', ...[...'bcdefghi'].map(level)].join('\n');
 

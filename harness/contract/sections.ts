@@ -1,4 +1,4 @@
-/** Headings of the sections of the specification, for reports. */
+/** Headings of the sections of the specification. */
 const TITLES: Record<string, string> = {
   '1': 'What the service does',
   '2': 'Resources and their fields',

@@ -13,7 +13,7 @@ import { headlineOf, isOpen } from './verdict.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
 
-/** Status of each outcome in CTRF, which has no warnings: one passes, unless it fails the run. */
+/** Status of each outcome in CTRF. A warning, which CTRF lacks, passes unless it fails the run. */
 const STATUS: Record<Outcome, Status> = {
   pass: 'passed',
   warn: 'passed',

@@ -18,6 +18,8 @@ test('JUnit: stale checks are errors; blocked, not applicable, known and flaky o
   expect(await junitProblems(xml)).toEqual([]);
   expect(xml).toMatch(/<testsuites .* tests="12" failures="1" errors="1" time="[\d.]+">/);
   expect(xml.match(/<skipped message="([^"]+)">\1<\/skipped>/g)).toHaveLength(5);
+  const skipped = [...xml.matchAll(/<testsuite [^>]* skipped="(\d+)"/g)].map(([, count]) => Number(count));
+  expect(skipped.reduce((sum, count) => sum + count, 0)).toBe(5);
   expect(xml).toMatch(/name="device.events.replay.exclusive"[^>]*>\s*<failure message="expected a first event/);
   expect(xml).toMatch(/name="device.events.expired.410"[^>]*>\s*<skipped message="blocked: control: POST/);
   expect(xml).toMatch(/name="device.version.prefix"[^>]*>\s*<error /);
@@ -103,6 +105,7 @@ test('JUnit: an undecided run is an error of the run, and of no check', async ()
   expect(await junitProblems(xml)).toEqual([]);
   const faulty = junitFormat.document(sampleReport([sampleResult({ outcome: 'blocked', reason: 'x', fault: true })]));
   expect(faulty).toMatch(/<error message="x" type="fault"/);
+  expect(faulty).toMatch(/<testsuite [^>]* skipped="0"/);
   expect(junitFormat.document(sampleReport([sampleResult()], { exit_code: 3 }))).toContain('<testcase name="the run"');
 });
 

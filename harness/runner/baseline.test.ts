@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sampleFailure, sampleResult } from '../reports/testing/samples.ts';
+import { temporaryFolder } from '../targets/testing/places.ts';
 import {
   applyBaseline,
   type BaselineEntry,
@@ -201,8 +201,7 @@ test('an updated baseline yields no errors and keeps every undecided entry', () 
   );
 });
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-baseline-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 test.each(['baseline.yaml', 'baseline.json'])('%s is read as it was written', (name) => {
   const path = join(folder, name);

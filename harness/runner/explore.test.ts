@@ -71,7 +71,7 @@ describe('a budget', () => {
   });
 });
 
-describe('a course', () => {
+describe('a shared exploration', () => {
   const { signal: open } = new AbortController();
 
   async function* steps(taken: number[], failing = false) {
@@ -84,26 +84,26 @@ describe('a course', () => {
 
   it('advances as far as a check needs, and resumes there for the next', async () => {
     const taken: number[] = [];
-    const course = new SharedExploration(steps(taken));
-    await course.until(() => taken.length === 2, open);
+    const exploration = new SharedExploration(steps(taken));
+    await exploration.until(() => taken.length === 2, open);
     expect(taken).toEqual([1, 2]);
-    await course.until(() => false, open);
-    await course.until(() => false, open);
+    await exploration.until(() => false, open);
+    await exploration.until(() => false, open);
     expect(taken).toEqual([1, 2, 3]);
   });
 
   it('fails for every later check after it fails for one', async () => {
     const taken: number[] = [];
-    const course = new SharedExploration(steps(taken, true));
-    await expect(course.until(() => false, open)).rejects.toThrow('the target is gone');
-    await expect(course.until(() => true, open)).rejects.toThrow('the target is gone');
+    const exploration = new SharedExploration(steps(taken, true));
+    await expect(exploration.until(() => false, open)).rejects.toThrow('the target is gone');
+    await expect(exploration.until(() => true, open)).rejects.toThrow('the target is gone');
     expect(taken).toEqual([1]);
   });
 
   it('leaves other checks undecided after the check that advances it is cut off', async () => {
-    const course = new SharedExploration(steps([], true));
-    await expect(course.until(() => false, AbortSignal.abort())).rejects.toThrow('the target is gone');
-    await expect(course.until(() => false, open)).rejects.toBeInstanceOf(TooLittleSeen);
+    const exploration = new SharedExploration(steps([], true));
+    await expect(exploration.until(() => false, AbortSignal.abort())).rejects.toThrow('the target is gone');
+    await expect(exploration.until(() => false, open)).rejects.toBeInstanceOf(TooLittleSeen);
   });
 });
 

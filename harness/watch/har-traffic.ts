@@ -117,7 +117,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     received,
     text: text || emptyText(content['size'], received),
     // Muster's own reports shorten answers, so the end of an exchange in a report is unknown.
-    ended: isOwn ? 'unseen' : endOf(status, received, response['_error'] ?? entry['_error']),
+    ended: isOwn ? 'unseen' : endOf(status, received, response['_error'] ?? response['_failureText']),
     origin: url.origin,
   };
 }

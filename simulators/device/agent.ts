@@ -55,7 +55,7 @@ interface Watched {
 /** Maximum number of events, and of frames, in one report. */
 const MOST_SEEN = 200;
 
-/** Reports an agent's events, frames, listeners and log bounds ten times a second; drops the oldest of too many. */
+/** Reports new events and frames, and changed listeners, bounds or deployment, every 100 ms at most. */
 class Watch {
   readonly #tell: (seen: Seen) => void;
   #watched: Watched | undefined;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { defined } from '../../harness/common/defined.ts';
 import '../../harness/common/node22.ts';
-import type { AgentConfigInstance, AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
+import type { AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
 import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
 import { newControlToken } from '../common/control-guard.ts';
@@ -75,7 +75,6 @@ function agentPort(core: Core): AgentPort {
       return agentDeployment(core, told[0] as DeploymentRow, expand);
     },
     report: (deviceId, id, report) => agentDeployment(core, applyReport(core, deploymentOf(deviceId, id), report), []),
-    configInstance: (id) => agentConfigInstance(core, id),
     content: (deviceId, id) => {
       const row = findRow(core, 'config_instance', id);
       const isUsed = core.store.database
@@ -105,14 +104,12 @@ function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string
       release: agentRelease(core, findRow(core, 'release', row.release_id), expand.includes('release.git_commit')),
     }),
     ...(expand.includes('config_instances') && {
-      config_instances: (JSON.parse(row.config_instance_ids) as string[]).map((id) => agentConfigInstance(core, id)),
+      config_instances: (JSON.parse(row.config_instance_ids) as string[]).map((id) => {
+        const { slot_key, ...instance } = VIEWS.config_instance(core, findRow(core, 'config_instance', id));
+        return instance;
+      }),
     }),
   };
-}
-
-function agentConfigInstance(core: Core, id: string): AgentConfigInstance {
-  const { slot_key, ...shown } = VIEWS.config_instance(core, findRow(core, 'config_instance', id));
-  return shown;
 }
 
 function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRelease {

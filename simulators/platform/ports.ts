@@ -1,11 +1,5 @@
 /** Interfaces between the platform's core and its agent side (agent API and MQTT broker). */
-import type {
-  AgentConfigInstance,
-  AgentDeployment,
-  AgentGitCommit,
-  AgentRelease,
-  DeploymentReport,
-} from '../../harness/contract/agent.ts';
+import type { AgentDeployment, AgentGitCommit, AgentRelease, DeploymentReport } from '../../harness/contract/agent.ts';
 import type { DeviceRow } from './store/rows.ts';
 
 export type AgentDeviceRecord = Pick<
@@ -59,7 +53,6 @@ export interface AgentPort {
   deployment(deviceId: string, deploymentId: string, expand: readonly string[]): AgentDeployment;
   /** Applies an agent's report; ignores a report that moves the deployment backwards. */
   report(deviceId: string, deploymentId: string, report: DeploymentReport): AgentDeployment;
-  configInstance(id: string): AgentConfigInstance;
   content(deviceId: string, configInstanceId: string): { format: string; data: Uint8Array };
   release(id: string): AgentRelease;
   gitCommit(id: string): AgentGitCommit;

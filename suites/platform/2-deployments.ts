@@ -1,6 +1,7 @@
 /** Sections 2, 3, 8 and 9: deployments move forward; resources, filters and orders are alike in every answer. */
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { byExploring } from './oracle/checks.ts';
+import { UNCHANGING } from './oracle/kinds.ts';
 import { section } from './support/check.ts';
 import { resourcesIn } from './support/lists.ts';
 import { inAnswers } from './watched/judged.ts';
@@ -39,8 +40,6 @@ const sameEverywhere = requirement({
     'A deployment has one device, one release and one creation timestamp: in a list, read alone, expanded in another ' +
     'resource, as it was created, and in every version.',
 });
-/** Members that a deployment never changes. */
-const FIXED = ['device_id', 'release_id', 'created_at'] as const;
 /** Maximum number of deployments that the rule remembers for comparison. */
 const MOST_KNOWN = 2000;
 check(...byExploring(sameEverywhere, { premises: [shape.id] }));
@@ -51,11 +50,11 @@ rule(sameEverywhere, { premises: [sameEverywhere.id] }, () => {
       const here = judge.saw(() => JSON.stringify(shown));
       const before = known.get(shown.id);
       if (before === undefined) {
-        const fixed = Object.fromEntries(FIXED.map((name) => [name, shown[name]]));
+        const fixed = Object.fromEntries(UNCHANGING.map((name) => [name, shown[name]]));
         if (known.size < MOST_KNOWN) known.set(shown.id, { ...here, ...fixed });
         continue;
       }
-      const field = FIXED.find((name) => {
+      const field = UNCHANGING.find((name) => {
         const [left, right] = [before[name], shown[name]];
         if (typeof left !== 'string' || typeof right !== 'string' || left === right) return false;
         // Ignores differences below one second, because a version may show timestamps in whole seconds.

@@ -9,9 +9,7 @@ import type { Requirement, Suite } from '../../runner/types.ts';
 export type Requirements = ReadonlyMap<string, Pick<Requirement, 'id' | 'section' | 'text' | 'clause'>>;
 
 export const requirementsOf = ({ checks }: Pick<Suite<never>, 'checks'>): Requirements =>
-  new Map(
-    checks.flatMap(({ id, requirement }) => [[id, requirement] as const, [requirement.id, requirement] as const]),
-  );
+  new Map(checks.flatMap(({ id, requirement }) => [id, requirement.id].map((key) => [key, requirement] as const)));
 
 interface Deviations<B> {
   readonly all: readonly Located<Defect<B> | Variant<B>>[];

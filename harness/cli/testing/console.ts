@@ -52,5 +52,5 @@ export async function expectReadable(page: Page): Promise<void> {
 export const answerOf = async (socket: string, path: string) => {
   const answer = await ask(socket, path).catch(() => undefined);
   if (answer === undefined) return undefined;
-  return { status: answer.status, body: JSON.parse(answer.text || '{}') as Record<string, unknown> };
+  return { status: answer.status, body: (answer.json ?? {}) as Record<string, unknown> };
 };

@@ -26,7 +26,8 @@ export async function judgeOf(api: WatchedApi) {
   const base = api === 'device' ? '/v0.2' : '/beta';
   const place = { base, origin: 'http://localhost', variable: 'KEY' };
   const judge = new TrafficJudge({
-    ...{ checks, place },
+    checks,
+    place,
     found(id, judged) {
       found.push(id);
       outcomes[id] = judged;

@@ -116,6 +116,7 @@ export function typed(
 export const optionWords = (options: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
 
+/** Makes one folder for the tests of a file; the returned function makes paths in it. */
 export function useFolder(): (...names: string[]) => string {
   const folder = temporaryFolder();
   return (...names) => join(folder, ...names);

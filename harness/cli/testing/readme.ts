@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { closedPort } from '../../common/testing/servers.ts';
 
 const README = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
 /** Blocks to leave out, because `.ci/run` runs these commands itself. */
@@ -13,14 +13,6 @@ const all = [...README.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) =
 const blocks = all.filter((block) => !RUN_BY_CI.includes(block));
 
 export const beginsWithCi = RUN_BY_CI.every((block) => all.includes(block));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 const script = (port: number): string =>
   [
@@ -53,7 +45,7 @@ export async function runReadme(
   home: string,
   env: NodeJS.ProcessEnv,
 ): Promise<{ said: string; ends: string[]; expected: string[] }> {
-  writeFileSync(join(home, 'blocks.sh'), script(await freePort()));
+  writeFileSync(join(home, 'blocks.sh'), script(await closedPort()));
   const shell = spawn('bash', ['blocks.sh'], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (piece) => (said += String(piece)));

@@ -35,7 +35,7 @@ const planted = <B>(
 
 export class Watched implements AsyncDisposable {
   readonly judge: TrafficJudge;
-  readonly traffic: Traffic[] = [];
+  readonly traffic: Traffic[];
   readonly relay: Relay;
   device: ClientValues = {};
   real = '';
@@ -70,7 +70,9 @@ export class Watched implements AsyncDisposable {
       refused: (connection, why) => readers.take({ what: 'refused', connection, at: at(), why }),
     };
     const relay = await Relay.open({
-      ...{ listen, tap, upstream: () => ({ place: upstream }) },
+      listen,
+      tap,
+      upstream: () => ({ place: upstream }),
       faulty(error) {
         throw error;
       },
@@ -116,7 +118,11 @@ export async function watchedDevice({
   using home = scratch();
   const [real, socket] = [join(home.path, 'a.sock'), join(home.path, 'w.sock')];
   await using device = await simulateDevice({
-    ...{ dir: join(home.path, 'robot'), socket: real, heartbeatMs: 100, retain, seed: '1' },
+    dir: join(home.path, 'robot'),
+    socket: real,
+    heartbeatMs: 100,
+    retain,
+    seed: '1',
     faults,
     behaviour: planted([...deviceDefects, ...deviceVariants], defect, deviceReference),
   });
@@ -190,7 +196,10 @@ export async function watchedPlatform(day: PlatformDay): Promise<Watched> {
   const { defect, clientDefect, jobs = [], asks = [], version = NEWEST_VERSION, online = false } = day;
   const reference = online ? { ...platformReference, ping: REACHED } : platformReference;
   await using platform = await simulatePlatform({
-    ...{ devices: 230, seed: 7, mqtt: false, keys: [{ key: KEY, scopes: 'all' }] },
+    devices: 230,
+    seed: 7,
+    mqtt: false,
+    keys: [{ key: KEY, scopes: 'all' }],
     behaviour: planted([...platformDefects, ...platformVariants], defect, reference),
   });
   const { origin, port, pathname: base } = new URL(platform.url);

@@ -39,7 +39,8 @@ function harOf(
   const lines = eventOf(5).map(([name, value]) => `${name}: ${value}\n`);
   const text = `${lines.join('')}\n`;
   const entry = (at: number): object => ({
-    ...{ startedDateTime: new Date(at).toISOString(), time: 900 },
+    startedDateTime: new Date(at).toISOString(),
+    time: 900,
     request: { method: 'GET', url: `${origin}/v0.2/events`, headers: [{ name: 'User-Agent', value: 'Mozilla' }] },
     response: { status: 200, headers, content: { ...content, text }, ...rest },
   });
@@ -93,6 +94,12 @@ test.each<[string, object, object, string[]]>([
   ['no headers of the answer', { postData: { text: '{}' } }, { headers: [] }, []],
   ['no body of the answer', { postData: { text: '{}' } }, { content: { size: 0 } }, []],
   ['an answer that broke off', { postData: { text: '{}' } }, { _error: 'net::ERR_FAILED', content: { text: '{' } }, []],
+  [
+    'an answer that Playwright lost',
+    { postData: { text: '{}' } },
+    { _failureText: 'reset', content: { text: '{' } },
+    [],
+  ],
 ])('a HAR with a ping of %s is judged only by its contents', async (_, asked, answered, expected) => {
   const entry = ping({ headers: SENT, ...asked }, { content: PINGED, ...answered });
   expect((await judged('platform', [entry])).found).toEqual(expected);

@@ -12,12 +12,9 @@ import { Type } from '../type.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { body, fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
 
-/** Activity statuses in an API version; rainier added `removing` (section 9 of the specification). */
-export function activityStatuses(version: SupportedVersion): readonly string[] {
-  return atLeast(version, 'rainier')
-    ? DEPLOYMENT_ACTIVITY_STATUSES
-    : DEPLOYMENT_ACTIVITY_STATUSES.filter((status) => status !== 'removing');
-}
+/** Leaves out `removing` before rainier, which added it (section 9 of the specification). */
+const statusesIn = (version: SupportedVersion, statuses: readonly string[]): readonly string[] =>
+  atLeast(version, 'rainier') ? statuses : statuses.filter((status) => status !== 'removing');
 
 const fields = {
   ...deploymentFields,
@@ -38,10 +35,8 @@ export const deploymentResource = resource('deployment', 'dpl_', {
       archived_at: 'everglades',
     }),
     ...(!atLeast(version, 'everglades') && {
-      status: oneOf<readonly string[]>(
-        DEPLOYMENT_STATUSES.filter((status) => status !== 'removing' || atLeast(version, 'rainier')),
-      ),
-      activity_status: oneOf(activityStatuses(version)),
+      status: oneOf(statusesIn(version, DEPLOYMENT_STATUSES)),
+      activity_status: oneOf(statusesIn(version, DEPLOYMENT_ACTIVITY_STATUSES)),
     }),
   }),
   expansions: {
@@ -53,7 +48,7 @@ export const deploymentResource = resource('deployment', 'dpl_', {
   filters: {
     id: {},
     target_status: { values: () => DEPLOYMENT_TARGET_STATUSES },
-    activity_status: { values: activityStatuses },
+    activity_status: { values: (version) => statusesIn(version, DEPLOYMENT_ACTIVITY_STATUSES) },
     error_status: { values: () => DEPLOYMENT_ERROR_STATUSES },
     device_id: {},
     release_id: {},

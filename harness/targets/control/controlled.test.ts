@@ -2,13 +2,12 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { listenAt } from '../../../simulators/defects/null.ts';
+import { served } from '../../common/testing/servers.ts';
 import { TcpProxy } from './controlled-agent.ts';
 
 test('a TCP proxy carries bytes until it is cut, and once it is restored', async () => {
-  const server = createServer((socket) => void socket.pipe(socket));
-  await using echo = await listenAt(server, { port: 0 });
-  await using proxy = await TcpProxy.to(echo.address);
+  const { url } = await served(createServer((socket) => void socket.pipe(socket)));
+  await using proxy = await TcpProxy.to(url);
   expect(proxy.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   const open = () => connect(Number(new URL(proxy.url).port), '127.0.0.1').on('error', () => {});
 

@@ -1,5 +1,6 @@
 /** Requests for tests, also on unix sockets and with headers that `fetch` forbids. */
 import http from 'node:http';
+import { jsonIn } from '../malformed.ts';
 
 interface Answer {
   status: number;
@@ -16,19 +17,11 @@ export function send(options: http.RequestOptions, body?: unknown): Promise<Answ
       const { statusCode: status = 0, headers } = response;
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => (text += part));
-      response.once('error', reject).once('end', () => resolve({ status, headers, text, json: parsed(text) }));
+      response.once('error', reject).once('end', () => resolve({ status, headers, text, json: jsonIn(text) }));
     });
     request.once('error', reject);
     request.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
   });
-}
-
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Text of an event stream up to its first message. */

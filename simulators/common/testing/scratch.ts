@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { beforeEach, vi } from 'vitest';
 import type { Random } from '../random.ts';
 
-export interface Scratch extends Disposable {
+interface Scratch extends Disposable {
   readonly path: string;
 }
 
@@ -19,10 +19,11 @@ export function scratch(parent = tmpdir()): Scratch {
 /** Gives each test an empty folder at `path`. */
 export function useScratch(): { readonly path: string } {
   const home = { path: '' };
-  beforeEach(() => {
+  // Removes the folder after servers and clients of the test, which end in the opposite order of their start.
+  beforeEach(({ onTestFinished }) => {
     const own = scratch();
     home.path = own.path;
-    return () => own[Symbol.dispose]();
+    onTestFinished(() => own[Symbol.dispose]());
   });
   return home;
 }

@@ -67,7 +67,7 @@ export const defects = [
   ),
   defect(
     'deployment-description-cut',
-    'Cuts a stored description to 255 characters.',
+    'Cuts the description of a deployment that is read alone to 255 characters.',
     ['platform.deployment.created'],
     answers('getDeployment', ({ description, ...deployment }) => ({
       ...deployment,
@@ -127,7 +127,7 @@ export const defects = [
   })),
   defect(
     'parent-null-once',
-    'Refuses a null parent_id on a device that has had any deployment.',
+    'Accepts a null parent_id in the first request for each device alone.',
     PARENT,
     (platform) => {
       const devices = new Set<unknown>();
@@ -138,7 +138,7 @@ export const defects = [
           const { device_id: device, parent_id: parent } = value as Resource;
           const hadOne = devices.has(device);
           devices.add(device);
-          return hadOne && parent === null ? [{ path: '/parent_id', message: 'the device has had a deployment' }] : [];
+          return hadOne && parent === null ? [{ path: '/parent_id', message: 'not null again for this device' }] : [];
         },
       };
     },
@@ -152,7 +152,7 @@ export const defects = [
     const { queued_at, deployed_at, archived_at } = deployment;
     return { ...deployment, queued_at: queued_at && (archived_at ?? deployed_at ?? queued_at) };
   }),
-  shows('moment-queued-at-creation', 'Shows a deployment that was staged as queued when it was created.', (each) => ({
+  shows('moment-queued-at-creation', 'Gives the moment of creation as that of queueing.', (each) => ({
     ...each,
     queued_at: each['queued_at'] && each['created_at'],
   })),
@@ -195,10 +195,12 @@ export const defects = [
   }),
   defect(
     'expansions-lost-on-long-pages',
-    'Expands nothing on pages of 100 deployments.',
+    'Expands nothing in lists of deployments with limit=100.',
     ['platform.resource.same'],
     answers('listDeployments', ({ limit, data, ...rest }) => {
-      const plain = (data as Resource[]).map(({ device, release, ...deployment }) => deployment);
+      const plain = (data as Resource[]).map(
+        ({ device, release, parent, config_instances, ...deployment }) => deployment,
+      );
       return { ...rest, limit, data: limit === 100 ? plain : data };
     }),
   ),

@@ -93,7 +93,7 @@ export const defects = [
   ),
   defect(
     'expansion-of-the-first',
-    'Shows the current deployment of one device for all devices.',
+    'Shows the current deployment of one device for all that have one.',
     ['platform.device.expand'],
     (platform) => {
       const first = firstGiven();

@@ -76,7 +76,7 @@ function hub(): http.Server {
   return server;
 }
 
-/** Counts Host headers. `raw`: header names and values in turn. */
+/** Counts Host headers in `raw`, names and values in turn; `headersDistinct` would build an object for each request. */
 function hostsIn(raw: readonly string[]): number {
   let hosts = 0;
   for (let at = 0; at < raw.length; at += 2) if (raw[at]?.length === 4 && raw[at]?.toLowerCase() === 'host') hosts += 1;

@@ -81,9 +81,9 @@ test('any set of paths is written as a whole below the root, or not at all', asy
   const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
   await fc.assert(
     fc.asyncProperty(fc.array(path, { maxLength: 5 }), async (paths) => {
-      using home = scratch();
-      const files = new ConfigFiles(`${home.path}/robot`, disk, false);
-      mkdirSync(`${home.path}/robot`);
+      using own = scratch();
+      const files = new ConfigFiles(`${own.path}/robot`, disk, false);
+      mkdirSync(`${own.path}/robot`);
       await put(files, '/before');
       try {
         await put(files, ...paths);
@@ -91,8 +91,8 @@ test('any set of paths is written as a whole below the root, or not at all', asy
       } catch {
         expect(below(files.root)).toEqual(['/before']);
       }
-      expect(readdirSync(home.path)).toEqual(['robot']);
-      expect(readdirSync(`${home.path}/robot`).filter(isBesideName)).toEqual([]);
+      expect(readdirSync(own.path)).toEqual(['robot']);
+      expect(readdirSync(`${own.path}/robot`).filter(isBesideName)).toEqual([]);
     }),
     { numRuns: 200 },
   );

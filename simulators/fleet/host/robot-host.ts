@@ -64,7 +64,7 @@ export class Canary {
       if (ended === 'online' || robot.state === 'online') return { end: 'online' };
       // Reports `slow`, not a failure, if the platform is only busy.
       if (ended !== undefined && !(ended instanceof PlatformFailure && isPassing(ended.status))) {
-        const { end, remedy } = verdictOn(ended, this.#config);
+        const { end, remedy } = endAfter(ended, this.#config);
         const why = `${masked(ended.message, this.#config.platform)}${remedy === undefined ? '' : `; ${remedy}`}`;
         return { end, message: `the canary ${robot.name} did not come online, and no other robot would: ${why}` };
       }
@@ -83,7 +83,7 @@ const BROKER_REMEDY =
   '--mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it is ' +
   'ready)';
 
-function verdictOn(error: Error, { platform, keyBits }: CanaryConfig): { end: 'refused' | 'fatal'; remedy?: string } {
+function endAfter(error: Error, { platform, keyBits }: CanaryConfig): { end: 'refused' | 'fatal'; remedy?: string } {
   if (error instanceof BrokerError) return { end: 'fatal', remedy: BROKER_REMEDY };
   if (error instanceof PlatformFailure)
     return { end: 'fatal', remedy: 'the API key provisions the robots and needs the scope for provisioning tokens' };

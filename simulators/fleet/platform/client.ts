@@ -56,7 +56,7 @@ export function isPermanent(error: unknown): boolean {
 /** Jitter spreads the retries of shards that failed at the same time. */
 const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
 
-interface SetUpOptions {
+interface Patience {
   signal: AbortSignal;
   limitMs?: number;
 }
@@ -64,7 +64,7 @@ interface SetUpOptions {
 /** Repeats a request while the platform is busy; `attempt` starts at 0. Rejects with the last PlatformFailure. */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
-  { signal, limitMs = 60_000 }: SetUpOptions,
+  { signal, limitMs = 60_000 }: Patience,
 ): Promise<T> {
   const began = performance.now();
   for (let attempt = 0; ; attempt += 1) {
@@ -146,7 +146,7 @@ export class PlatformClient {
   readonly #headers: Record<string, string>;
   readonly #apiKey: string;
   readonly #closed = new AbortController();
-  readonly #patience: SetUpOptions;
+  readonly #patience: Patience;
 
   constructor(options: PlatformClientOptions) {
     const { url, apiKey, dialect = 'spec', apiVersion = NEWEST_VERSION, headers = {} } = options;

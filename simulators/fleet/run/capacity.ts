@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { memoryText } from '../../../harness/common/units.ts';
-import { type RunCosts, thousands } from '../measure/costs.ts';
+import { thousands } from '../measure/costs.ts';
 import { descriptorLimit, memoryLimit, readText } from '../measure/saturation.ts';
 import { meanOf, type Scenario, subscribersOf, USUAL_RETAIN } from '../scenario/scenario.ts';
 
@@ -77,11 +77,7 @@ interface FleetProcesses {
 }
 
 /** Estimates the peak memory of a fleet in bytes, without kernel memory, e.g. of sockets. */
-export function memoryOf(
-  robots: number,
-  cost: RobotCost,
-  processes: FleetProcesses,
-): Record<keyof RunCosts['parts'] | 'files', number> {
+export function memoryOf(robots: number, cost: RobotCost, processes: FleetProcesses) {
   const { workers: count, platform: own, filesInMemory, started } = processes;
   const connected = cost.platformBytes > 0;
   const begun = (bytes: number): number => (started ? 0 : bytes);

@@ -1,7 +1,7 @@
 /** Starts a platform for a test, and creates resources. */
 
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { parsed } from '../../common/testing/requests.ts';
+import { jsonIn } from '../../common/malformed.ts';
 import { type PlatformOptions, simulatePlatform } from '../index.ts';
 
 export type Json = Record<string, unknown>;
@@ -41,7 +41,7 @@ export async function startPlatform(options: PlatformOptions = {}) {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: (parsed(text) ?? {}) as Json };
+    return { status: response.status, headers: response.headers, text, body: (jsonIn(text) ?? {}) as Json };
   };
   const get = (path: string, given?: CallOptions) => call('GET', path, undefined, given);
   const post = (path: string, body?: unknown, given?: CallOptions) => call('POST', path, body, given);

@@ -15,7 +15,7 @@ import { explore } from './exploration.ts';
 import { Explorer, TooSlow } from './explorer.ts';
 import { connectionOf, settle } from './settling.ts';
 
-const EXPLORED = new Fact((): { shared?: { explorer: Explorer; course: SharedExploration } } => ({}));
+const EXPLORED = new Fact((): { shared?: { explorer: Explorer; exploration: SharedExploration } } => ({}));
 
 /** Bounds of an exploration; `ms` and `lateMs` are milliseconds and matter only on a slow platform. */
 const USUAL = { ms: 15_000, requests: 2400, least: 1900, lateMs: 60_000 };
@@ -41,13 +41,13 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
   const kept = t.session.get(EXPLORED);
   if (kept.shared === undefined) {
     const explorer = new Explorer(t, seedOf(t.runSeed, 'exploration'), new Budget(t.runs < 1 ? FAST : USUAL));
-    kept.shared = { explorer, course: new SharedExploration(inTime(explorer)) };
+    kept.shared = { explorer, exploration: new SharedExploration(inTime(explorer)) };
   }
-  const { explorer, course } = kept.shared;
+  const { explorer, exploration } = kept.shared;
   explorer.turnTo(t);
   const isAbout = (each: Comparison): boolean => decide(each).ids.includes(id) && isMeant(each);
   const isWorst = (each: Difference): boolean => level !== 'MUST' || decide(each).level === 'MUST';
-  await course.until(async () => {
+  await exploration.until(async () => {
     if (explorer.suspects.some(isAbout)) await settle(explorer);
     return explorer.over.has(part) || [...explorer.found.values()].some((each) => isAbout(each) && isWorst(each));
   }, t.signal);

@@ -72,6 +72,9 @@ const KINDS: Readonly<Record<ResourceKind, Readonly<Partial<Record<Holding | 'op
   },
 };
 
+/** Section 2.1: members that never change after creation. */
+export const UNCHANGING = ['device_id', 'release_id', 'created_at'] as const;
+
 type Held = ReadonlyMap<string, Holding>;
 
 export const HOLDINGS = Object.fromEntries(

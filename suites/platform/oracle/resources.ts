@@ -9,7 +9,7 @@ import { isObject } from '../../json.ts';
 import type { Page } from '../support/lists.ts';
 import type { Difference, DifferenceKind } from './differences.ts';
 import { type Exchange, expansionsOf, notationOf, type Seen, seenIn } from './exchange.ts';
-import { HOLDINGS, NAMED_BY } from './kinds.ts';
+import { HOLDINGS, NAMED_BY, UNCHANGING } from './kinds.ts';
 import { judgePage } from './lists.ts';
 import {
   fieldsOf,
@@ -206,7 +206,7 @@ class OneResource {
       member,
       path: `${this.#place.path}/${name}`,
       earlier: known.seen,
-      certain: kind === 'deployment' && UNCHANGING.has(name) && !isWritten,
+      certain: kind === 'deployment' && UNCHANGING.some((each) => each === name) && !isWritten,
       ...(name === 'content' && typeof format === 'string' && { path: `${this.#place.path}/content in ${format}` }),
     };
     const from = isWritten ? 'as it was written' : 'as it was shown before';
@@ -374,8 +374,5 @@ const RANKS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   target_status: { staged: 0, deployed: 1, archived: 2 },
   activity_status: { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 },
 };
-
-/** Section 2.1: members that never change after creation. */
-const UNCHANGING: ReadonlySet<string> = new Set(['device_id', 'release_id', 'created_at']);
 
 const VERSIONED = new Set(['status', 'activity_status', 'instance_filepath', 'language', 'format']);

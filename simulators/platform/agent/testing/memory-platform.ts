@@ -182,10 +182,6 @@ export class MemoryPlatform implements AgentPort {
     return deployment;
   }
 
-  configInstance(): never {
-    throw new PlatformError(404, 'config_instance_not_found', 'no such config instance');
-  }
-
   content(deviceId: string, configInstanceId: string): { format: string; data: Uint8Array } {
     const content = this.#contents.get(configInstanceId);
     if (content?.deviceId !== deviceId) throw new PlatformError(404, 'config_instance_not_found', 'no such content');

@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { type Packet, parser } from 'mqtt-packet';
-import { parsed } from '../../../common/testing/requests.ts';
+import { jsonIn } from '../../../common/malformed.ts';
 import { AGENT_MESSAGES, agentOperation, strictError } from './agent-operations.ts';
 
 export interface Exchange {
@@ -87,16 +87,16 @@ export function exchangeProblems({ method, path, body, status, answer }: Omit<Ex
     problems.map((problem) => `${where}: ${part}${problem.path} ${problem.message}`);
   const problems = [
     ...(operation.request === undefined && body !== '' ? [`${where}: takes no body`] : []),
-    ...(operation.request === undefined ? [] : prefixed('request', operation.request.problems(parsed(body)))),
+    ...(operation.request === undefined ? [] : prefixed('request', operation.request.problems(jsonIn(body)))),
   ];
-  if (status !== 200) return [...problems, ...prefixed(`${status}`, strictError.problems(parsed(answer)))];
+  if (status !== 200) return [...problems, ...prefixed(`${status}`, strictError.problems(jsonIn(answer)))];
   return operation.answer === undefined
     ? problems
-    : [...problems, ...prefixed('answer', operation.answer.problems(parsed(answer)))];
+    : [...problems, ...prefixed('answer', operation.answer.problems(jsonIn(answer)))];
 }
 
 export function messageProblems(topic: string, payload: string): string[] {
   const message = AGENT_MESSAGES[topic.split('/').at(-1) ?? ''];
   if (message === undefined) return [`${topic} is no topic of the agent protocol`];
-  return message.problems(parsed(payload)).map((problem) => `${topic}: ${problem.path} ${problem.message}`);
+  return message.problems(jsonIn(payload)).map((problem) => `${topic}: ${problem.path} ${problem.message}`);
 }
