@@ -1,32 +1,45 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { scratch } from '../testing/robot.ts';
 import { SupervisedDevice } from './supervisor.ts';
 
-const children = (): string[] =>
-  readdirSync('/proc/self/task').flatMap((task) =>
-    readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
-  );
+const MARK = 'MUSTER_TEST_MARK';
+
+/** Ids of the children of this process with the mark, without those of tests in other threads. */
+const children = (mark: string): string[] =>
+  readdirSync('/proc/self/task')
+    .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean))
+    .filter((pid) => environmentOf(pid).includes(`${MARK}=${mark}`));
+
+function environmentOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1');
+  } catch {
+    // A child that has just ended has none.
+    return '';
+  }
+}
 
 test.runIf(existsSync('/proc/self/task'))(
   'an agent restarts in a process preloaded at its stop, and leaves none behind',
   async () => {
     using home = scratch();
-    const before = children();
+    const mark = randomUUID();
+    vi.stubEnv(MARK, mark);
+    onTestFinished(() => void vi.unstubAllEnvs());
     const place = { dir: `${home.path}/robot`, socket: `${home.path}/agent.sock` };
     const device = new SupervisedDevice({ device: place, logLevel: 'silent' });
     await device.start();
-    expect(children().length).toBe(before.length + 1);
+    expect(children(mark)).toEqual([String(device.pid)]);
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       await device.stop(signal);
-      const waiting = children();
+      const waiting = children(mark);
       await device.start();
       expect(waiting).toContain(String(device.pid));
     }
     await device[Symbol.asyncDispose]();
-    await poll('the spare processes to end', () => children().length === before.length || undefined, {
-      timeoutMs: 10_000,
-    });
+    await poll('the spare processes to end', () => children(mark).length === 0 || undefined, { timeoutMs: 10_000 });
   },
 );
