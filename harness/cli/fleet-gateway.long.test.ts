@@ -73,3 +73,10 @@ it('--rate splits its requests in the proportions of the scenario', () => {
     '--rate: the scenario rollout has no traffic to set; accepted: a scenario with ping, lists, reads, expands',
   );
 });
+
+it.each(['rollout', 'steady'])('--uplink polling allows the roll-out of %s one poll interval more', (scenario) => {
+  expect(scenarioFrom({ scenario, uplink: 'agent' }).thresholds).toContain('rollout.ms.p99<5s');
+  const { thresholds } = scenarioFrom({ scenario, uplink: 'polling' });
+  expect(thresholds).toEqual(expect.arrayContaining(['rollout.ms.p99<15s', 'rollout.missed.count==0']));
+  expect(thresholds).not.toContain('rollout.ms.p99<5s');
+});

@@ -128,13 +128,17 @@ export function runIdFrom(text: string | undefined, env: NodeJS.ProcessEnv): str
 /** Reads a scenario by name or file; throws UsageError for a mistake or for a phase that `--uplink` cannot serve. */
 export function scenarioFrom(args: Partial<Pick<FleetArguments, 'scenario' | 'uplink' | 'rate'>>): Scenario {
   const { uplink, rate, scenario: name = uplink === 'calls' ? 'calls' : 'rollout' } = args;
-  const read = readScenario(name).scenario;
+  const { scenario: read, isBuiltIn } = readScenario(name);
   const scenario = rate === undefined ? read : atRate(read, rate);
   if (uplink === undefined) return scenario;
   const [reason] = contradictionsIn({ ...scenario, uplink });
   if (reason !== undefined) throw new UsageError(`--uplink ${uplink}: ${reason}; --scenario names another`);
-  return { ...scenario, uplink };
+  if (uplink !== 'polling' || !isBuiltIn) return { ...scenario, uplink };
+  return { ...scenario, uplink, thresholds: (scenario.thresholds ?? []).map((each) => POLLING_BOUNDS[each] ?? each) };
 }
+
+/** Bounds that a built-in scenario sets for agents; a polling robot begins up to one interval (10 s) later. */
+const POLLING_BOUNDS: Record<string, string> = { 'rollout.ms.p99<5s': 'rollout.ms.p99<15s' };
 
 /** Scales the traffic of each phase to `rate` requests a second, and keeps its proportions. */
 function atRate(scenario: Scenario, rate: number): Scenario {
@@ -184,7 +188,7 @@ export function headersFrom(lines: readonly string[] = []): Record<string, strin
 }
 
 /** Reads a ready scenario by name, from a checkout or from the package, or a YAML file. Throws UsageError. */
-export function readScenario(name: string): { scenario: Scenario; text: string } {
+export function readScenario(name: string): { scenario: Scenario; text: string; isBuiltIn: boolean } {
   // Looks in two places, because the modules of the package lie one folder deeper.
   const places = ['../../fixtures/scenarios/', '../../../fixtures/scenarios/'];
   const dir = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
@@ -200,7 +204,7 @@ export function readScenario(name: string): { scenario: Scenario; text: string }
     );
   }
   try {
-    return { scenario: parseScenario(text, file), text };
+    return { scenario: parseScenario(text, file), text, isBuiltIn: ready.has(name) };
   } catch (error) {
     if (error instanceof ScenarioError) throw new UsageError(`--scenario:\n${error.message}`);
     throw error;

@@ -61,7 +61,7 @@ describe('the report page', () => {
     const text = reportHtml({ ...whole, costs });
     expect(text).toMatch(/<tr><th scope="row">workers<\/th>.*3 MiB.*1 MiB.*1\.3 s.*50\.0 KiB.*2\.0 KiB/);
     expect(text).toMatch(/<tr class="sum"><th scope="row">whole<\/th>.*8\.0 KiB.*PSS.*over 1,200 robots/s);
-    expect(text).toMatch(/<b>50\.0 KiB<\/b><span>memory per robot/);
+    expect(text).toMatch(/<b>8\.0 KiB<\/b><span>memory of one more robot/);
   });
 
   it('shows judged answers and broken rules, even with a saturated generator', () => {
@@ -236,5 +236,5 @@ it('the report begins with rate, failures and times of requests, for any uplink'
   expect(tile('requests a second')).toBe('20');
   expect(tile('requests failed')).toBe('1.5 %');
   expect(tile('pings p50 · p99')).toBe('500 ms · 990 ms');
-  expect(tile('memory per robot')).toBeUndefined();
+  expect(tile('memory of one more robot')).toBeUndefined();
 });

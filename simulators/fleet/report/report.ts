@@ -252,10 +252,10 @@ function tiles(result: FleetResult): Markup[] {
 }
 
 function measuredTiles(result: FleetResult): Record<string, string | undefined> {
-  const { metrics: measured, start_ms, rss_bytes_per_robot, costs, uplink, measured_seconds: seconds } = result;
+  const { metrics: measured, start_ms, costs, uplink, measured_seconds: seconds } = result;
   const { 'http.attempts': attempts = 0, 'http.errors': failed = 0, 'rollout.missed': missed } = result.counters;
   const rollout = measured['rollout.ms'];
-  const bytesEach = costs === undefined ? rss_bytes_per_robot : (costs.parts.whole.robot_whole_bytes ?? 0);
+  const bytesOfOneMore = costs?.parts.whole.robot_marginal_bytes ?? 0;
   const ofThose = (missed ?? 0) > 0 ? ' of those in time' : '';
   const times = (of: Summary | undefined) => of && `${readableDuration(of.p50)} · ${readableDuration(of.p99)}`;
   return {
@@ -271,7 +271,7 @@ function measuredTiles(result: FleetResult): Record<string, string | undefined> 
         'requests p50 · p99': times(measured['http.ms']),
       }),
     // Omits the memory with the uplink `calls`, where only the load generator uses memory.
-    'memory per robot': bytesEach === 0 || uplink === 'calls' ? undefined : memoryText(bytesEach),
+    'memory of one more robot': bytesOfOneMore <= 0 || uplink === 'calls' ? undefined : memoryText(bytesOfOneMore),
     'stream violations': thousands(result.counters['subscriber.violations'] ?? 0),
   };
 }

@@ -1,5 +1,6 @@
 /** Grades the load generator of a run: whether the generator kept up with its schedule. */
 
+import { readableDuration } from '../../../harness/common/units.ts';
 import { thousands } from '../measure/costs.ts';
 import type { Summary } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
@@ -151,8 +152,8 @@ function roundedDown(value: number): number {
 
 function latenessFindings(lateness = 0, connecting = 0): Finding[] {
   const isSlow = connecting > LIMITS.lateness[0];
-  const slow = isSlow ? `; the platform took up to ${connecting.toFixed(0)} ms (p99) to accept a connection` : '';
-  const late = `p99 ${lateness.toFixed(1)} ms (limit ${LIMITS.lateness[0]} ms)${slow}`;
+  const slow = isSlow ? `; the platform accepted connections within ${readableDuration(connecting)} (p99)` : '';
+  const late = `p99 ${readableDuration(lateness)} (limit ${LIMITS.lateness[0]} ms)${slow}`;
   return compared('processor', lateness, LIMITS.lateness, `actions or their requests started late: ${late}`);
 }
 
