@@ -3,7 +3,7 @@ import type { StopSignal } from '../../../harness/contract/control.ts';
 import { AgentEnded, ControlError } from '../../../harness/targets/control/control.ts';
 import { compact, relocate, restart, timeoutMs } from '../support/check.ts';
 import { appendTo, lastLine } from '../support/disk.ts';
-import { eventBudget, publish, publishUnread } from '../support/drive.ts';
+import { publish, publishUnread } from '../support/drive.ts';
 import { eventsOf } from '../support/events.ts';
 import { sampleRetained } from '../support/replays.ts';
 import { mostEvents } from '../support/retention.ts';
@@ -108,18 +108,22 @@ export const killWhilePublishing = (count: number): Command => ({
     const { t } = real;
     const { stream } = real.witness.subscription;
     const seen = { frames: stream.frames.length, comments: Number.POSITIVE_INFINITY };
-    const portion = Math.max(1, Math.ceil(eventBudget(t, Math.min(count, mostEvents(t))) / 4));
-    const cut = Promise.all(
-      Array.from({ length: 4 }, () =>
-        publish(t, portion).catch((error: unknown) => {
-          if (!(error instanceof ControlError)) throw error;
-        }),
-      ),
-    );
+    const each = Math.max(1, Math.ceil(Math.min(count, mostEvents(t)) / 4));
+    let isDown = false;
+    // Publishes until the kill, however late it comes, so that it finds an event that was sent just before.
+    const publishOn = async (): Promise<void> => {
+      try {
+        for (let published = 0; published < each && !isDown; published += 1) await publish(t, 1);
+      } catch (error) {
+        if (!(error instanceof ControlError)) throw error;
+      }
+    };
+    const cut = Promise.all(Array.from({ length: 4 }, publishOn));
     cut.catch(() => {});
     await stream.activity(seen, { within: timeoutMs(t, 'event'), for: 'an event that is published' }).catch(() => {});
     await during(real, 'kill', (whileDown) =>
       restart(t, 'SIGKILL', async () => {
+        isDown = true;
         await cut;
         await whileDown();
       }),
