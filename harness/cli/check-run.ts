@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import process from 'node:process';
 import { LimitReached } from '../client/errors.ts';
-import { usualUserAgent } from '../client/request-forms.ts';
+import { usualUserAgent } from '../client/known-clients.ts';
 import { defined } from '../common/defined.ts';
 import { Redactor } from '../common/redact.ts';
 import { interruptedCode } from '../common/signals.ts';
@@ -200,6 +200,9 @@ function narrowed<Context>(
   return { ...plan, checks, narrowedBy };
 }
 
+/** Factor for the inputs of properties in a run for a certificate, which is made once for a release. */
+const CERTIFYING_RUNS = 3;
+
 /** Reads the options of the run, apart from its plan and target. Throws UsageError. */
 function settingsOf<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
@@ -220,7 +223,11 @@ function settingsOf<T extends CheckTable, Context>(
     version: VERSION,
     // Ignores `--bail` with `--update-baseline`, because the new baseline excuses the findings.
     ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
-    ...defined({ concurrency, runs: args.runs, repeat: args.repeat }),
+    ...defined({
+      concurrency,
+      runs: args.runs ?? (args.certificate === undefined ? undefined : CERTIFYING_RUNS),
+      repeat: args.repeat,
+    }),
     arguments: commandWords(path, table, options),
     options: storable(table, options),
     ...(again === undefined ? {} : { replays: again.checks, replayOf: { file: again.file, outcomes: again.outcomes } }),

@@ -1,7 +1,8 @@
-/** Connects to the target, by undici's pool or by a bare socket, and again while the listener's backlog is full. */
+/** Connects to the target, by Node's HTTP agent or by a bare socket, and again while the listener's backlog is full. */
+import { Agent } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { defined } from '../common/defined.ts';
 import { tls } from '../common/node-tls.ts';
 import { backoffMs, Patience } from '../common/waiting.ts';
@@ -142,49 +143,39 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
 
 const CONNECT_MS = 10_000;
 
-export function agentFor(endpoint: Endpoint, { keepsAlive = false } = {}): Agent {
-  const { origin, socketPath, ca } = endpoint;
-  const secure = origin.startsWith('https:');
-  const connect = buildConnector({ timeout: CONNECT_MS, ...defined({ socketPath, ca }) });
-  const connector: buildConnector.connector = (options, done) => {
-    const once = (): Promise<Socket> =>
-      new Promise((resolve, reject) =>
-        connect(options, (error, socket) => (error === null ? resolve(socket) : reject(error))),
-      );
-    entranceOf(endpoint)
-      .enter(once, CONNECT_MS)
-      .then(
-        (socket) => {
-          // Destroys the socket on an error, so that undici reports the TLS alert, not the later end.
-          if (secure) socket.once('error', (error) => socket.destroy(error));
-          done(null, socket);
-        },
-        (error: Error) => done(notConnected(error), null),
-      );
-  };
-  return new Agent({
-    // Reuses connections for HTTPS only, to save handshakes; a server may close an idle connection while a request
-    // arrives.
-    pipelining: keepsAlive || secure ? 1 : 0,
-    keepAliveTimeout: 1000,
-    connections: 128,
-    maxHeaderSize: 256 * 1024,
-    connect: connector,
-  });
+/** Agent of an endpoint, which connects again while the backlog is full; errors of connecting are Unreachable. */
+class EndpointAgent extends Agent {
+  readonly #endpoint: Endpoint;
+
+  constructor(endpoint: Endpoint, keepsAlive: boolean) {
+    // Keeps connections for HTTPS, too, to save handshakes; a server may close an idle one while a request arrives.
+    super({ keepAlive: keepsAlive || endpoint.origin.startsWith('https:'), timeout: 1000 });
+    this.#endpoint = endpoint;
+  }
+
+  override createConnection(_options: unknown, done?: (error: Error | null, socket: Duplex) => void): undefined {
+    connected(this.#endpoint).then(
+      (socket) => done?.(null, socket),
+      (error: Error) => done?.(notConnected(error), undefined as never),
+    );
+  }
 }
 
-export const noteConnection =
-  (connected: () => void): Dispatcher.DispatcherComposeInterceptor =>
-  (dispatch) =>
-  (options, handler) =>
-    dispatch(options, {
-      onRequestStart: (...all) => {
-        connected();
-        handler.onRequestStart?.(...all);
-      },
-      onRequestUpgrade: (...all) => handler.onRequestUpgrade?.(...all),
-      onResponseStart: (...all) => handler.onResponseStart?.(...all),
-      onResponseData: (...all) => handler.onResponseData?.(...all),
-      onResponseEnd: (...all) => handler.onResponseEnd?.(...all),
-      onResponseError: (...all) => handler.onResponseError?.(...all),
+function connected(endpoint: Endpoint): Promise<Socket> {
+  const once = (): Promise<Socket> =>
+    new Promise((resolve, reject) => {
+      const { socket, ready } = startConnecting(endpoint);
+      socket.setTimeout(CONNECT_MS, () => socket.destroy(new Unreachable(`no connection within ${CONNECT_MS} ms`)));
+      socket.once('error', reject).once(ready, () => {
+        socket.setTimeout(0).removeAllListeners('timeout').off('error', reject);
+        resolve(socket);
+      });
     });
+  return entranceOf(endpoint).enter(once, CONNECT_MS);
+}
+
+export const agentFor = (endpoint: Endpoint, { keepsAlive = false } = {}): Agent =>
+  new EndpointAgent(endpoint, keepsAlive);
+
+/** Value of the Host header. */
+export const hostOf = ({ origin }: Endpoint): string => new URL(origin).host;

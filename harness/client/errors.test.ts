@@ -1,4 +1,4 @@
-import { Agent } from 'undici';
+import { Agent } from 'node:http';
 import { describe, expect, it, test } from 'vitest';
 import { BodyReader } from './body.ts';
 import { classify, LimitReached, NoAnswer, Unreachable } from './errors.ts';
@@ -28,7 +28,7 @@ describe('an error of a connection', () => {
     expect(classify(error, 'GET /health')).toBeInstanceOf(Unreachable);
   });
 
-  test.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET', 'HPE_INVALID_CONSTANT', 'UND_ERR_HEADERS_OVERFLOW'])(
+  test.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'HPE_INVALID_CONSTANT', 'HPE_HEADER_OVERFLOW'])(
     'of code %s is held against the target',
     (code) => {
       expect(classify(withCode(code), 'GET /health')).toBeInstanceOf(NoAnswer);
@@ -36,7 +36,7 @@ describe('an error of a connection', () => {
   );
 
   test.each([
-    [withCode('UND_ERR_INVALID_ARG')],
+    [withCode('ERR_INVALID_ARG_VALUE')],
     [withCode('ERR_INVALID_CHAR')],
     [new TypeError('x is not a function')],
   ])('like %s is a fault in Muster and stays unchanged', (error) => {
@@ -56,7 +56,8 @@ describe('a request', () => {
 
   it('that finds no free descriptor names the limit', async () => {
     const noFile = withCode('EMFILE', { syscall: 'connect' });
-    const agent = new Agent({ connect: (_options, callback) => callback(noFile, null) });
+    const agent = new Agent();
+    agent.createConnection = (_options, done) => void done?.(noFile, undefined as never);
     const endpoint = { origin: 'http://127.0.0.1:9' };
     const http = new HttpClient({ endpoint }, { agent, kept: agent, bodies: new BodyReader() });
     await expect(http.get('/')).rejects.toThrow(/may open no more files; raise `ulimit -n` \(EMFILE\)/);

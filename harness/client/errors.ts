@@ -36,17 +36,11 @@ const LIMITS: Readonly<Record<string, string>> = {
 
 const CONNECT_CODES = new Set([
   ...['ECONNREFUSED', 'ENOENT', 'EACCES', 'EPERM', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'],
-  ...['ENOTSOCK', 'EAGAIN', 'EPROTO', 'EPROTOTYPE', 'UND_ERR_CONNECT_TIMEOUT'],
+  ...['ENOTSOCK', 'EAGAIN', 'EPROTO', 'EPROTOTYPE'],
   ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
 ]);
 
-const TARGET_CODES = new Set([
-  ...['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE', 'UND_ERR_SOCKET'],
-  ...['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_BODY_TIMEOUT'],
-  ...['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_RES_EXCEEDED_MAX_SIZE'],
-  // undici reports status 000 or an unrequested status 101 as ERR_ASSERTION.
-  'ERR_ASSERTION',
-]);
+const TARGET_CODES = new Set(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE']);
 
 const CLOSED = 'the connection was closed before a whole answer came';
 const NOT_MADE = 'the connection was closed before its TLS handshake was over';
@@ -57,16 +51,12 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   EACCES: 'permission denied',
   HPE_INVALID_EOF_STATE: CLOSED,
-  UND_ERR_SOCKET: CLOSED,
   ECONNRESET: CLOSED,
   EPIPE: CLOSED,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  ERR_ASSERTION: 'what came is no answer: its status is none, or it switches protocols unasked',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
-  UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
   ERR_SSL_WRONG_VERSION_NUMBER: 'what came is no TLS; an address that begins with http:// is asked without it',
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'it speaks neither TLS 1.2 nor TLS 1.3',
   ERR_SSL_UNSUPPORTED_PROTOCOL: 'it speaks neither TLS 1.2 nor TLS 1.3',

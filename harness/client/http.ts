@@ -1,16 +1,17 @@
 /** HTTP client over a unix socket or TCP, which records every exchange. */
 
+import { type Agent, type IncomingMessage, request as requestHttp } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
-import type { Agent, Dispatcher } from 'undici';
 import { defined } from '../common/defined.ts';
 import { excerpt } from '../common/excerpt.ts';
 import { type OutOfPatience, Patience } from '../common/waiting.ts';
 import { BodyReader, parseJson } from './body.ts';
-import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
+import { agentFor, type Connecting, type Endpoint, hostOf, openSocket } from './connection.ts';
 import type { Form } from './equivalent-forms.ts';
 import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable, wasClosed } from './errors.ts';
+import { arranged, evidentIn } from './known-clients.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
 
@@ -20,7 +21,7 @@ const LONGEST_SHOWN_URL = 300;
 export const LONGEST_ANSWER = 6;
 
 export interface Pending {
-  request: Pick<Dispatcher.RequestOptions, 'method' | 'path' | 'headers' | 'body'>;
+  request: { method: string; path: string; lines: [name: string, value: string][]; body: Buffer | Readable };
   timeoutMs: number;
   recorded: Recorded;
   started: number;
@@ -39,7 +40,7 @@ export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatien
   return new Unfinished(`${what}: the answer still came after ${(LONGEST_ANSWER * timeoutMs) / 1000} s`);
 }
 
-/** Rejects on an abort at once, because undici ignores an abort until connected. */
+/** Rejects on an abort at once, because Node's client reports an abort only once it is connected. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
@@ -172,7 +173,7 @@ export class HttpClient {
       this.recorder.received(recorded, bytes);
       recorded.duration_ms = performance.now() - exchange.started;
       this.recorder.ended(recorded);
-      // Waits one turn of the event loop, after which undici can reuse the connection.
+      // Waits one turn of the event loop, after which the agent can reuse the connection.
       if (this.#options.keepsAlive === true) await new Promise(setImmediate);
       const answer = wholeAnswer(open, bytes);
       this.recorder.happened({ kind: 'answer', asked: recorded, path: exchange.request.path, answer });
@@ -224,7 +225,12 @@ export class HttpClient {
     const body = bodyOf(request.body, merged);
     const bytes = Buffer.from(body ?? '');
     const [isChunked, isCut] = [form.chunked === true, request.isCut === true].map((is) => is && bytes.length > 1);
-    const headers = form.headers?.(merged) ?? merged;
+    const lines = arranged(form.headers?.(merged) ?? merged, {
+      host: hostOf(this.endpoint),
+      ...(isChunked ? { 'transfer-encoding': 'chunked' } : {}),
+      ...(isChunked || isBodiless(method, body) ? {} : { 'content-length': String(bytes.length) }),
+    });
+    const headers = evidentIn(lines, form.spelled);
     const url = this.endpoint.origin + path;
     const sent = body?.toString('utf8');
     const recorded = this.recorder.add({
@@ -249,11 +255,10 @@ export class HttpClient {
     const patience = new Patience(timeoutMs, longest * timeoutMs);
     return {
       request: {
-        method: method as Dispatcher.HttpMethod,
+        method,
         path,
-        headers: isCut && !isChunked ? { ...headers, 'content-length': String(bytes.length) } : headers,
-        // Wraps the body in a stream, which undici sends in chunks unless the length is given.
-        body: isCut || isChunked ? Readable.from(isCut ? piecesOf(bytes) : [bytes]) : (body ?? null),
+        lines: lines.map(({ name, spelled, value }) => [form.spelled?.(name) ?? spelled, value]),
+        body: isCut || isChunked ? Readable.from(isCut ? piecesOf(bytes) : [bytes]) : bytes,
       },
       timeoutMs,
       recorded,
@@ -268,16 +273,12 @@ export class HttpClient {
   async #head(exchange: Pending): Promise<OpenResponse> {
     const { request, over, recorded } = exchange;
     const ended = new AbortController();
-    const connected = noteConnection(() => {
-      exchange.stage = 'head';
-    });
     const signal = AbortSignal.any([
       ...[over.signal, ended.signal],
       ...(this.signal === undefined ? [] : [this.signal]),
     ]);
     const { agent, kept } = this.#shared;
-    const options = { origin: this.endpoint.origin, ...request, signal, headersTimeout: 0, bodyTimeout: 0 };
-    const ask = (through: Agent) => unlessAborted(through.compose(connected).request(options), signal);
+    const ask = (through: Agent) => unlessAborted(this.#send(exchange, through, signal), signal);
     const answer = await (this.#options.keepsAlive === true
       ? ask(kept).catch((error: unknown) => {
           // Repeats a GET, because a server may close an idle connection as a request arrives.
@@ -287,13 +288,44 @@ export class HttpClient {
       : ask(agent));
     exchange.stage = 'body';
     exchange.patience.renew();
-    const received = flatten(answer.headers);
-    recorded.status = answer.statusCode;
+    const received = flatten(answer.rawHeaders);
+    const { statusCode: status = 0 } = answer;
+    recorded.status = status;
     recorded.response_headers = this.recorder.headers(received);
     recorded.duration_ms = performance.now() - exchange.started;
     // Handles later errors, because Node ends the process on an 'error' event without a listener.
-    answer.body.on('error', () => {});
-    return { status: answer.statusCode, headers: received, body: answer.body, recorded, abort: () => ended.abort() };
+    answer.on('error', () => {});
+    return { status, headers: received, body: answer, recorded, abort: () => ended.abort() };
+  }
+
+  #send(exchange: Pending, agent: Agent, signal: AbortSignal): Promise<IncomingMessage> {
+    const { method, path, lines, body } = exchange.request;
+    return new Promise((resolve, reject) => {
+      const request = requestHttp({ agent, method, path, signal, setHost: false, maxHeaderSize: LARGEST_HEAD });
+      // Keeps Node from adding lines of its own.
+      for (const name of ['connection', 'content-length', 'transfer-encoding']) request.removeHeader(name);
+      for (const [name, value] of lines) request.setHeader(name, value);
+      let answer: IncomingMessage | undefined;
+      request.once('socket', () => {
+        exchange.stage = 'head';
+      });
+      request.once('response', (response) => {
+        answer = response;
+        if ((response.statusCode ?? 0) >= 200) return resolve(response);
+        response.on('error', () => {});
+        request.destroy(new NoAnswer(WRONG_STATUS));
+      });
+      request.once('upgrade', (_response, socket) => {
+        socket.destroy();
+        reject(new NoAnswer(WRONG_STATUS));
+      });
+      request.on('error', (error) => {
+        answer?.destroy(error);
+        reject(error);
+      });
+      if (body instanceof Readable) body.pipe(request);
+      else request.end(body);
+    });
   }
 
   #failed({ recorded, started, over, stage, timeoutMs }: Pending, error: unknown): Error {
@@ -309,6 +341,14 @@ export class HttpClient {
     return failure;
   }
 }
+
+/** Maximum number of bytes in the head of an answer. */
+const LARGEST_HEAD = 256 * 1024;
+const WRONG_STATUS = 'what came is no answer: its status is none, or it switches protocols unasked';
+
+/** True for a request without a length: only methods that usually have a body state that it is empty. */
+const isBodiless = (method: string, body: unknown): boolean =>
+  body === undefined && !['POST', 'PUT', 'PATCH'].includes(method);
 
 /** Milliseconds between two pieces of a body; without a pause, the kernel joins the pieces. */
 const PIECES_MS = 5;

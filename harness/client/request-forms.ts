@@ -36,13 +36,18 @@ export function bodyOf(body: unknown, headers: Record<string, string>): string |
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
-/** Headers under lower-case names; repeated headers are joined with `, `. */
-export function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
-    ),
-  );
+/**
+ * Headers under lower-case names; repeated headers are joined with `, `. `raw`: names and values in turn, each byte as
+ * a character.
+ */
+export function flatten(raw: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = (raw[at] ?? '').toLowerCase();
+    const value = Buffer.from(raw[at + 1] ?? '', 'latin1').toString();
+    headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value;
+  }
+  return headers;
 }
 
 /** Query of the event stream; commas between types stay unescaped, because an escaped comma belongs to a type. */
@@ -89,6 +94,8 @@ export function curlLine(parts: CurlParts): string {
   for (const [name, value] of Object.entries(parts.headers)) {
     const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
     const known = CREDENTIALS.has(name.toLowerCase()) ? parts.variable(secret) : undefined;
+    // Leaves out a line that curl sends itself.
+    if (name === 'accept' && value === '*/*') continue;
     if (name === 'user-agent') words.push('-A', quote(value));
     else words.push('-H', known === undefined ? quote(`${name}: ${value}`) : `"${name}: ${scheme}$${known}"`);
   }
@@ -102,17 +109,3 @@ export const runnable = (line: string, request: string): string =>
 
 const shortened = (text: string): string =>
   text.length <= LONGEST_NAME ? text : `${cut(text, LONGEST_NAME)} (${text.length} characters)`;
-
-/** Values of common clients, by which no target recognises a test; undefined sends no header. */
-const USER_AGENTS = [
-  'curl/8.14.1',
-  'python-requests/2.32.5',
-  'python-httpx/0.28.1',
-  'Go-http-client/1.1',
-  'okhttp/5.1.0',
-  'axios/1.13.2',
-  'node',
-  undefined,
-];
-
-export const usualUserAgent = (seed: number): string | undefined => USER_AGENTS[seed % USER_AGENTS.length];

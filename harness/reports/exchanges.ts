@@ -17,6 +17,7 @@ const URL = 200;
 const USUAL = new Set([
   ...['host', 'connection', 'keep-alive', 'user-agent', 'accept-encoding', 'accept-language'],
   ...['content-length', 'transfer-encoding', 'sec-fetch-mode', 'cache-control', 'pragma'],
+  ...['sec-ch-ua', 'sec-ch-ua-mobile', 'sec-ch-ua-platform', 'sec-fetch-site', 'sec-fetch-dest'],
 ]);
 const SHOWN_BEFORE = 'content-type';
 

@@ -1,0 +1,76 @@
+/** Compares requests with recorded ones of well-known clients (fixtures/known-clients). */
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { served } from '../common/testing/servers.ts';
+import { EQUIVALENT_FORMS } from './equivalent-forms.ts';
+import { HttpClient } from './http.ts';
+import { usualUserAgent } from './known-clients.ts';
+
+const DIR = join(import.meta.dirname, '../../fixtures/known-clients');
+const RECORDED = readdirSync(DIR)
+  .filter((file) => file.endsWith('.http'))
+  .flatMap((file) => {
+    const [, ...requests] = readFileSync(join(DIR, file), 'utf8').split('###\n');
+    return requests.map((text) => ({ file, line: text.split('\n')[0] ?? '', text }));
+  });
+const isBrowser = ({ file }: { file: string }): boolean => file === 'chromium.http';
+
+/** Headers that the recorded program set, not its client. */
+const SET = ['accept', 'content-type', 'x-api-key', 'service-version', 'last-event-id'];
+
+function partsOf(text: string) {
+  const [head = '', body = ''] = text.split('\n\n');
+  const [line = '', ...lines] = head.split('\n');
+  const [method = '', path = ''] = line.split(' ');
+  const headers = lines.map((each): [string, string] => {
+    const at = each.indexOf(': ');
+    return [each.slice(0, at).toLowerCase(), each.slice(at + 2)];
+  });
+  return { method, path, headers: Object.fromEntries(headers), body: body.trimEnd() };
+}
+
+async function received(text: string): Promise<string> {
+  const came = Promise.withResolvers<string>();
+  const server = createServer((socket) => {
+    let bytes = '';
+    socket
+      .on('error', () => {})
+      .on('data', (piece) => {
+        bytes += piece.toString('latin1');
+        const end = bytes.indexOf('\r\n\r\n');
+        const length = Number(/content-length: (\d+)/i.exec(bytes)?.[1] ?? 0);
+        if (end < 0 || bytes.length < end + 4 + length) return;
+        came.resolve(bytes);
+        socket.end('HTTP/1.1 204 No Content\r\n\r\n');
+      });
+  });
+  const { method, path, headers, body } = partsOf(text);
+  const set = Object.entries(headers).filter(([name, value]) => SET.includes(name) && value !== '*/*');
+  const http = new HttpClient({
+    endpoint: { origin: (await served(server)).url },
+    headers: { 'user-agent': headers['user-agent'] ?? '' },
+  });
+  await http.request({ method, path, headers: Object.fromEntries(set), ...(body === '' ? {} : { body }) });
+  await http.close();
+  return (await came.promise).replaceAll('\r\n', '\n').replace(/127\.0\.0\.1:\d+/, '127.0.0.1:8080');
+}
+
+it.each(RECORDED.filter((each) => !isBrowser(each)))('sends $line as $file has it', async ({ text }) => {
+  expect((await received(text)).trimEnd()).toBe(text.trimEnd());
+});
+
+it('draws each recorded client by some seed', () => {
+  const drawn = new Set(Array.from({ length: 20 }, (_, seed) => usualUserAgent(seed)));
+  const recorded = RECORDED.filter((each) => !isBrowser(each)).map(({ text }) => partsOf(text).headers['user-agent']);
+  expect(drawn).toEqual(new Set(recorded));
+});
+
+it('the form of Chromium has the values that Chromium sends', () => {
+  const form = EQUIVALENT_FORMS.find(({ name }) => name.includes('Chromium'));
+  const sent = form?.headers?.({}) ?? {};
+  const { headers } = partsOf(RECORDED.findLast(isBrowser)?.text ?? '');
+  expect(Object.keys(sent).length).toBeGreaterThan(5);
+  expect(headers).toMatchObject(sent);
+});

@@ -1,0 +1,104 @@
+/** Header lines of well-known HTTP clients, so that a target cannot tell a check from them (fixtures/known-clients). */
+
+/** `unset`: only without a header of the request by this name. `body`: only with a body. */
+interface Line {
+  name: string;
+  value?: string;
+  only?: 'unset' | 'body';
+}
+
+interface KnownClient {
+  /** Lines in the client's order; `REQUEST` stands for the headers of the request, a name alone for its place. */
+  lines: readonly Line[];
+  /** Name of one of the client's own headers on the wire. */
+  spelled(name: string): string;
+  /** True to sort the headers of a request, and to spell them like the client's own. */
+  sortsCanonical?: true;
+}
+
+const REQUEST: Line = { name: '*' };
+const HOST: Line = { name: 'host' };
+const LENGTH: Line = { name: 'content-length' };
+const TYPE: Line = { name: 'content-type' };
+const KEPT: Line = { name: 'connection', value: 'keep-alive' };
+const ANY: Line = { name: 'accept', value: '*/*' };
+const ANY_IF_UNSET: Line = { ...ANY, only: 'unset' };
+
+const agent = (value: string): Line => ({ name: 'user-agent', value });
+const coded = (value: string): Line => ({ name: 'accept-encoding', value });
+
+const unchanged = (name: string): string => name;
+const canonical = (name: string): string => name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
+/** Spelling of the specification, which programmers copy. */
+const documented = (name: string): string =>
+  canonical(name).replace('X-Api-Key', 'X-API-Key').replace('Last-Event-Id', 'Last-Event-ID');
+
+const KNOWN: readonly KnownClient[] = [
+  { spelled: canonical, lines: [HOST, agent('curl/7.88.1'), ANY_IF_UNSET, REQUEST, { ...LENGTH, only: 'body' }] },
+  {
+    spelled: canonical,
+    lines: [HOST, agent('python-requests/2.34.2'), coded('gzip, deflate'), ANY, KEPT, REQUEST, LENGTH, TYPE],
+  },
+  {
+    spelled: canonical,
+    sortsCanonical: true,
+    lines: [HOST, agent('Go-http-client/1.1'), LENGTH, REQUEST, coded('gzip')],
+  },
+  {
+    spelled: canonical,
+    lines: [REQUEST, TYPE, LENGTH, HOST, { ...KEPT, value: 'Keep-Alive' }, coded('gzip'), agent('okhttp/5.1.0')],
+  },
+  {
+    spelled: unchanged,
+    lines: [
+      ...[HOST, KEPT, REQUEST, ANY_IF_UNSET, { name: 'accept-language', value: '*' }],
+      ...[{ name: 'sec-fetch-mode', value: 'cors' }, agent('node'), coded('gzip, deflate'), LENGTH],
+    ],
+  },
+];
+
+const PLAIN: KnownClient = { spelled: unchanged, lines: [HOST, KEPT, REQUEST, LENGTH] };
+
+const agentOf = ({ lines }: KnownClient): string => lines.find(({ name }) => name === 'user-agent')?.value ?? '';
+const BY_AGENT = new Map(KNOWN.map((client) => [agentOf(client), client]));
+
+/** User-Agent of a well-known client, drawn by the seed. */
+export const usualUserAgent = (seed: number): string => agentOf(KNOWN[seed % KNOWN.length] ?? PLAIN);
+
+export interface HeaderLine {
+  /** Lower-case name. */
+  name: string;
+  /** Name on the wire. */
+  spelled: string;
+  value: string;
+}
+
+/**
+ * Arranges the headers of a request as the client of its `user-agent` does. `headers` has lower-case names; `framing`
+ * holds the host and, for a body, its length or transfer coding.
+ */
+export function arranged(headers: Record<string, string>, framing: Record<string, string>): HeaderLine[] {
+  const { lines, spelled, sortsCanonical = false } = BY_AGENT.get(headers['user-agent'] ?? '') ?? PLAIN;
+  const placed = new Set(lines.filter(({ only }) => only !== 'unset').map(({ name }) => name));
+  const set: Record<string, string> = { ...framing, ...headers };
+  const own = Object.entries(headers)
+    .filter(([name]) => !placed.has(name))
+    .map(([name, value]) => ({ name, value, spelled: (sortsCanonical ? canonical : documented)(name) }));
+  if (sortsCanonical) own.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const sent = lines.flatMap(({ name, value, only }): HeaderLine[] => {
+    if (name === REQUEST.name) return own;
+    if ((only === 'unset' && name in set) || (only === 'body' && set[name] === '0')) return [];
+    const shown = set[name] ?? value;
+    return shown === undefined ? [] : [{ name, spelled: spelled(name), value: shown }];
+  });
+  const { 'transfer-encoding': coding } = framing;
+  if (coding !== undefined)
+    sent.push({ name: 'transfer-encoding', spelled: spelled('transfer-encoding'), value: coding });
+  return sent;
+}
+
+const FRAMING = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
+
+/** Headers of a request as evidence, without those of the connection. */
+export const evidentIn = (lines: readonly HeaderLine[], spelled = (name: string): string => name) =>
+  Object.fromEntries(lines.flatMap(({ name, value }) => (FRAMING.has(name) ? [] : [[spelled(name), value]])));
