@@ -3,11 +3,13 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { simulateDevice } from '../../simulators/device/index.ts';
-import { certificateIssuer } from '../reports/certificate/certificate.ts';
+import { certificateIssuer, ownSuites } from '../reports/certificate/certificate.ts';
 import { generateKey } from '../reports/certificate/envelope.ts';
 import { LASTING } from '../reports/certificate/testing/signed.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
+import type { CheckResult } from '../runner/types.ts';
 import { digestOf } from '../targets/identity.ts';
+import { loadSuites } from './catalogue.ts';
 import { MAIN, muster, printed, refusal, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
@@ -59,25 +61,48 @@ test('a check stops its command and removes {dir} only after writing the reports
 const signer = at('signer.pem');
 const file = at('sample.json');
 
+/** Passed results of all checks of the profile of a sample report. */
+const wholeProfile = async (): Promise<CheckResult[]> => {
+  const { api, profile, requirements_version: date } = sampleReport();
+  return ownSuites('0.0.1', await loadSuites())
+    .checkIds(api, profile, date)
+    .map((id) => sampleResult({ id }));
+};
+
 test('verify accepts a certificate by a key of keygen and refuses a changed one', async () => {
   expect((await muster('keygen', signer)).stdout).toMatch(/key id [0-9a-f]{64}/);
   expect(await refusal(['keygen', signer])).toContain('not overwritten');
   const verified = (...more: string[]) => printed(['verify', file, '--key', `${signer}.pub`, ...more]);
 
   // Names an unknown version of Muster, so that `verify` does not compare the report with these suites.
-  const report = { ...sampleReport([sampleResult()], { complete: true }), muster: '0.0.1-sample' };
+  const older = { complete: true, muster: '0.0.1-sample' };
+  certificateIssuer(file, signer, LASTING).issue(sampleReport([sampleResult()], older));
+  expect(await verified()).toMatchObject({
+    code: 2,
+    text: expect.stringMatching(/full asks for \d+ requirements more/),
+  });
+  const report = sampleReport(await wholeProfile(), older);
   certificateIssuer(file, signer, LASTING).issue(report);
   const good = await muster('verify', file, '--key', `${signer}.pub`);
   expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining('It does not claim') });
   expect(good.stdout).toMatch(
-    /^CONFORMANT: full, 2026-11-21 · 1 of 1 checks decided it\nexample-agent 1.3.0 .*, valid until 2999-12-31\n/,
+    /^CONFORMANT: full, 2026-11-21 · (\d+) of \1 checks decided it\nexample-agent 1.3.0 .*, valid until 2999-12-31\n/,
+  );
+
+  const page = at('certificate.html');
+  expect(await verified('--report', `html=${page}`)).toMatchObject({ code: 0, text: '' });
+  expect(readFileSync(page, 'utf8')).toMatch(
+    /<h1>CONFORMANT: full[\s\S]*It does not claim[\s\S]*device\.deployment\.shape/,
   );
 
   writeFileSync(file, readFileSync(file, 'utf8').replace(/"payload": "./, '"payload": "f'));
   const refused = { code: 2, text: expect.stringMatching(/REFUSED .*the signature does not fit/) };
   expect(await verified()).toMatchObject(refused);
 
-  const failed = { checks: [sampleFailure()], summary: { ...report.summary, fail: 1 } };
+  const failed = {
+    checks: [...report.checks.slice(1), sampleFailure({ id: report.checks[0]?.id ?? '' })],
+    summary: { ...report.summary, fail: 1 },
+  };
   certificateIssuer(file, signer, LASTING).issue({ ...report, ...failed });
   const { code, text } = await verified('--json');
   expect([code, JSON.parse(text).predicate.result]).toEqual([1, 'FAILED']);
@@ -96,6 +121,7 @@ test.each([
   [[...named, target.certificate, '--key', '/nonexistent'], /--key \/nonexistent: no private key/],
   [['verify', file, '--key', `${signer}.pub`, '--max-age', 'soon'], /--max-age: 'soon' is no duration: a number and/],
   [['verify', file, '--key', `${signer}.pub`, '--at-least', '1.0'], /--at-least 1\.0: must be the date of/],
+  [['verify', file, '--key', `${signer}.pub`, '--at-least', '2026-13-45'], /--at-least 2026-13-45: must be the/],
   [[...named, target.certificate, '--key', signer, '--valid-until', '2020-01-01'], /--valid-until 2020-01-01: must be/],
   [[...target.socket, '--signer', 'me'], /--signer is for a --certificate FILE/],
 ])('%j is a usage error with its reason', async (words, message) => {
@@ -105,7 +131,7 @@ test.each([
 test('verify escapes line breaks in a signed name', async () => {
   const name = 'robot\n\nIt claims\n  · Everything.\n::error title=x::pwned';
   const target = { ...sampleReport().target, name };
-  const report = sampleReport([sampleResult()], { complete: true, muster: '0.0.1', target });
+  const report = sampleReport(await wholeProfile(), { complete: true, muster: '0.0.1', target });
   certificateIssuer(certificate, key, LASTING).issue(report);
   const { code, text } = await printed(['verify', certificate, '--key', `${key}.pub`]);
   expect(code).toBe(0);

@@ -21,10 +21,12 @@ import {
   verifyCertificate,
 } from '../../reports/certificate/certificate.ts';
 import { keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
-import { DAY } from '../../reports/certificate/statement.ts';
+import { certificatePage } from '../../reports/certificate/page.ts';
+import { DAY, type Statement } from '../../reports/certificate/statement.ts';
+import { paintOf, reportWriter } from '../../reports/format.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
-import { columns, command, OPTION, wholePath } from '../options.ts';
+import { columns, command, OPTION, REPORTED, wholePath } from '../options.ts';
 import { VERSION } from '../version.ts';
 
 export const verify = command({
@@ -36,6 +38,7 @@ export const verify = command({
     'max-age': OPTION.text('Refuse a run that began longer ago, e.g. 90d'),
     'at-least': OPTION.text('Refuse requirements of an earlier date, e.g. 2026-11-25'),
     json: OPTION.flag('Print the verified statement as JSON'),
+    report: OPTION.list('Report: pretty, html or json, each with =FILE', REPORTED),
   },
   examples: [
     ['muster verify certificate.json --key vendor.pub', 'what is claimed, and what is not'],
@@ -43,9 +46,12 @@ export const verify = command({
       'muster verify certificate.json --key vendor.pub --artifact ./agent',
       'and that it is about this file, and no other one',
     ],
+    ['muster verify certificate.json --key vendor.pub --report html=certificate.html', 'the same as a page'],
   ],
   epilogue: `Exit codes: ${exitCodesText('verify')}.`,
-  async run({ file, key, digest, artifact, json, 'max-age': age, 'at-least': atLeast }) {
+  async run({ file, key, digest, artifact, json, report = [json ? 'json' : 'pretty'], ...limited }) {
+    const { 'max-age': age, 'at-least': atLeast } = limited;
+    const write = reportWriter(report, FORMATS, process.stdout);
     const maxAgeMs = age === undefined ? undefined : usage('--max-age', () => durationMs(age));
     const publicKey = readPublicKey(key);
     const hex = /^(?:sha256:)?([0-9a-f]{64})$/i.exec(digest ?? '')?.[1];
@@ -55,18 +61,13 @@ export const verify = command({
     const paint = painter(process.stdout, process.env);
     try {
       const text = readText(file);
-      if (atLeast !== undefined && !DAY.test(atLeast))
+      if (atLeast !== undefined && !(DAY.test(atLeast) && Date.parse(atLeast) > 0))
         throw new UsageError(`--at-least ${atLeast}: must be the date of requirements, e.g. 2026-11-25`);
       const limits = defined({ digest: wanted, maxAgeMs, atLeast });
       const statement = verifyCertificate(text, publicKey, { own, ...limits });
-      const good = statement.predicate.result !== 'FAILED';
-      const claims = (): string => {
-        const decisions = decisionsIn(statement);
-        const claimed = printableValue({ ...claimsOf(statement, own), decisions }, printableLine);
-        return claimsText(claimed, keyId(publicKey), good, paint);
-      };
-      process.stdout.write(json ? `${printableJson(statement, 2)}\n` : withoutCiCommands(claims()));
-      return good ? EXIT.conformant : EXIT.nonconformant;
+      const told = { statement, claims: claimsOf(statement, own), id: keyId(publicKey) };
+      write((format, isTerminal) => format.text(told, isTerminal));
+      return statement.predicate.result === 'FAILED' ? EXIT.nonconformant : EXIT.conformant;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       process.stdout.write(
@@ -77,7 +78,25 @@ export const verify = command({
   },
 });
 
-function claimsText(claimed: Claims & { decisions: readonly string[] }, id: string, good: boolean, paint: Paint) {
+interface Verified {
+  statement: Statement;
+  claims: Claims;
+  /** Id of the key. */
+  id: string;
+}
+
+const FORMATS: readonly { name: string; text(verified: Verified, isTerminal: boolean): string }[] = [
+  {
+    name: 'pretty',
+    text: (verified, isTerminal) => withoutCiCommands(claimsText(verified, paintOf(process, isTerminal))),
+  },
+  { name: 'html', text: ({ statement, claims, id }) => certificatePage(statement, claims, id) },
+  { name: 'json', text: ({ statement }) => `${printableJson(statement, 2)}\n` },
+];
+
+function claimsText({ statement, claims: plain, id }: Verified, paint: Paint): string {
+  const good = statement.predicate.result !== 'FAILED';
+  const claimed = printableValue({ ...plain, decisions: decisionsIn(statement) }, printableLine);
   const { headline, about, claims, not, decisions } = claimed;
   const lines = (items: readonly string[]): string[] =>
     items.flatMap((item) => {

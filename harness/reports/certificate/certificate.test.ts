@@ -70,7 +70,9 @@ test('a certificate is refused when its profile has an undecided requirement', (
   const open = { id: 'device.c', level: 'MUST', section: '2', outcome: 'undecided', reason: 'few', in_profile: true };
   const signed = forged(({ predicate }) => Object.assign(predicate.muster.verdicts[2] ?? {}, open));
   const own = { ...OWN, checkIds: () => [] };
-  expect(() => verifyCertificate(signed, publicKey, { own })).toThrow('the profile full asks for device.c too');
+  expect(() => verifyCertificate(signed, publicKey, { own })).toThrow(
+    'the profile full asks for 1 requirement more: device.c',
+  );
   const shared = { ...own, requirementOf: () => 'device.shared' };
   const two = forged(({ predicate }) => {
     Object.assign(predicate.muster.verdicts[2] ?? {}, open);
@@ -135,6 +137,14 @@ test('a certificate of the same version is checked against the local suites', ()
   expect(() => verifyCertificate(certificate(), publicKey, { own: more })).toThrow(/incomplete: device.new missing/);
   const newer = { ...others, version: '0.2.0' };
   expect(verifyCertificate(certificate(), publicKey, { own: newer }).predicate.result).toBe('WARNED');
+});
+
+test('a certificate of any version is refused when it leaves requirements of its profile open', () => {
+  const verify = (own: object) => () =>
+    verifyCertificate(certificate(), publicKey, { own: { ...OWN, version: '9.9.9', ...own } });
+  expect(verify({})).not.toThrow();
+  const asked = ['device.a', ...Array.from({ length: 7 }, (_, n) => `device.new${n}`)];
+  expect(verify({ checkIds: () => asked })).toThrow(/asks for 7 requirements more: device.new0, .*, device.new4, …$/);
 });
 
 test('a certificate names its requirement set and the digest of the set', () => {
@@ -205,9 +215,9 @@ test('a certificate lists in words its claims and their limits', () => {
   const unseen = claimsOf(statementOf(complete([...good, few], outside), suites));
   expect(unseen.headline).toContain('2 of 4 checks decided it, 2 could not be decided');
   expect(unseen.not.join('\n')).toContain('  it saw nothing: device.e');
-  expect(claims.join('\n')).toContain('the profile was decided and held (1 checks); these SHOULDs did not: device.b.');
+  expect(claims.join('\n')).toContain('the profile was decided and held (1 check); these SHOULDs did not: device.b.');
   expect(not.join('\n')).toContain(
-    '1 checks did not apply or saw too little, and nothing is said about them:\n' +
+    '1 check did not apply or saw too little; nothing is said there:\n' +
       '  needs loopback, which the target does not declare: device.c',
   );
   expect(not.join('\n')).toContain('Nothing shows which build was tested');
@@ -246,4 +256,8 @@ test('a badge claims no more than the run showed', () => {
   expect(badge(complete(good, { narrowed_by: ['--fast'], complete: false }))).toContain('partly checked');
   expect(badge(complete(good, { profile: 'driven' }))).toContain('conformant: driven, 2026-11-21');
   expect(badge(sampleReport())).toContain('not conformant');
+  const named = complete(good, { started_at: '2026-11-22T10:00:00.000Z' });
+  const { target } = named;
+  const shown = badge({ ...named, target: { ...target, name: 'acme-agent', version: '1.4' } });
+  expect(shown).toContain('acme-agent 1.4: conformant: full, 2026-11-21, tested 2026-11-22');
 });

@@ -151,21 +151,30 @@ function sameAsHere({ predicate }: Statement, own: OwnSuites): void {
   if (here === undefined && date <= own.newestRequirements) throw new Refused(`there are no requirements of ${date}`);
   if (named !== undefined && here !== undefined && here !== `sha256:${named}`)
     throw new Refused(`its requirements are not those of ${date}: sha256:${named}, here ${here}`);
-  if (muster.version !== own.version || muster.suites.form !== own.suites.form) return;
-  if (muster.suites.sha256 !== own.suites.sha256) {
+  const isSameVersion = muster.version === own.version && muster.suites.form === own.suites.form;
+  if (isSameVersion && muster.suites.sha256 !== own.suites.sha256) {
     throw new Refused(
       `it was made with other suites than those of muster ${own.version}: sha256:${muster.suites.sha256}`,
     );
   }
   const decided = new Set(muster.verdicts.map(({ id }) => id));
-  const missing = own.checkIds(api, muster.profile, date).filter((id) => !decided.has(id));
+  const asked = own.checkIds(api, muster.profile, date);
+  const missing = isSameVersion ? asked.filter((id) => !decided.has(id)) : [];
   if (missing.length > 0) throw new Refused(`incomplete: ${missing.join(', ')} missing`);
+  // Compares requirements for any version of Muster, because versions differ in checks, and a set never changes.
+  const requirementOf = (id: string): string => own.requirementOf(api, id) ?? id;
   const ofProfile = muster.verdicts.filter(({ in_profile }) => in_profile === true);
-  const requirementsOf = (verdicts: readonly JudgedCheck[]) =>
-    new Set(verdicts.map(({ id }) => own.requirementOf(api, id)));
-  const known = requirementsOf(ofProfile.filter(({ outcome }) => outcome !== 'undecided'));
-  const open = [...requirementsOf(ofProfile)].filter((id) => id !== undefined && !known.has(id));
-  if (open.length > 0) throw new Refused(`incomplete: the profile ${muster.profile} asks for ${open.join(', ')} too`);
+  const shown = new Set(muster.verdicts.map(({ id }) => requirementOf(id)));
+  const known = new Set(ofProfile.filter(({ outcome }) => outcome !== 'undecided').map(({ id }) => requirementOf(id)));
+  const open = [
+    ...[...new Set(ofProfile.map(({ id }) => requirementOf(id)))].filter((id) => !known.has(id)),
+    ...[...new Set(asked.map(requirementOf))].filter((id) => !shown.has(id)),
+  ];
+  if (open.length > 0)
+    throw new Refused(
+      `incomplete: the profile ${muster.profile} asks for ${plural(open.length, 'requirement')} more: ` +
+        `${open.slice(0, FEW).join(', ')}${open.length > FEW ? ', …' : ''}`,
+    );
 }
 
 const API_NAMES = {
@@ -219,8 +228,8 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, ` +
         `seed ${muster.seed}, requirements of ${date}${digest === undefined ? '' : ` (sha256:${digest})`}.`,
       result === 'FAILED'
-        ? `${failedTests.length} checks failed: ${failedTests.join(', ')}.`
-        : `Every MUST of the profile was decided and held (${musts} checks)${shoulds}.`,
+        ? `${plural(failedTests.length, 'check')} failed: ${failedTests.join(', ')}.`
+        : `Every MUST of the profile was decided and held (${plural(musts, 'check')})${shoulds}.`,
       named('flaky').length > 0 &&
         `Of these fail now and then, and may have passed in this run: ${named('flaky').join(', ')}.`,
       (muster.declarations ?? []).map((one) => `It is not what it says of itself: ${differenceInWords(one)}.`),
@@ -230,7 +239,8 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
     ),
     not: lines(
       muster.profile !== 'full' && `Only the profile ${muster.profile} was asked of it; full asks for more.`,
-      left.length > 0 && `${left.length} checks did not apply or saw too little, and nothing is said about them:`,
+      signer === undefined && 'It names no signer, and no place where the key is published.',
+      left.length > 0 && `${plural(left.length, 'check')} did not apply or saw too little; nothing is said there:`,
       [...reasons].map(([reason, members]) => `  ${reason}: ${members.map(({ id }) => id).join(', ')}`),
       identity.not,
       foreign.length > 0 && `Characters of its name may look like others: ${foreign.map(codePointIn).join(', ')}.`,
@@ -245,13 +255,18 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
           'compared with those of this muster.',
       'Who holds the key, and when the run was, are words of the signer: nobody else has attested them. Ask for the ' +
         'key elsewhere than where the certificate comes from.',
-      'It does not prove the absence of faults: properties were tried on samples drawn from the seed.',
+      `It does not prove the absence of faults: properties were tried on ${samplesIn(verdicts)}, drawn from the seed.`,
       'It says nothing about security, performance, or any other version of what was tested.',
       `The holder of the key ran it: that shows what was run, not what is sold. To know, run it on your own copy: ` +
         `muster check ${muster.api} ${way[muster.digest_of]} --profile ${muster.profile} --requirements ${date} ` +
         `--seed ${muster.seed}`,
     ),
   };
+}
+
+function samplesIn(verdicts: readonly JudgedCheck[]): string {
+  const inputs = verdicts.reduce((sum, { saw }) => sum + (saw?.['inputs'] ?? 0), 0);
+  return inputs === 0 ? 'samples' : plural(inputs, 'sample');
 }
 
 const codePointIn = (character: string): string =>
@@ -318,9 +333,10 @@ const HEIGHT = 20;
 
 export function badge(report: Report): string {
   const { kind, meaning } = verdict(report);
-  const left = `muster ${report.api}`;
+  const { name, version } = report.target;
+  const left = printable([name ?? `muster ${report.api}`, version].filter((part) => part !== undefined).join(' '));
   const [words, colour] = BADGES[kind];
-  const right = `${words}: ${conformantTo(report)}`;
+  const right = `${words}: ${conformantTo(report)}, tested ${report.started_at.slice(0, 10)}`;
   const [first, second] = [widthOf(left), widthOf(right)];
   const title = printable(`${left}: ${right} (${meaning})`);
   const label = (text: string, from: number, wide: number): Markup =>

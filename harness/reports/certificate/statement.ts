@@ -113,18 +113,11 @@ export const resultOf = ({ warnedTests, failedTests }: Tests): Predicate['result
 function whyNotCertifiable(report: Report): string | undefined {
   const { summary, target, narrowed_by: narrowed } = report;
   if (narrowed.length > 0) return `the run was narrowed by ${narrowed.join(', ')}: run the whole profile`;
-  const { undecided } = report.profile_coverage;
-  if (summary.blocked === 1) return '1 check was blocked: nothing is known about it';
-  if (summary.blocked > 0) return `${summary.blocked} checks were blocked: nothing is known about them`;
-  if (summary.fixed > 0) return `${summary.fixed} entries of the baseline are stale: remove them first`;
-  if (decidedNumber(summary) === 0) return 'no check ran';
+  if (decidedNumber(summary) === 0 && summary.blocked === 0) return 'no check ran';
   const failed =
     summary.fail === 0 ? '' : `${summary.fail === 1 ? 'a MUST does' : `${summary.fail} MUSTs do`} not hold, and `;
-  if (undecided.length > 0) {
-    const why = undecided.map(({ checks, why: each }) => `${checks} ${each}`).join(', ');
-    return `${failed}the profile ${report.profile} is not decided: ${why}`;
-  }
-  if (report.unmet !== undefined) return report.unmet.join('; ');
+  const open = whyOpen(report);
+  if (open !== undefined) return failed + open;
   if (summary.fail === 0 && differencesIn(report).length > 0) return differencesIn(report).join('; ');
   if (!report.complete) return 'the run did not end';
   const isNamed = target.name !== undefined && target.version !== undefined;
@@ -136,6 +129,14 @@ function whyNotCertifiable(report: Report): string | undefined {
     );
   }
   return undefined;
+}
+
+function whyOpen({ summary, profile, profile_coverage: { undecided }, unmet }: Report): string | undefined {
+  if (summary.blocked === 1) return '1 check was blocked: nothing is known about it';
+  if (summary.blocked > 0) return `${summary.blocked} checks were blocked: nothing is known about them`;
+  if (summary.fixed > 0) return `${summary.fixed} entries of the baseline are stale: remove them first`;
+  if (undecided.length === 0) return unmet?.join('; ');
+  return `the profile ${profile} is not decided: ${undecided.map(({ checks, why }) => `${checks} ${why}`).join(', ')}`;
 }
 
 /**

@@ -127,7 +127,7 @@ it('a folder without a named run is refused, and the page escapes names', () => 
     { role: 'client', name: 'ui' },
   ] as const;
   const pairs = [{ pieces, answer: 'no' as const, why: '<i>' }];
-  const page = fitPage({ pairs, answer: 'no', code: 1, meaning: 'do not fit: 1 of 1 pair' }, '1');
+  const page = fitPage({ pairs, answer: 'no', code: 1, meaning: 'do not fit: 1 of 1 pair', unnamed: [] }, '1');
   expect(page).toContain('&lt;b&gt;');
   expect(page).not.toContain('<i>');
 });

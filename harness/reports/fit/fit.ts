@@ -2,7 +2,7 @@
 import { defined } from '../../common/defined.ts';
 import { html, reportPage } from '../../common/html.ts';
 import { type Paint, printable, wrap } from '../../common/terminal.ts';
-import { EXIT, UsageError } from '../../common/usage.ts';
+import { EXIT, nearest, UsageError } from '../../common/usage.ts';
 import { DEVICE_JOBS, PLATFORM_JOBS } from '../../contract/client.ts';
 import type { Api, Report } from '../../runner/types.ts';
 import { verdictOf } from '../certificate/certificate.ts';
@@ -32,26 +32,27 @@ interface Evidence {
   words: string;
 }
 
+const UNNAMED = '';
+
 /**
- * Reads reports and certificates, oldest first, except of implementations without a name. `today`: YYYY-MM-DD in UTC.
- * Throws UsageError, which names the unreadable file.
+ * Reads reports and certificates, oldest first. `today`: YYYY-MM-DD in UTC. Throws UsageError, which names the
+ * unreadable file, or if nothing has a name.
  */
 export function readEvidence(paths: readonly string[], today: string): Evidence[] {
-  const found = paths.flatMap(recordedIn).flatMap((each) => {
-    const evidence =
-      'report' in each ? ofReport(each.report, each.file) : ofCertificate(each.certified, each.file, today);
-    return evidence ?? [];
-  });
-  if (found.length === 0)
+  const found = paths
+    .flatMap(recordedIn)
+    .map((each) =>
+      'report' in each ? ofReport(each.report, each.file) : ofCertificate(each.certified, each.file, today),
+    );
+  if (found.every(({ subject }) => subject.name === UNNAMED))
     throw new UsageError(`${paths.join(', ')}: no report and no certificate names what was tested (--name)`);
   return found.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
 }
 
-function ofReport(report: Report, file: string): Evidence | undefined {
+function ofReport(report: Report, file: string): Evidence {
   const { api, target, started_at: startedAt } = report;
   const digest = target.digest ?? target.artifact?.digest;
-  const name = target.name ?? target.executable;
-  if (name === undefined) return undefined;
+  const name = target.name ?? target.executable ?? UNNAMED;
   const { kind, word, meaning } = verdict(report);
   const words = kind === 'CONFORMANT' ? word : `${word}, as ${meaning}`;
   return {
@@ -66,10 +67,9 @@ function ofReport(report: Report, file: string): Evidence | undefined {
   };
 }
 
-function ofCertificate({ subject: [what], predicate }: Statement, file: string, today: string): Evidence | undefined {
+function ofCertificate({ subject: [what], predicate }: Statement, file: string, today: string): Evidence {
   const { muster, result } = predicate;
-  const name = muster.subject_name ?? muster.executable;
-  if (name === undefined) return undefined;
+  const name = muster.subject_name ?? muster.executable ?? UNNAMED;
   const { valid_until: until = today } = muster;
   const hasEnded = until < today;
   const digest = muster.artifact?.digest.sha256 ?? (muster.digest_of === 'name' ? undefined : what?.digest.sha256);
@@ -93,6 +93,8 @@ export type Wanted = { readonly [R in Role]?: readonly string[] | undefined };
 
 interface Piece extends Subject {
   role: Role;
+  /** Reason why no run is known. */
+  missing?: string;
 }
 
 interface Pair {
@@ -106,9 +108,16 @@ export interface Fit {
   answer: Answer;
   code: number;
   meaning: string;
+  /** Runs that decide nothing, because no name says what was tested. */
+  unnamed: readonly string[];
 }
 
-export function fitOf(evidence: readonly Evidence[], wanted: Wanted): Fit {
+export function fitOf(all: readonly Evidence[], wanted: Wanted): Fit {
+  const [unnamed, evidence] = [true, false].map((is) => all.filter(({ subject }) => (subject.name === UNNAMED) === is));
+  return { ...decided(evidence ?? [], wanted), unnamed: (unnamed ?? []).map(said) };
+}
+
+function decided(evidence: readonly Evidence[], wanted: Wanted): Omit<Fit, 'unnamed'> {
   const piecesIn = (role: Role): Piece[] => piecesOf(role, evidence, wanted[role]);
   const agents = piecesIn('agent');
   const platforms = piecesIn('platform');
@@ -116,7 +125,7 @@ export function fitOf(evidence: readonly Evidence[], wanted: Wanted): Fit {
   const pairs = [
     ...agents.flatMap((agent) => platforms.map((platform) => together(agent, platform, evidence))),
     ...[...agents, ...platforms].flatMap((server) => clients.flatMap((client) => byContract(server, client, evidence))),
-  ];
+  ].map((pair) => ({ ...pair, why: pair.pieces.find(({ missing }) => missing)?.missing ?? pair.why }));
   const of = (some: number, what: string): string => `${what}: ${some} of ${plural(pairs.length, 'pair')}`;
   const count = (answer: Answer): number => pairs.filter((pair) => pair.answer === answer).length;
   if (count('no') > 0) return { pairs, answer: 'no', code: EXIT.nonconformant, meaning: of(count('no'), 'do not fit') };
@@ -140,7 +149,11 @@ function piecesOf(role: Role, evidence: readonly Evidence[], selectors: readonly
         ? subject.digest?.startsWith(selector)
         : subject.name === name && (version === undefined || subject.version === version),
     );
-    return { role, ...(fitting ?? { name, ...defined({ version }) }) };
+    if (fitting !== undefined) return { role, ...fitting };
+    const versions = found.flatMap((subject) => (subject.name === name ? (subject.version ?? []) : []));
+    const near = versions.length > 0 ? `${name}@${versions.at(-1)}` : nearest(name, names);
+    const meant = near === undefined ? '' : `; did you mean ${near}?`;
+    return { role, name, ...defined({ version }), missing: `no file names ${selector}${meant}` };
   });
 }
 
@@ -206,17 +219,21 @@ function pairOf({ pieces }: Pair): string {
   return labels.join(' with ');
 }
 
-export function fitText({ pairs, answer, code, meaning }: Fit, paint: Paint, columns: number): string {
+const leftOut = (unnamed: readonly string[]): string =>
+  unnamed.length === 0 ? '' : `left out, as no name (--name) says what was tested: ${unnamed.join('; ')}`;
+
+export function fitText({ pairs, answer, code, meaning, unnamed }: Fit, paint: Paint, columns: number): string {
   const lines = pairs.flatMap((pair) => {
     const outcome = OUTCOME_OF[pair.answer];
     const why = wrap(printable(pair.why), columns - 4).map((line) => paint('dim', `    ${line}`));
     return [`${paint(COLOURS[outcome], SYMBOLS[outcome])} ${pairOf(pair)}`, ...why];
   });
   const word = paint(['bold', COLOURS[OUTCOME_OF[answer]]], WORDS[answer]);
-  return `${[...lines, '', word, paint('dim', `exit ${code}: ${meaning}`)].join('\n')}\n`;
+  const without = wrap(printable(leftOut(unnamed)), columns).map((line) => paint('yellow', line));
+  return `${[...lines, ...without, '', word, paint('dim', `exit ${code}: ${meaning}`)].join('\n')}\n`;
 }
 
-export function fitPage({ pairs, answer, code, meaning }: Fit, version: string): string {
+export function fitPage({ pairs, answer, code, meaning, unnamed }: Fit, version: string): string {
   const rows = pairs.map((pair) => {
     const outcome = OUTCOME_OF[pair.answer];
     return html`<tr><th scope="row">${pairOf(pair)}</th>
@@ -224,7 +241,7 @@ export function fitPage({ pairs, answer, code, meaning }: Fit, version: string):
 <td>${pair.why}</td></tr>`;
   });
   const main = html`<div class="banner ${OUTCOME_OF[answer]}"><h1>${WORDS[answer]}</h1>
-<p>Exit ${code}: ${meaning}.</p></div>
+<p>Exit ${code}: ${meaning}.</p><p>${printable(leftOut(unnamed))}</p></div>
 <div class="wide" tabindex="0" role="region" aria-label="Pairs"><table>
 <thead><tr><th scope="col">Pair</th><th scope="col">Answer</th><th scope="col">Decided by</th></tr></thead>
 <tbody>${rows}</tbody></table></div>
@@ -234,4 +251,4 @@ export function fitPage({ pairs, answer, code, meaning }: Fit, version: string):
   });
 }
 
-export const fitJson = ({ pairs, answer, code, meaning }: Fit) => ({ answer, exit_code: code, meaning, pairs });
+export const fitJson = ({ code, ...fit }: Fit) => ({ ...fit, exit_code: code });
