@@ -69,7 +69,7 @@ describe('the summary of a fleet', () => {
     ]);
   });
 
-  it('shows memory and CPU of processes, and memory of a robot, in one line', () => {
+  it('shows memory and CPU of processes, and memory of one more robot, in one line', () => {
     const part = {
       processes: 1,
       peak_bytes: 2 ** 28,
@@ -82,8 +82,8 @@ describe('the summary of a fleet', () => {
       const parts = { parent: figures(null), workers: figures(0), whole: figures(marginal) };
       return summaryOf({ costs: { memory: 'PSS', robots: 4096, parts } }).match(/^ {2}processes +(.*)$/m)?.[1];
     };
-    expect(line(2048)).toBe('256 MiB PSS (parent 256, workers 256) · a robot 64.0 KiB, one more 2.0 KiB · 17.7 CPU s');
-    expect(line(-5)).toBe('256 MiB PSS (parent 256, workers 256) · a robot 64.0 KiB · 17.7 CPU s');
+    expect(line(2048)).toBe('256 MiB PSS (parent 256, workers 256) · one more robot 2.0 KiB · 17.7 CPU s');
+    expect(line(-5)).toBe('256 MiB PSS (parent 256, workers 256) · 17.7 CPU s');
   });
 
   it('shows a passed outcome with met thresholds and a valid generator alone', () => {

@@ -197,7 +197,7 @@ describe('merge', slow, () => {
 });
 
 describe('shards without a shared disk', slow, () => {
-  const env = { MUSTER_RESULTS_TOKEN: 'a token of twenty c.' };
+  const env = { MUSTER_RESULTS_TOKEN: 'a-token-of-twenty-c.' };
   const collect = ({ run = 'auto', port = '0' } = {}): Running =>
     fleets.start(['merge', fleets.path('merged'), ...typed`--run-id ${run} --expect 2 --watch --serve ${port}`], env);
   const apart = (index: number, url: string, { pod = index, phases = ROLLOUT, change = {} } = {}): Running => {
@@ -209,7 +209,7 @@ describe('shards without a shared disk', slow, () => {
 
   it('end on a wrong token, and report an unreachable address while they wait', async () => {
     const url = await urlOf(collect());
-    const stranger = await apart(1, url, { change: { MUSTER_RESULTS_TOKEN: 'another token of it.' } }).ended;
+    const stranger = await apart(1, url, { change: { MUSTER_RESULTS_TOKEN: 'another-token-of-it.' } }).ended;
     const said = /--results: GET \S+:\d+\/run: 401, the token is not that of the merge.*; accepted: the MUSTER_RESULTS/;
     expect(stranger.stderr).toMatch(said);
     expect(stranger.code).toBe(64);

@@ -88,7 +88,8 @@ function wrongIn(document: Document.Parsed): { message: string; from: number }[]
       const keys = new Set<unknown>();
       for (const { key } of items) {
         if (!isScalar(key)) continue;
-        if (keys.has(key.value)) mistakes.push({ message: 'Map keys must be unique', from: key.range?.[0] ?? 0 });
+        if (keys.has(key.value))
+          mistakes.push({ message: `the key '${String(key.value)}' stands twice`, from: key.range?.[0] ?? 0 });
         keys.add(key.value);
       }
     },

@@ -64,7 +64,7 @@ test('a target file fills in environment variables, and masks secret ones', () =
 
 test.each([
   ['a: [', /bad\.yaml:1:5: Flow sequence/],
-  ['name: x\nname: y\n', /bad\.yaml:2:1: Map keys must be unique$/],
+  ['name: x\nname: y\n', /bad\.yaml:2:1: the key 'name' stands twice$/],
   ['- a\n', /must be a map/],
   ['name: x\ndevise: {}\n', /bad\.yaml:2:1: \/devise is not known here; accepted are .*device, control, platform/],
   ['device:\n  sokcet: a\n', /bad\.yaml:2:3: \/device\/sokcet is not known here; accepted are socket, discovery, url/],

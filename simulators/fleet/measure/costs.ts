@@ -97,14 +97,12 @@ export const thousands = (value: number): string => value.toLocaleString('en');
 export function costLine(costs: RunCosts): string {
   const { whole } = costs.parts;
   const parts = costParts(costs).filter(([name]) => name !== 'whole');
-  const each = [
-    ...(whole.robot_whole_bytes === null ? [] : [`a robot ${memoryText(whole.robot_whole_bytes)}`]),
-    // Shows only a positive growth, because noise can make the growth of few robots negative.
-    ...((whole.robot_marginal_bytes ?? 0) > 0 ? [`one more ${memoryText(whole.robot_marginal_bytes ?? 0)}`] : []),
-  ].join(', ');
+  const more = whole.robot_marginal_bytes ?? 0;
   const peaks = parts.map(([name, part]) => `${name} ${Math.round(part.peak_bytes / 2 ** 20)}`).join(', ');
   const memory = `${memoryText(whole.peak_bytes)} ${costs.memory} (${peaks})`;
-  return [memory, ...(each === '' ? [] : [each]), `${whole.cpu_seconds.toFixed(1)} CPU s`].join(' · ');
+  // Shows only a positive growth, because noise can make the growth of few robots negative.
+  const grown = more > 0 ? [`one more robot ${memoryText(more)}`] : [];
+  return [memory, ...grown, `${whole.cpu_seconds.toFixed(1)} CPU s`].join(' · ');
 }
 
 export interface RunProcess {

@@ -218,6 +218,7 @@ function meaning(result: FleetResult, outcome: FleetOutcome): string {
     return `${missed.length} of ${wanted.length} thresholds missed: ${missed.map(({ expr }) => expr).join(', ')}`;
   const unmeasured = wanted.filter(({ ok }) => !ok);
   if (unmeasured.length > 0) return `Not measured: ${unmeasured.map(({ expr }) => expr).join(', ')}`;
+  if (outcome === 'INCOMPLETE') return 'Nothing was measured';
   if (wanted.length === 0) return 'Nothing went wrong; no thresholds were given';
   const met = wanted.length === 1 ? 'The threshold was met' : `All ${wanted.length} thresholds met`;
   return `${met}, and every event stream was whole`;
@@ -254,6 +255,7 @@ function tiles(result: FleetResult): Markup[] {
 function measuredTiles(result: FleetResult): Record<string, string | undefined> {
   const { metrics: measured, start_ms, costs, uplink, measured_seconds: seconds } = result;
   const { 'http.attempts': attempts = 0, 'http.errors': failed = 0, 'rollout.missed': missed } = result.counters;
+  const pings = result.counters['ping.attempts'] ?? 0;
   const rollout = measured['rollout.ms'];
   const bytesOfOneMore = costs?.parts.whole.robot_marginal_bytes ?? 0;
   const ofThose = (missed ?? 0) > 0 ? ' of those in time' : '';
@@ -268,7 +270,7 @@ function measuredTiles(result: FleetResult): Record<string, string | undefined> 
         'requests a second': thousands(Number((attempts / seconds).toPrecision(3))),
         'requests failed': `${Number(((100 * failed) / attempts).toPrecision(3))} %`,
         'pings p50 · p99': times(measured['ping.ms']),
-        'requests p50 · p99': times(measured['http.ms']),
+        [pings > 0 ? 'other requests p50 · p99' : 'requests p50 · p99']: times(measured['http.ms']),
       }),
     // Omits the memory with the uplink `calls`, where only the load generator uses memory.
     'memory of one more robot': bytesOfOneMore <= 0 || uplink === 'calls' ? undefined : memoryText(bytesOfOneMore),

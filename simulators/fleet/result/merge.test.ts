@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Metrics, summariesOf } from '../measure/metrics.ts';
+import { histogram, Metrics, summariesOf, summary } from '../measure/metrics.ts';
 import { mergeResults, type Part } from './merge.ts';
 import { exitCode, outcomeOf } from './result.ts';
 import { costPartWith, judgedWith, resultWith, tickWith } from './testing/result.ts';
@@ -172,7 +172,9 @@ it.each([
   [{ verdict: 'suspect' as const }, 0, 'PASSED'],
   [{ complete: false, verdict: 'invalid' as const }, 2, 'INCOMPLETE'],
   [{ ...missed, complete: false, violations }, 1, 'FAILED'],
+  [{ metrics: {} }, 2, 'INCOMPLETE'],
+  [{ metrics: {}, uplink: 'none' }, 0, 'PASSED'],
 ])('%j exits %i: %s', (change, code, outcome) => {
-  const result = resultWith(change);
+  const result = resultWith({ metrics: { 'ping.ms': summary(histogram()) }, ...change });
   expect([exitCode(result), outcomeOf(result)]).toEqual([code, outcome]);
 });

@@ -10,7 +10,7 @@ import { findShards, writeResult } from './shards.ts';
 import { resultWith } from './testing/result.ts';
 
 const folder = useFolder();
-const TOKEN = 'a token of twenty c.';
+const TOKEN = 'a-token-of-twenty-c.';
 const { signal } = new AbortController();
 const shard = (index: number) => ({ index, count: 2 });
 const alive = (index: number, beat: number) => ({ shard: shard(index), beat, phase: 'ready' });
@@ -64,10 +64,10 @@ it('the merge refuses a wrong token, another run and an invalid result', { timeo
   const { port } = await serve();
   const put = (path: string, body: string, token = TOKEN) =>
     fetch(`http://127.0.0.1:${port}${path}`, { method: 'PUT', body, headers: { authorization: `Bearer ${token}` } });
-  const stranger = mirror(port, 1, 'another token of it.');
+  const stranger = mirror(port, 1, 'another-token-of-it.');
   writeResult(stranger.own, result(1));
   expect(await stranger.made.deliver(signal)).toMatch(/PUT .*: 401, the token is not that of the merge/);
-  await expect(mirror(port, 2, 'another token of it.').made.awaitRun(600_000, signal)).rejects.toThrow(
+  await expect(mirror(port, 2, 'another-token-of-it.').made.awaitRun(600_000, signal)).rejects.toThrow(
     /^GET http:\/\/127.*\/run: 401, the token is not that of the merge/,
   );
   const answers = await Promise.all([
@@ -82,8 +82,12 @@ it('the merge refuses a wrong token, another run and an invalid result', { timeo
     put('/runs/run/shard-1-of-2/alive.json', JSON.stringify(alive(0, 1))),
     put('/runs/run/shard-1-of-2/failed.json', '{"shard":{"index":1,"count":2},"reason":5}'),
     put('/runs/run/shard-1-of-2/failed.json', ' '.repeat(70_000)),
+    ...['{"shard":{"index":2,"count":2},"phase":"p"}', '{"shard":{"index":2},"beat":1,"phase":"p"}', 'null'].map(
+      (sign) => put('/runs/run/shard-2-of-2/alive.json', sign),
+    ),
+    put('/runs/run/shard-2-of-2/failed.json', '{"shard":{"index":2,"count":2}}'),
   ]);
-  const statuses = [409, 409, 404, 404, 401, 404, 409, 404, 409, 409, 409];
+  const statuses = [409, 409, 404, 404, 401, 404, 409, 404, 409, 409, 409, 409, 409, 409, 409];
   expect(answers.map(({ status }) => status)).toEqual(statuses);
   expect(await answers[8]?.text()).toMatch(/^alive\.json must name the shard of shard-1-of-2/);
   expect(await answers[10]?.text()).toMatch(/^the file has more than 65536 bytes/);
@@ -102,6 +106,8 @@ it('a shard refuses a run id that leaves its folder', { timeout: 60_000 }, async
 
 it('a token needs 16 characters or more', () => {
   expect(tokenOfResults({ MUSTER_RESULTS_TOKEN: TOKEN })).toBe(TOKEN);
+  const torn = `${TOKEN}\nx`;
+  expect(() => tokenOfResults({ MUSTER_RESULTS_TOKEN: torn })).toThrow(/^MUSTER_RESULTS_TOKEN: has a line end as/);
   for (const env of [{}, { MUSTER_RESULTS_TOKEN: 'short' }])
     expect(() => tokenOfResults(env)).toThrow(/MUSTER_RESULTS_TOKEN must hold 16 characters or more/);
 });

@@ -10,6 +10,7 @@ import process, { getBuiltinModule } from 'node:process';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { http, type Listening, listening } from '../../../harness/common/node-http.ts';
+import { headerSecret } from '../../../harness/common/usage.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
 import { poll } from '../../../harness/common/waiting.ts';
 import {
@@ -18,7 +19,8 @@ import {
   FAILED_FILE,
   type Failed,
   foldersIn,
-  isOfShard,
+  isAlive,
+  isFailed,
   NoRunError,
   RESULT_FILE,
   ResultError,
@@ -34,7 +36,7 @@ const SHORTEST_TOKEN = 16;
 /** Reads the token that merge and shards share; throws RangeError for a missing or short token. */
 export function tokenOfResults(env: NodeJS.ProcessEnv): string {
   const token = env[TOKEN_VARIABLE];
-  if (token !== undefined && token.length >= SHORTEST_TOKEN) return token;
+  if (token !== undefined && token.length >= SHORTEST_TOKEN) return headerSecret(TOKEN_VARIABLE, token);
   const needed = `${SHORTEST_TOKEN} characters or more, the same for merge and shards`;
   throw new RangeError(`${TOKEN_VARIABLE} must hold ${needed}`);
 }
@@ -111,9 +113,10 @@ async function take(folder: string, file: string, request: IncomingMessage): Pro
   try {
     await pipeline(request, (source) => bounded(source, MOST_BYTES[file] ?? 0), createWriteStream(part));
     if (file !== RESULT_FILE) {
-      const sign = readJsonFile<Alive | Failed>(part);
-      if (!isOfShard(sign) || shardFolder(sign.shard) !== basename(folder))
-        return `${file} must name the shard of ${basename(folder)}`;
+      const sign = readJsonFile<unknown>(part);
+      const isWhole = file === ALIVE_FILE ? isAlive(sign) : isFailed(sign);
+      if (!isWhole || shardFolder((sign as Alive | Failed).shard) !== basename(folder))
+        return `${file} must name the shard of ${basename(folder)}, and its beat and phase, or the reason of its end`;
     } else {
       const known = join(folder, RESULT_FILE);
       const { job_id: job } = readResult(part);

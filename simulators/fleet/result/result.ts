@@ -156,7 +156,10 @@ export type FleetResult = Static<typeof fleetResult.schema>;
 export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): boolean =>
   Object.keys(metrics).length === 0;
 
-type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thresholds' | 'shard'> & {
+type Decisive = Pick<
+  FleetResult,
+  'violations' | 'complete' | 'verdict' | 'thresholds' | 'shard' | 'metrics' | 'uplink'
+> & {
   answers?: FleetResult['answers'] | undefined;
   ended_by?: string | undefined;
 };
@@ -165,8 +168,9 @@ type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thres
 export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;
 
 /**
- * Returns the exit code of `muster fleet`: 0 passed; 1 violation, or broken MUST; 2 incomplete run, or threshold
- * without a measurement; 98 saturated load generator; 99 missed threshold, or condition that ended the run.
+ * Returns the exit code of `muster fleet`: 0 passed; 1 violation, or broken MUST; 2 incomplete run, or nothing
+ * measured for a threshold or at all; 98 saturated load generator; 99 missed threshold, or condition that ended the
+ * run.
  */
 export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   const brokeMust = result.answers?.findings.some(({ level }) => level === 'MUST') === true;
@@ -176,7 +180,9 @@ export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   if (result.verdict === 'invalid') return 98;
   if (!isJudged(result)) return 0;
   if (endedBy !== undefined || result.thresholds.some(isMissed)) return 99;
-  return result.thresholds.every(({ ok }) => ok) ? 0 : 2;
+  // Robots without a platform have nothing to measure: their event streams decide.
+  const isEmpty = measuredNothing(result) && result.uplink !== 'none';
+  return !isEmpty && result.thresholds.every(({ ok }) => ok) ? 0 : 2;
 }
 
 type Evaluated = Pick<FleetResult['thresholds'][number], 'ok' | 'value'>;

@@ -67,14 +67,14 @@ export function findShards(dirs: readonly string[]): Found {
   for (const dir of dirs) {
     for (const folder of [dir, ...foldersIn(dir).map((name) => join(dir, name))]) {
       const [file, ended] = [join(folder, RESULT_FILE), join(folder, FAILED_FILE)];
-      const [failed, sign] = [readJsonFile<Failed>(ended), readJsonFile<Alive>(join(folder, ALIVE_FILE))];
+      const [failed, sign] = [readJsonFile<unknown>(ended), readJsonFile<unknown>(join(folder, ALIVE_FILE))];
       if (existsSync(file)) found.parts.push({ name: folder, result: readResult(file) });
-      else if (isOfShard(failed)) found.failed.push({ name: folder, failed });
+      else if (isFailed(failed)) found.failed.push({ name: folder, failed });
       else if (existsSync(ended))
         throw new ResultError(
           `${ended} does not say which shard has failed: it is torn, or another file; start it again`,
         );
-      else if (isOfShard(sign)) found.alive.push({ name: folder, sign });
+      else if (isAlive(sign)) found.alive.push({ name: folder, sign });
     }
   }
   // Drops a merged result, which may lie in the same folder.
@@ -87,11 +87,22 @@ export function foldersIn(dir: string): string[] {
   return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
 }
 
-/** Checks the fields that callers use, because the file may contain any JSON. */
-export function isOfShard<T extends Alive | Failed>(value: T | undefined): value is T {
-  const { shard, phase = '', reason = '' } = (value ?? {}) as Partial<Alive & Failed>;
-  return Number.isInteger(shard?.index) && typeof phase === 'string' && typeof reason === 'string';
+/** Returns whether a file, which may contain any JSON, is the sign of life of a shard. */
+export function isAlive(value: unknown): value is Alive {
+  const { shard, beat, phase } = Object(value) as Partial<Alive>;
+  return isShard(shard) && Number.isFinite(beat) && typeof phase === 'string';
 }
+
+/** Returns whether a file, which may contain any JSON, says why a shard has failed. */
+export function isFailed(value: unknown): value is Failed {
+  const { shard, reason } = Object(value) as Partial<Failed>;
+  return isShard(shard) && typeof reason === 'string';
+}
+
+const isShard = (shard: unknown): boolean => {
+  const { index, count } = Object(shard) as Partial<Shard>;
+  return Number.isInteger(index) && Number.isInteger(count);
+};
 
 /** Reads a result; throws ResultError, which names the file and the mistake. */
 export function readResult(file: string): FleetResult {

@@ -112,6 +112,11 @@ function isPhase(label: string, wanted: string): boolean {
   return [label, label.slice(0, end), label.slice(end + 1)].includes(wanted);
 }
 
+function meant(given: string, known: readonly string[]): string {
+  const near = nearest(given, known);
+  return near === undefined ? '' : `; did you mean ${near}?`;
+}
+
 /** Parses a threshold; throws RangeError for wrong syntax or an unknown metric, class or phase. */
 export function checkThreshold(
   text: string,
@@ -122,15 +127,18 @@ export function checkThreshold(
   const { classes, phases } = parts ?? {};
   if (classes !== undefined && name !== undefined && !classes.includes(name)) {
     const accepted = classes.length === 0 ? 'the scenario has no classes' : `accepted: ${classes.join(', ')}`;
-    throw refuse(text, `there is no class '${name}'; ${accepted}`);
+    throw refuse(text, `there is no class '${name}'; ${accepted}${meant(name, classes)}`);
   }
   const known = phases?.map((kind, index) => phaseLabel(index, kind));
   if (known !== undefined && phase !== undefined && !known.some((label) => isPhase(label, phase)))
-    throw refuse(text, `there is no phase '${phase}'; accepted: ${known.join(', ')}, or the number or the kind alone`);
+    throw refuse(
+      text,
+      `there is no phase '${phase}'; accepted: ${known.join(', ')}, or the number or the kind alone` +
+        meant(phase, [...known, ...(phases ?? [])]),
+    );
   const duration = isDuration(metric);
   if (!duration && !isCounter(metric)) {
-    const near = nearest(metric, [...DURATIONS, ...COUNTERS]);
-    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    const hint = meant(metric, [...DURATIONS, ...COUNTERS]);
     const durations = DURATIONS.join(', ');
     const counters = `${COUNTERS.join(', ')}, http.status.NNN`;
     const accepted = `  accepted durations: ${durations}\n  accepted counters: ${counters}`;

@@ -89,15 +89,15 @@ describe('preflight', () => {
     expect(machineLimits(tmpdir(), { ...container, freeBytes: 0 }).memoryBytes).toBe(1);
   });
 
-  it('lists the expected memory by role of process, and the cost of a robot', () => {
+  it('lists the expected memory by role of process, and the cost of one more robot', () => {
     const embedded = { workers: 2, platform: true, filesInMemory: true };
     expect(memoryLine(5000, robotCost({}), embedded)).toBe(
       'preflight: about 920 MiB of memory (parent 92, workers 439, platform 252, files in memory 137): ' +
-        'a robot 188.4 KiB, one more 105.0 KiB',
+        'one more robot 105.0 KiB',
     );
     const idle = { workers: 0, platform: false, filesInMemory: false };
     expect(memoryLine(100, robotCost({ uplink: 'none', subscribers: 0 }), idle)).toBe(
-      'preflight: about 93 MiB of memory (parent 93): a robot 949.1 KiB, one more 7.0 KiB',
+      'preflight: about 93 MiB of memory (parent 93): one more robot 7.0 KiB',
     );
     expect(memoryOf(10, robotCost({}), { ...embedded, started: true }).whole).toBe(10 * (49 + 28 + 28) * 1024);
     expect(typeof isInMemory(tmpdir())).toBe('boolean');

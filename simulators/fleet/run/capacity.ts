@@ -218,8 +218,8 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
     bytes === 0 ? [] : [`${name}${name === 'files' ? ' in memory' : ''} ${Math.round(bytes / 2 ** 20)}`],
   );
   const marginal = memoryOf(robots + 1, cost, processes).whole - whole;
-  const each = `a robot ${memoryText(whole / Math.max(robots, 1))}, one more ${memoryText(marginal)}`;
-  return `preflight: about ${memoryText(whole)} of memory (${held.join(', ')}): ${each}`;
+  const more = `one more robot ${memoryText(marginal)}`;
+  return `preflight: about ${memoryText(whole)} of memory (${held.join(', ')}): ${more}`;
 }
 
 const MOST_CONNECTIONS = 16_384;

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { histogram, summary } from '../measure/metrics.ts';
 import { calmLoad } from '../result/testing/result.ts';
 import type { RunOptions } from './fleet.ts';
 import { resultOf } from './outputs.ts';
@@ -35,7 +36,12 @@ const recordWith = ({ trouble }: { trouble: boolean }): FleetRecord => {
 const resultFrom = (record: FleetRecord, interrupted: boolean, counters: Record<string, number> = {}) => {
   const fleet = { robots: 500, robotName: (index: number) => `robot-${index}`, record };
   const run = { startedAt: '2026-01-01T00:00:00Z', workers: 1, interrupted, notes: [] };
-  return resultOf(options, fleet, { ...record.measured(), counters }, run);
+  return resultOf(
+    options,
+    fleet,
+    { ...record.measured(), metrics: { 'ping.ms': summary(histogram()) }, counters },
+    run,
+  );
 };
 
 it('a result begins with its outcome, apart from the verdict on the generator', () => {

@@ -58,8 +58,9 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     ended_by: record.endedBy,
     thresholds: evaluatedThresholds(options, measuredIn(measured)),
   };
+  const uplink = uplinksIn(scenario).join(' and ');
   return defined({
-    outcome: outcomeOf(decisive),
+    outcome: outcomeOf({ ...decisive, metrics: measured.metrics, uplink }),
     muster: options.version,
     scenario: scenario.name,
     started_at: run.startedAt,
@@ -72,7 +73,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     fleet_robots: Math.max(options.robots, robots),
     workers: run.workers,
     seed: options.seed,
-    uplink: uplinksIn(scenario).join(' and '),
+    uplink,
     key_bits: options.keyBits,
     platform: typeof platform === 'object' ? platform.url : (platform ?? 'none'),
     incomplete_reasons: incomplete,

@@ -91,7 +91,9 @@ export class Progress {
     const fresh = this.#fresh.splice(0);
     const latest = [...this.#latest.values()];
     const counters = this.counters;
-    const elapsed = Math.max((atMs - this.#lastAt) / 1000, 0.001);
+    const seconds = (atMs - this.#lastAt) / 1000;
+    // Counts the short rest of a run as a whole second, because late answers would look like a burst in it.
+    const elapsed = seconds < 0.5 ? 1 : seconds;
     const rates: Record<string, number> = {};
     for (const [name, count] of Object.entries(counters))
       if (RATED.test(name)) rates[name.replace(/\.attempts$/, '')] = (count - (this.#counters[name] ?? 0)) / elapsed;

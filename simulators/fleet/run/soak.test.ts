@@ -1,5 +1,21 @@
 import { expect, it } from 'vitest';
-import { standingText } from './soak.ts';
+import { durationMs } from '../../../harness/common/units.ts';
+import { useFolder } from '../testing/scratch.ts';
+import { Soak, standingText } from './soak.ts';
+import { runOptionsIn } from './testing/fleets.ts';
+
+const folder = useFolder();
+
+it('a soak shortens a hold to the time that is left', () => {
+  const scenario = 'uplink: none\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 1h }]\n';
+  const soak = new Soak({ ...runOptionsIn(folder(), scenario), soak: { forMs: 5000, everyMs: 1000 } });
+  const [ramp, hold] = soak
+    .turns()
+    .take(2)
+    .map(({ phase }) => phase);
+  expect(ramp).toMatchObject({ do: 'ramp', over: '0s' });
+  expect(durationMs(hold?.do === 'hold' ? hold.for : '')).toBeLessThanOrEqual(5000);
+});
 
 it('the standing of thresholds has units, and separates missed from unmeasured ones', () => {
   const slow = { expr: 'ping.ms.p99<1s', value: 1234.567, ok: false };

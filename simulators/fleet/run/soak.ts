@@ -40,11 +40,21 @@ export class Soak {
     for (const turn of turns) if (turn.phase.do === 'ramp') yield { ...turn, round: 0 };
     this.#began = performance.now();
     const repeated = turns.filter(({ phase }) => isRepeated(phase));
-    while (this.leftMs > 0) {
-      for (const turn of repeated) if (this.leftMs > 0) yield { ...turn, round: this.#round };
-      if (this.leftMs > 0) this.#round += 1;
+    for (let carried = 0; this.leftMs > 0; carried = 0) {
+      for (const turn of repeated) {
+        if (this.leftMs === 0) break;
+        yield { ...turn, phase: this.#inTime(turn.phase), round: this.#round };
+        carried += 1;
+      }
+      if (carried === repeated.length) this.#round += 1;
     }
     for (const turn of turns) if (turn.phase.do === 'stop') yield { ...turn, round: 0 };
+  }
+
+  /** Shortens a `hold` to the time that is left; other phases end by their actions. */
+  #inTime(phase: Phase): Phase {
+    const isLong = phase.do === 'hold' && scheduleMs(phase) > this.leftMs;
+    return isLong ? { ...phase, for: `${Math.ceil(this.leftMs)}ms` } : phase;
   }
 
   get #ranMs(): number {

@@ -31,6 +31,7 @@ export class ScenarioError extends Error {
 
 interface Property {
   description?: string;
+  enum?: readonly string[];
   properties?: Record<string, Property>;
   patternProperties?: Record<string, Property>;
   items?: Property;
@@ -128,7 +129,8 @@ function messageOf({ message }: Problem, path: Path, found: unknown, schema: Pro
   const accepted = Object.entries(ACCEPTED).find(([pattern]) => message === `must match pattern "${pattern}"`)?.[1];
   if (accepted !== undefined) return `${subject}; accepted: ${accepted}`;
   if (name === 'do') return `'do' is ${JSON.stringify(found)}; ${acceptedOf(found, PHASES)}`;
-  const { description } = within(around, name) ?? {};
+  const { description, enum: values } = within(around, name) ?? {};
+  if (values !== undefined) return `${subject}; ${acceptedOf(found, values)}`;
   return description === undefined ? `${subject}: ${message}` : `${subject}: ${message} (${description})`;
 }
 

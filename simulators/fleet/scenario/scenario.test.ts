@@ -141,7 +141,7 @@ describe('a bad scenario file', () => {
     ['agent', 'agent_version: v1, uplink: polling', /'agent_version' needs the uplink agent, and uplink is polling$/],
     ['polling', 'agent_version: v1, uplink: agent', /^$/],
     ['none', 'uplink: agent', /'uplink' needs the uplink agent or polling, and uplink is none$/],
-    ['agent', 'uplink: calls', /"calls": must be one of "agent", "polling"/],
+    ['agent', 'uplink: calls', /"calls"; accepted: agent, polling$/],
   ])('checks how a class reaches the platform: %s, %s', (uplink, fields, message) => {
     const classes = `{a: {share: 100%, ${fields}}}`;
     const text = `name: x\nuplink: ${uplink}\nclasses: ${classes}\nphases: [{do: ramp, over: 1s}]\n`;

@@ -98,8 +98,19 @@ describe('the plan of a fleet', () => {
       const turns = plan.phases.map((phase, index) => streamsOf(plan, index, phase, membersOf(100)));
       const robots = turns.map((streams) => streams.map(({ robot }) => robot));
       expect(robots.flat().toSorted((a, b) => a - b)).toEqual(membersOf(100));
-      if (from === 1) expect(robots.map(({ length }) => length)).toEqual([10, 0, 30, 60]);
+      if (from === 1) expect(robots.map(({ length }) => length)).toEqual([10, 1, 29, 60]);
     }
+  });
+
+  it.each([1, 2, 3, 10])('reaches a robot in each stage of a release while any of %i is left', (robots) => {
+    const phases = ['1%', '10%', '25%', '100%'].map((share) => ({
+      ...{ do: 'rollout' as const, release: 'v2', share, over: '1s' },
+    }));
+    const reached = phases.map((phase, index) =>
+      streamsOf({ seed: 4, robots, phases }, index, phase, membersOf(robots)).map(({ robot }) => robot),
+    );
+    expect(reached.flat().toSorted((a, b) => a - b)).toEqual(membersOf(robots));
+    expect(reached.filter(({ length }) => length > 0)).toHaveLength(Math.min(robots, phases.length));
   });
 
   it('restarts the stages of a release after another release', () => {

@@ -102,25 +102,33 @@ interface Turns {
 
 const LAST = Number.POSITIVE_INFINITY;
 
-/** Returns the order in a stage of a roll-out without the robots of earlier stages of the same release. */
+/**
+ * Returns the order in a stage of a roll-out without the robots of earlier stages of the same release; a stage reaches
+ * at least one robot while any is left.
+ */
 function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
-  const drawn = drawnTurns(plan, index, phase);
-  const before: Turns[] = [];
+  const stages = [drawnTurns(plan, index, phase)];
   if (phase.do === 'rollout' && phase.release !== undefined) {
     for (let at = index - 1; at >= 0; at -= 1) {
       const other = plan.phases?.[at];
       if (other?.do !== 'rollout') continue;
       if (other.release !== phase.release) break;
-      before.push(drawnTurns(plan, at, other));
+      stages.unshift(drawnTurns(plan, at, other));
     }
   }
-  if (before.length === 0) return drawn;
-  const left = membersOf(plan.robots)
-    .filter((robot) => drawn.rankOf(robot) < drawn.of)
-    .filter((robot) => before.every(({ of, rankOf }) => rankOf(robot) >= of))
-    .toSorted((a, b) => drawn.rankOf(a) - drawn.rankOf(b));
-  const turns = new Map(left.map((robot, turn) => [robot, turn]));
-  return { of: left.length, rankOf: (robot) => turns.get(robot) ?? LAST };
+  if (stages.length === 1) return stages[0] as Turns;
+  const reached = new Set<number>();
+  let turns: number[] = [];
+  for (const { of, rankOf } of stages) {
+    const open = membersOf(plan.robots)
+      .filter((robot) => rankOf(robot) < LAST && !reached.has(robot))
+      .toSorted((a, b) => rankOf(a) - rankOf(b));
+    const due = open.filter((robot) => rankOf(robot) < of);
+    turns = due.length > 0 ? due : open.slice(0, 1);
+    for (const robot of turns) reached.add(robot);
+  }
+  const ranked = new Map(turns.map((robot, turn) => [robot, turn]));
+  return { of: turns.length, rankOf: (robot) => ranked.get(robot) ?? LAST };
 }
 
 /** Draws the order in which robots act; all phases with the same release draw the same order. */
