@@ -102,6 +102,13 @@ test('muster.yaml is ignored in a folder writable by others, or of another user'
   expect(await sections()).toBeUndefined();
   chmodSync(root, 0o755);
   if (process.getuid?.() !== 0) return;
+  chownSync(root, 0, 65_534);
+  expect(await sections()).toEqual(['5']);
+  chmodSync(root, 0o775);
+  expect(await sections()).toBeUndefined();
+  chownSync(root, 0, process.getgid?.() ?? 0);
+  expect(await sections()).toEqual(['5']);
+  chmodSync(root, 0o755);
   chownSync(join(root, 'muster.yaml'), 65_534, 65_534);
   expect(await sections()).toBeUndefined();
 });

@@ -53,10 +53,14 @@ function findConfig(from: string): string | undefined {
   return folders.map((folder) => join(folder, CONFIG_FILE)).find(isTaken);
 }
 
-/** True if no other user can change the file or folder, because Muster runs commands from config files. */
+/**
+ * True if no other user can change the file or folder, because Muster runs commands from config files; the user's own
+ * group may, as many systems give each user a group.
+ */
 function isOwn(path: string): boolean {
-  const { uid, mode } = statSync(path);
-  return (uid === process.getuid?.() || uid === 0) && (mode & 0o002) === 0;
+  const { uid, gid, mode } = statSync(path);
+  const isForGroup = (mode & 0o020) !== 0 && gid !== process.getgid?.();
+  return (uid === process.getuid?.() || uid === 0) && (mode & 0o002) === 0 && !isForGroup;
 }
 
 export function namesBelow(path: readonly string[]): string[] {

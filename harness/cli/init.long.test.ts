@@ -26,7 +26,10 @@ test('init prints a job instead of overwriting one, and refuses an existing must
   mkdirSync(join(home.path, '.github/workflows'), { recursive: true });
   writeFileSync(join(home.path, '.github/workflows/muster.yaml'), 'mine');
   const words = typed`--api platform --url http://127.0.0.1:1 --ci github --baseline`;
+  rmSync(join(home.path, 'muster.yaml'), { force: true });
   const { stdout } = await init(...words);
+  expect(parse(read('muster.yaml')).check.platform.report[0]).toBe('github');
+  expect(stdout).not.toContain('--report');
   expect(stdout).toMatch(/muster\.yaml is there already; add this to it:\n\n {4}name: Muster/);
   expect(stdout).toMatch(/MUSTER_API_KEY: \$\{\{ secrets\.MUSTER_API_KEY \}\}/);
   expect(stdout).toContain('run: muster check platform --update-baseline');
@@ -45,17 +48,28 @@ test('init asks on a terminal, and names missing options without one', async () 
   expect([none.code, none.stderr]).toEqual([64, expect.stringContaining('--ci: missing')]);
   const wrong = await init(...typed`--api client --url x --ci none`);
   expect(wrong.stderr).toContain('--url: check client takes command or image');
-  const answers = 'devise\ndevice\nsocket\n/run/agent.sock\njenkins\nyes\n';
+  const answers = 'devise\ndevice\nsocket\n/run/agent.sock\nhttp://127.0.0.1:7700\njenkins\nyes\n';
   const line = `"${process.execPath}" "${MAIN}" init`;
   execFileSync('script', ['-qefc', line, '/dev/null'], { cwd: home.path, input: answers });
   expect(parse(read('muster.yaml'))).toEqual({
     check: {
       device: {
         socket: '/run/agent.sock',
+        control: 'http://127.0.0.1:7700',
+        require: ['drive'],
         report: ['pretty', 'junit=muster-report/device.xml', 'html=muster-report/device.html'],
         baseline: 'muster.baseline.yaml',
       },
     },
   });
   expect(read('Jenkinsfile')).toContain("sh 'npx --yes muster-conformance@");
+});
+
+test('init writes nothing when the folder of its job cannot be made', async () => {
+  rmSync(join(home.path, 'muster.yaml'), { force: true });
+  rmSync(join(home.path, '.github'), { recursive: true, force: true });
+  writeFileSync(join(home.path, '.github'), 'a file');
+  const { code, stderr } = await init(...typed`--api platform --url http://127.0.0.1:1 --ci github`);
+  expect([code, stderr]).toEqual([64, expect.stringContaining('muster.yaml: cannot be written (')]);
+  expect(existsSync(join(home.path, 'muster.yaml'))).toBe(false);
 });

@@ -1,8 +1,10 @@
 /** Opens a Device API as a target. */
+
 import { Unreachable } from '../client/errors.ts';
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
+import { headerSecret } from '../common/usage.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import { CheckControl } from './control/check-control.ts';
@@ -154,6 +156,7 @@ async function drive(reached: Reached) {
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
   const { file, folder: cwd, startOptions } = settings;
   const token = options.controlToken ?? startOptions.env[CONTROL_TOKEN];
+  if (token !== undefined) headerSecret(options.controlToken === undefined ? CONTROL_TOKEN : '--control-token', token);
   options.redactor.add(token, CONTROL_TOKEN);
   const address = settings.control ?? started?.control;
   const { http: _, platform, fill, ...commands } = file.control ?? {};

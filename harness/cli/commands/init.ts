@@ -5,6 +5,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { stringify } from 'yaml';
 import { UsageError } from '../../common/usage.ts';
+import { whyNot } from '../../common/user-files.ts';
 import { CONFIG_FILE, command, OPTION, type OptionsOf, type OptionTable } from '../options.ts';
 import { VERSION } from '../version.ts';
 
@@ -41,7 +42,7 @@ const JOBS = {
               { uses: 'actions/setup-node@v5', with: { 'node-version': NODE } },
               { name: 'Build', run: BUILD },
               {
-                run: [line(api), ...['github', ...reportsOf(api)].map((report) => `--report ${report}`)].join(' '),
+                run: line(api),
                 ...(needsKey(api) && { env: { [KEY]: `\${{ secrets.${KEY} }}` } }),
               },
               { if: 'always()', uses: 'actions/upload-artifact@v5', with: { name: REPORTS, path: REPORTS } },
@@ -95,6 +96,7 @@ const options = {
   image: OPTION.text('Or its container image'),
   url: OPTION.text('Or the base URL at which it runs'),
   socket: OPTION.text('Or the unix socket of the agent'),
+  control: OPTION.text('What drives an agent: the address of its control API, platform, or none'),
   ci: OPTION.oneOf(CI, 'The service that runs your tests'),
   baseline: OPTION.flag('Begin with a baseline, which excuses what fails today'),
 } as const satisfies OptionTable;
@@ -102,20 +104,25 @@ const options = {
 export const init = command({
   options,
   examples: [
-    ['muster init', 'asks four questions'],
+    ['muster init', 'asks what it needs'],
     ["muster init --api device --command './agent --socket {socket}' --ci github", 'asks none'],
   ],
   epilogue: 'No file is overwritten: what would be is printed, to be added by hand.',
   async run(asked) {
-    const { api, reached, ci, baseline } = await answers(asked);
-    const own = { ...reached, report: reportsOf(api), ...(baseline && { baseline: BASELINE }) };
+    const { api, reached, driven, ci, baseline } = await answers(asked);
+    const report = [...(ci === 'github' ? ['github'] : []), ...reportsOf(api)];
+    const own = { ...reached, ...driven, report, ...(baseline && { baseline: BASELINE }) };
     const schema = 'node_modules/muster-conformance/fixtures/schemas/muster.schema.json';
     const config = `# yaml-language-server: $schema=${schema}\n${yaml({ check: { [api]: own } })}`;
     if (isThere(CONFIG_FILE)) throw new UsageError(`${CONFIG_FILE}: is there already; edit it, or remove it first`);
-    writeNew(CONFIG_FILE, config);
     const job = ci === 'none' ? undefined : JOBS[ci];
+    // Writes the configuration last, because a later try refuses to write where it is.
     if (job !== undefined) writeNew(job.file, job.text(api));
+    writeNew(CONFIG_FILE, config);
     const next = [
+      ...(api === 'device' && driven === undefined
+        ? ['see what an agent that is not driven leaves open: muster explain drive']
+        : []),
       ...(needsKey(api) ? [`set ${KEY}, here${job === undefined ? '' : ' and as a secret of your CI'}`] : []),
       `run: muster check ${api}${baseline ? ' --update-baseline' : ''}`,
       `commit ${baseline ? `${BASELINE} and ` : ''}what was written`,
@@ -129,12 +136,16 @@ export const init = command({
 const isThere = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 
 function writeNew(file: string, text: string): void {
-  if (isThere(file)) {
-    process.stdout.write(`${file} is there already; add this to it:\n\n${text.replaceAll(/^(?=.)/gm, '    ')}\n`);
-    return;
+  try {
+    if (isThere(file)) {
+      process.stdout.write(`${file} is there already; add this to it:\n\n${text.replaceAll(/^(?=.)/gm, '    ')}\n`);
+      return;
+    }
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { flag: 'wx' });
+  } catch (error) {
+    throw new UsageError(`${file}: cannot be written (${whyNot(error)})`);
   }
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text, { flag: 'wx' });
   process.stdout.write(`wrote ${file}\n`);
 }
 
@@ -172,10 +183,14 @@ async function answers(asked: OptionsOf<typeof options>) {
     if (!ways(api).includes(how)) throw new UsageError(`--${how}: check ${api} takes ${ways(api).join(' or ')}`);
     let value = asked[how] ?? '';
     while (value === '') value = await ask(HINTS[how]);
+    const driver = 'What drives it: the address of its control API, platform, or none?';
+    const control = asked.control ?? (api === 'device' && reader !== undefined ? await ask(driver) : 'none');
+    if (api !== 'device' && control !== 'none') throw new UsageError('--control: only an agent on a device is driven');
+    const driven = ['', 'none'].includes(control) ? undefined : { control, require: ['drive'] };
     const ci = asked.ci ?? (await choose('Which service runs your tests?', CI));
     const baseline =
       asked.baseline || (reader !== undefined && (await choose('Excuse what fails today?', ['yes', 'no'])) === 'yes');
-    return { api, reached: { [how]: value }, ci, baseline };
+    return { api, reached: { [how]: value }, driven, ci, baseline };
   } finally {
     reader?.close();
   }
