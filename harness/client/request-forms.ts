@@ -91,6 +91,8 @@ export function curlLine(parts: CurlParts): string {
   if (parts.socketPath !== undefined) words.push('--unix-socket', quote(parts.socketPath));
   if (parts.caFile !== undefined) words.push('--cacert', quote(parts.caFile));
   if (parts.method !== 'GET') words.push('-X', quote(parts.method));
+  // Unpacks the answer, which the accepted codings may have packed.
+  if ('accept-encoding' in parts.headers) words.push('--compressed');
   for (const [name, value] of Object.entries(parts.headers)) {
     const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
     const known = CREDENTIALS.has(name.toLowerCase()) ? parts.variable(secret) : undefined;
