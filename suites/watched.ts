@@ -1,6 +1,6 @@
 /** Rules for HTTP traffic that Muster watches without taking part, and helpers that read watched requests. */
 import type { RequestSeen } from '../harness/client/happening.ts';
-import { TrafficRedactor } from '../harness/common/redact.ts';
+import { TrafficRedactor } from '../harness/common/traffic-redactor.ts';
 import { DIALECT_NAMES, DIALECTS } from '../harness/contract/versions.ts';
 import { rules } from '../harness/runner/define.ts';
 import type { Rule } from '../harness/runner/rules.ts';

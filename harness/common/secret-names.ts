@@ -3,10 +3,10 @@
 export const MASK = '***';
 
 /** Matches words after the name of a secret, such as `-data` in `client-key-data`. */
-const SUFFIX = '(?:[_-]?(?:value|hash|data|text|base64))?';
+const SUFFIX = '(?:[_-]?(?:value|hash|data|text|base64|confirmation))?';
 const ENDINGS = [
   '(?:token|password|passwd|secret|credential|cookie)s?',
-  'passphrase|passcode|(?<![a-z])pass|pwd|psk|auth|authorization|signature(?:-\\d+)?|sess(?:ion)?[_-]?id',
+  'passphrase|passcode|jwt|otp|(?<![a-z])pass|pwd|psk|auth|authorization|signature(?:-\\d+)?|sess(?:ion)?[_-]?id',
   '(?:api|access|account|auth|client|encryption|master|private|secret|shared|signing|subscription)[_-]?key(?:_pem)?',
   '(?:access|activation|device|pairing|user|verification)[_-]?code',
 ]
@@ -42,7 +42,7 @@ const BETWEEN = {
   /** Matches between name and value of the path `/tokens/x`. */
   path: String.raw`\/`,
   /** Matches between name and value of a line `password x`, which files such as .netrc contain. */
-  spaced: String.raw`[ \t]+(?=[^\s:=]+[ \t]*(?:[\r\n]|$))`,
+  spaced: String.raw`[ \t]+(?=[^\s:=]+[ \t]*(?:[\r\n]|$|(?:login|account|machine)\b))`,
 } as const;
 const NAMED = new RegExp(
   `(?:${ENDINGS})(?:${Object.entries(BETWEEN)
@@ -101,7 +101,7 @@ function unlessPlain(found: Found, { text }: Place): Found {
   return PLAIN.test(value) || isShortWords(value) ? undefined : found;
 }
 
-const LINE_OF_WORDS = /(?:^|[\r\n])[ \t]*(?:(?:machine|login)[ \t]+\S+[ \t]+)*$/;
+const LINE_OF_WORDS = /(?:^|[\r\n])[ \t]*(?:(?:(?:machine|login|account)[ \t]+\S+|default)[ \t]+)*$/;
 function spaced(place: Place): Found {
   const before = place.text.slice(Math.max(0, place.name - LONGEST_BEFORE), place.name);
   return LINE_OF_WORDS.test(before) ? unlessPlain(upTo(/\S+/y, place), place) : undefined;
@@ -115,7 +115,10 @@ function element(place: Place): Found {
   return isCut || (found !== undefined && text.startsWith('</', found.to)) ? found : undefined;
 }
 
+/** Matches a value that holds no secret: none, a truth value, or a variable. */
 const NOTHING = /(?:[Nn]ull|NULL|[Tt]rue|[Ff]alse|~|(?:Bearer )?\$\{?[A-Z][A-Z_]*\}?)(?![\w.-])/y;
+const ONLY_NOTHING = new RegExp(`^(?:${NOTHING.source})?$`);
+export const isSecretValue = (value: string): boolean => !ONLY_NOTHING.test(value);
 const LINE = /(?:(^|[\n\r])|\\+[nr]|["'])([ \t]*(?:- +)*)(?:export +)?(?:\\*["'])?(?:\w[\w.-]*)?$/;
 const ITEM = /\{(?:[^{}]*,)?\s*(?:\\*["'])?[\w.-]*$/;
 const LONGEST_BEFORE = 120;

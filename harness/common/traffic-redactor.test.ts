@@ -1,7 +1,7 @@
 /** Tests that the console shows no secret of watched traffic, and masks nothing else. */
 
 import { expect, it } from 'vitest';
-import { TrafficRedactor } from './redact.ts';
+import { TrafficRedactor } from './traffic-redactor.ts';
 
 const KEY = `k7Q2/xW9"z Bf4v`;
 const mask = new TrafficRedactor([KEY, 'dev']);
@@ -31,6 +31,12 @@ it.each([
   ['backslashes in a member', () => mask.body(`\\"token\\":\\"${'\\'.repeat(LONG)}`, true)],
   ['members', () => mask.body('\\"token\\":\\"'.repeat(LONG / 13), true)],
   ['quotes', () => mask.body('"'.repeat(LONG), true)],
+  ...['[', '{a: ', '- ', '? ', 'a: &a *a\n', '<a b="', '<a>', '<!--', '<![CDATA[', '\n'].map(
+    (piece): [string, () => string] => [
+      `${piece} in documents`,
+      () => mask.body(piece.repeat(60_000 / piece.length), false),
+    ],
+  ),
   ['a name without an end', () => mask.body(`"${'token'.repeat(LONG / 5)}`, true)],
   ['blanks', () => mask.text(`Bearer${' '.repeat(LONG)}`)],
   ...Object.entries({
@@ -157,9 +163,36 @@ it.each<[string, () => string]>([
   ['a query', () => mask.url('/x?sig=s3cr3t%2B00&X-Amz-Signature=s3cr3t&code=4/s3cr3t00&z=2')],
   ['an address', () => mask.header('Location', 'https://x/y?code=s3cr3t00&z=2')],
   ['a form', () => mask.body('code=s3cr3t00&z=2', false)],
+  ['a member of a form', () => mask.body('user[password]=s3cr3t&z=2', false)],
+  ['JSON lines', () => mask.body('{"p\\u0061ssword":"s3cr3t"}\n{"z":2}\n', false)],
+  ['a pair in capitals', () => mask.body('[{"Name":"password","Value":"s3cr3t"},{"z":2}]', false)],
   ['a path', () => mask.url('/beta/tokens/s3cr3t?z=2')],
   ['a sentence', () => mask.text('z 2: the token: s3cr3t-s3cr3t is unknown')],
   ['a finding', () => JSON.stringify(mask.value({ session_id: 's3cr3t', z: 2 }))],
+  ...[
+    '"p\\x61ssword": s3cr3t\nz: 2',
+    '? password\n: s3cr3t\nz: 2',
+    'password: s3cr3t\n  s3cr3t\nz: 2',
+    'a: &x s3cr3t\npassword: *x\nz: 2',
+    '- value: s3cr3t\n  name: DB_PASSWORD\n- z: 2',
+    'kind: Secret\ndata:\n  a: s3cr3t\nz: 2',
+    '{"p\\u0061ssword": "s3cr3t", "z": 2, }',
+    '\ufeff{"p\\u0061ssword": "s3cr3t", "z": 2}',
+    '<password><value>s3cr3t</value></password><z>2</z>',
+    '<a><password>s3cr3t<!-- c --><![CDATA[s3cr3t]]></password><z>2</z></a>',
+    '<a><password><![CDATA[s3cr3t]]><![CDATA[s3cr3t]]></password><z>2</z></a>',
+    '<a><user\n pwd="s3cr3t"/><z>2</z></a>',
+    '<a><entry value="s3cr3t" name="password"/><z>2</z></a>',
+    '<p><name>password</name><value>s3cr3t</value><z>2</z></p>',
+    'machine h login u account a password s3cr3t\nz 2',
+    'default login u password s3cr3t\nz 2',
+    'machine h password s3cr3t login u\nz 2',
+    'password_confirmation: s3cr3t\njwt: s3cr3t\notp: s3cr3t\nz: 2',
+    '<dict><key>password</key><string>s3cr3t</string><key>a</key><z>2</z></dict>',
+  ].flatMap((text): [string, () => string][] => [
+    [text, () => mask.body(text, false)],
+    [`${text} in JSON`, () => mask.body(inJson(text), false)],
+  ]),
 ])('masks the secrets of %s, and nothing else', (_, shown) => {
   expect(shown()).not.toContain('s3cr3t');
   expect(shown()).toMatch(/\*\*\*/);

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { useScratch } from '../../simulators/common/testing/scratch.ts';
-import { TrafficRedactor } from '../common/redact.ts';
+import { TrafficRedactor } from '../common/traffic-redactor.ts';
 import { recordTo, withoutSecrets } from './recording.ts';
 import { replayTraffic } from './replaying.ts';
 import { type Traffic, wholeText } from './traffic.ts';

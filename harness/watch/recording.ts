@@ -2,8 +2,8 @@
 import { closeSync, existsSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { limitIn } from '../client/errors.ts';
 import type { Pairs } from '../common/http-parser.ts';
-import type { TrafficRedactor } from '../common/redact.ts';
 import { printableJson } from '../common/terminal.ts';
+import type { TrafficRedactor } from '../common/traffic-redactor.ts';
 import { NEW_FILE, SECRET_MODE } from '../common/user-files.ts';
 import type { RecordingSink } from './judge-thread.ts';
 import type { Body, Traffic } from './traffic.ts';

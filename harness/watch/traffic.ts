@@ -2,7 +2,7 @@
 import type { Asked } from '../client/happening.ts';
 import { curlLine } from '../client/request-forms.ts';
 import type { Pairs } from '../common/http-parser.ts';
-import type { TrafficRedactor } from '../common/redact.ts';
+import type { TrafficRedactor } from '../common/traffic-redactor.ts';
 
 export interface Body {
   readonly text?: string;

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { FastifyInstance } from 'fastify';
-import { TrafficRedactor } from '../../../harness/common/redact.ts';
+import { TrafficRedactor } from '../../../harness/common/traffic-redactor.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import type { Exchange, RequestLine, ShownBody } from '../../console/page/platform/document.ts';
 import type { KeyRing } from '../keys.ts';

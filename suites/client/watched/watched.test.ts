@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { SseParser } from '../../../harness/client/sse-parser.ts';
-import { TrafficRedactor } from '../../../harness/common/redact.ts';
+import { TrafficRedactor } from '../../../harness/common/traffic-redactor.ts';
 import { History } from '../../../harness/runner/rules.ts';
 import { shownRequest } from '../../watched.ts';
 import { type TransportKind, watchedRules } from './index.ts';

@@ -1,0 +1,120 @@
+/** Masks the values of secret names in YAML and XML, as parsed; other texts are masked by patterns. */
+import { type Document, isAlias, isNode, isScalar, parseAllDocuments, visit } from 'yaml';
+import { isSecretValue, MASK, tellsSecret } from './secret-names.ts';
+
+/** Maximum number of characters that are parsed; patterns alone mask a longer text. */
+const LONGEST_PARSED = 64 * 1024;
+
+interface Found {
+  from: number;
+  to: number;
+}
+
+/** Returns the text with masked values, or the text itself if it is no map or list of YAML, and no XML. */
+export function withoutSecretsIn(text: string): string {
+  if (text.length > LONGEST_PARSED) return text;
+  const found = /^\s*<[\w?!]/.test(text) ? inXml(text) : /\S\s*\n|^[\s\ufeff]*[[{]/.test(text) ? inYaml(text) : [];
+  let clean = '';
+  let kept = 0;
+  for (const { from, to } of found.toSorted((a, b) => a.from - b.from)) {
+    if (from < kept || to <= from || text.startsWith(MASK, from)) continue;
+    clean += text.slice(kept, from) + MASK;
+    kept = to;
+  }
+  return clean + text.slice(kept);
+}
+
+const PARTS = { name: /^(?:name|key|variable)$/i, value: /^value$/i, kind: /^kind$/i, data: /^(?:stringData|data)$/ };
+
+function inYaml(text: string): Found[] {
+  const documents = documentsIn(text);
+  if (documents.some(({ errors }) => errors.length > 0)) return [];
+  return documents.flatMap((document) => inDocument(document, text));
+}
+
+function documentsIn(text: string): readonly Document.Parsed[] {
+  try {
+    const found = parseAllDocuments(text, { uniqueKeys: false, logLevel: 'silent', prettyErrors: false });
+    return Array.isArray(found) ? found : [];
+  } catch {
+    // The parser nests calls, so that a deep text exhausts the stack.
+    return [];
+  }
+}
+
+function inDocument(document: Document.Parsed, text: string): Found[] {
+  const found: Found[] = [];
+  const mask = (node: unknown): void => {
+    const meant = isAlias(node) ? node.resolve(document) : node;
+    if (!isNode(meant) || !meant.range || (isScalar(meant) && !isSecretValue(wordOf(meant)))) return;
+    const [from, to] = meant.range;
+    found.push({ from, to: from + text.slice(from, to).trimEnd().length });
+  };
+  visit(document, {
+    Map: (_, { items }) => {
+      const valueAt = (name: RegExp): unknown => items.find(({ key }) => name.test(wordOf(key)))?.value;
+      if (tellsSecret(wordOf(valueAt(PARTS.name)))) mask(valueAt(PARTS.value));
+      if (wordOf(valueAt(PARTS.kind)) === 'Secret') mask(valueAt(PARTS.data));
+      for (const { key, value } of items) if (tellsSecret(wordOf(key))) mask(value);
+    },
+  });
+  return found;
+}
+
+const wordOf = (node: unknown): string => (isScalar(node) ? String(node.value ?? '') : '');
+
+const XML_TOKEN =
+  /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[(?<cdata>[\s\S]*?)(?:\]\]>|$)|<(?<close>\/?)(?<name>[\w:.-]+)(?<rest>[^<>]*)>|(?<text>[^<]+)/g;
+const ATTRIBUTE = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+
+interface Element {
+  isSecret: boolean;
+  /** True if the next child is the value of a secret, as in `<key>password</key><string>…`. */
+  isNextSecret: boolean;
+}
+
+function inXml(text: string): Found[] {
+  const found: Found[] = [];
+  const open: Element[] = [{ isSecret: false, isNextSecret: false }];
+  let words = '';
+  const mask = (from: number, part: string): void => {
+    const begin = from + part.length - part.trimStart().length;
+    if (isSecretValue(part.trim())) found.push({ from: begin, to: begin + part.trim().length });
+  };
+  for (const { index, 0: token, groups } of text.matchAll(XML_TOKEN)) {
+    const { cdata, close, name, rest = '', text: plain } = groups ?? {};
+    const around = open.at(-1) as Element;
+    const content = cdata ?? plain;
+    if (content !== undefined) {
+      words += content.trim();
+      if (around.isSecret) mask(cdata === undefined ? index : index + '<![CDATA['.length, content);
+    } else if (name !== undefined && close === '/') {
+      if (open.length > 1) open.pop();
+      const parent = open.at(-1) as Element;
+      parent.isNextSecret = PARTS.name.test(name) && tellsSecret(words);
+      words = '';
+    } else if (name !== undefined) {
+      const isSecret =
+        around.isSecret ||
+        around.isNextSecret ||
+        tellsSecret(name) ||
+        attributesIn(rest, index + token.length - rest.length - 1, mask);
+      around.isNextSecret = false;
+      words = '';
+      if (!rest.endsWith('/')) open.push({ isSecret, isNextSecret: false });
+    }
+  }
+  return found;
+}
+
+/** Masks secret attributes, and returns whether an attribute names the content of its element as a secret. */
+function attributesIn(rest: string, at: number, mask: (from: number, part: string) => void): boolean {
+  const attributes = [...rest.matchAll(ATTRIBUTE)].map(({ index, 0: all, 1: name = '', 2: double, 3: single }) => {
+    const value = double ?? single ?? '';
+    return { name, value, from: at + index + all.length - value.length - 1 };
+  });
+  const isNamed = attributes.some(({ name, value }) => PARTS.name.test(name) && tellsSecret(value));
+  for (const { name, value, from } of attributes)
+    if (tellsSecret(name) || (isNamed && PARTS.value.test(name))) mask(from, value);
+  return isNamed;
+}
