@@ -6,10 +6,11 @@ import { listenAt } from '../../simulators/defects/null.ts';
 import { ENDING_SIGNALS, type EndingSignal } from '../common/signals.ts';
 import { EXIT_TABLES, type ExitTable, exitCodesOf } from '../common/usage.ts';
 import { DEPLOYMENT } from '../contract/client.ts';
-import { certificateIssuer } from '../reports/certificate/certificate.ts';
+import { certificateIssuer, ownSuites } from '../reports/certificate/certificate.ts';
 import { generateKey } from '../reports/certificate/envelope.ts';
 import { LASTING } from '../reports/certificate/testing/signed.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
+import { loadSuites } from './catalogue.ts';
 import { MAIN, type Running, typed, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
@@ -61,7 +62,11 @@ function fitted(outcome: 'pass' | 'fail' | undefined): string[] {
 const compared = (before: string, after: string): string[] => ['compare', before, after, '--gate', 'regressions'];
 const gated = () => compared(report('1.json'), report('2.json'));
 
-function certified(checks = GOOD): string[] {
+const { api, profile, requirements_version: date } = sampleReport();
+const WHOLE = ownSuites('0.0.1', await loadSuites()).checkIds(api, profile, date);
+
+function certified([decided = sampleResult()] = GOOD): string[] {
+  const checks = WHOLE.map((id) => (id === decided.id ? decided : sampleResult({ id })));
   if (!existsSync(at('key.pem'))) generateKey(at('key.pem'));
   certificateIssuer(at('c.json'), at('key.pem'), LASTING).issue(
     sampleReport(checks, { complete: true, muster: '0.0.1' }),
@@ -70,7 +75,7 @@ function certified(checks = GOOD): string[] {
 }
 
 const ROLLOUT = '  - { do: rollout, over: 200ms }\n';
-const held = () => fleets.words('  - { do: hold, for: 100ms }\n');
+const rolledOut = () => fleets.words(ROLLOUT);
 
 const tests = (seen: string, ...more: string[]): string[] => [
   ...['mutate', 'client', '--api', 'device', '--jobs', '1', '--only', 'deployment-wrapped', ...more],
@@ -118,10 +123,10 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
     { code: 64, words: () => ['fit', at('none.json')] },
   ],
   fleet: [
-    { code: 0, words: held },
+    { code: 0, words: rolledOut },
     { code: 1, words: () => fleets.words(ROLLOUT.repeat(2), { robots: '40', defect: 'batch-reversed@17' }) },
     { code: 2, words: () => fleets.words('', { platform: 'http://127.0.0.1:1/beta' }), env: { MUSTER_API_KEY: 'k' } },
-    { code: 3, words: held, env: FAULT },
+    { code: 3, words: rolledOut, env: FAULT },
     { code: 64, words: () => ['fleet', '--robots', 'many'] },
     { code: 98, words: () => fleets.words('  - { do: hold, for: 100ms, lists: 200000/s, arrivals: constant }\n') },
     { code: 99, words: () => fleets.words(ROLLOUT, { threshold: 'rollout.ms.p50<1us' }) },

@@ -52,7 +52,7 @@ describe('muster fleet', () => {
     const { violations, costs } = fleets.result();
     const { parent, workers, platform, whole } = costs?.parts ?? {};
     expect([parent, workers, platform, whole].map((part) => part?.processes)).toEqual([1, 2, 1, 4]);
-    expect(stdout).toMatch(/processes +\d+ MiB (PSS|RSS) \(parent \d+, workers \d+, platform \d+\) · a robot /);
+    expect(stdout).toMatch(/processes +\d+ MiB (PSS|RSS) \(parent \d+, workers \d+, platform \d+\) · .*\d CPU s/);
     expect(costs?.robots).toBe(40);
     expect(new Set(violations.map(({ robot }) => robot))).toEqual(new Set([17]));
   });

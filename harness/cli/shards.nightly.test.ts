@@ -94,15 +94,14 @@ describe('the shards of a run', slow, () => {
   });
 
   it('take the run id from merge, and end when no merge announces one', async () => {
-    const phases = '  - { do: hold, for: 200ms }\n';
     const collecting = fleets.start(['merge', fleets.path('results'), '--expect', '2', '--watch', '--run-id', 'auto']);
-    for (const { ended } of [shard(1, { run: 'auto', phases }), shard(2, { run: 'auto', phases })])
+    for (const { ended } of [shard(1, { run: 'auto' }), shard(2, { run: 'auto' })])
       expect(ENDS).toContain((await ended).code);
     const { code, stdout } = await collecting.ended;
     expect(ENDS, stdout).toContain(code);
     expect(existsSync(fleets.path('results', 'run.json'))).toBe(false);
 
-    const alone = await shard(1, { run: 'auto', phases, change: { 'start-within': '1s' } }).ended;
+    const alone = await shard(1, { run: 'auto', change: { 'start-within': '1s' } }).ended;
     expect(alone.stderr).toMatch(/nobody announced a run in .*results for 1 s; is 'muster merge .*' running\?/);
     expect(alone.code).toBe(2);
   });

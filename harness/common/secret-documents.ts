@@ -63,8 +63,15 @@ function inDocument(document: Document.Parsed, text: string): Found[] {
 
 const wordOf = (node: unknown): string => (isScalar(node) ? String(node.value ?? '') : '');
 
-const XML_TOKEN =
-  /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[(?<cdata>[\s\S]*?)(?:\]\]>|$)|<(?<close>\/?)(?<name>[\w:.-]+)(?<rest>[^<>]*)>|(?<text>[^<]+)/g;
+const XML_TOKEN = new RegExp(
+  [
+    '<!--[^]*?(?:-->|$)',
+    String.raw`<!\[CDATA\[(?<cdata>[^]*?)(?:\]\]>|$)`,
+    String.raw`<(?<close>\/?)(?<name>[\w:.-]+)(?<rest>[^<>]*)>`,
+    '(?<text>[^<]+)',
+  ].join('|'),
+  'g',
+);
 const ATTRIBUTE = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 interface Element {

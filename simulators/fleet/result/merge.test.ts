@@ -172,9 +172,9 @@ it.each([
   [{ verdict: 'suspect' as const }, 0, 'PASSED'],
   [{ complete: false, verdict: 'invalid' as const }, 2, 'INCOMPLETE'],
   [{ ...missed, complete: false, violations }, 1, 'FAILED'],
-  [{ metrics: {} }, 2, 'INCOMPLETE'],
+  [{ metrics: {}, uplink: 'agent' }, 2, 'INCOMPLETE'],
   [{ metrics: {}, uplink: 'none' }, 0, 'PASSED'],
 ])('%j exits %i: %s', (change, code, outcome) => {
-  const result = resultWith({ metrics: { 'ping.ms': summary(histogram()) }, ...change });
+  const result = resultWith({ uplink: 'agent', metrics: { 'ping.ms': summary(histogram()) }, ...change });
   expect([exitCode(result), outcomeOf(result)]).toEqual([code, outcome]);
 });

@@ -15,7 +15,8 @@ export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
     workers: 1,
     seed: 1,
     shard: null,
-    uplink: 'agent',
+    // Nothing has to be measured without an uplink.
+    uplink: 'none',
     key_bits: 1024,
     platform: 'embedded',
     verdict: 'valid',
