@@ -6,13 +6,17 @@ import { rules } from '../harness/runner/define.ts';
 import type { Rule } from '../harness/runner/rules.ts';
 import type { Check, Requirement } from '../harness/runner/types.ts';
 
-/** Declares a rule for watched traffic, as the check `<requirement>.watched`. */
+/** Declares a rule for watched traffic, as the check `<requirement>.watched`. `traffic`: words for what decides it. */
 export const watchedRule = (
   requirement: Requirement,
   premises: readonly string[],
+  traffic: string,
   rule: () => Rule,
   about: Pick<Check<unknown>, 'bySecrets'> = {},
-): Check<unknown> => rules<unknown>()(requirement, { aspect: 'watched', premises, ...about }, rule);
+): Check<unknown> => {
+  const orElse = `no traffic was seen that decides it: ${traffic}`;
+  return rules<unknown>()(requirement, { aspect: 'watched', premises, orElse, ...about }, rule);
+};
 
 /** Maximum number of remembered clients; a proxy in front of a platform may see thousands. */
 const MOST_CLIENTS = 1000;

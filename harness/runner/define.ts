@@ -67,7 +67,7 @@ export function checks<Context>() {
 export function rules<Context>() {
   return (
     requirement: Requirement,
-    options: Pick<Options<Context>, 'aspect' | 'premises' | 'profile' | 'needs' | 'bySecrets'>,
+    options: Pick<Options<Context>, 'aspect' | 'premises' | 'profile' | 'needs' | 'bySecrets' | 'orElse'>,
     rule: () => Rule,
   ): Check<Context> => {
     const { aspect = 'everywhere', ...rest } = options;

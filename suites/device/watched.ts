@@ -89,6 +89,6 @@ const contentTypeRule = (): Rule => (seen, judge: Judge) => {
 };
 
 export const watchedRules: readonly Check<unknown>[] = [
-  watchedRule(contentType, [contentType.id], contentTypeRule),
-  watchedRule(exclusive, [exclusive.id], exclusiveRule),
+  watchedRule(contentType, [contentType.id], 'a stream with events', contentTypeRule),
+  watchedRule(exclusive, [exclusive.id], 'a stream that is resumed with a cursor', exclusiveRule),
 ];

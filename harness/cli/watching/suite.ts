@@ -9,7 +9,8 @@ export type { TransportKind } from '../../../suites/client/watched/index.ts';
 export const WATCHED_APIS = ['device', 'platform'] as const;
 export type WatchedApi = (typeof WATCHED_APIS)[number];
 
-const OR_ELSE = 'no traffic was seen that decides it, as `muster explain ID` states it';
+/** Reason of a rule that also judges the requests of checks, and names no traffic of its own. */
+const OR_ELSE = 'no traffic was seen that decides it: answers as `muster explain ID` states them';
 
 export async function watchSuite(api: WatchedApi, way: TransportKind): Promise<Suite<never>> {
   const { watchedRules: ofServer } =
@@ -46,7 +47,7 @@ function rulesOf(api: WatchedApi, all: readonly Check<never>[]): Suite<never> {
     const presupposed = new Set([...(below.get(check.id) ?? [])].map(({ requirement }) => requirement.id));
     presupposed.delete(check.requirement.id);
     const premises = rules.filter(({ requirement }) => presupposed.has(requirement.id)).map(({ id }) => id);
-    return { ...check, premises, orElse: OR_ELSE };
+    return { ...check, premises, orElse: check.id.endsWith('.watched') ? (check.orElse ?? OR_ELSE) : OR_ELSE };
   });
   return suite<never>(api, [judging]);
 }

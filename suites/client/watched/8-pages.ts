@@ -151,8 +151,8 @@ const aboveMaximum = ownLimit((asked) => asked > LIST_LIMITS.limitMaximum);
 const upToMaximum = ownLimit((asked) => asked <= LIST_LIMITS.limitMaximum);
 
 export const platformRules = [
-  watched(next, nextRule),
-  watched(clamped, aboveMaximum, [next]),
-  watched(lowered, upToMaximum, [next]),
-  watched(totalCount, countRule, [next]),
+  watched(next, 'a list that a client reads over several pages', nextRule),
+  watched(clamped, 'several pages that were asked for with a limit above 100', aboveMaximum, [next]),
+  watched(lowered, 'several pages that the platform made smaller than the limit', upToMaximum, [next]),
+  watched(totalCount, 'a list that a client reads with expand=total_count', countRule, [next]),
 ];

@@ -61,8 +61,14 @@ const timeoutRule = (): Rule => (seen, judge: Judge) => {
   judge.must(fits, { expected, actual: JSON.stringify(nanos) });
 };
 
-export const deviceRules = [watched(accept, acceptRule), watched(types, typesRule)];
-const requestRules = [watched(body, bodyRule), watched(timeout, timeoutRule, [body])];
+export const deviceRules = [
+  watched(accept, 'a stream that a client asks for', acceptRule),
+  watched(types, 'a stream with the parameter types', typesRule),
+];
+const requestRules = [
+  watched(body, 'a ping', bodyRule),
+  watched(timeout, 'a ping with timeout_nanos', timeoutRule, [body]),
+];
 
 /** Returns a request that only clients of the Platform API send: a ping, a new deployment, or a list. */
 function apiRequest(seen: Happening): RequestSeen | undefined {
@@ -180,12 +186,12 @@ const tokenRule = (): Rule => {
   };
 };
 
-export const socketRules = [watched(socket, socketRule)];
-export const loopbackRules = [watched(token, tokenRule)];
+export const socketRules = [watched(socket, 'a request over the unix socket', socketRule)];
+export const loopbackRules = [watched(token, 'a request over loopback', tokenRule)];
 export const platformRules = [
   ...requestRules,
-  watched(keySent, keyRule),
-  watchedRule(address, [], addressRule, { bySecrets: true }),
-  watched(pingVersion, versionRule(isPing)),
-  watched(versionSent, versionRule(isNoPing)),
+  watched(keySent, 'a request to the Platform API', keyRule),
+  watchedRule(address, [], 'a request whose key is known', addressRule, { bySecrets: true }),
+  watched(pingVersion, 'a ping', versionRule(isPing)),
+  watched(versionSent, 'a request to the Platform API', versionRule(isNoPing)),
 ];

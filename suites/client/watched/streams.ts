@@ -82,15 +82,39 @@ const answered =
 const isCutOff = ({ status, ended }: ExchangeEnd): boolean => status === undefined && ended === 'server';
 
 const pauseRules = [
-  watched(loop, hammering(isForEvents, answered(410), 'that are all answered 410')),
-  watched(refused, hammering(isForEvents, answered(400, 401, 403, 404, 429), 'that are all refused')),
-  watched(cutOff, hammering(isForEvents, isCutOff, 'to an agent that cuts them off')),
-  watched(streamRetryAfter, waiting(isForEvents)),
+  watched(
+    loop,
+    'a client whose cursor is answered 410 twice or more',
+    hammering(isForEvents, answered(410), 'that are all answered 410'),
+  ),
+  watched(
+    refused,
+    'a stream that is refused, and the request after it',
+    hammering(isForEvents, answered(400, 401, 403, 404, 429), 'that are all refused'),
+  ),
+  watched(
+    cutOff,
+    'a stream that the agent cuts off before it answers, and the request after it',
+    hammering(isForEvents, isCutOff, 'to an agent that cuts them off'),
+  ),
+  watched(
+    streamRetryAfter,
+    'a stream that is refused with Retry-After, and the request after it',
+    waiting(isForEvents),
+  ),
 ];
 export const platformRules = [
-  watched(retryAfter, waiting(isOther)),
-  watched(busy, hammering(isOther, answered(429), 'that are all answered 429')),
-  watched(endless, hammering(isOther, answered(400, 401, 403, 404), 'that are all refused')),
+  watched(retryAfter, 'a request that is refused with Retry-After, and the same once more', waiting(isOther)),
+  watched(
+    busy,
+    'a request that is answered 429, and the same once more',
+    hammering(isOther, answered(429), 'that are all answered 429'),
+  ),
+  watched(
+    endless,
+    'a request that is refused, and the same once more',
+    hammering(isOther, answered(400, 401, 403, 404), 'that are all refused'),
+  ),
 ];
 
 /** Milliseconds after which the same name may belong to another client, or to a restarted client. */
@@ -243,8 +267,8 @@ const expiredRule = afterEach(isForEvents, () => {
 });
 
 export const deviceRules = [
-  watched(cursor, cursorRule),
-  watched(torn, tornRule, [cursor]),
-  watched(expired, expiredRule),
+  watched(cursor, 'a stream that ends after events, and the next one of the same client', cursorRule),
+  watched(torn, 'a stream that is cut within an event, and the next one of the same client', tornRule, [cursor]),
+  watched(expired, 'a cursor that is answered 410, and the next stream of the same client', expiredRule),
   ...pauseRules,
 ];

@@ -6,12 +6,14 @@ import { PerClient, watchedRule } from '../../watched.ts';
 
 export const watched = (
   requirement: Requirement,
+  traffic: string,
   rule: () => Rule,
   premises: readonly Requirement[] = [],
 ): Check<unknown> =>
   watchedRule(
     requirement,
     premises.map(({ id }) => `${id}.watched`),
+    traffic,
     rule,
   );
 

@@ -88,7 +88,7 @@ function isInRange(query: URLSearchParams, name: Name): boolean {
 
 function clamp(requirement: Requirement, name: Name, becomes: string, isMeant: (value: number) => boolean) {
   const other = name === 'limit' ? 'offset' : 'limit';
-  return watchedRule(requirement, [requirement.id], (): Rule => {
+  return watchedRule(requirement, [requirement.id], `a list with ${name} out of its range`, (): Rule => {
     const lists = new PerClient(() => ({ served: false, taken: false, refused: 0 }));
     return (seen, judge: Judge) => {
       const list = listAnswerIn(seen);
@@ -125,9 +125,9 @@ function clamp(requirement: Requirement, name: Name, becomes: string, isMeant: (
 }
 
 const listRules = [
-  watchedRule(envelope, [envelope.id], listStatusRule),
-  watchedRule(inRange, [inRange.id], offsetRule),
-  watchedRule(defaults, [defaults.id], defaultsRule),
+  watchedRule(envelope, [envelope.id], 'a list', listStatusRule),
+  watchedRule(inRange, [inRange.id], 'a list with an offset', offsetRule),
+  watchedRule(defaults, [defaults.id], 'a list without limit or offset', defaultsRule),
   clamp(limitAbove, 'limit', `limit ${LIST_LIMITS.limitMaximum}`, (value) => value > LIST_LIMITS.limitMaximum),
   clamp(limitBelow, 'limit', 'a limit from 0 to 100', (value) => value < LIST_LIMITS.limitMinimum),
   // Accepts limit 0 too, which may mean no limit.
@@ -171,15 +171,40 @@ const statusRule = (id: string, since: 'rainier' | 'everglades') => (): Rule => 
 };
 
 const versionRules = [
-  watchedRule(endOfLife, [endOfLife.id], refusalRule(isEnded, 'which is no longer supported')),
-  watchedRule(malformed, [malformed.id], refusalRule(isMalformed, 'which is malformed')),
-  watchedRule(unknown, [unknown.id], refusalRule(isUnknown, 'which was never released')),
-  watchedRule(removing, [removing.id], statusRule(removing.id, 'rainier')),
-  watchedRule(archived, [archived.id], statusRule(archived.id, 'everglades')),
+  watchedRule(
+    endOfLife,
+    [endOfLife.id],
+    'a request in a version that is no longer supported',
+    refusalRule(isEnded, 'which is no longer supported'),
+  ),
+  watchedRule(
+    malformed,
+    [malformed.id],
+    'a request in a version of no form',
+    refusalRule(isMalformed, 'which is malformed'),
+  ),
+  watchedRule(
+    unknown,
+    [unknown.id],
+    'a request in a version that was never released',
+    refusalRule(isUnknown, 'which was never released'),
+  ),
+  watchedRule(
+    removing,
+    [removing.id],
+    'a deployment on its way off, in an older version',
+    statusRule(removing.id, 'rainier'),
+  ),
+  watchedRule(
+    archived,
+    [archived.id],
+    'an archived deployment, in an older version',
+    statusRule(archived.id, 'everglades'),
+  ),
 ];
 
 /** Judges only successful pings, because section 2.5 documents no refusal. */
-const ping = watchedRule(success, [success.id], () => (seen, judge) => {
+const ping = watchedRule(success, [success.id], 'a ping that succeeds', () => (seen, judge) => {
   const { request, answer } = answerIn(seen) ?? {};
   if (request === undefined || answer === undefined || !isPing(request) || pingCode(answer) !== 'success') return;
   judgeByModel(judge, seen, success.id);
