@@ -88,6 +88,13 @@ check(
       expected: 'a discovery file with port (an integer from 1 to 65535) and token (a string that is not empty)',
       actual: problems,
     });
+    const { token } = content as { token: string };
+    const wrong = token.search(/[^\x21-\x7e]/);
+    const what = /[\r\n]/.test(token[wrong] ?? '') ? 'a line end' : 'another character';
+    t.must(wrong < 0, {
+      expected: 'a token of visible ASCII characters, which the header Authorization can carry',
+      actual: `${what} at ${wrong + 1} of ${token.length}`,
+    });
     await expectDeviceApi(t, t.http, 'at the port and with the token of the discovery file');
   },
 );

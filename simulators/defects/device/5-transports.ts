@@ -18,6 +18,9 @@ export const defects = [
   defect('discovery-port-as-text', 'Writes the port into the discovery file as a string.', DISCOVERY, {
     transport: { discovery: (file) => ({ ...file, port: String(file.port) }) },
   }),
+  defect('discovery-token-of-lines', 'Writes the token with its line end into the discovery file.', DISCOVERY, {
+    transport: { discovery: ({ port, token }) => ({ port, token: `${token}\n` }) },
+  }),
   defect('discovery-without-token', 'Leaves the token out of the discovery file.', DISCOVERY, {
     transport: { discovery: ({ port }) => ({ port }) },
   }),
