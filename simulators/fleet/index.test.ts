@@ -3,11 +3,13 @@ import { existsSync, readdirSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { json } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startFleet } from './index.ts';
 import { useFleets } from './run/testing/fleets.ts';
+import { useFolder } from './testing/scratch.ts';
 
 const fleets = useFleets();
+const folder = useFolder();
 
 describe('a fleet as a library', () => {
   it('comes online, receives a roll-out, and cleans up', async () => {
@@ -41,13 +43,15 @@ describe('a fleet as a library', () => {
   });
 
   it('rejects, and leaves no files, when the platform refuses its robots', async () => {
-    const before = readdirSync(tmpdir());
+    // Has a temporary folder of its own, because fleets of other tests keep keys in the common one meanwhile.
+    vi.stubEnv('TMPDIR', folder());
+    onTestFinished(() => void vi.unstubAllEnvs());
     const wrong = { ...fleets.platform, apiKey: 'wrong key' };
     await expect(startFleet({ robots: 2, platform: wrong, keyBits: 1024 })).rejects.toThrow(
       /^2 of 2 robots did not come online: start of robot-00000\d: HTTP 401 .*\(POST \/provisioning_tokens\)/,
     );
-    const left = readdirSync(tmpdir()).filter((name) => name.startsWith('muster-keys-') && !before.includes(name));
-    expect(left).toEqual([]);
+    expect(tmpdir()).toBe(folder());
+    expect(readdirSync(folder())).toEqual([]);
   });
 
   it('can be cancelled while it starts', async () => {
