@@ -103,7 +103,7 @@ export const defects = [
     'queue-dropped-with-stream',
     'Hands events on a moment later, and none once its stream has ended.',
     ['client.delivery.reconnect.with-its-end', 'client.delivery.reconnect.with-its-cut'],
-    { follow: { handsOnAfterMs: 20 } },
+    { follow: { handsOnAfterMs: 300 } },
   ),
   defect('no-cursor', 'Asks without a cursor.', ['client.delivery.cursor'], {
     follow: ({ request }) => ({ request: (path) => request(path, undefined) }),
