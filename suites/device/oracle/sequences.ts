@@ -124,7 +124,7 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   oddFiles,
   () => [1, 2].map((n) => deploy({ release_id: 'rls_oracle000002', description: `${n} of one release` })),
   () => [publishSome(3), tearTail(0.3), tearTail(0.97), restartAgent('SIGTERM')],
-  () => [publishSome(2), killWhilePublishing(40)],
+  () => [publishSome(2), killWhilePublishing(400)],
   () => [
     publishSome(20),
     compactAway(),

@@ -102,7 +102,7 @@ export const restartAgent = (signal: StopSignal): Command => ({
 
 /** Kills the agent at the first event, because on a busy machine a timer may fire after all events. */
 export const killWhilePublishing = (count: number): Command => ({
-  text: `kill as the first of ${count} events comes`,
+  text: `kill as the first of up to ${count} events comes`,
   isPossible: hasCapabilities('restart'),
   async run(real) {
     const { t } = real;
