@@ -38,6 +38,14 @@ test('a certificate claims the executed file, not a file that the signer names',
   expect(certified.code, certified.stdout).toBe(0);
   const { code, text } = await verify('--artifact', other);
   expect(code).toBe(0);
+  const usual = at('usual.json');
+  await muster(...run, '--report', `json=${usual}`);
+  const inputsOf = (checks: { saw?: Record<string, number> }[]): number =>
+    checks.reduce((sum, { saw }) => sum + (saw?.['inputs'] ?? 0), 0);
+  const { predicate } = JSON.parse((await printed(['verify', certificate, '--key', `${key}.pub`, '--json'])).text);
+  const tried = inputsOf(predicate.muster.verdicts);
+  expect(tried).toBeGreaterThan(2 * inputsOf(JSON.parse(readFileSync(usual, 'utf8')).checks));
+  expect(text).toContain(`properties were tried on ${tried} samples`);
   const [claims = '', not = ''] = text.split('It does not claim');
   expect(claims).toContain(`Muster executed the file agent, which had the digest ${digestOf(agent)} before the run`);
   expect(claims).not.toContain(digestOf(other));

@@ -104,31 +104,39 @@ export interface Connecting {
 }
 
 /** Opens a socket. Throws Unreachable, LimitReached or the reason of an abort; errors call the target `where`. */
-export function openSocket(endpoint: Endpoint, where: string, { timeoutMs, signal }: Connecting): Promise<Socket> {
-  const connect = (): Promise<Socket> =>
-    new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
-      const { socket, ready } = startConnecting(endpoint);
-      const abort = (): void => void socket.destroy(errorOf(signal?.reason));
-      const stop = new Patience(timeoutMs).watch(() =>
-        socket.destroy(new Unreachable(`${where}: cannot connect (nothing came for ${timeoutMs} ms)`)),
-      );
-      const fail = (error: Error): void => {
-        stop();
-        reject(error instanceof Unreachable || error === signal?.reason ? error : classify(notConnected(error), where));
-      };
-      signal?.addEventListener('abort', abort, { once: true });
-      socket.once('close', () => signal?.removeEventListener('abort', abort));
-      socket.once('error', fail);
-      socket.once(ready, () => {
-        stop();
-        socket.off('error', fail);
-        // Handles later errors, because Node ends the process on an 'error' event without a listener.
-        socket.on('error', () => {});
-        resolve(socket);
-      });
+export async function openSocket(endpoint: Endpoint, where: string, connecting: Connecting): Promise<Socket> {
+  const { timeoutMs, signal } = connecting;
+  try {
+    return await entranceOf(endpoint).enter(() => opened(endpoint, connecting), timeoutMs, signal);
+  } catch (error) {
+    throw error === signal?.reason ? error : classify(error, where);
+  }
+}
+
+/** Makes one connection, which an abort also closes later. Rejects with Unreachable, or the reason of the abort. */
+function opened(endpoint: Endpoint, { timeoutMs, signal }: Connecting): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const { socket, ready } = startConnecting(endpoint);
+    const abort = (): void => void socket.destroy(errorOf(signal?.reason));
+    const stop = new Patience(timeoutMs).watch(() =>
+      socket.destroy(new Unreachable(`nothing came for ${timeoutMs} ms`)),
+    );
+    const fail = (error: Error): void => {
+      stop();
+      reject(error instanceof Unreachable || error === signal?.reason ? error : notConnected(error));
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    socket.once('close', () => signal?.removeEventListener('abort', abort));
+    socket.once('error', fail);
+    socket.once(ready, () => {
+      stop();
+      socket.off('error', fail);
+      // Handles later errors, because Node ends the process on an 'error' event without a listener.
+      socket.on('error', () => {});
+      resolve(socket);
     });
-  return entranceOf(endpoint).enter(connect, timeoutMs, signal);
+  });
 }
 
 function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket; ready: string } {
@@ -142,40 +150,29 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
 }
 
 const CONNECT_MS = 10_000;
+/** Milliseconds for which a kept connection may be idle. */
+const IDLE_MS = 1000;
 
 /** Agent of an endpoint, which connects again while the backlog is full; errors of connecting are Unreachable. */
-class EndpointAgent extends Agent {
+export class EndpointAgent extends Agent {
   readonly #endpoint: Endpoint;
 
-  constructor(endpoint: Endpoint, keepsAlive: boolean) {
+  constructor(endpoint: Endpoint, { keepsAlive = false } = {}) {
     // Keeps connections for HTTPS, too, to save handshakes; a server may close an idle one while a request arrives.
-    super({ keepAlive: keepsAlive || endpoint.origin.startsWith('https:'), timeout: 1000 });
+    super({ keepAlive: keepsAlive || endpoint.origin.startsWith('https:'), timeout: IDLE_MS });
     this.#endpoint = endpoint;
   }
 
   override createConnection(_options: unknown, done?: (error: Error | null, socket: Duplex) => void): undefined {
-    connected(this.#endpoint).then(
-      (socket) => done?.(null, socket),
-      (error: Error) => done?.(notConnected(error), undefined as never),
-    );
+    const connect = (): Promise<Socket> => opened(this.#endpoint, { timeoutMs: CONNECT_MS });
+    entranceOf(this.#endpoint)
+      .enter(connect, CONNECT_MS)
+      .then(
+        (socket) => done?.(null, socket),
+        (error: Error) => done?.(error, undefined as never),
+      );
   }
 }
-
-function connected(endpoint: Endpoint): Promise<Socket> {
-  const once = (): Promise<Socket> =>
-    new Promise((resolve, reject) => {
-      const { socket, ready } = startConnecting(endpoint);
-      socket.setTimeout(CONNECT_MS, () => socket.destroy(new Unreachable(`no connection within ${CONNECT_MS} ms`)));
-      socket.once('error', reject).once(ready, () => {
-        socket.setTimeout(0).removeAllListeners('timeout').off('error', reject);
-        resolve(socket);
-      });
-    });
-  return entranceOf(endpoint).enter(once, CONNECT_MS);
-}
-
-export const agentFor = (endpoint: Endpoint, { keepsAlive = false } = {}): Agent =>
-  new EndpointAgent(endpoint, keepsAlive);
 
 /** Value of the Host header. */
 export const hostOf = ({ origin }: Endpoint): string => new URL(origin).host;

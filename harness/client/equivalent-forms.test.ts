@@ -41,6 +41,16 @@ test.each(EQUIVALENT_FORMS)('a request $name differs in bytes and keeps its mean
   expect(wire(other)).not.toBe(wire(usual));
 });
 
+test('a curl line unpacks an answer in the codings that its request accepts', async () => {
+  const http = await clientOf('http://127.0.0.1:9');
+  const curl = async (agent: string): Promise<string> => {
+    await http.get('/', { headers: { 'user-agent': agent } }).catch(() => {});
+    return http.recorder.exchanges.at(-1)?.curl ?? '';
+  };
+  expect(await curl('Go-http-client/1.1')).toMatch(/ --compressed .*-H 'accept-encoding: gzip'/);
+  expect(await curl('curl/7.88.1')).not.toContain('--compressed');
+});
+
 test('a form leaves a query unchanged when it is text or in the path', async () => {
   for (const form of EQUIVALENT_FORMS) {
     const http = await clientOf('http://127.0.0.1:9', { recorder: new Recorder(undefined, undefined, form) });

@@ -8,7 +8,7 @@ import { defined } from '../common/defined.ts';
 import { excerpt } from '../common/excerpt.ts';
 import { type OutOfPatience, Patience } from '../common/waiting.ts';
 import { BodyReader, parseJson } from './body.ts';
-import { agentFor, type Connecting, type Endpoint, hostOf, openSocket } from './connection.ts';
+import { type Connecting, type Endpoint, EndpointAgent, hostOf, openSocket } from './connection.ts';
 import type { Form } from './equivalent-forms.ts';
 import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable, wasClosed } from './errors.ts';
 import { arranged, evidentIn } from './known-clients.ts';
@@ -133,8 +133,8 @@ export class HttpClient {
     this.#timeoutMs = timeoutMs;
     this.#options = { ...options, recorder };
     this.#shared = shared ?? {
-      agent: agentFor(endpoint),
-      kept: agentFor(endpoint, { keepsAlive: true }),
+      agent: new EndpointAgent(endpoint),
+      kept: new EndpointAgent(endpoint, { keepsAlive: true }),
       bodies: new BodyReader(),
     };
   }

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import { Bytes } from '../common/bytes.ts';
 import { Patience } from '../common/waiting.ts';
-import { socatAddress } from './connection.ts';
+import { hostOf, socatAddress } from './connection.ts';
 import { describe, Unfinished } from './errors.ts';
 import { type HttpClient, LONGEST_ANSWER } from './http.ts';
 import type { Recorded } from './recorder.ts';
@@ -281,6 +281,6 @@ export function requestText(
 ): string {
   const { method = 'GET', target, headers = [], version = 'HTTP/1.1', body = '' } = request;
   const own = Object.entries(http.headers).map(([name, value]) => `${name}: ${value}`);
-  const host = headers.some((line) => /^host:/i.test(line)) ? [] : [`Host: ${new URL(http.endpoint.origin).host}`];
+  const host = headers.some((line) => /^host:/i.test(line)) ? [] : [`Host: ${hostOf(http.endpoint)}`];
   return `${method} ${target} ${version}\r\n${[...host, ...own, ...headers].join('\r\n')}\r\n\r\n${body}`;
 }

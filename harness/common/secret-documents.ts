@@ -101,11 +101,9 @@ function inXml(text: string): Found[] {
       parent.isNextSecret = PARTS.name.test(name) && tellsSecret(words);
       words = '';
     } else if (name !== undefined) {
-      const isSecret =
-        around.isSecret ||
-        around.isNextSecret ||
-        tellsSecret(name) ||
-        attributesIn(rest, index + token.length - rest.length - 1, mask);
+      const isWithin = around.isSecret || around.isNextSecret;
+      const isNamed = attributesIn(rest, index + token.length - rest.length - 1, isWithin, mask);
+      const isSecret = isWithin || tellsSecret(name) || isNamed;
       around.isNextSecret = false;
       words = '';
       if (!rest.endsWith('/')) open.push({ isSecret, isNextSecret: false });
@@ -114,14 +112,22 @@ function inXml(text: string): Found[] {
   return found;
 }
 
-/** Masks secret attributes, and returns whether an attribute names the content of its element as a secret. */
-function attributesIn(rest: string, at: number, mask: (from: number, part: string) => void): boolean {
+/**
+ * Masks secret attributes, all of an element within a secret; returns whether an attribute names the content of its
+ * element as a secret.
+ */
+function attributesIn(
+  rest: string,
+  at: number,
+  isWithin: boolean,
+  mask: (from: number, part: string) => void,
+): boolean {
   const attributes = [...rest.matchAll(ATTRIBUTE)].map(({ index, 0: all, 1: name = '', 2: double, 3: single }) => {
     const value = double ?? single ?? '';
     return { name, value, from: at + index + all.length - value.length - 1 };
   });
   const isNamed = attributes.some(({ name, value }) => PARTS.name.test(name) && tellsSecret(value));
   for (const { name, value, from } of attributes)
-    if (tellsSecret(name) || (isNamed && PARTS.value.test(name))) mask(from, value);
+    if (isWithin || tellsSecret(name) || (isNamed && PARTS.value.test(name))) mask(from, value);
   return isNamed;
 }

@@ -183,6 +183,7 @@ it.each<[string, () => string]>([
     '<a><password><![CDATA[s3cr3t]]><![CDATA[s3cr3t]]></password><z>2</z></a>',
     '<a><user\n pwd="s3cr3t"/><z>2</z></a>',
     '<a><entry value="s3cr3t" name="password"/><z>2</z></a>',
+    '<a><credentials><user id="s3cr3t" pin="s3cr3t"/></credentials><z>2</z></a>',
     '<p><name>password</name><value>s3cr3t</value><z>2</z></p>',
     'machine h login u account a password s3cr3t\nz 2',
     'default login u password s3cr3t\nz 2',

@@ -97,6 +97,13 @@ test.each([
   expect(redactor.text('tok-1f2e3d4c5b')).toBe('***');
 });
 
+test.each([
+  [{ controlToken: 'tok\n1' }, /^--control-token: has a line end as character 4 of 5/],
+  [{ env: { MUSTER_CONTROL_TOKEN: 'tok\n1' } }, /^MUSTER_CONTROL_TOKEN: has a line end as character 4 of 5/],
+])('a control token that no header can carry is a usage error: %j', async (given, words) => {
+  await expect(withControl('{http: "1"}', given)).rejects.toThrow(words);
+});
+
 test('an attached control precedes the control of a target file, which complements it', async () => {
   const attached = new HttpControl(controlSocket);
   const info = { capabilities: ['drive'], heartbeat_seconds: 3 };

@@ -183,8 +183,8 @@ async function answers(asked: OptionsOf<typeof options>) {
     if (!ways(api).includes(how)) throw new UsageError(`--${how}: check ${api} takes ${ways(api).join(' or ')}`);
     let value = asked[how] ?? '';
     while (value === '') value = await ask(HINTS[how]);
-    const driver = 'What drives it: the address of its control API, platform, or none?';
-    const control = asked.control ?? (api === 'device' && reader !== undefined ? await ask(driver) : 'none');
+    const question = 'What drives it: the address of its control API, platform, or none?';
+    const control = asked.control ?? (api === 'device' && reader !== undefined ? await ask(question) : 'none');
     if (api !== 'device' && control !== 'none') throw new UsageError('--control: only an agent on a device is driven');
     const driven = ['', 'none'].includes(control) ? undefined : { control, require: ['drive'] };
     const ci = asked.ci ?? (await choose('Which service runs your tests?', CI));

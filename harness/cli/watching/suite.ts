@@ -47,7 +47,7 @@ function rulesOf(api: WatchedApi, all: readonly Check<never>[]): Suite<never> {
     const presupposed = new Set([...(below.get(check.id) ?? [])].map(({ requirement }) => requirement.id));
     presupposed.delete(check.requirement.id);
     const premises = rules.filter(({ requirement }) => presupposed.has(requirement.id)).map(({ id }) => id);
-    return { ...check, premises, orElse: check.id.endsWith('.watched') ? (check.orElse ?? OR_ELSE) : OR_ELSE };
+    return { ...check, premises, ...(check.id.endsWith('.watched') ? {} : { orElse: OR_ELSE }) };
   });
   return suite<never>(api, [judging]);
 }

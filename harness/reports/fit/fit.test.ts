@@ -48,6 +48,19 @@ const FAILED: Run = { ...BOTH, outcome: 'fail' };
 const LATER: Run = { ...BOTH, day: '02' };
 const FOLLOWER: Run = { ...CLIENT, target: { ...CLIENT.target, capabilities: ['follow'] } };
 
+it('names the runs without a name, and the nearest name or version', () => {
+  const folder = mkdtempSync(join(FOLDER, 'unnamed-'));
+  const { name: _, version: __, ...nobody } = reportOf(FAILED).target;
+  writeFileSync(join(folder, 'good.json'), JSON.stringify(reportOf(BOTH)));
+  writeFileSync(join(folder, 'nobody.json'), JSON.stringify({ ...reportOf(FAILED), target: nobody }));
+  const evidence = readEvidence([folder], TODAY);
+  const { answer, unnamed } = fitOf(evidence, {});
+  expect([answer, unnamed]).toEqual(['yes', [expect.stringMatching(/NOT CONFORMANT.* \(\S+nobody\.json\)$/)]]);
+  const why = (agent: string) => fitOf(evidence, { agent: [agent] }).pairs.map((pair) => pair.why);
+  expect(why('agnt')).toEqual(['no file names agnt; did you mean agent?']);
+  expect(why('agent@9')).toEqual(['no file names agent@9; did you mean agent@1?']);
+});
+
 describe('an agent and a platform', () => {
   it.each([
     ['fit when they passed together', [BOTH], 'yes'],

@@ -113,8 +113,8 @@ export interface Fit {
 }
 
 export function fitOf(all: readonly Evidence[], wanted: Wanted): Fit {
-  const [unnamed, evidence] = [true, false].map((is) => all.filter(({ subject }) => (subject.name === UNNAMED) === is));
-  return { ...decided(evidence ?? [], wanted), unnamed: (unnamed ?? []).map(said) };
+  const isNamed = ({ subject }: Evidence): boolean => subject.name !== UNNAMED;
+  return { ...decided(all.filter(isNamed), wanted), unnamed: all.filter((each) => !isNamed(each)).map(said) };
 }
 
 function decided(evidence: readonly Evidence[], wanted: Wanted): Omit<Fit, 'unnamed'> {

@@ -230,11 +230,15 @@ describe('the reach of a roll-out', () => {
 
 it('the report begins with rate, failures and times of requests, for any uplink', () => {
   const requests = { 'http.attempts': 1200, 'http.errors': 18, 'ping.attempts': 1000 };
-  const calls = bodyOf(reportHtml({ ...whole, uplink: 'calls', counters: requests, measured_seconds: 60 }));
+  const pings = whole.metrics['ping.ms'] ?? expect.unreachable();
+  const metrics = { 'ping.ms': pings, 'http.ms': pings };
+  const calls = bodyOf(reportHtml({ ...whole, uplink: 'calls', counters: requests, measured_seconds: 60, metrics }));
   const tile = (label: string): string | undefined =>
     new RegExp(`<b>([^<]*)</b><span>${label}</span>`).exec(calls)?.[1];
   expect(tile('requests a second')).toBe('20');
   expect(tile('requests failed')).toBe('1.5 %');
   expect(tile('pings p50 · p99')).toBe('500 ms · 990 ms');
+  expect(tile('other requests p50 · p99')).toBeDefined();
+  expect(tile('requests p50 · p99')).toBeUndefined();
   expect(tile('memory of one more robot')).toBeUndefined();
 });

@@ -29,6 +29,15 @@ it('a run of days has equal steps, with mean rates and worst moments', () => {
   expect(judgedSeconds).toBe(seconds);
 });
 
+it('the short rest of a run shows no burst of its last answers', () => {
+  const progress = new Progress();
+  progress.add('worker', tickOf(40));
+  progress.second(1000, 'hold', 1);
+  progress.add('worker', tickOf(43));
+  progress.second(1010, 'finishing', 1);
+  expect(progress.series.map(({ rates }) => rates['ping'])).toEqual([40, 3]);
+});
+
 it('a run without a limit keeps each second', () => {
   const progress = new Progress();
   for (let second = 1; second <= 8000; second += 1) progress.second(1000 * second, 'hold', 1);

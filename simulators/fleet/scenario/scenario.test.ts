@@ -131,6 +131,9 @@ describe('a bad scenario file', () => {
     ['{a: {share: 100%, subscribers: 0}}', '{do: rollout, over: 1s}', /subscribers must be 1 or more/],
     ['{a: {share: 50%, subscribers: 0}, b: {share: 50%}}', '{do: rollout, over: 1s, class: b}', /^$/],
     ['{a: {share: 100%}}', '{do: hold, for: 1s, gate: ["ping.ms{class=b}.p99<1s"]}', /no class 'b'; accepted: a$/],
+    ['{arm: {share: 100%}}', '{do: hold, for: 1s, gate: ["ping.ms{class=arms}.p99<1s"]}', /arm; did you mean arm\?$/],
+    ['{a: {share: 100%}}', '{do: hold, for: 1s, gate: ["ping.ms{phase=hol}.p99<1s"]}', /alone; did you mean hold\?$/],
+    ['{a: {share: 100%}}', '{do: hold, for: 1s, arrivals: posson}', /jitter; did you mean poisson\?$/],
   ])('checks classes of robots: %s, %s', (classes, phase, message) => {
     const text = `name: x\nclasses: ${classes}\nphases: [{do: ramp, over: 1s}, ${phase}]\n`;
     expect(problemsOf(text).join()).toMatch(message);
