@@ -5,11 +5,12 @@
 import '../harness/common/node22.ts';
 import { deviceOptions, type Planted, platformOptions } from './defects/planted.ts';
 import { type DeviceOptions, type SimulatedDevice, simulateDevice as startDevice } from './device/index.ts';
-import { type PlatformOptions, type SimulatedPlatform, simulatePlatform as startPlatform } from './platform/index.ts';
+import type { RunningFleet, StartFleetOptions } from './fleet/index.ts';
+import type { PlatformOptions, SimulatedPlatform } from './platform/index.ts';
 
 export { defects, type Plantable, type Planted, variants } from './defects/planted.ts';
 export type { DeviceOptions, SimulatedDevice } from './device/index.ts';
-export { type RunningFleet, type StartFleetOptions, startFleet } from './fleet/index.ts';
+export type { RunningFleet, StartFleetOptions } from './fleet/index.ts';
 export type { PlatformOptions, SimulatedPlatform } from './platform/index.ts';
 
 /**
@@ -22,7 +23,14 @@ export const simulateDevice = async (options: Partial<DeviceOptions> & Planted =
 
 /**
  * Starts a simulated platform; resolves once the platform accepts requests. Rejects with DatabaseError for an unusable
- * database, with the system's error for a taken port, and with RangeError for an unknown defect.
+ * database, with the system's error for a taken port, with RangeError for an unknown defect, and with
+ * ERR_MODULE_NOT_FOUND where its optional packages are not installed (`muster doctor`).
  */
-export const simulatePlatform = async (options: PlatformOptions & Planted = {}): Promise<SimulatedPlatform> =>
-  startPlatform(await platformOptions(options));
+export async function simulatePlatform(options: PlatformOptions & Planted = {}): Promise<SimulatedPlatform> {
+  const platform = await import('./platform/index.ts');
+  return platform.simulatePlatform(await platformOptions(options));
+}
+
+/** Starts a fleet; see `StartFleetOptions`. Rejects as `simulatePlatform` where packages are not installed. */
+export const startFleet = async (options: StartFleetOptions): Promise<RunningFleet> =>
+  (await import('./fleet/index.ts')).startFleet(options);

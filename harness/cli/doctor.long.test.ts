@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { afterAll, expect, it } from 'vitest';
 import { listenAt } from '../../simulators/defects/null.ts';
 import { EXIT } from '../common/usage.ts';
-import { type Ended, Running, type RunOptions, useFolder, withoutDocker } from './testing/muster.ts';
+import { type Ended, Running, type RunOptions, useFolder, withoutDocker, withoutPackages } from './testing/muster.ts';
 
 const at = useFolder();
 
@@ -22,10 +22,6 @@ const said = async (options: RunOptions, ...more: string[]): Promise<Ended & { l
   return { ...ended, lines: ended.stdout.replaceAll(/\n {4}/g, ' ').split('\n') };
 };
 
-const preloaded = (source: string): NodeJS.ProcessEnv => ({
-  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}`,
-});
-
 it('doctor lists each feature under its use, and leaves no files', async () => {
   mkdirSync(at('tmp'));
   const { code, stderr, lines } = await said({ env: { TMPDIR: at('tmp') } });
@@ -41,7 +37,8 @@ it('doctor lists each feature under its use, and leaves no files', async () => {
     '  ✓ testcontainers: installed',
     '  ✓ container runtime: answers: 9.8.7 on Hosted, x86_64',
     '',
-    'Fleets',
+    'Fleets and platforms of Muster',
+    '  ✓ packages: installed',
     expect.stringMatching(/^ {2}[✓!] open files: /),
     expect.stringMatching(/^ {2}[✓!] robots: /),
     '',
@@ -98,15 +95,16 @@ it('checks can run without a container runtime', async (context) => {
   expect(code).toBe(EXIT.conformant);
 });
 
-it('checks can run without the package for containers, and with few descriptors', async () => {
-  const missing = `import{registerHooks}from'node:module';registerHooks({resolve(name,context,next){
-    if(name==='testcontainers')throw new Error('Cannot find package testcontainers');return next(name,context)}})`;
+it('checks can run without the optional packages, and with few descriptors', async () => {
   const under = ['sh', '-c', 'ulimit -n 256 && exec "$0" "$@"'];
-  const { code, lines } = await said({ env: preloaded(missing), under });
+  const { code, lines } = await said({ env: withoutPackages('testcontainers', 'fastify'), under });
   expect(lines).toContain(
-    '  ! testcontainers: Cannot find package testcontainers. Run: npm install --save-dev testcontainers',
+    "  ! testcontainers: Cannot find package 'testcontainers'. Run: npm install --save-dev testcontainers",
   );
-  expect(lines).toContainEqual(expect.stringMatching(/! container runtime: .*Cannot find package testcontainers/));
+  expect(lines).toContainEqual(expect.stringMatching(/! container runtime: .*Cannot find package 'testcontainers'/));
+  expect(lines).toContainEqual(
+    expect.stringMatching(/! packages: Cannot find package 'fastify'\. Run: npm install --save-dev aedes@1 fastify@5 /),
+  );
   expect(lines).toContain('  ! open files: 256 a process, which suffice for 0 robots. Raise `ulimit -n`.');
   expect(lines).toContainEqual(expect.stringMatching(/! robots: 200 robots do not fit: descriptors of this machine/));
   expect(code).toBe(EXIT.conformant);

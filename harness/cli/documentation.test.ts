@@ -105,6 +105,20 @@ describe('the documents', () => {
   );
 });
 
+const FEW_TERMS = 4;
+
+it('every document for users that has many terms of the glossary links it', () => {
+  const [, glossary = ''] = read('CONTRIBUTING.md').split('## Glossary');
+  const terms = [...glossary.matchAll(/^\| (\w[^|]+?) +\| (?!means)/gm)].flatMap(([, names = '']) => names.split(', '));
+  expect(terms).toContain('null server');
+  const uses = (text: string, term: string): boolean => new RegExp(`\\b${term}s?\\b`, 'i').test(text);
+  const unlinked = DOCUMENTS.filter((file) => /^(?:README|fixtures|\.github)/.test(file)).filter((file) => {
+    const text = read(file);
+    return !text.includes('#glossary') && terms.filter((term) => uses(text, term)).length > FEW_TERMS;
+  });
+  expect(unlinked).toEqual([]);
+});
+
 it.each([...DOCUMENTS, ...EXAMPLES])('%s imports only exports of the package', (file) => {
   const specifiers = [...read(file).matchAll(/(?:from|import) '(muster[^']*)'/g)].map(
     ([, specifier = '']) => specifier,

@@ -5,6 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { MAIN, useFolder } from './testing/muster.ts';
+import { PLATFORM_PACKAGES } from './version.ts';
 
 const NAME = '.github/actions/check';
 const PLACE = join(import.meta.dirname, '../..', NAME);
@@ -87,10 +88,13 @@ test('the gate reads options from muster.yaml and runs another package with npx'
   writeFileSync(join(cwd, 'muster.yaml'), `check: {device: {command: './agent --socket {socket}', only: ${only}}}\n`);
   mkdirSync(join(cwd, 'bin'));
   // Replaces npx by a script that runs this checkout, because the test must not use the registry.
-  const npx = `#!/bin/bash\necho "npx $1 $2 $3 $4" >&2; shift 4\nexec ${CLI} "$@"\n`;
+  const npx = `#!/bin/bash\necho "npx $*" >&2\nuntil [ "$1" = muster ]; do shift; done\nshift\nexec ${CLI} "$@"\n`;
   writeFileSync(join(cwd, 'bin/npx'), npx, { mode: 0o755 });
   const { status, out } = checked(cwd, { package: 'https://example.com/muster.tgz' });
   expect(out).toContain('npx --yes --package https://example.com/muster.tgz muster');
   expect(out).toContain('options from muster.yaml: command, only');
   expect(status).toBe(0);
+  const driven = checked(cwd, { package: 'https://example.com/muster.tgz', options: '--control platform --help' });
+  const wanted = ['testcontainers@12', ...PLATFORM_PACKAGES].map((name) => `--package=${name}`).join(' ');
+  expect(driven.out).toContain(`npx --yes ${wanted} --package https://example.com/muster.tgz muster`);
 });

@@ -22,6 +22,15 @@ test('init writes a job from its options, and the job’s line runs the check', 
   expect(existsSync(join(home.path, 'muster-report/device.html'))).toBe(true);
 });
 
+test('the line of the job has the packages that containers and a platform need', async () => {
+  rmSync(join(home.path, 'muster.yaml'), { force: true });
+  expect(await init(...typed`--api device --image agent:1 --control platform --ci jenkins`)).toMatchObject({ code: 0 });
+  const [line = ''] = /npx [^']+/.exec(read('Jenkinsfile')) ?? [];
+  const more = 'testcontainers aedes@1 fastify@5 mqtt@5 mqtt-packet@9'.replaceAll(/\S+/g, '--package $&');
+  expect(line).toMatch(new RegExp(`^npx --yes --package muster-conformance@\\S+ ${more} muster check device$`));
+  rmSync(join(home.path, 'Jenkinsfile'));
+});
+
 test('init prints a job instead of overwriting one, and refuses an existing muster.yaml', async () => {
   mkdirSync(join(home.path, '.github/workflows'), { recursive: true });
   writeFileSync(join(home.path, '.github/workflows/muster.yaml'), 'mine');

@@ -10,6 +10,7 @@ import { EXIT, UsageError } from '../common/usage.ts';
 import { commandPath, parseCommandLine } from './command-line.ts';
 import { complete, type ParsedCommand } from './options.ts';
 import { watchForFaults, watchOutputs } from './process-end.ts';
+import { ADD_PLATFORM_PACKAGES, PLATFORM_PACKAGES } from './version.ts';
 
 enterCallersFolder();
 
@@ -52,9 +53,19 @@ async function parseOrPrint(all: readonly string[], folder?: string): Promise<Pa
 }
 
 function report(error: unknown): void {
-  const words = error instanceof LimitReached ? error.message : error instanceof Error ? error.stack : undefined;
+  const words =
+    missingPackage(error) ??
+    (error instanceof LimitReached ? error.message : error instanceof Error ? error.stack : undefined);
   // Escapes control characters, because a message may quote the target.
   process.stderr.write(withoutCiCommands(`muster: ${printable(words ?? String(error))}\n`));
+}
+
+/** Returns advice for an error of Node about one of the packages that are optional, or else undefined. */
+function missingPackage(error: unknown): string | undefined {
+  if ((error as NodeJS.ErrnoException | null)?.code !== 'ERR_MODULE_NOT_FOUND') return undefined;
+  const [, name = ''] = /package '([^']+)'/.exec((error as Error).message) ?? [];
+  if (!PLATFORM_PACKAGES.some((wanted) => wanted.startsWith(`${name}@`))) return undefined;
+  return `${name} is not installed: Muster's platform, broker and fleets are optional. ${ADD_PLATFORM_PACKAGES}`;
 }
 
 /** Enters the caller's folder INIT_CWD, because `npm run muster` starts in the root of the checkout. */

@@ -1,6 +1,6 @@
 /** Masks the values of secret names in YAML and XML, as parsed; other texts are masked by patterns. */
 import { type Document, isAlias, isNode, isScalar, parseAllDocuments, visit } from 'yaml';
-import { isSecretValue, MASK, tellsSecret } from './secret-names.ts';
+import { isSecretOption, isSecretValue, MASK, tellsSecret } from './secret-names.ts';
 
 /** Maximum number of characters that are parsed; patterns alone mask a longer text. */
 const LONGEST_PARSED = 64 * 1024;
@@ -56,6 +56,9 @@ function inDocument(document: Document.Parsed, text: string): Found[] {
       if (tellsSecret(wordOf(valueAt(PARTS.name)))) mask(valueAt(PARTS.value));
       if (wordOf(valueAt(PARTS.kind)) === 'Secret') mask(valueAt(PARTS.data));
       for (const { key, value } of items) if (tellsSecret(wordOf(key))) mask(value);
+    },
+    Seq: (_, { items }) => {
+      for (const [at, item] of items.entries()) if (isSecretOption(wordOf(items[at - 1]), wordOf(item))) mask(item);
     },
   });
   return found;

@@ -16,6 +16,10 @@ const WHOLE_NAME = new RegExp(`^[\\w-]*(?:${ENDINGS})$`, 'i');
 
 export const tellsSecret = (name: string): boolean => WHOLE_NAME.test(name);
 
+/** True for two words of a command line such as `--password` and its value. */
+export const isSecretOption = (name: string, value: string): boolean =>
+  name.startsWith('--') && tellsSecret(name) && !/^(?:--|$)/.test(value);
+
 const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
 const LONGEST_WORDS = 16;
 export const isShortWords = (text: string): boolean => text.length < LONGEST_WORDS && WORDS.test(text);
@@ -41,6 +45,8 @@ const BETWEEN = {
   part: String.raw`"?(?<=\bname="?[\w.[\]-]{1,100}"?)(?:;.{0,500})?\r?\n(?:[\w-]{1,50}:.{0,500}\r?\n){0,5}\r?\n`,
   /** Matches between name and value of the path `/tokens/x`. */
   path: String.raw`\/`,
+  /** Matches between name and value of `--password x` in a command line. */
+  option: String.raw`(?<=(?:^|[\s"'])--[\w-]{1,60})[ \t]+`,
   /** Matches between name and value of a line `password x`, which files such as .netrc contain. */
   spaced: String.raw`[ \t]+(?=[^\s:=]+[ \t]*(?:[\r\n]|$|(?:login|account|machine)\b))`,
 } as const;
@@ -62,6 +68,7 @@ const FIND: { readonly [Kind in keyof typeof BETWEEN]: (place: Place) => Found }
   assigned,
   element,
   part: (place) => upTo(/(?:[^\r\n]+|\r?\n(?!--))+/y, place),
+  option: (place) => unlessPlain(upTo(/"[^"\\]*|'[^'\\]*|[^\s"'\\]+/y, place), place),
   path: (place) => unlessPlain(upTo(/[^/?#\s"'<>\\{}]+/y, place), place),
   spaced,
 };
@@ -125,7 +132,7 @@ const LONGEST_BEFORE = 120;
 
 function assigned(place: Place): Found {
   const { text, name, value } = place;
-  const multiline = upTo(/("""|''')[\s\S]*?(?:\1|$)/y, place);
+  const multiline = upTo(/("""|''')[\s\S]*?(?:\1|$)|<<[-~]?["']?(\w+)[\s\S]*?(?:\n[ \t]*\2\b|$)/y, place);
   if (multiline !== undefined) return multiline;
   const quote = /\\*["']/y;
   quote.lastIndex = value;

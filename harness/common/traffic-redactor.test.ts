@@ -189,6 +189,12 @@ it.each<[string, () => string]>([
     'default login u password s3cr3t\nz 2',
     'machine h password s3cr3t login u\nz 2',
     'password_confirmation: s3cr3t\njwt: s3cr3t\notp: s3cr3t\nz: 2',
+    'x --wifi-password s3cr3t --z 2',
+    "ExecStart=/usr/bin/x --password 's3cr3t s3cr3t' --z 2",
+    '["x", "--password", "s3cr3t", "--z", "2"]',
+    'args:\n- --password\n- s3cr3t\n- z\n- 2',
+    'password = <<EOT\ns3cr3t\ns3cr3t\nEOT\nz = 2',
+    'password = <<-"EOT"\n  s3cr3t\n  EOT\nz = 2',
     '<dict><key>password</key><string>s3cr3t</string><key>a</key><z>2</z></dict>',
   ].flatMap((text): [string, () => string][] => [
     [text, () => mask.body(text, false)],
@@ -212,6 +218,8 @@ it.each([
   'curl -H "x-api-key: $MUSTER_API_KEY" http://x/beta/devices/dvc_0123456789/activation_token',
   'the body has no "token": it must have one',
   '{"scopes":["provisioning_tokens:write","devices:read"],"a":"Authorization: Bearer <token> is required"}',
+  'muster fleet --api-key KEY --token-file token.txt --z 2',
+  '["--token", "--z"]',
   '--api-key: missing; give it, or set MUSTER_API_KEY',
 ])('leaves %s unmasked', (text) => {
   expect(mask.body(text, false)).toBe(text);

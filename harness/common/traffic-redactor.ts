@@ -1,7 +1,7 @@
 /** Masks secrets of watched traffic, which Muster does not know, by their names and formats. */
 import { isOrdinary, Redactor } from './redact.ts';
 import { withoutSecretsIn } from './secret-documents.ts';
-import { isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
+import { isSecretOption, isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
 
 const MAYBE_NAME = /^(?:key|sig)$/i;
 /**
@@ -139,9 +139,10 @@ function isSecretMember(tokens: readonly RegExpExecArray[], index: number): bool
 
 const stringIn = (token: string): string => String(token.includes('\\') ? parsed(token) : token.replaceAll('"', ''));
 
-/** True for the second text of a pair such as `["password", "x"]`. */
+/** True for the second text of a pair such as `["password", "x"]`, and for a value such as `"--password", "x"`. */
 function isPaired(tokens: readonly RegExpExecArray[], index: number): boolean {
   const [open, name = '', comma, value = '', close] = tokens.slice(index - 3, index + 2).map(([token]) => token);
+  if (comma === ',' && isSecretOption(stringIn(name), stringIn(value))) return true;
   const isPair = open === '[' && comma === ',' && close === ']';
   return isPair && tellsSecret(stringIn(name)) && !isShortWords(stringIn(value));
 }

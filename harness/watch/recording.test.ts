@@ -186,9 +186,11 @@ test('a recording masks a secret across data lines, and escapes terminal control
 });
 
 test('a replay refuses an endless line before it fills the memory', async () => {
-  const path = join(home.path, 'x');
-  writeFileSync(path, '');
-  truncateSync(path, 3 * 1024 ** 3);
+  const other = join(home.path, 'x');
+  writeFileSync(other, '{"log":');
+  const path = recorded({ traffic: UNKNOWN });
+  for (const file of [other, path]) truncateSync(file, 3 * 1024 ** 3);
+  await expect(replayed(other)).rejects.toThrow(/cannot be read \(it has more than \d+ bytes\)/);
   await expect(replayed(path)).rejects.toThrow(/cannot be read \(a line has more than \d+ characters\)/);
 });
 

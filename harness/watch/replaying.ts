@@ -13,11 +13,13 @@ interface ReplayResult {
 const MOST_SHOWN = 80;
 /** Maximum number of characters in a line; a HAR document may be a single line. */
 const MOST_IN_LINE = 64 * 1024 * 1024;
+/** Maximum number of bytes of the head of a recording; a HAR is told by it without being read whole. */
+const LONGEST_HEAD = 64 * 1024;
 const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
 /** Head of a recording; undefined for any other file. Throws UsageError for an unreadable file. */
 export async function recordingHead(path: string): Promise<RecordingHead | undefined> {
-  for await (const line of linesOf(path)) return headIn(parsed(line));
+  for await (const line of linesOf(path, LONGEST_HEAD)) return headIn(parsed(line));
   return undefined;
 }
 
@@ -66,8 +68,9 @@ function replayHar(path: string, take: TakeTraffic, origin: string | undefined):
   );
 }
 
-async function* linesOf(path: string): AsyncGenerator<string> {
-  const input = createReadStream(path, 'utf8');
+/** `most`: bytes after which nothing more is read. */
+async function* linesOf(path: string, most = Number.POSITIVE_INFINITY): AsyncGenerator<string> {
+  const input = createReadStream(path, { encoding: 'utf8', end: most });
   let line = '';
   try {
     for await (const text of input as AsyncIterable<string>) {

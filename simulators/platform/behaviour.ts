@@ -10,6 +10,7 @@ import type {
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import type { Problem } from '../../harness/contract/shape.ts';
 import type { SupportedVersion } from '../../harness/contract/versions.ts';
+import type { Clock } from '../common/clock.ts';
 import type { DeviceMessenger } from './ports.ts';
 import type { OrderTerm } from './store/order.ts';
 
@@ -52,6 +53,8 @@ export interface PlatformBehaviour {
 
   answer?(operation: string, answer: Answer): Answer;
 
+  /** Returns the clock of stored times. */
+  clock?(clock: Clock): Clock;
   delayMs?(): number;
   connected?(socket: Socket): void;
 

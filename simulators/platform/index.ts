@@ -219,7 +219,8 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   starting.defer(() => store.close());
   const standIns = new Set<string>();
   const messenger = answering(standIns, noMessenger);
-  const core: Core = { store, behaviour, clock, names, standIns, messenger, newId: idsFrom(seed) };
+  const stored = behaviour.clock?.(clock) ?? clock;
+  const core: Core = { store, behaviour, clock: stored, names, standIns, messenger, newId: idsFrom(seed) };
   disconnectAll(core);
   if (options.devices) seedWorkspace(core, { devices: options.devices, seed });
   const isEmpty = Object.values(store.collections).every(({ size }) => size === 0);

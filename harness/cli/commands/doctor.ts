@@ -23,11 +23,11 @@ import { EXIT, exitCodesText } from '../../common/usage.ts';
 import { Patience } from '../../common/waiting.ts';
 import { containerRuntime, reasonOf } from '../../targets/launch/container.ts';
 import { columns, command, OPTION } from '../options.ts';
-import { OLDEST_NODE, VERSION } from '../version.ts';
+import { ADD_PLATFORM_PACKAGES, OLDEST_NODE, PLATFORM_PACKAGES, VERSION } from '../version.ts';
 
 const NEEDED = 'Checks';
 const CONTAINERS = 'Agents in containers (--image)';
-const FLEETS = 'Fleets';
+const FLEETS = 'Fleets and platforms of Muster';
 const REPEATING = 'Lines that repeat a finding';
 
 export const doctor = command({
@@ -159,6 +159,15 @@ const PROBES: readonly Probe[] = [
       }
     },
     todo: 'Start Docker and try `docker info`, or set DOCKER_HOST.',
+  },
+  {
+    group: FLEETS,
+    name: 'packages',
+    async probe() {
+      await Promise.all(PLATFORM_PACKAGES.map((name) => import(name.replace(/@\d+$/, ''))));
+      return 'installed';
+    },
+    todo: ADD_PLATFORM_PACKAGES,
   },
   {
     group: FLEETS,

@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 import { UsageError } from '../../common/usage.ts';
 import { whyNot } from '../../common/user-files.ts';
 import { CONFIG_FILE, command, OPTION, type OptionsOf, type OptionTable } from '../options.ts';
-import { VERSION } from '../version.ts';
+import { PLATFORM_PACKAGES, VERSION } from '../version.ts';
 
 const APIS = ['device', 'platform', 'client'] as const;
 const REACHED = ['command', 'image', 'url', 'socket'] as const;
@@ -18,7 +18,18 @@ const NODE = 24;
 const REPORTS = 'muster-report';
 const reportsOf = (api: Api): string[] => ['pretty', `junit=${REPORTS}/${api}.xml`, `html=${REPORTS}/${api}.html`];
 
-const line = (api: Api): string => `npx --yes muster-conformance@${VERSION} check ${api}`;
+/** Returns the line of a CI job; npx takes the packages that this check needs and others do without. */
+function jobLine(api: Api, { image }: { image?: string }, control: string | undefined): string {
+  const more = [
+    ...(image === undefined ? [] : ['testcontainers']),
+    ...(control === 'platform' ? PLATFORM_PACKAGES : []),
+  ];
+  const muster = `muster-conformance@${VERSION}`;
+  return more.length === 0
+    ? `npx --yes ${muster} check ${api}`
+    : `npx --yes ${[muster, ...more].map((name) => `--package ${name}`).join(' ')} muster check ${api}`;
+}
+
 const yaml = (value: object): string => stringify(value, { lineWidth: 0 });
 const KEY = 'MUSTER_API_KEY';
 /** Placeholder in the CI job, which users replace by the command that builds their project. */
@@ -28,7 +39,7 @@ const needsKey = (api: Api): boolean => api === 'platform';
 const JOBS = {
   github: {
     file: '.github/workflows/muster.yaml',
-    text: (api) =>
+    text: (api, line) =>
       yaml({
         name: 'Muster',
         on: ['push', 'pull_request'],
@@ -42,7 +53,7 @@ const JOBS = {
               { uses: 'actions/setup-node@v5', with: { 'node-version': NODE } },
               { name: 'Build', run: BUILD },
               {
-                run: line(api),
+                run: line,
                 ...(needsKey(api) && { env: { [KEY]: `\${{ secrets.${KEY} }}` } }),
               },
               { if: 'always()', uses: 'actions/upload-artifact@v5', with: { name: REPORTS, path: REPORTS } },
@@ -53,19 +64,19 @@ const JOBS = {
   },
   gitlab: {
     file: '.gitlab-ci.yml',
-    text: (api) =>
+    text: (_, line) =>
       yaml({
         conformance: {
           image: `node:${NODE}`,
           timeout: '20 minutes',
-          script: [BUILD, line(api)],
+          script: [BUILD, line],
           artifacts: { when: 'always', paths: [REPORTS], reports: { junit: `${REPORTS}/*.xml` } },
         },
       }),
   },
   jenkins: {
     file: 'Jenkinsfile',
-    text: (api) => `pipeline {
+    text: (api, line) => `pipeline {
   agent { docker { image 'node:${NODE}' } }
   options { timeout(time: 20, unit: 'MINUTES') }
 ${needsKey(api) ? `  environment { ${KEY} = credentials('${KEY}') }\n` : ''}  stages {
@@ -73,7 +84,7 @@ ${needsKey(api) ? `  environment { ${KEY} = credentials('${KEY}') }\n` : ''}  st
       steps { sh '${BUILD}' }
     }
     stage('Conformance') {
-      steps { sh '${line(api)}' }
+      steps { sh '${line}' }
     }
   }
   post {
@@ -85,7 +96,7 @@ ${needsKey(api) ? `  environment { ${KEY} = credentials('${KEY}') }\n` : ''}  st
 }
 `,
   },
-} as const satisfies Record<string, { file: string; text(api: Api): string }>;
+} as const satisfies Record<string, { file: string; text(api: Api, line: string): string }>;
 
 const BASELINE = 'muster.baseline.yaml';
 const CI = ['github', 'gitlab', 'jenkins', 'none'] as const;
@@ -117,7 +128,7 @@ export const init = command({
     if (isThere(CONFIG_FILE)) throw new UsageError(`${CONFIG_FILE}: is there already; edit it, or remove it first`);
     const job = ci === 'none' ? undefined : JOBS[ci];
     // Writes the configuration last, because a later try refuses to write where it is.
-    if (job !== undefined) writeNew(job.file, job.text(api));
+    if (job !== undefined) writeNew(job.file, job.text(api, jobLine(api, reached, driven?.control)));
     writeNew(CONFIG_FILE, config);
     const next = [
       ...(api === 'device' && driven === undefined

@@ -100,6 +100,14 @@ export class Running implements AsyncDisposable {
   }
 }
 
+/** Environment in which Node finds none of the named packages, as where nobody has installed them. */
+export function withoutPackages(...names: readonly string[]): NodeJS.ProcessEnv {
+  const source = `import{registerHooks}from'node:module';registerHooks({resolve(name,context,next){
+    if(${JSON.stringify(names)}.includes(name)){const missing=new Error(\`Cannot find package '\${name}'\`);
+    missing.code='ERR_MODULE_NOT_FOUND';throw missing}return next(name,context)}})`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}` };
+}
+
 export const muster = (...words: string[]): Promise<Ended> => new Running(words).ended;
 
 /** Splits a command line at blanks; an inserted text stays one word, an inserted list becomes several words. */

@@ -25,6 +25,9 @@ const REFUSED: Readonly<Record<string, (body: Resource) => ReturnType<typeof unl
     unless(JSON.stringify(documents).includes('$schema'), '/documents', 'name no dialect'),
 };
 
+/** Milliseconds by which the clocks of a platform's nodes differ from the time. */
+const NODES_MS = [0, 40, -40];
+
 const FIELDS = ['platform.robust.fields'];
 
 export const defects = [
@@ -115,6 +118,27 @@ export const variants = [
         : [{ path: '/name', message: 'must be ASCII' }];
     },
   })),
+  variant(
+    'texts-normalised',
+    'Removes blanks around names and descriptions, and composes their letters.',
+    ({ bodyProblems }) => ({
+      bodyProblems: (operation, value, check) => {
+        for (const [name, text] of Object.entries(Object(value) as Resource))
+          if (typeof text === 'string' && ['name', 'description'].includes(name))
+            (value as Resource)[name] = text.normalize('NFC').trim();
+        return bodyProblems(operation, value, check);
+      },
+    }),
+  ),
+  variant('clocks-of-nodes', 'Takes each time from one of three nodes, whose clocks are 40 ms apart.', {
+    clock: (clock) => {
+      let taken = 0;
+      return { now: () => clock.now() + (NODES_MS[taken++ % NODES_MS.length] ?? 0) };
+    },
+  }),
+  variant('times-in-seconds', 'Takes times in whole seconds.', {
+    clock: (clock) => ({ now: () => Math.floor(clock.now() / 1000) * 1000 }),
+  }),
   variant('names-twice', 'Allows duplicate names and slugs.', { allowsDuplicates: true }),
   variant(
     'config-names-strict',

@@ -17,9 +17,8 @@ import type { SyncEvents } from '../../device/uplink/lifecycle.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Offer } from '../platform/survey.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
+import { UPLINK_CONNECTIONS } from '../run/capacity.ts';
 import { indexIn, type Scenario, settingsOf, uplinkOf } from '../scenario/scenario.ts';
-
-export const UPLINK_CONNECTIONS = 64;
 
 interface UplinkSettings {
   platform: PlatformAddress | undefined;

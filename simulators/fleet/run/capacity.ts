@@ -20,6 +20,8 @@ export interface RobotCost {
   inodes: number;
 }
 
+/** Number of connections that the robots of a worker share for their requests to the platform. */
+export const UPLINK_CONNECTIONS = 64;
 /** Number of file descriptors of an idle robot: one socket, and sometimes the open event log. */
 const IDLE_DESCRIPTORS = 1.2;
 /** Number of file descriptors of an event stream: client and server run in the same process. */

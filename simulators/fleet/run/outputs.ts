@@ -18,9 +18,9 @@ import {
   writeResult,
 } from '../result/shards.ts';
 import { evaluatedThresholds, measuredIn } from '../result/thresholds.ts';
-import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
 import { uplinksIn } from '../scenario/scenario.ts';
 import type { Shard } from '../schedule/schedule.ts';
+import { UPLINK_CONNECTIONS } from './capacity.ts';
 import type { Fleet, RunOptions } from './fleet.ts';
 import { PreflightError } from './ready.ts';
 import type { Measured } from './record.ts';
