@@ -1,8 +1,9 @@
 /**
  * Library entry `muster-conformance/simulators`: simulated devices and platforms for the development of clients. An
- * error has a stable `code`: `MUSTER_START`, `MUSTER_DIRECTORY_IN_USE` or `MUSTER_DATABASE`.
+ * error has a stable `code`: `MUSTER_START`, `MUSTER_DIRECTORY_IN_USE`, `MUSTER_DATABASE` or `MUSTER_PACKAGE`.
  */
 import '../harness/common/node22.ts';
+import { expectPlatformPackages } from '../harness/common/platform-packages.ts';
 import { deviceOptions, type Planted, platformOptions } from './defects/planted.ts';
 import { type DeviceOptions, type SimulatedDevice, simulateDevice as startDevice } from './device/index.ts';
 import type { RunningFleet, StartFleetOptions } from './fleet/index.ts';
@@ -23,14 +24,18 @@ export const simulateDevice = async (options: Partial<DeviceOptions> & Planted =
 
 /**
  * Starts a simulated platform; resolves once the platform accepts requests. Rejects with DatabaseError for an unusable
- * database, with the system's error for a taken port, with RangeError for an unknown defect, and with
- * ERR_MODULE_NOT_FOUND where its optional packages are not installed (`muster doctor`).
+ * database, with the system's error for a taken port, with RangeError for an unknown defect, and with MissingPackage if
+ * an optional package is not installed.
  */
 export async function simulatePlatform(options: PlatformOptions & Planted = {}): Promise<SimulatedPlatform> {
+  expectPlatformPackages();
   const platform = await import('./platform/index.ts');
   return platform.simulatePlatform(await platformOptions(options));
 }
 
-/** Starts a fleet; see `StartFleetOptions`. Rejects as `simulatePlatform` where packages are not installed. */
-export const startFleet = async (options: StartFleetOptions): Promise<RunningFleet> =>
-  (await import('./fleet/index.ts')).startFleet(options);
+/** Starts a fleet (`StartFleetOptions`); rejects with MissingPackage if an optional package is not installed. */
+export async function startFleet(options: StartFleetOptions): Promise<RunningFleet> {
+  expectPlatformPackages();
+  const fleet = await import('./fleet/index.ts');
+  return fleet.startFleet(options);
+}

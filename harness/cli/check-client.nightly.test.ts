@@ -123,6 +123,6 @@ test('replay --keep is refused for a client and suggests simulate device --scena
     'play a situation to it for as long as it takes: muster simulate device --scenario NAME',
   );
   const kept = await muster('replay', at('red.json'), '--keep');
-  expect(kept.stderr).toMatch(/--keep: a client is started anew for each situation.*--scenario NAME/s);
+  expect(kept.stderr).toMatch(/--keep: each situation starts a new client.*--scenario NAME/s);
   expect(kept.code).toBe(64);
 });

@@ -56,16 +56,16 @@ export const commonOptions = {
   ),
   profile: WHICH.text('Hold the target to this profile', { defaultText: 'the largest it can reach' }),
   requirements: WHICH.text('Requirement set of this date (YYYY-MM-DD)', { defaultText: 'the newest' }),
-  runs: HOW.number('Multiply the runs of every property', { above: 0, to: 10_000, defaultText: '1; with --fast 0.4' }),
+  runs: HOW.number('Factor for the number of inputs', { above: 0, to: 10_000, defaultText: '1; with --fast 0.4' }),
   seed: HOW.whole('Seed of the run; the same seed repeats it', { defaultText: 'a new one' }),
-  patience: HOW.number('Seconds to wait for what should happen immediately', {
+  patience: HOW.number('Seconds to wait for an answer or event that is due immediately', {
     above: 0,
     to: LONGEST_PATIENCE_SECONDS,
     default: 10,
   }),
   'max-time': HOW.text(
-    'Time for the whole run; what it leaves undecided is blocked. Findings are tried again alone at its end, for a ' +
-      'third of the time so far, 20 s at most',
+    'Time for the whole run; checks that have not ended by then are blocked. When the run ends, findings are tried ' +
+      'again alone, for a third of the time so far, 20 s at most',
     { default: '10m' },
   ),
   repeat: HOW.whole('Run every check this many times, with the same seed, and tell how often each failed', {
@@ -77,7 +77,7 @@ export const commonOptions = {
   require: OUTCOME.list('Fail (exit 2) unless the target has these capabilities, e.g. drive,restart'),
   'min-decided': OUTCOME.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),
   'fail-on': OUTCOME.list(
-    'Fail (exit 1) for SHOULDs too: should, or should=ID or SECTION, several by commas; or fail_on in the target file',
+    'Fail (exit 1) for SHOULDs too: should for all, should=ID,SECTION,… for some; or fail_on in the target file',
   ),
   baseline: OUTCOME.text('Known findings, with reason, owner and expiry', { path: wholePath }),
   'update-baseline': OUTCOME.flag('Write the findings of this run into the baseline, and say what changes'),

@@ -91,7 +91,7 @@ it('checks can run without a container runtime', async (context) => {
   expect(lines).toContainEqual(
     expect.stringMatching(/! container runtime: none answers \(.+\)\. Start Docker and try `docker info`, or set DOCK/),
   );
-  expect(lines).toContain('Checks can run here. What ! names is needed only for what its heading says.');
+  expect(lines).toContain('Checks can run here. A line with ! matters only for the features in its heading.');
   expect(code).toBe(EXIT.conformant);
 });
 

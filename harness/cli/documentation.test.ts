@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PLATFORM_PACKAGES, packageName } from '../common/platform-packages.ts';
 import { parseCommandLine } from './command-line.ts';
 import { COMMANDS, NAMED_COMMANDS } from './commands.ts';
 
@@ -11,6 +12,8 @@ const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as 
   name: string;
   exports: Record<string, unknown>;
   scripts: Record<string, string>;
+  peerDependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
 };
 
 const DOCUMENTS = [
@@ -117,6 +120,15 @@ it('every document for users that has many terms of the glossary links it', () =
     return !text.includes('#glossary') && terms.filter((term) => uses(text, term)).length > FEW_TERMS;
   });
   expect(unlinked).toEqual([]);
+});
+
+it('the packages to add for a platform are those that the tests run on', () => {
+  for (const wanted of PLATFORM_PACKAGES) {
+    const range = PACKAGE.peerDependencies[packageName(wanted)];
+    expect(range).toBe(PACKAGE.devDependencies[packageName(wanted)]);
+    expect(range).toContain(`^${wanted.split('@').at(-1)}.`);
+  }
+  expect(read('README.md')).toContain(`npm i -D ${PLATFORM_PACKAGES.join(' ')}`);
 });
 
 it.each([...DOCUMENTS, ...EXAMPLES])('%s imports only exports of the package', (file) => {

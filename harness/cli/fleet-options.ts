@@ -52,8 +52,8 @@ export const fleetOptions = {
   'start-within': FLEET.text('Time for all shards of a run to come up; they begin together', { default: '30m' }),
   seed: FLEET.whole('Seed of arrivals, shares and faults', { default: 1 }),
   uplink: FLEET.oneOf(UPLINKS, "Uplink to use instead of the scenario's"),
-  devices: FLEET.text('File with the ids of devices that robots of polling or calls are, one a line', {
-    defaultText: 'those that the platform lists',
+  devices: FLEET.text('File with device ids, one a line, for the robots of --uplink polling or calls', {
+    defaultText: 'the devices that the platform lists',
     path: wholePath,
   }),
   'key-bits': FLEET.whole('RSA key of a robot', {
@@ -79,14 +79,14 @@ export const fleetOptions = {
   connections: PLATFORM.whole('Connections of a worker to the platform, at most', {
     from: 1,
     to: 60_000,
-    defaultText: 'what its robots leave of its file descriptors',
+    defaultText: 'the file descriptors that its robots do not need',
   }),
   threshold: RESULT.list("E.g. 'rollout.ms.p99<5s', 'ping.ms.p99.9<1s', 'http.errors.rate<1%', 'ping.ms.count>=100'"),
   judge: RESULT.flag(
     "Judge a sample of the platform's answers by the rules of its suite: a MUST that does not hold fails the run",
   ),
   'abort-on': RESULT.list(
-    "End the run early once it holds in the scenario's last abort_after (30s), e.g. 'http.errors.rate>50%'",
+    "End the run early if this held during the last abort_after of the scenario (30s), e.g. 'http.errors.rate>50%'",
   ),
   out: RESULT.text('Folder for result.json and report.html', { default: 'muster-report/fleet', path: wholePath }),
   ...consoleOptions,

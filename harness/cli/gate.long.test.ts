@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { PLATFORM_PACKAGES } from '../common/platform-packages.ts';
 import { MAIN, useFolder } from './testing/muster.ts';
-import { PLATFORM_PACKAGES } from './version.ts';
 
 const NAME = '.github/actions/check';
 const PLACE = join(import.meta.dirname, '../..', NAME);

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { PLATFORM_PACKAGES, packageName } from '../common/platform-packages.ts';
 import { EXIT } from '../common/usage.ts';
 import { Running, useFolder, withoutPackages } from './testing/muster.ts';
-import { PLATFORM_PACKAGES } from './version.ts';
 
 const root = join(import.meta.dirname, '../..');
 const at = useFolder();
@@ -45,13 +45,15 @@ test('help loads no command', async () => {
 test.concurrent.each([
   'simulate platform',
   'fleet --robots 1 --platform embedded --out fleet',
+  'fleet --robots 1 --uplink none --out fleet',
   'check platform --url http://127.0.0.1:1/beta --api-key key --dry-run',
   'check system --command true',
   'check device --command true --control platform',
   'mutate client --api platform --command true',
   'simulate device --dir robot --socket robot.sock --uplink agent --platform http://127.0.0.1:1 --mqtt mqtt://127.0.0.1:1',
+  'simulate device --dir robot --socket r.sock --uplink polling --platform http://127.0.0.1:1 --token x --control c.sock',
 ])('without the packages of a platform, `muster %s` says how to install them', async (line) => {
-  const env = withoutPackages(...PLATFORM_PACKAGES.map((name) => name.replace(/@.*/, '')));
+  const env = withoutPackages(...PLATFORM_PACKAGES.map(packageName));
   const { stderr, code } = await new Running(line.split(' '), { env, cwd: elsewhere }).ended;
   const advice = 'Run: npm install --save-dev aedes@1 fastify@5 mqtt@5 mqtt-packet@9';
   expect(stderr).toMatch(new RegExp(`^muster: \\S+ is not installed: [^\\n]+ ${advice}\\n$`, 'm'));

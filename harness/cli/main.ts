@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { LimitReached } from '../client/errors.ts';
+import { expectPlatformPackages, MissingPackage } from '../common/platform-packages.ts';
 import { printable, withoutCiCommands } from '../common/terminal.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
 import { commandPath, parseCommandLine } from './command-line.ts';
 import { complete, type ParsedCommand } from './options.ts';
 import { watchForFaults, watchOutputs } from './process-end.ts';
-import { ADD_PLATFORM_PACKAGES, PLATFORM_PACKAGES } from './version.ts';
 
 enterCallersFolder();
 
@@ -53,19 +53,22 @@ async function parseOrPrint(all: readonly string[], folder?: string): Promise<Pa
 }
 
 function report(error: unknown): void {
-  const words =
-    missingPackage(error) ??
-    (error instanceof LimitReached ? error.message : error instanceof Error ? error.stack : undefined);
+  const told = missingPackage(error) ?? error;
+  const isPlain = told instanceof LimitReached || told instanceof MissingPackage;
+  const words = isPlain ? told.message : told instanceof Error ? told.stack : undefined;
   // Escapes control characters, because a message may quote the target.
-  process.stderr.write(withoutCiCommands(`muster: ${printable(words ?? String(error))}\n`));
+  process.stderr.write(withoutCiCommands(`muster: ${printable(words ?? String(told))}\n`));
 }
 
-/** Returns advice for an error of Node about one of the packages that are optional, or else undefined. */
-function missingPackage(error: unknown): string | undefined {
+/** Returns a MissingPackage for an error of Node that an optional package causes. */
+function missingPackage(error: unknown): unknown {
   if ((error as NodeJS.ErrnoException | null)?.code !== 'ERR_MODULE_NOT_FOUND') return undefined;
-  const [, name = ''] = /package '([^']+)'/.exec((error as Error).message) ?? [];
-  if (!PLATFORM_PACKAGES.some((wanted) => wanted.startsWith(`${name}@`))) return undefined;
-  return `${name} is not installed: Muster's platform, broker and fleets are optional. ${ADD_PLATFORM_PACKAGES}`;
+  try {
+    expectPlatformPackages();
+    return undefined;
+  } catch (missing) {
+    return missing;
+  }
 }
 
 /** Enters the caller's folder INIT_CWD, because `npm run muster` starts in the root of the checkout. */
@@ -75,7 +78,7 @@ function enterCallersFolder(): void {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   if (!same(manifest, join(root, 'package.json')) || !same(process.cwd(), root)) return;
   process.chdir(called);
-  // Removes the variable, so that Muster as a child process stays in its own folder.
+  // Removes the variable, so that a child process of Muster stays in its own folder.
   delete process.env['INIT_CWD'];
 }
 

@@ -160,7 +160,9 @@ describe('mutate system', { timeout: 180_000 }, () => {
       `MUSTER_PLATFORM_URL=$MUSTER_URL MUSTER_DEVICE_ID=$ID LEAVE_OUT=failed ${SYSTEM}`,
     ].join('\n');
     const names = ['sync-not-requested', 'reports-dropped', 'replaced-stays-deployed', 'drift-when-deployed'];
-    const { report, ...run } = await system(['--api', 'platform', '--command', line, '--only', ...names], {});
+    // The tests wait up to 8 s for a report that never comes, and count as killed, not as timed out.
+    const words = ['--api', 'platform', '--command', line, '--only', ...names, '--test-timeout', '60s'];
+    const { report, ...run } = await system(words, {});
     expect(report.first_run, report.first_run.wrote).toMatchObject({ passed: true });
     expect(run.in('killed')).toEqual(['reports-dropped', 'sync-not-requested']);
     expect(run.in('brittle')).toEqual([]);

@@ -209,7 +209,7 @@ export function urlFrom(option: string, text: string, schemes: readonly string[]
 
 export const textFrom = (option: string, path: string): string => usage(`--${option}`, () => readInputText(path));
 
-/** Maximum number of milliseconds of a time option: 24 hours; a Node timer allows at most 24 days. */
+/** Maximum of a time option in milliseconds: 24 hours, far below the 24 days of a Node timer. */
 const LONGEST_MS = 86_400_000;
 
 /** Parses a time such as `10m` to milliseconds; throws UsageError for 0 and above 24 hours. */

@@ -83,7 +83,7 @@ test('replay --keep starts the target anew and keeps it up until an interrupt', 
     '--defect replay-inclusive';
   const only = ['--only', DRIVEN, '--bail', '1'];
   const run = await muster(...typed`check device --command ${line} ${only} --report pretty --report json=${file}`);
-  expect(run.stdout).toMatch(/What was started for this run has ended: 'again' starts it anew, and with --keep/);
+  expect(run.stdout).toMatch(/What was started for this run has ended: the line 'again' starts it again; add --keep/);
   expect(reportIn(file).target.ended).toBe(true);
   expect(reportIn(file).checks.find(({ id }) => id === ID)).not.toHaveProperty('script');
 

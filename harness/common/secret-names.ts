@@ -16,9 +16,11 @@ const WHOLE_NAME = new RegExp(`^[\\w-]*(?:${ENDINGS})$`, 'i');
 
 export const tellsSecret = (name: string): boolean => WHOLE_NAME.test(name);
 
+/** Matches the value of an option that is another option, or a placeholder such as `KEY` or `<key>`. */
+const NO_VALUE = /^(?:-|<|[A-Z][A-Z_-]*\W*$)/;
 /** True for two words of a command line such as `--password` and its value. */
 export const isSecretOption = (name: string, value: string): boolean =>
-  name.startsWith('--') && tellsSecret(name) && !/^(?:--|$)/.test(value);
+  /^--(?!no-)/.test(name) && tellsSecret(name) && isSecretValue(value) && !NO_VALUE.test(value);
 
 const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
 const LONGEST_WORDS = 16;
@@ -45,8 +47,8 @@ const BETWEEN = {
   part: String.raw`"?(?<=\bname="?[\w.[\]-]{1,100}"?)(?:;.{0,500})?\r?\n(?:[\w-]{1,50}:.{0,500}\r?\n){0,5}\r?\n`,
   /** Matches between name and value of the path `/tokens/x`. */
   path: String.raw`\/`,
-  /** Matches between name and value of `--password x` in a command line. */
-  option: String.raw`(?<=(?:^|[\s"'])--[\w-]{1,60})[ \t]+`,
+  /** Matches between name and value of `--password x` in a command line, and of `"--password", "x"` in a list. */
+  option: String.raw`(?<=(?:^|[\s"'])--[\w-]{1,60})(?:[ \t]+|\\*["']\s*,\s*(?=\\*["']))`,
   /** Matches between name and value of a line `password x`, which files such as .netrc contain. */
   spaced: String.raw`[ \t]+(?=[^\s:=]+[ \t]*(?:[\r\n]|$|(?:login|account|machine)\b))`,
 } as const;
@@ -68,7 +70,7 @@ const FIND: { readonly [Kind in keyof typeof BETWEEN]: (place: Place) => Found }
   assigned,
   element,
   part: (place) => upTo(/(?:[^\r\n]+|\r?\n(?!--))+/y, place),
-  option: (place) => unlessPlain(upTo(/"[^"\\]*|'[^'\\]*|[^\s"'\\]+/y, place), place),
+  option,
   path: (place) => unlessPlain(upTo(/[^/?#\s"'<>\\{}]+/y, place), place),
   spaced,
 };
@@ -114,6 +116,12 @@ function spaced(place: Place): Found {
   return LINE_OF_WORDS.test(before) ? unlessPlain(upTo(/\S+/y, place), place) : undefined;
 }
 
+function option(place: Place): Found {
+  const found = quoted(place) ?? upTo(/(?:[^\s"'\\\])},;]|\\(?![nrt"']))+/y, place);
+  const value = found === undefined ? '' : place.text.slice(found.from, found.to);
+  return isSecretOption('--token', value) && !isShortWords(value) ? found : undefined;
+}
+
 /** Masks an element only before a closing tag, because `<token>` may be a placeholder in a sentence. */
 function element(place: Place): Found {
   const { text, value } = place;
@@ -129,15 +137,15 @@ export const isSecretValue = (value: string): boolean => !ONLY_NOTHING.test(valu
 const LINE = /(?:(^|[\n\r])|\\+[nr]|["'])([ \t]*(?:- +)*)(?:export +)?(?:\\*["'])?(?:\w[\w.-]*)?$/;
 const ITEM = /\{(?:[^{}]*,)?\s*(?:\\*["'])?[\w.-]*$/;
 const LONGEST_BEFORE = 120;
+/** Matches a heredoc of a shell, of HCL or of PHP to its end, or to that of the text. */
+const HEREDOC = /<<<?[-~]?["']?(\w+)["']?[ \t]*(?:\r?\n|\\[nr])[\s\S]*?(?:(?:\n|\\n)[ \t]*\1\b|$)/y;
 
 function assigned(place: Place): Found {
   const { text, name, value } = place;
-  const multiline = upTo(/("""|''')[\s\S]*?(?:\1|$)|<<[-~]?["']?(\w+)[\s\S]*?(?:\n[ \t]*\2\b|$)/y, place);
+  const multiline = upTo(/("""|''')[\s\S]*?(?:\1|$)/y, place) ?? upTo(HEREDOC, place);
   if (multiline !== undefined) return multiline;
-  const quote = /\\*["']/y;
-  quote.lastIndex = value;
-  const [opening] = quote.exec(text) ?? [];
-  if (opening !== undefined) return { from: value + opening.length, to: endOfQuoted(text, value, opening) };
+  const inQuotes = quoted(place);
+  if (inQuotes !== undefined) return inQuotes;
   NOTHING.lastIndex = value;
   if (NOTHING.test(text)) return undefined;
   if (text[value] === '{' || text[value] === '[') return { from: value, to: endOfNested(text, value), bare: true };
@@ -145,6 +153,14 @@ function assigned(place: Place): Found {
   const isQuoted = /["']/.test(text.slice(name, value));
   if (!isQuoted && AUTHORIZATION.test(text.slice(name, value + 'bearer '.length))) return undefined;
   return isQuoted ? afterQuoted(before, place) : afterPlain(before, place);
+}
+
+function quoted({ text, value }: Place): Found {
+  const quote = /\\*["']/y;
+  quote.lastIndex = value;
+  const [opening] = quote.exec(text) ?? [];
+  if (opening === undefined) return undefined;
+  return { from: value + opening.length, to: endOfQuoted(text, value, opening) };
 }
 
 function afterQuoted(before: string, place: Place): Found {

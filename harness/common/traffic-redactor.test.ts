@@ -42,6 +42,7 @@ it.each([
   ...Object.entries({
     ...{ names: 'token:', 'quoted names': '"token":', elements: '<token>', paths: 'tokens/' },
     ...{ parts: 'a: name="token"\r\n', braces: 'auth:{', 'single quotes': "pwd:'", pairs: 'pwd,\\n', items: '{a,pwd:' },
+    ...{ options: '--token ', quoted: '--token "', listed: '"--token",', heredocs: 'pwd=<<A\\n', ends: 'pwd=<<A\n A' },
     ...{ keys: '-----BEGIN PRIVATE KEY-----', addresses: 'x://a', users: '://a:', values: 'pwd"\\\\,value' },
   }).map(([name, piece]): [string, () => string] => [name, () => mask.text(piece.repeat(LONG / piece.length))]),
 ])('reads %s in linear time', (_, work) => {
@@ -130,6 +131,8 @@ it.each<[string, () => string]>([
   ['a multipart form', () => mask.body(MULTIPART, false)],
   ['members', () => mask.body('{"name":"psk","value":"s3cr3t","credentials":{"a":["s3cr3t"]},"z":2}', false)],
   ['a value before its name', () => mask.body('{"value":"s3cr3t","name":"psk","z":2}', false)],
+  ['a list that was cut', () => mask.body('["--z", "2", "--password", "s3cr3t", "--a', true)],
+  ['a line in JSON that was cut', () => mask.body('{"z": 2, "a": "x --password \\"s3cr3t\\" --b', true)],
   ...['passphrase', 'psk', 'pwd', 'credentials', 'auth', 'session_id', 'signature', 'wifiPassword'].flatMap(
     (name): [string, () => string][] => [
       [name, () => mask.body(`{"${name}":"s3cr3t","z":2}`, false)],
@@ -195,6 +198,10 @@ it.each<[string, () => string]>([
     'args:\n- --password\n- s3cr3t\n- z\n- 2',
     'password = <<EOT\ns3cr3t\ns3cr3t\nEOT\nz = 2',
     'password = <<-"EOT"\n  s3cr3t\n  EOT\nz = 2',
+    '$password = <<<EOT\ns3cr3t\nEOT;\n$z = 2;',
+    'x --password s3\\$s3cr3t --token "s3cr3t\\"s3cr3t" --z 2',
+    'CMD ["x","--password","s3cr3t","--z","2"]',
+    'x --otp 123456s3cr3t, --z 2',
     '<dict><key>password</key><string>s3cr3t</string><key>a</key><z>2</z></dict>',
   ].flatMap((text): [string, () => string][] => [
     [text, () => mask.body(text, false)],
@@ -218,8 +225,10 @@ it.each([
   'curl -H "x-api-key: $MUSTER_API_KEY" http://x/beta/devices/dvc_0123456789/activation_token',
   'the body has no "token": it must have one',
   '{"scopes":["provisioning_tokens:write","devices:read"],"a":"Authorization: Bearer <token> is required"}',
-  'muster fleet --api-key KEY --token-file token.txt --z 2',
+  'muster fleet --api-key KEY --token-file token.txt --auth -v --token <token> [--token TOKEN] --token $TOKEN --z 2',
   '["--token", "--z"]',
+  '["--no-auth", "serve.js", "--token", "KEY", "--token", "$TOKEN"]',
+  'give --token and the password: <<your-password>>, or ask',
   '--api-key: missing; give it, or set MUSTER_API_KEY',
 ])('leaves %s unmasked', (text) => {
   expect(mask.body(text, false)).toBe(text);

@@ -151,7 +151,7 @@ test('HTML: a finding contains its consequences, and the page lists undecided ch
   const page = htmlFormat.document(caused);
   expect(page.match(/<details class="finding fail" data-id="device.lead" open>/g)).toHaveLength(1);
   expect(page).toMatch(/1 finding may follow from it<\/p><details class="finding fail" data-id="device.follower" >/);
-  expect(page).toMatch(/1 check not run, because they mean nothing while it fails<\/p><ul[^>]*><li><code>device.held/);
+  expect(page).toMatch(/1 check not run because of it<\/p><ul[^>]*><li><code>device.held/);
   expect(page).toMatch(/<b>2 of 4 checks decided<\/b>/);
   expect(page).toMatch(/Not decided, and how to decide it .*<td>needs restart<\/td><td>add <code>--command, or /s);
 });

@@ -293,7 +293,7 @@ function findingCard({ lead: result, consequences, blocked }: FindingGroup, open
   const breakable = result.id.split('.').map((word, at) => (at === 0 ? html`${word}` : html`.<wbr>${word}`));
   const cards = consequences.map((lead) => findingCard({ lead, consequences: [], blocked: [] }, false));
   const followers = part(followersIn(consequences), cards.length === 0 ? undefined : html`${cards}`);
-  const why = `${plural(blocked.length, 'check')} not run, because they mean nothing while it fails`;
+  const why = `${plural(blocked.length, 'check')} not run because of it`;
   const held = part(why, blocked.length === 0 ? undefined : listOf(blocked.map(({ id }) => id)));
   return html`<details class="finding ${result.outcome}" data-id="${result.id}" ${open ? html`open` : NOTHING}>
 <summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable}</code></b>
@@ -321,7 +321,7 @@ const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></sp
 
 function clause({ clause: quoted, section: number }: CheckResult): Markup {
   if (quoted === undefined)
-    return html`<p class="soft">The specification says nothing of it in these words; see section ${number}.</p>`;
+    return html`<p class="soft">No sentence of the specification is quoted here; see section ${number}.</p>`;
   const link = html`<a href="#section-${number}">Section ${number} ${sectionTitle(number)}</a>`;
   return html`<blockquote>${printable(quoted)}<cite>${link}</cite></blockquote>`;
 }

@@ -80,7 +80,7 @@ const check = Type.Object({
   script: told('POSIX shell script that drives the target and asks it again, in the order of the check'),
   blocked_by: told('Id of the failed check without which it could not be asked'),
   consequence_of: told('Id of the failed check from which it may follow: it shows the cause more plainly'),
-  seen_by: texts('Of a finding of a rule: the checks that asked for what it is about'),
+  seen_by: texts('Of a finding of a rule: checks whose requests led to the finding'),
   allowed_for: texts('Names of the deviations that its readers allowed for'),
   deviation: optionalObject(
     { name: text, allowance: text },
@@ -89,7 +89,7 @@ const check = Type.Object({
   fault: Type.Optional(Type.Literal(true, { description: 'Muster itself went wrong' })),
   rate: optionalObject(
     { ...times, alone: Type.Object(times), not_tried: told('Why a finding was not tried again alone') },
-    'How often it failed, of the times that it was decided; alone: of those with no other check under way',
+    'Decided runs (times) and failures among them (failed); alone: the same with no other check under way',
   ),
   stderr: told('The last lines that the target wrote to its standard error, of a check that did not pass'),
   replay_command: told('Runs this check alone again'),
@@ -111,7 +111,7 @@ const coverage = (description: string) =>
     {
       checks: Type.Integer({ minimum: 0, description: 'Checks in all' }),
       decided: Type.Integer({ minimum: 0, description: 'Those that came to an outcome about the target' }),
-      undecided: Type.Array(undecided, { description: 'The others by what kept them from it, most first' }),
+      undecided: Type.Array(undecided, { description: 'The other checks by reason, the largest number first' }),
     },
     { description },
   );
@@ -168,7 +168,7 @@ export const jsonReportShape = objectShape(
     summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count]))),
     coverage: coverage('How much of the requirement set was decided'),
     profile_coverage: coverage('How much of the profile was decided'),
-    unmet: texts('What --require, --min-decided and --repeat asked for in vain'),
+    unmet: texts('Demands of --require, --min-decided and --repeat that were not met'),
     declarations: Type.Optional(
       Type.Array(Type.Object({ name: text, declared: text, observed: text, holds: Type.Boolean() }), {
         description: 'What the target declares that the run has seen; one that does not hold leaves the run incomplete',

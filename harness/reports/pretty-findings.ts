@@ -79,8 +79,8 @@ function ended({ api }: Report, groups: readonly FindingGroup[]): string {
     );
   const replayed = groups.some(({ lead }) => lead.replay_command?.startsWith('muster replay ') === true);
   const how = replayed
-    ? "'again' starts it anew, and with --keep leaves it up to be looked at"
-    : "with --report json=RUN.json, 'muster replay RUN.json --keep' starts it anew and leaves it up to be looked at";
+    ? "the line 'again' starts it again; add --keep to leave it running"
+    : "with --report json=RUN.json, 'muster replay RUN.json --keep' starts it again and leaves it running";
   return `What was started for this run has ended: ${how}.`;
 }
 
@@ -139,7 +139,7 @@ function following({ consequences, blocked }: FindingGroup, { paint, columns, ve
       return `      ${mark(result, paint)} ${result.id}  ${paint('dim', words)}`.trimEnd();
     }),
     rest > 0 && paint('dim', `      … and ${rest} more (--verbose lists them)`),
-    counted(blocked, 'check', 'not run, because they mean nothing while it fails'),
+    counted(blocked, 'check', 'not run because of it'),
     blocked.length > 0 && wrap(named(blocked.map(({ id }) => id)), room).map((line) => paint('dim', `      ${line}`)),
   );
 }

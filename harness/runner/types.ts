@@ -306,7 +306,7 @@ export interface Report {
   unreachable?: string;
   interrupted?: true;
   replay_of?: ReplayOf;
-  /** Set if the run judged recorded traffic and sent nothing. */
+  /** Set if the run judged others' traffic and sent nothing. */
   watched?: Watched;
   checks: CheckResult[];
 }

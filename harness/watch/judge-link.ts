@@ -8,7 +8,7 @@ import type { Ending, Side, Tap } from './relay.ts';
 const MOST_BUSY = 0.125;
 /** Milliseconds of processor time for the thread's warm-up, which the load measurement ignores. */
 const WARM_UP_MS = 1000;
-/** Milliseconds between load measurements; a short burst ends within one interval. */
+/** Milliseconds between load measurements; one busy interval drops no connection. */
 const LOOK_MS = 500;
 /**
  * Maximum age (milliseconds) and size (bytes) of a batch; small batches wake the thread often, large batches delay

@@ -13,7 +13,7 @@ interface ReplayResult {
 const MOST_SHOWN = 80;
 /** Maximum number of characters in a line; a HAR document may be a single line. */
 const MOST_IN_LINE = 64 * 1024 * 1024;
-/** Maximum number of bytes of the head of a recording; a HAR is told by it without being read whole. */
+/** Maximum number of bytes in the first line of a recording; a longer line begins another file, such as HAR. */
 const LONGEST_HEAD = 64 * 1024;
 const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
@@ -68,9 +68,9 @@ function replayHar(path: string, take: TakeTraffic, origin: string | undefined):
   );
 }
 
-/** `most`: bytes after which nothing more is read. */
+/** `most`: maximum number of bytes to read. */
 async function* linesOf(path: string, most = Number.POSITIVE_INFINITY): AsyncGenerator<string> {
-  const input = createReadStream(path, { encoding: 'utf8', end: most });
+  const input = createReadStream(path, { encoding: 'utf8', end: most - 1 });
   let line = '';
   try {
     for await (const text of input as AsyncIterable<string>) {

@@ -45,9 +45,9 @@ const options = {
   api: OPTION.oneOf(APIS, 'What to check of images and commands', { default: 'device' }),
   gate: OPTION.oneOf(
     GATES,
-    'Exit 1 when the last one fails what the one before it passed (regressions), ' +
-      'or also answers in another way where the specification is silent (behaviour); ' +
-      'exit 2 when one of the two alone decided a check',
+    'Exit 1 if the last entry fails a check that the entry before it passed (regressions), ' +
+      'or also if its answers differ where the specification is silent (behaviour); ' +
+      'exit 2 if only one of the two decided a check',
     { default: 'none' },
   ),
   report: OPTION.list('Report: pretty, html or json, each with =FILE', REPORTED),

@@ -17,13 +17,14 @@ import {
 } from '../../../simulators/fleet/run/capacity.ts';
 import { defined } from '../../common/defined.ts';
 import { ownedFolder } from '../../common/owner.ts';
+import { ADD_PLATFORM_PACKAGES, PLATFORM_PACKAGES, packageName } from '../../common/platform-packages.ts';
 import { hanging, painter, printableJson, printableLine, withoutCiCommands, wrap } from '../../common/terminal.ts';
 import { memoryText, readableDuration } from '../../common/units.ts';
 import { EXIT, exitCodesText } from '../../common/usage.ts';
 import { Patience } from '../../common/waiting.ts';
 import { containerRuntime, reasonOf } from '../../targets/launch/container.ts';
 import { columns, command, OPTION } from '../options.ts';
-import { ADD_PLATFORM_PACKAGES, OLDEST_NODE, PLATFORM_PACKAGES, VERSION } from '../version.ts';
+import { OLDEST_NODE, VERSION } from '../version.ts';
 
 const NEEDED = 'Checks';
 const CONTAINERS = 'Agents in containers (--image)';
@@ -57,7 +58,7 @@ export const doctor = command({
     const all = findings.every(({ ok }) => ok);
     const checksRun = all
       ? 'Everything can run here.'
-      : 'Checks can run here. What ! names is needed only for what its heading says.';
+      : 'Checks can run here. A line with ! matters only for the features in its heading.';
     const ending = able ? checksRun : `Checks cannot run here: see ! below ${NEEDED}.`;
     process.stdout.write(
       json
@@ -164,7 +165,7 @@ const PROBES: readonly Probe[] = [
     group: FLEETS,
     name: 'packages',
     async probe() {
-      await Promise.all(PLATFORM_PACKAGES.map((name) => import(name.replace(/@\d+$/, ''))));
+      await Promise.all(PLATFORM_PACKAGES.map((wanted) => import(packageName(wanted))));
       return 'installed';
     },
     todo: ADD_PLATFORM_PACKAGES,

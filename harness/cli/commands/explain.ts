@@ -216,7 +216,7 @@ function how(check: CataloguedCheck): string {
   ].join('; ');
   return [
     does,
-    ...(check.essential ? ['When it fails, nothing that rests on it is asked'] : []),
+    ...(check.essential ? ['When it fails, the checks that depend on it are blocked'] : []),
     ...(check.premises.length === 0 ? [] : [`What it finds may follow from ${check.premises.join(', ')}`]),
   ].join('. ');
 }

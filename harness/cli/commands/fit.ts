@@ -22,7 +22,7 @@ export const fit = command({
     report: OPTION.list('Report: pretty, html or json, each with =FILE', REPORTED),
   },
   examples: [
-    ['muster fit reports/ --agent acme-agent@1.4 --platform hub@7', 'may this agent go out to that platform?'],
+    ['muster fit reports/ --agent acme-agent@1.4 --platform hub@7', 'may this agent be released for that platform?'],
     ['muster fit reports/ --report html=fit.html', 'every pair, as a page'],
   ],
   epilogue:

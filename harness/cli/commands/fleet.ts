@@ -17,6 +17,7 @@ import {
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
 import type { Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
 import { defined } from '../../common/defined.ts';
+import { expectPlatformPackages } from '../../common/platform-packages.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
 import { durationMs } from '../../common/units.ts';
@@ -77,6 +78,8 @@ export const fleet = command({
 });
 
 async function runShard(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<number> {
+  // Checks here, because workers and the platform are processes, whose errors of Node reach nobody.
+  expectPlatformPackages();
   const { runFleet, PreflightError, UnreachableError } = await import('../../../simulators/fleet/run/run.ts');
   let place: Place | undefined;
   try {

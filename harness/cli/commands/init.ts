@@ -4,10 +4,11 @@ import { dirname } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { stringify } from 'yaml';
+import { PLATFORM_PACKAGES } from '../../common/platform-packages.ts';
 import { UsageError } from '../../common/usage.ts';
 import { whyNot } from '../../common/user-files.ts';
 import { CONFIG_FILE, command, OPTION, type OptionsOf, type OptionTable } from '../options.ts';
-import { PLATFORM_PACKAGES, VERSION } from '../version.ts';
+import { VERSION } from '../version.ts';
 
 const APIS = ['device', 'platform', 'client'] as const;
 const REACHED = ['command', 'image', 'url', 'socket'] as const;
@@ -118,7 +119,7 @@ export const init = command({
     ['muster init', 'asks what it needs'],
     ["muster init --api device --command './agent --socket {socket}' --ci github", 'asks none'],
   ],
-  epilogue: 'No file is overwritten: what would be is printed, to be added by hand.',
+  epilogue: 'No file is overwritten: if the CI file exists, the job is printed, to be added by hand.',
   async run(asked) {
     const { api, reached, driven, ci, baseline } = await answers(asked);
     const report = [...(ci === 'github' ? ['github'] : []), ...reportsOf(api)];
@@ -132,7 +133,7 @@ export const init = command({
     writeNew(CONFIG_FILE, config);
     const next = [
       ...(api === 'device' && driven === undefined
-        ? ['see what an agent that is not driven leaves open: muster explain drive']
+        ? ['see which checks need control over the agent: muster explain drive']
         : []),
       ...(needsKey(api) ? [`set ${KEY}, here${job === undefined ? '' : ' and as a secret of your CI'}`] : []),
       `run: muster check ${api}${baseline ? ' --update-baseline' : ''}`,

@@ -29,7 +29,7 @@ const options = {
     defaultText: 'MUSTER_RUN_ID, else none',
   }),
   watch: OPTION.flag('Wait for shards that still run; needs --expect'),
-  serve: OPTION.whole('Take the results of shards without a shared disk on this port; needs --watch and --run-id', {
+  serve: OPTION.whole('Port on which shards without a shared disk deliver results; needs --watch and --run-id', {
     from: 0,
     to: 65_535,
   }),

@@ -60,7 +60,7 @@ export const mutateSystem = command({
       "MUSTER_API_KEY=… muster mutate system --api agent --url http://127.0.0.1:8080/beta --command './test.sh'",
       'which defects of a robot the tests of a platform find',
     ],
-    ["muster mutate system --api platform --command './test.sh'", 'which defects of a platform those of an agent find'],
+    ["muster mutate system --api platform --command './test.sh'", 'which platform defects the tests of an agent find'],
   ],
   epilogue:
     'With --api agent each run of the tests has a robot of its own in your platform, by MUSTER_DEVICE_ID and ' +

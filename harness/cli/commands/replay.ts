@@ -25,7 +25,7 @@ export const replay = command({
   options: {
     file: OPTION.text('A report written by --report json=FILE', { positional: true, required: true, path: wholePath }),
     only: OPTION.list('Run only these checks; * matches anything'),
-    keep: OPTION.flag('Leave the target that Muster started up afterwards, until Ctrl+C'),
+    keep: OPTION.flag('Keep the started target running after the replay, until Ctrl+C'),
   },
   examples: [
     ['muster replay run.json', 'everything that failed or warned'],
@@ -43,8 +43,8 @@ export const replay = command({
     const report = readReport(file);
     if (keep && report.api === 'client')
       throw new UsageError(
-        '--keep: a client is started anew for each situation, so nothing of it can be kept up; ' +
-          'muster simulate device --scenario NAME plays one to it for as long as it takes',
+        '--keep: each situation starts a new client, so no client can be kept running; ' +
+          'muster simulate device --scenario NAME serves one situation until Ctrl+C',
       );
     const failed = chosen(report, file, only);
     const anew = await parse(['check', report.api, ...rest]);

@@ -15,6 +15,7 @@ import {
   transportUsage,
 } from '../../../simulators/device/transport.ts';
 import { defined } from '../../common/defined.ts';
+import { expectPlatformPackages } from '../../common/platform-packages.ts';
 import { size } from '../../common/units.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { SITUATIONS } from '../../contract/situations.ts';
@@ -145,6 +146,7 @@ function uplinkOf(args: Arguments) {
   if (uplink === 'polling' && token === undefined) throw new UsageError('--uplink polling needs --token, the API key');
   urlFrom('platform', platform, WEB);
   if (mqtt !== undefined) urlFrom('mqtt', mqtt, MQTT);
+  expectPlatformPackages();
   return { kind: uplink, platform, dialect, ...defined({ token, mqtt }) };
 }
 

@@ -8,10 +8,10 @@ const watchCommand = <const T extends OptionTable>(api: WatchedApi, shown: Pick<
   command({
     ...shown,
     epilogue:
-      'When clients can come it writes one line of JSON to stdout. It forwards every byte unchanged, and judges ' +
-      'copies of them: whatever becomes of the judging, traffic goes on. Findings are told on stderr as they come, ' +
-      'and the report is written when it is ended by a signal. A SIGINT or SIGTERM that comes a second or more after ' +
-      'that one ends it at once, without a report, with exit code 129, 130 or 143.' +
+      'Once clients can connect, it writes one line of JSON to stdout. It forwards every byte unchanged, and judges ' +
+      'a copy: traffic goes on even if the judging fails. Findings are written to stderr as they come, and a signal ' +
+      'ends the watch, which then writes the report. Another SIGINT or SIGTERM, a second or more later, ends it ' +
+      'immediately, without a report, with exit code 129, 130 or 143.' +
       `\n\nExit codes: ${exitCodesText('watch')}.`,
     async run(args) {
       const { watchTraffic } = await import('../watching/watching.ts');

@@ -8,7 +8,7 @@ const WHICH = optionsIn('Which servers');
 const OUTCOME = optionsIn('Outcome');
 
 export const mutateOptions = {
-  command: TESTS.text('Shell line that runs your tests; it ends with another code than 0 when they fail', {
+  command: TESTS.text('Shell line that runs your tests; its exit code is not 0 when they fail', {
     required: true,
   }),
   setup: TESTS.text('Shell line that prepares the server before each run of the tests, with the same environment'),
@@ -24,7 +24,7 @@ export const mutateOptions = {
   only: WHICH.list('Only these defects and variants; * matches anything'),
   section: WHICH.list('Only those of these sections of the specification'),
   kind: WHICH.oneOf(SUBJECT_KINDS, 'Only defects, or only variants'),
-  sample: WHICH.whole('So many defects and so many variants at most, from all sections alike', { from: 1 }),
+  sample: WHICH.whole('Maximum number of defects, and of variants, spread evenly over the sections', { from: 1 }),
   seed: WHICH.whole('Seed of the ids on the servers, and of the sample', { defaultText: 'a new one' }),
   'min-score': OUTCOME.number('Exit 1 only when less than this share of the defects is killed, in per cent', {
     from: 0,
@@ -34,7 +34,7 @@ export const mutateOptions = {
   baseline: OUTCOME.text('Known survivors, with reason, owner and expiry', { path: wholePath }),
   'update-baseline': OUTCOME.flag('Write what survived into the baseline, and say what changes'),
   report: OUTCOME.list(MUTATION_FORMATS_TEXT, REPORTED),
-  verbose: OUTCOME.flag('Pretty report: say of each server that was not run why'),
+  verbose: OUTCOME.flag('Pretty report: give the reason for each server that was not run'),
 } as const satisfies OptionTable;
 
 export type MutateArguments = OptionsOf<typeof mutateOptions>;

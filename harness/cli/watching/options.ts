@@ -13,13 +13,13 @@ const { only, section, requirements, bail, report, verbose, baseline, 'fail-on':
 const LIVE = { conflicts: 'replay' } as const;
 
 const both = {
-  'tls-cert': WHERE.text('Certificate (PEM): clients speak TLS, with --url', { path: wholePath, ...LIVE }),
+  'tls-cert': WHERE.text('Certificate (PEM) to serve clients over TLS; needs --url', { path: wholePath, ...LIVE }),
   'tls-key': WHERE.text('Private key of it (PEM)', { path: wholePath, ...LIVE }),
   record: RECORDING.text('Write what is seen to this file, without secrets, as lines of JSON', {
     path: wholePath,
     ...LIVE,
   }),
-  'record-size': RECORDING.text('Size at which the file is put aside as FILE.1; four of these are kept', {
+  'record-size': RECORDING.text('Size at which the file is renamed to FILE.1; FILE.1 to FILE.4 are kept', {
     default: '100MB',
   }),
   replay: RECORDING.text('Judge a recording again, or the HAR of any tool, and connect to nothing', {
@@ -30,7 +30,7 @@ const both = {
   only,
   section,
   requirements,
-  'max-time': HOW.text('End after this time, e.g. 30m', { defaultText: 'when it is told to', ...LIVE }),
+  'max-time': HOW.text('End after this time, e.g. 30m', { defaultText: 'no limit', ...LIVE }),
   bail,
   'fail-on': failOn,
   baseline,
@@ -45,7 +45,7 @@ export const watchDeviceOptions = {
   discovery: { ...discovery, ...LIVE },
   url,
   ca: { ...ca, ...LIVE },
-  listen: WHERE.text('Where clients come: a unix socket; with --discovery the file that they read; with --url a port', {
+  listen: WHERE.text('Where clients connect: a unix socket; with --discovery a discovery file; with --url a port', {
     path: pathOfSocket,
     ...LIVE,
   }),
@@ -55,7 +55,7 @@ export const watchDeviceOptions = {
 export const watchPlatformOptions = {
   url: platformTargetOptions.url,
   ca: { ...platformTargetOptions.ca, ...LIVE },
-  listen: WHERE.text('Port where clients come, 0 for a free one, or HOST:PORT; loopback unless a host is named', LIVE),
+  listen: WHERE.text('Port for clients, 0 for a free one, or HOST:PORT; without a host, on loopback', LIVE),
   ...both,
 } as const satisfies OptionTable;
 

@@ -1,4 +1,4 @@
-/** Prints the findings of a watch at once, and turns its results into reports and an exit code. */
+/** Prints findings of a watch immediately, and turns its results into reports and an exit code. */
 import process from 'node:process';
 import { Recorder } from '../../client/recorder.ts';
 import { quote } from '../../client/request-forms.ts';

@@ -1,4 +1,4 @@
-/** Config instances: contents of configuration files, which never change. */
+/** Config instances: immutable contents of configuration files. */
 import type { Static, TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';

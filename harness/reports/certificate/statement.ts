@@ -225,7 +225,7 @@ function subjectDetails(target: TargetDescription): Pick<Own, 'digest_of'> & Par
 /** Digest of a subject without a measured file: SHA-256 of `{"name":…,"version":…}`. */
 export const declaredDigest = (name: string, version: string): string => digestOf(JSON.stringify({ name, version }));
 
-/** Verdict on a check without evidence, because readers of a certificate cannot repeat the run. */
+/** Verdict without evidence, because readers of a certificate cannot repeat the run. */
 function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: CheckResult): JudgedCheck {
   return { id, level, section, outcome, ...defined({ reason, in_profile, fails_by, saw: saw && { ...saw } }) };
 }
@@ -244,7 +244,7 @@ const FOLDERS = ['suites', 'harness/runner', 'harness/client', 'harness/contract
 /** Folder above `harness/`: the checkout, or `dist/` in a package. */
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Digest of the suites' files without tests; equals `find … | sort | sha256sum | sha256sum`. */
+/** Digest of the suites' files except tests; equals `find … | sort | sha256sum | sha256sum`. */
 export function suitesDigest(root: string = ROOT): SuitesDigest {
   const form = import.meta.filename.endsWith('.ts') ? 'source' : 'package';
   const files = FOLDERS.filter((folder) => existsSync(join(root, folder)))

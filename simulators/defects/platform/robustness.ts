@@ -25,7 +25,7 @@ const REFUSED: Readonly<Record<string, (body: Resource) => ReturnType<typeof unl
     unless(JSON.stringify(documents).includes('$schema'), '/documents', 'name no dialect'),
 };
 
-/** Milliseconds by which the clocks of a platform's nodes differ from the time. */
+/** Milliseconds by which clocks of a platform's nodes differ from true time. */
 const NODES_MS = [0, 40, -40];
 
 const FIELDS = ['platform.robust.fields'];
@@ -130,7 +130,7 @@ export const variants = [
       },
     }),
   ),
-  variant('clocks-of-nodes', 'Takes each time from one of three nodes, whose clocks are 40 ms apart.', {
+  variant('clocks-of-nodes', 'Takes each time from one of three nodes, whose clocks differ by up to 80 ms.', {
     clock: (clock) => {
       let taken = 0;
       return { now: () => clock.now() + (NODES_MS[taken++ % NODES_MS.length] ?? 0) };

@@ -77,7 +77,7 @@ describe('a platform that throttles', () => {
     const answer = (path: string): number | undefined => {
       if (!path.includes(wanted)) return undefined;
       asked += 1;
-      // Waits for the second request, because preflight sends the first request and does not wait.
+      // Waits for the second request, because preflight sends the first and ignores `Retry-After`.
       if (asked > 1) refused.resolve();
       return 429;
     };

@@ -36,7 +36,7 @@ export class CurrentDeployment {
   readonly #real: AgentUnderTest;
   /** Deployment that the device must show: null for none, undefined while the exploration does not know. */
   #shown: Members | null | undefined;
-  /** True while a deployment that failed, retries or is unfinished may change without a command. */
+  /** True while a failed, retrying or unfinished deployment may change without a command. */
   mayChange = true;
   #deviceId: unknown;
   files: readonly ConfigFile[] = [];

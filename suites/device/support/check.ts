@@ -166,7 +166,7 @@ export const REPLAY = ['device.events.replay.exclusive'];
 /** Premise that a replay continues with live events without loss. */
 export const LIVE = ['device.events.replay.seam'];
 
-/** Premises that the events of a deployment name the deployment (section 2.4). */
+/** Premises that each event of a deployment names it (section 2.4). */
 export const DEPLOYMENT_EVENTS = [...LIVE, 'device.events.envelope', 'device.events.type-form'];
 
 export const CURRENT_SHOWN = ['device.deployment.current'];

@@ -15,7 +15,7 @@ export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
     workers: 1,
     seed: 1,
     shard: null,
-    // Nothing has to be measured without an uplink.
+    // A fleet without an uplink needs no metrics.
     uplink: 'none',
     key_bits: 1024,
     platform: 'embedded',

@@ -1,0 +1,28 @@
+/** Names the packages of Muster's platform, its broker, agents' uplinks and fleets, which checks do without. */
+
+import { createRequire } from 'node:module';
+
+/** Optional packages with their majors, as npm installs them. */
+export const PLATFORM_PACKAGES = ['aedes@1', 'fastify@5', 'mqtt@5', 'mqtt-packet@9'] as const;
+
+export const ADD_PLATFORM_PACKAGES = `Run: npm install --save-dev ${PLATFORM_PACKAGES.join(' ')}`;
+
+export const packageName = (wanted: string): string => wanted.replace(/@\d+$/, '');
+
+export class MissingPackage extends Error {
+  override name = 'MissingPackage';
+  readonly code = 'MUSTER_PACKAGE';
+}
+
+/** Throws MissingPackage, with the command that installs them, if one of them is not installed. */
+export function expectPlatformPackages(): void {
+  const { resolve } = createRequire(import.meta.url);
+  for (const name of PLATFORM_PACKAGES.map(packageName)) {
+    try {
+      resolve(name);
+    } catch {
+      const optional = "Muster's platform and fleets, and uplinks of its agents, need packages that checks do without";
+      throw new MissingPackage(`${name} is not installed: ${optional}. ${ADD_PLATFORM_PACKAGES}`);
+    }
+  }
+}
