@@ -1,4 +1,3 @@
-/** Tests reports on targets that behave differently than their control API declares. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { NEWEST_VERSION } from '../harness/contract/versions.ts';

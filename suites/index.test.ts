@@ -1,4 +1,3 @@
-/** Tests how the suites declare their checks. */
 import { describe, expect, it } from 'vitest';
 import { loadSuites } from '../harness/cli/catalogue.ts';
 import { CLIENT_JOBS, JOB_TABLE } from '../harness/contract/client.ts';

@@ -1,5 +1,3 @@
-/** Recognises and parses JSON objects in requests, responses and events. */
-
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -1,4 +1,3 @@
-/** Tests that every property-based check describes its counterexample in words, instead of indices such as [0,0]. */
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 

@@ -1,11 +1,9 @@
-/** Helpers with which each file of a suite declares requirements and checks. */
 import { type checks, requirement, rules } from '../harness/runner/define.ts';
 import type { Check, Requirement } from '../harness/runner/types.ts';
 
 /**
- * Makes the function `section`, which each file of a suite calls first, e.g. `section({ section: '4.1', since:
- * '2026-11-21' })`. All requirements of the file share these members, and may override them. `checks`: the file's
- * checks, in order.
+ * Makes `section`, which each file of a suite calls first, e.g. `section({ section: '4.1', since: '2026-11-21' })`. All
+ * requirements of the file share these members, and may override them. `checks`: in order.
  */
 export const sections =
   <Context, Given extends readonly unknown[]>(
@@ -19,7 +17,7 @@ export const sections =
       requirement: (own: Omit<Requirement, keyof Common> & Partial<Requirement>): Requirement =>
         requirement({ ...common, ...own } as Requirement),
       check: (...given: Given): void => void checks.push(declare(...given)),
-      /** Declares a rule, which examines the requests and responses of all checks. */
+      /** Rules examine the requests and responses of all checks. */
       rule: (...given: Parameters<typeof declareRule>): void => void checks.push(declareRule(...given)),
     };
   };
@@ -27,8 +25,8 @@ export const sections =
 type Options = Parameters<ReturnType<typeof checks>>[1];
 
 /**
- * Marks a check that needs `write`: `--read-only` omits the check, and by default no other check runs beside it. Checks
- * that ping set `writes` themselves, because a ping changes no data but reaches a robot.
+ * `--read-only` omits a check that needs `write`, and by default no other check runs beside it. Checks that ping set
+ * `writes` themselves, because a ping changes no data but reaches a robot.
  */
 export const writing = (options: Options): Options =>
   options.needs?.includes('write') === true ? { sharing: 'exclusive', ...options, writes: true } : options;

@@ -1,4 +1,4 @@
-/** Rules for HTTP traffic that Muster watches without taking part, and helpers that read watched requests. */
+/** Rules for HTTP traffic that Muster watches without taking part. */
 import type { RequestSeen } from '../harness/client/happening.ts';
 import { TrafficRedactor } from '../harness/common/traffic-redactor.ts';
 import { DIALECT_NAMES, DIALECTS } from '../harness/contract/versions.ts';
@@ -6,7 +6,7 @@ import { rules } from '../harness/runner/define.ts';
 import type { Rule } from '../harness/runner/rules.ts';
 import type { Check, Requirement } from '../harness/runner/types.ts';
 
-/** Declares a rule for watched traffic, as the check `<requirement>.watched`. `traffic`: words for what decides it. */
+/** Declared as the check `<requirement>.watched`. `traffic`: words for the deciding traffic. */
 export const watchedRule = (
   requirement: Requirement,
   premises: readonly string[],
@@ -18,7 +18,7 @@ export const watchedRule = (
   return rules<unknown>()(requirement, { aspect: 'watched', premises, orElse, ...about }, rule);
 };
 
-/** Maximum number of remembered clients; a proxy in front of a platform may see thousands. */
+/** A proxy in front of a platform may see thousands of clients. */
 const MOST_CLIENTS = 1000;
 
 export class PerClient<T> {
@@ -31,7 +31,7 @@ export class PerClient<T> {
 
   of(client: string): T {
     const known = this.#known.get(client) ?? this.#make();
-    // Moves the client to the end of the map, because the map drops its first entry when full.
+    // The map drops its first entry when full.
     this.#known.delete(client);
     this.#known.set(client, known);
     const [oldest] = this.#known.size > MOST_CLIENTS ? this.#known.keys() : [];
@@ -54,14 +54,13 @@ export const isForCurrent = (request: RequestSeen): boolean =>
 export const isPing = (request: RequestSeen): boolean =>
   request.method === 'POST' && /\/devices\/[^/]+\/ping$/.test(request.path);
 
-/** Identifies a list that a client reads page by page: client and URL without `limit` and `offset`. */
 export function listOf(request: RequestSeen): string {
   const query = queryOf(request);
   for (const name of ['limit', 'offset']) query.delete(name);
   return `${request.client} ${request.path}?${query}`;
 }
 
-/** Cursor of a request for events; `after` takes precedence over `Last-Event-ID` (section 4.1 of the specification). */
+/** `after` takes precedence over `Last-Event-ID` (section 4.1 of the specification). */
 export const cursorOf = (request: RequestSeen): string | undefined =>
   queryOf(request).get('after') ?? request.headers['last-event-id'];
 

@@ -1,4 +1,3 @@
-/** Checks a target while the check or the target is suspended, and while the clock jumps. */
 import { globSync, mkdirSync, statSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';

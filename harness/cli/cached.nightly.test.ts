@@ -1,4 +1,3 @@
-/** Runs `check platform` through a cache, and expects findings only if the cache serves old answers for an hour. */
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,3 @@
-/** Lists every requirement with the checks that decide it, over all suites. */
 import { defined } from '../common/defined.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { isHeld, requirementSet } from '../runner/define.ts';
@@ -9,7 +8,7 @@ type Shown = 'id' | 'needs' | 'sharing' | 'writes' | 'least' | 'premises' | 'ess
 
 export type CataloguedCheck = Required<Pick<Check<never>, Shown>> & {
   waits: boolean;
-  /** True for a check that sends no requests and only judges the traffic of other checks. */
+  /** True for a check that sends no requests and only judges traffic of other checks. */
   rule: boolean;
   profiles: string[];
 };
@@ -62,8 +61,7 @@ export const watchOf = ({ api, option }: WatchedRule): string =>
   `muster watch ${api}${option === undefined ? '' : ` --${option}`}`;
 
 /**
- * Lists the requirements in the set of `date` (default: newest set) by section; throws UsageError if a suite lacks the
- * set.
+ * Lists the requirements of the set of `date` (default: the newest) by section. Throws UsageError if a suite lacks it.
  */
 export function catalogue(suites: readonly Suite<never>[], date?: string, watched: readonly Watched[] = []): Catalogue {
   const byId = new Map<string, CataloguedRequirement>();

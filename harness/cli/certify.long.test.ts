@@ -1,5 +1,3 @@
-/** Tests the commands that make and verify certificates. */
-
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { simulateDevice } from '../../simulators/device/index.ts';
@@ -69,7 +67,6 @@ test('a check stops its command and removes {dir} only after writing the reports
 const signer = at('signer.pem');
 const file = at('sample.json');
 
-/** Passed results of all checks of the profile of a sample report. */
 const wholeProfile = async (): Promise<CheckResult[]> => {
   const { api, profile, requirements_version: date } = sampleReport();
   return ownSuites('0.0.1', await loadSuites())
@@ -82,7 +79,7 @@ test('verify accepts a certificate by a key of keygen and refuses a changed one'
   expect(await refusal(['keygen', signer])).toContain('not overwritten');
   const verified = (...more: string[]) => printed(['verify', file, '--key', `${signer}.pub`, ...more]);
 
-  // Names an unknown version of Muster, so that `verify` does not compare the report with these suites.
+  // Names an unknown version of Muster, so that `verify` compares no report with these suites.
   const older = { complete: true, muster: '0.0.1-sample' };
   certificateIssuer(file, signer, LASTING).issue(sampleReport([sampleResult()], older));
   expect(await verified()).toMatchObject({

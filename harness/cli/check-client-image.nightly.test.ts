@@ -1,4 +1,3 @@
-/** Runs `muster check client --image` on images built from scratch; needs Docker. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';

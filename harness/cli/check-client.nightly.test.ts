@@ -1,5 +1,3 @@
-/** Runs `muster check client` like a user: verdicts, exit codes, reports, certificate and replay. */
-
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';

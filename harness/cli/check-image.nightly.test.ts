@@ -1,4 +1,3 @@
-/** Checks Muster's own simulator in an image built from scratch; needs Docker. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -18,14 +17,14 @@ vi.setConfig({ testTimeout: 900_000 });
 const place = useFolder();
 
 beforeAll(() => {
-  // Disables the clean-up container of testcontainers, whose image would have to be downloaded.
+  // Disables the clean-up container of testcontainers, whose image needs a download.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
   if (hasDocker()) buildImage(IMAGE, 'scratch');
 }, 900_000);
 afterAll(() => void spawnSync('docker', ['rmi', '--force', IMAGE, `${IMAGE}-node`], { stdio: 'ignore' }));
 const options = () => ({ redactor: new Redactor(), startMs: 60_000 });
 
-/** Runs as the user of the host, because the user of the image may not write to the mounted folder of the socket. */
+/** The user of the image may not write to the mounted folder of the socket, so the user of the host runs it. */
 const asHost = { name: IMAGE, user: 'host' };
 const at = { socket: '/run/muster/agent.sock', control: '/run/muster/control.sock' };
 const keepingFilesIn = (dir: string): string[] =>

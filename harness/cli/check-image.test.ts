@@ -1,4 +1,3 @@
-/** Tests `muster check --image` with an image that does not exist, and without Docker. */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { Redactor } from '../common/redact.ts';

@@ -1,4 +1,3 @@
-/** Defines the options of every `muster check`. */
 import process from 'node:process';
 import type { TSchema } from 'typebox';
 import { defined } from '../common/defined.ts';
@@ -44,7 +43,7 @@ const WHICH = optionsIn('Which checks');
 const HOW = optionsIn('How');
 const OUTCOME = optionsIn('Outcome');
 
-/** Maximum number of seconds for `--patience`; a Node timer allows at most 24 days. */
+/** Far below the 24 days that a Node timer allows. */
 export const LONGEST_PATIENCE_SECONDS = 3600;
 
 export const commonOptions = {

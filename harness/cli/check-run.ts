@@ -1,4 +1,3 @@
-/** Runs a suite against a target and reports the results, for `muster check` and `muster replay`. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import process from 'node:process';
@@ -48,7 +47,7 @@ import {
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
 
-/** Runs the checks and resolves with the exit code; an interrupt also closes a target that is still starting. */
+/** Resolves with the exit code; an interrupt also closes a target that is still starting. */
 export async function runAndReport<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
   options: OptionsOf<T>,
@@ -124,7 +123,7 @@ function tellOutput({ checks }: Report, written: string): void {
   if (last !== '') process.stderr.write(withoutCiCommands(`\nThe target wrote:\n${last}\n`));
 }
 
-/** Runs the suite; returns the report and errors of writing, e.g. on a full disk. Rejects on any other error. */
+/** Returns the report and errors of writing, e.g. on a full disk. Rejects on any other error. */
 async function ranWith<Context>(suite: Suite<Context>, options: RunOptions<Context>) {
   let ended: Report | undefined;
   const last: RunListener = {
@@ -168,7 +167,6 @@ async function plannedBy(args: PlanArguments, again: ReplayPlan | undefined, red
   };
 }
 
-/** Returns the patterns after `should=` in `--fail-on`; `should` alone means `*`. Throws UsageError. */
 export function failOn(given: readonly string[] = []): string[] {
   return given.flatMap((text) => {
     const [matched, named = '*'] = /^should(?:=(.+))?$/.exec(text) ?? [];
@@ -192,7 +190,7 @@ function narrowed<Context>(
       );
     narrowedBy = [...narrowedBy, '--last-failed'];
   }
-  // Removes checks that nobody asked to repeat, which the plan holds if a check and its requirement share an id.
+  // A check and its requirement may share an id, so the plan may hold checks that nobody asked to repeat.
   if (again !== undefined) {
     const asked = again.checks.map(({ check }) => check);
     checks = checks.filter(({ check }) => asked.includes(check.id));
@@ -200,10 +198,9 @@ function narrowed<Context>(
   return { ...plan, checks, narrowedBy };
 }
 
-/** Factor for the inputs of properties in a run for a certificate, which is made once for a release. */
+/** Factor for the inputs of properties in a run for a certificate, which a release needs once. */
 const CERTIFYING_RUNS = 3;
 
-/** Reads the options of the run, apart from its plan and target. Throws UsageError. */
 function settingsOf<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
   options: OptionsOf<T>,
@@ -221,7 +218,7 @@ function settingsOf<T extends CheckTable, Context>(
     maxTimeMs,
     demands,
     version: VERSION,
-    // Ignores `--bail` with `--update-baseline`, because the new baseline excuses the findings.
+    // Ignores `--bail` with `--update-baseline`, because the new baseline excuses all findings.
     ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
     ...defined({
       concurrency,
@@ -257,7 +254,6 @@ function demandsOf(api: Api, { require: lists = [], 'min-decided': least }: Plan
 type Evidence = 'baseline' | 'update-baseline' | 'certificate' | 'key' | 'valid-until' | 'signer' | 'badge';
 export type EvidenceArguments = Pick<PlanArguments, Evidence | 'only' | 'section' | 'fast' | 'last-failed'>;
 
-/** Reads baseline, certificate and badge options before the run. Throws UsageError for a wrong option or file. */
 export function prepareEvidence(
   args: EvidenceArguments,
   suite: Suite<never>,
@@ -275,7 +271,6 @@ export function prepareEvidence(
   const issuer = args.certificate === undefined ? undefined : issuerFor(args, args.certificate);
   const badgeFile = args.badge === undefined ? undefined : prepareFile(`--badge ${args.badge}`, args.badge);
   return {
-    /** Throws UsageError if a certificate is wanted and nothing identifies the target. */
     opened(target: TargetDescription, say: (text: string) => void): void {
       const old = baseline === undefined || update ? [] : oldEntries(baseline);
       if (old.length > 0)
@@ -298,7 +293,6 @@ export function prepareEvidence(
       if (update) updated = updatedBaseline(results, baseline, today, scope);
       return applyBaseline(results, updated ?? baseline, today, scope);
     },
-    /** Writes baseline, badge and certificate, and returns the exit code; a refused certificate turns code 0 into 2. */
     finish(report: Report, say: (text: string) => void): number {
       if (path !== undefined && updated !== undefined) {
         const { known, changes } = updated;

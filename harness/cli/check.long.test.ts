@@ -1,5 +1,3 @@
-/** Runs `muster check` with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 Muster itself failed. */
-
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
@@ -163,7 +161,6 @@ test('a check ends while an orphan of the agent holds its output open', async ()
   const { stderr } = await muster('check', 'device', '--command', line, ...ONE);
   const pid = Number(readFileSync(child, 'utf8'));
   try {
-    // Muster must not wait for the child, which keeps its output open for 600 s.
     expect(performance.now() - began).toBeLessThan(300_000);
     expect(existsSync(`/proc/${pid}`)).toBe(true);
     expect(stderr).toMatch(/has ended, but something that it started in a session of its own still runs/);
@@ -187,7 +184,6 @@ test('a check escapes control characters in the output of an agent', async () =>
 });
 
 test('exit code 3: an uncaught exception in Muster blocks the running checks', async () => {
-  // Throws an error in Muster when the test sends the signal.
   const planted = at('planted.mjs');
   const fault = "setImmediate(() => { throw new Error('planted fault'); });";
   writeFileSync(planted, `import process from 'node:process';\nprocess.on('SIGUSR2', () => { ${fault} });\n`);

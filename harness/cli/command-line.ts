@@ -1,4 +1,4 @@
-/** Parses a command line: yargs splits words and writes help, and Muster itself validates all options at once. */
+/** Parses a command line: yargs splits words and writes help; Muster validates all options together. */
 import { resolve } from 'node:path';
 import yargs, { type Argv, type Options } from 'yargs';
 import { defined } from '../common/defined.ts';
@@ -22,12 +22,12 @@ import { VERSION } from './version.ts';
 
 export type Invocation = ParsedCommand | { text: string };
 
-/** Parses the words; searches for a config file from `folder` upwards if given. Throws UsageError with all mistakes. */
+/** Searches for a config file from `folder` upwards if given. Throws UsageError with all mistakes. */
 export async function parseCommandLine(words: readonly string[], folder?: string): Promise<Invocation> {
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
   const { parsed, text, chosen } = await parse(words);
   if (words[0] === '--get-yargs-completions') {
-    // Offers options only after a dash; a shell completes file names if nothing is offered.
+    // Offers options only after a dash; without offers the shell completes file names.
     const begun = words.at(-1)?.startsWith('-') === true;
     const lines = text.split('\n').filter((line) => begun || !line.startsWith('-'));
     return { text: lines.join('\n') };
@@ -318,7 +318,6 @@ function readOption(name: string, spec: OptionSpec, typed: Typed): { value?: Opt
   return { value: spec.array === true ? numbers : (numbers[0] ?? '') };
 }
 
-/** Describes the range if one of the numbers is outside it. */
 function rangeMissed(numbers: readonly number[], { whole, above, from, to }: Range = {}): string | undefined {
   const isInside = (value: number): boolean =>
     Number.isFinite(value) &&

@@ -1,4 +1,4 @@
-/** Lists the commands in the order of the help; loads the module of a command only when the command runs. */
+/** Commands in the order of the help; the module of a command loads only when the command runs. */
 import type { AnyCommand } from './options.ts';
 
 export type CommandEntry = ReturnType<typeof entry>;

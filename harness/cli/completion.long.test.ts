@@ -1,4 +1,3 @@
-/** Runs each script of `muster completion` in its shell, and completes lines with it. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
@@ -32,7 +31,6 @@ const SHELLS = {
 };
 const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(' ');
 
-/** Words typed by a user and the expected completions; without completions the shell offers files. */
 const CASES: [typed: string[], completions: string[]][] = [
   [['che'], ['check']],
   [

@@ -1,4 +1,3 @@
-/** Tests options from `muster.yaml`. */
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Reads `muster.yaml`, which holds default options of commands; typed options have precedence. */
+/** `muster.yaml` holds default options of commands; typed options have precedence. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import process from 'node:process';
@@ -9,8 +9,8 @@ import { CONFIG_FILE, type OptionSpec, type OptionTable } from './options.ts';
 export type Configured = NonNullable<Awaited<ReturnType<typeof configured>>>;
 
 /**
- * Reads the options of a command from the file `named`, else from the nearest `muster.yaml` in the repository. Paths in
- * the file are relative to `folder`. Throws UsageError.
+ * Reads options from the file `named`, else from the nearest `muster.yaml` in the repository. Paths in the file are
+ * relative to `folder`. Throws UsageError.
  */
 export async function configured(path: readonly string[], named: string | undefined, from: string) {
   const file = named === undefined ? findConfig(from) : resolve(from, named);
@@ -54,8 +54,8 @@ function findConfig(from: string): string | undefined {
 }
 
 /**
- * True if no other user can change the file or folder, because Muster runs commands from config files; the user's own
- * group may, as many systems give each user a group.
+ * True if no other user can change the path, because Muster runs commands from config files. The user's own group may,
+ * because many systems give each user a group.
  */
 function isOwn(path: string): boolean {
   const { uid, gid, mode } = statSync(path);
@@ -83,7 +83,6 @@ function typedValue(value: unknown, where: string): string | boolean | readonly 
   throw new UsageError(`${where}: must be a text, a number, true, false or a list of texts`);
 }
 
-/** Says where the user must give an option that a config file cannot hold. */
 export function notInFile(name: string, spec: OptionSpec): string | undefined {
   if (spec.secret !== undefined) return `${name}: a file holds no secrets; set ${spec.secret} in the environment`;
   return spec.positional === true ? `${name}: is typed, after the command` : undefined;

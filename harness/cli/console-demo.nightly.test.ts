@@ -1,4 +1,3 @@
-/** Runs `muster demo --ui` in a real browser, and reads the effect of each button from platform, robots and report. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { expect, it } from 'vitest';
@@ -49,7 +48,7 @@ describeConsole('the pages of the demo', (open) => {
     expect(code, stderr).toBe(0);
     expect(stdout).toContain('Nothing failed');
     const result = JSON.parse(readFileSync(at('report/fleet.json'), 'utf8')) as FleetResult;
-    // Compares the page with the written result, because the outcome depends on the machine.
+    // The outcome depends on the machine, so the written result decides.
     await page.locator(`[data-outcome=${result.outcome}]`).waitFor();
     const { phases, counters, notes } = result;
     expect(phases.flatMap(({ by_hand }) => by_hand ?? [])).toEqual(['roll-out to 50% over 100ms']);

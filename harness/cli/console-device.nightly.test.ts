@@ -1,4 +1,3 @@
-/** Runs `muster simulate device --ui` in a real browser, and reads the effect of each button from the device's APIs. */
 import http from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -71,7 +70,7 @@ describeConsole('the console of a device', (open, browser) => {
     await using still = await browser().newPage();
     await still.addInitScript('globalThis.requestAnimationFrame = () => 0');
     await still.goto(robot.url);
-    // Counts elements instead of waiting for one, because Playwright waits by animation frames, which are off here.
+    // Counts elements, because Playwright waits for elements by animation frames, which are off here.
     await expect.poll(() => still.locator('[data-agent=up]').count(), soon).toBeGreaterThan(0);
     await using page = await browser().newPage();
     let lost = 0;

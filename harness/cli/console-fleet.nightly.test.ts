@@ -1,4 +1,3 @@
-/** Runs `muster fleet --ui` in a real browser, and reads the effect of each button from the robots and the result. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -57,7 +56,7 @@ describeConsole('the console of a fleet', (open) => {
     await using page = await open(running.url);
     const inRobots = (path: string, fits: (answer: Awaited<ReturnType<typeof running.robot>>) => boolean) =>
       expect.poll(async () => (await all((index) => running.robot(index, path))).filter(fits).length, soon);
-    // Pauses the scenario, which could otherwise end before the last step of this test.
+    // Without the pause the scenario could end before the last step of this test.
     await press(page, 'pause');
     await page.getByText('paused', { exact: true }).first().waitFor();
     await online(page);
@@ -143,7 +142,7 @@ describeConsole('the console of a fleet', (open) => {
     expect(await said.getByText('No robot is called nobody').count()).toBe(1);
     const answers = await all((index) => running.robot(index, '/health'));
     expect(answers.map((answer) => answer?.status)).toEqual(Array(ROBOTS).fill(200));
-    // Takes the last button, because the warning of a late load generator has the same one.
+    // The warning of a late load generator has the same button, before this one.
     await page.locator('button[data-action=end]').last().click();
     const { code, stderr } = await running.run.ended;
     expect(code, stderr).toBe(2);

@@ -1,6 +1,3 @@
-/**
- * Runs `muster simulate platform --ui` in a real browser, and reads the effect of each button from the Platform API.
- */
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';

@@ -1,4 +1,3 @@
-/** Runs `muster watch --ui` in a real browser, and compares the page with the traffic. */
 import http from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

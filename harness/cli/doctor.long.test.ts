@@ -1,4 +1,3 @@
-/** Tests the output of `muster doctor` on this machine, and with features taken away. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { afterAll, expect, it } from 'vitest';

@@ -1,4 +1,3 @@
-/** Tests that commands, options, imports, scripts, paths and links in the documents and the help work. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -47,7 +46,6 @@ const looseOptions = (text: string): string[] =>
 const npmCommands = (text: string): string[] =>
   shownCode(text).flatMap((code) => [...code.matchAll(/\bnpm (?:run (?:-s )?)?([\w:-]+)/g)].map(([found]) => found));
 
-/** Splits a shell line into words after `muster`, and fills in each `…`. */
 function wordsOf(line: string): string[] {
   const command = line.trim().replace(/^.*?\bmuster (?:-- )?/, '');
   const words = [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
@@ -64,7 +62,7 @@ function wordsOf(line: string): string[] {
 
 async function expectAccepted(line: string): Promise<void> {
   const words = wordsOf(line);
-  // Accepts the name of a group of commands, such as `muster check`, which sentences mention.
+  // Sentences may mention a group of commands, such as `muster check`.
   if (words.length === 1 && COMMANDS.some((entry) => entry.name === words[0] && 'members' in entry)) return;
   await parseCommandLine(words);
 }
@@ -98,7 +96,7 @@ describe('the documents', () => {
     },
   );
 
-  // Matches paths, but no placeholders in capitals and no files that a build makes.
+  // Skips placeholders in capitals and files that a build makes.
   const PATH = /`((?:harness|simulators|suites|fixtures)\/(?!\S*[A-Z]{3}|site\/dist)[\w./-]+)`/g;
   it.each(inDocuments((text) => [...text.matchAll(PATH)].map(([, path = '']) => path)))(
     '%s: the path %s exists',

@@ -1,4 +1,3 @@
-/** Runs a command for each exit code in the table of exit codes. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterAll, describe, expect, it, test } from 'vitest';
@@ -16,7 +15,6 @@ import { MAIN, type Running, typed, unlessSaturated, useFleetRuns } from './test
 const fleets = useFleetRuns();
 const at = fleets.path;
 
-/** Expected exit code of a command; `sent` is a signal that the test sends while the command works. */
 interface Row {
   code: number;
   words(): string[];
@@ -24,14 +22,12 @@ interface Row {
   sent?: EndingSignal;
 }
 
-/** Throws an unhandled error in Muster after the command has done its work. */
 const FAULT = {
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
     `process.once('beforeExit',()=>void Promise.reject(new Error('planted fault')))`,
   )}`,
 };
 
-/** Server that never answers, so that a command must time out. */
 const silent = await listenAt(createServer(), { port: 0 });
 afterAll(() => silent.close());
 const SILENT_DOCKER = { DOCKER_HOST: `tcp://127.0.0.1:${silent.port}` };

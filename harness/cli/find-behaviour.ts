@@ -1,4 +1,3 @@
-/** Finds the defects and variants that `--defect` and `--variant` name, and lists all names. */
 import { ConflictError, combined, type Variant } from '../../simulators/defects/define.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 
@@ -6,7 +5,6 @@ type Named = { name: string; summary: string; file: string };
 
 const LIST = 'list';
 
-/** Finds a defect or variant by name; throws UsageError with similar names if no name matches. */
 export function findByName<T extends Pick<Named, 'name'>>(
   option: string,
   name: string,
@@ -16,7 +14,7 @@ export function findByName<T extends Pick<Named, 'name'>>(
   const found = all.find((one) => one.name === name);
   if (found !== undefined) return found;
   const names = all.map((one) => one.name);
-  // Suggests a name with a corrected spelling or word order, else up to five names that share a word.
+  // Compares sorted words, to find a name in another word order.
   const sorted = (text: string): string => text.split('-').sort().join('-');
   const meant = nearest(name, names) ?? names.find((each) => sorted(each) === nearest(sorted(name), names.map(sorted)));
   const words = name.split('-').filter((word) => word.length > 3);

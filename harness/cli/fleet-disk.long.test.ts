@@ -1,4 +1,3 @@
-/** Runs `muster fleet` and `muster check` on a full disk: no result is lost, and no file is half written. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Runs a fleet through a gateway that requires a header, at a rate from the command line. */
 import { createServer, request } from 'node:http';
 import { expect, it } from 'vitest';
 import { simulatePlatform } from '../../simulators/platform/index.ts';

@@ -1,4 +1,3 @@
-/** Tests `muster fleet --judge`: defects of a platform are findings, and a busy platform is not. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

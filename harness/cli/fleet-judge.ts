@@ -14,7 +14,7 @@ import type { ServerAddress, Traffic } from '../watch/traffic.ts';
 import type { ThreadData } from './watching/thread.ts';
 
 const MOST_BUSY = 0.05;
-/** Milliseconds of unused processor time that the judge may save for a burst: maximum and initial amount. */
+/** Milliseconds of unused processor time saved for a burst: maximum and initial amount. */
 const MOST_SAVED_MS = 250;
 const FIRST_SAVED_MS = 50;
 const MOST_UNDER_WAY = 16;
@@ -52,7 +52,7 @@ export class FleetJudge implements AnswerJudge {
         this.#isReady.resolve();
       },
     });
-    // Sends empty traffic; the answer tells that the thread has loaded the rules.
+    // The answer to empty traffic shows that the thread has loaded the rules.
     this.#worker.post({ kind: 'traffic', traffic: [] });
   }
 
@@ -116,7 +116,7 @@ export class FleetJudge implements AnswerJudge {
     this.#underWay.shift();
   }
 
-  /** Stores a finding with the phase of its exchange, which is still the first in `#underWay`. */
+  /** The phase of this exchange is still the first in `#underWay`. */
   #found(
     id: string,
     { broken, fault }: PlainJudged,
@@ -144,7 +144,7 @@ export class FleetJudge implements AnswerJudge {
 const LONGEST = 500;
 const short = (text: string): string => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`);
 
-/** Describes a request and its answer as a whole connection, which the judge expects. */
+/** Whole connection with one request and its answer, as the judge expects. */
 function trafficOf(of: Exchange, exchange: number, base: string): Traffic[] {
   const { at, ms, method, path, headers, status, answered, sent, body } = of;
   const end = at + ms;

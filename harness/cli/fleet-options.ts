@@ -1,4 +1,3 @@
-/** Defines the options of `muster fleet` and converts them into a run. */
 import { existsSync, readdirSync } from 'node:fs';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { join } from 'node:path';
@@ -96,7 +95,6 @@ export const fleetOptions = {
 
 export type FleetArguments = OptionsOf<typeof fleetOptions>;
 
-/** Reads a shard such as `2/8`; `auto` reads the variables of a Kubernetes Indexed Job. Throws UsageError. */
 export function shardFrom(text: string | undefined, env: NodeJS.ProcessEnv) {
   if (text === undefined) return undefined;
   if (text === 'auto') {
@@ -115,7 +113,6 @@ export function shardFrom(text: string | undefined, env: NodeJS.ProcessEnv) {
   return { index, count };
 }
 
-/** Reads the run id from the option or from MUSTER_RUN_ID. Throws UsageError. */
 export function runIdFrom(text: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   const id = text ?? (env['MUSTER_RUN_ID'] || undefined);
   if (id === undefined || /^[A-Za-z0-9][\w.-]{0,62}$/.test(id)) return id;
@@ -125,7 +122,6 @@ export function runIdFrom(text: string | undefined, env: NodeJS.ProcessEnv): str
   );
 }
 
-/** Reads a scenario by name or file; throws UsageError for a mistake or for a phase that `--uplink` cannot serve. */
 export function scenarioFrom(args: Partial<Pick<FleetArguments, 'scenario' | 'uplink' | 'rate'>>): Scenario {
   const { uplink, rate, scenario: name = uplink === 'calls' ? 'calls' : 'rollout' } = args;
   const { scenario: read, isBuiltIn } = readScenario(name);
@@ -137,10 +133,9 @@ export function scenarioFrom(args: Partial<Pick<FleetArguments, 'scenario' | 'up
   return { ...scenario, uplink, thresholds: (scenario.thresholds ?? []).map((each) => POLLING_BOUNDS[each] ?? each) };
 }
 
-/** Bounds that a built-in scenario sets for agents; a polling robot begins up to one interval (10 s) later. */
+/** Bounds of built-in scenarios for agents; a polling robot begins up to one interval (10 s) later. */
 const POLLING_BOUNDS: Record<string, string> = { 'rollout.ms.p99<5s': 'rollout.ms.p99<15s' };
 
-/** Scales the traffic of each phase to `rate` requests a second, and keeps its proportions. */
 function atRate(scenario: Scenario, rate: number): Scenario {
   const rateOf = (phase: Phase, name: (typeof TRAFFIC_NAMES)[number]): number => ratePerSecond(phase[name] ?? '0/s');
   const phases = scenario.phases.map((phase): Phase => {
@@ -163,7 +158,7 @@ const OWN_HEADERS = [
   ]),
 ];
 
-/** Parses headers such as `X-Tenant: acme`; throws UsageError without the value, which may be a secret. */
+/** Throws UsageError without the value of the header, which may be a secret. */
 export function headersFrom(lines: readonly string[] = []): Record<string, string> {
   const headers = lines.map((line): [string, string] => {
     const [name = '', ...rest] = line.split(':');
@@ -187,9 +182,8 @@ export function headersFrom(lines: readonly string[] = []): Record<string, strin
   return Object.fromEntries(headers);
 }
 
-/** Reads a ready scenario by name, from a checkout or from the package, or a YAML file. Throws UsageError. */
 export function readScenario(name: string): { scenario: Scenario; text: string; isBuiltIn: boolean } {
-  // Looks in two places, because the modules of the package lie one folder deeper.
+  // The modules of the package lie one folder deeper.
   const places = ['../../fixtures/scenarios/', '../../../fixtures/scenarios/'];
   const dir = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
   const files = dir === undefined ? [] : readdirSync(dir).filter((each) => each.endsWith('.yaml'));
@@ -211,7 +205,6 @@ export function readScenario(name: string): { scenario: Scenario; text: string; 
   }
 }
 
-/** Parses texts such as `seam-gap@137`, a defect and the index of a robot. Throws UsageError. */
 export async function defectsFrom(texts: readonly string[] | undefined, robots: number) {
   if (texts === undefined) return undefined;
   const { deviceDefects } = await import('../../simulators/defects/device/index.ts');
@@ -228,7 +221,6 @@ export async function defectsFrom(texts: readonly string[] | undefined, robots: 
   return defects;
 }
 
-/** Reads device ids, one per line; `#` begins a comment. Throws UsageError. */
 export function devicesFrom(file: string): string[] {
   const refuse = (why: string) =>
     new UsageError(`--devices: ${file}${why}; accepted: a file with an id on each line, and comments after #`);
@@ -246,7 +238,6 @@ export function devicesFrom(file: string): string[] {
   return devices;
 }
 
-/** Validates thresholds; throws UsageError for a wrong expression or an unknown class or phase. */
 export function conditionsFrom(expressions: readonly string[] = [], scenario?: Scenario, option = '--threshold') {
   const parts = scenario && {
     classes: Object.keys(scenario.classes ?? {}),
@@ -256,7 +247,7 @@ export function conditionsFrom(expressions: readonly string[] = [], scenario?: S
   return expressions;
 }
 
-/** Warns about classes without robots; throws UsageError if a phase or threshold measures such a class. */
+/** Warns about classes without robots. Throws UsageError if a phase or threshold measures such a class. */
 export function emptyClasses(scenario: Scenario, robots: number, conditions: readonly string[]): string[] {
   const { classes = {}, phases, thresholds = [], abort_on = [] } = scenario;
   const judged = [...conditions, ...thresholds, ...abort_on, ...phases.flatMap(({ gate = [] }) => gate)];

@@ -1,4 +1,3 @@
-/** Shows the result of a fleet run on one screen, and compares the results of two runs. */
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { costLine } from '../../simulators/fleet/measure/costs.ts';
@@ -74,8 +73,8 @@ const EXIT_WORDS: Record<Ending, string> = {
 const digits = (value: number): string => value.toLocaleString('en');
 
 /**
- * Shows figures before writing files, so that a full disk hides no figure. Resolves with the exit code, which is not 0
- * if files are missing.
+ * Shows figures before writing files, so that a full disk hides no figure. Resolves with an exit code above 0 if files
+ * are missing.
  */
 export async function showFleetResult(
   signal: AbortSignal,
@@ -179,7 +178,7 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
   const count = digits(requests).padStart(CELL_COLUMNS);
   const pace = `${count} in ${readableDuration(seconds * 1000)}: ${aSecond} a second`;
   const asked = requests === 0 || seconds === 0 ? [] : [`${'requests'.padEnd(NAME_COLUMNS)}${pace}`];
-  // Shows pings of offline devices apart from errors, because a user may have switched off a device.
+  // Pings of offline devices are no errors, because a user may have switched off a device.
   const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
   const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
   const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];
@@ -276,7 +275,6 @@ const MARKS = {
   new: ['not measured before', 'dim'],
 } as const;
 
-/** Shows all figures of the whole run, and the changed figures of its phases and classes. */
 export function fleetsText(compared: ComparedFleets, paint: Paint): string {
   const { files, figures, missed, settings, reasons, code } = printableValue(compared, printableLine);
   const shown = figures.filter(({ name, change }) => !name.includes('{') || change === 'worse' || change === 'better');

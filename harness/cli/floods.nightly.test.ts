@@ -1,4 +1,3 @@
-/** Tests that a check needs at most 512 MiB of memory, however much the target sends. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { DRIPS, FLOODS, nullServer } from '../../simulators/defects/null.ts';
@@ -16,7 +15,7 @@ const CREDENTIALS = {
 const subjects = (['device', 'platform'] as const).flatMap((api) =>
   [...FLOODS, ...DRIPS].map((name) => [api, name] as const),
 );
-/** Maximum number of milliseconds for a test; the longest takes a minute on an idle machine. */
+/** Milliseconds allowed for a test; the longest takes a minute on an idle machine. */
 const LONGEST_MS = 600_000;
 
 test.skipIf(process.platform !== 'linux').each(subjects)(
@@ -34,7 +33,7 @@ test.skipIf(process.platform !== 'linux').each(subjects)(
     expect(named.length).toBeGreaterThan(0);
     for (const { actual, reason } of named) expect(`${actual ?? ''}${reason ?? ''}`).not.toBe('');
     const bytes = mostBytesIn(file);
-    // Guards against a failed measurement, because Node alone takes more than 30 MB.
+    // Guards against a failed measurement, because Node itself takes more than 30 MB.
     expect(bytes).toBeGreaterThan(30_000 * 1024);
     expect(bytes).toBeLessThan(MOST_BYTES);
   },

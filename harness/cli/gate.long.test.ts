@@ -87,7 +87,7 @@ test('the gate reads options from muster.yaml and runs another package with npx'
   const only = 'device.version.prefix';
   writeFileSync(join(cwd, 'muster.yaml'), `check: {device: {command: './agent --socket {socket}', only: ${only}}}\n`);
   mkdirSync(join(cwd, 'bin'));
-  // Replaces npx by a script that runs this checkout, because the test must not use the registry.
+  // This `npx` runs the checkout, because the test must not use the registry.
   const npx = `#!/bin/bash\necho "npx $*" >&2\nuntil [ "$1" = muster ]; do shift; done\nshift\nexec ${CLI} "$@"\n`;
   writeFileSync(join(cwd, 'bin/npx'), npx, { mode: 0o755 });
   const { status, out } = checked(cwd, { package: 'https://example.com/muster.tgz' });

@@ -1,4 +1,3 @@
-/** Opens every page of Muster with hostile texts of a target, and expects no running script and no request. */
 import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
@@ -27,7 +26,6 @@ const RUNS = [
   '<link rel=stylesheet href=http://192.0.2.1/a.css><iframe srcdoc="<script>parent.pwned=1</script>">',
 ];
 const HOSTILE = `${ENDS}${RUNS.join('')}`;
-/** Stays visible on a page that escapes the text. */
 const SHOWN = '<script>window.pwned=1</script>';
 
 const ELEMENTS = [
@@ -35,7 +33,6 @@ const ELEMENTS = [
   ...['link[href*="192.0.2.1"]', 'img[src*="192.0.2.1"]'],
 ];
 
-/** Expects that no element stems from hostile text, and that the page shows the text at least `least` times. */
 async function expectHarmless(page: Page, least = 1): Promise<void> {
   const seen = await page.evaluate<{ pwned: unknown; elements: string[]; shown: number }>(`({
     pwned: window.pwned,

@@ -1,4 +1,3 @@
-/** Runs `muster init`, and then the check and the CI job that it wrote. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

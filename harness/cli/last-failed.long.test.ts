@@ -1,4 +1,3 @@
-/** Repeats failed checks with `--last-failed` while a developer mends an agent. */
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { MAIN, muster, typed, useFolder } from './testing/muster.ts';

@@ -1,4 +1,4 @@
-/** Remembers the last run against each target, for `--last-failed` and for `replay`. */
+/** Last run against each target, for `--last-failed` and `replay`. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -24,10 +24,10 @@ type LastRun = Static<typeof lastRun.schema>;
 
 export type Remembered = { readonly file: string; readonly open: readonly string[] };
 
-/** Maximum number of remembered targets; each has a file, and Muster deletes the oldest file first. */
+/** Maximum number of remembered targets, each in a file; the oldest file is deleted first. */
 const MOST = 500;
 
-/** Options that `replay` takes from any report, because they start no process, open no connection and read no file. */
+/** Options that `replay` takes from any report: they start no process, open no connection and read no file. */
 const DATA: readonly string[] =
   'profile requirements patience read-only identify api-version capability name target-version'.split(' ');
 
@@ -49,11 +49,10 @@ function fileFor(api: Api, options: GivenOptions, env: NodeJS.ProcessEnv): strin
   return join(folderIn(env), `${api}-${key.digest('hex')}.json`);
 }
 
-/** True if an earlier run in this folder used the same target; `replay` distrusts any other target of a report. */
+/** True if an earlier run in this folder used the same target; `replay` distrusts other targets of a report. */
 export const isRemembered = (api: Api, options: GivenOptions, env = process.env): boolean =>
   existsSync(fileFor(api, options, env));
 
-/** Returns the failed, blocked and undecided checks of the last run; throws UsageError if there are none. */
 export function remembered(api: Api, options: GivenOptions, env = process.env): Remembered {
   const file = fileFor(api, options, env);
   const last = read(file);
@@ -90,7 +89,7 @@ export function remember(
     mkdirSync(folderIn(env), { recursive: true, mode: 0o700 });
     const before = read(file)?.checks ?? {};
     const ran = unreachable === undefined ? checks : [];
-    // Remembers a failed SHOULD as failed if `--fail-on` selects that SHOULD.
+    // `--fail-on` makes a failed SHOULD count as failed.
     const now = Object.fromEntries(
       ran.map(({ id, outcome, fails_by: by }) => [id, outcome === 'warn' && by !== undefined ? 'fail' : outcome]),
     );

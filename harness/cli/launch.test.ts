@@ -1,4 +1,3 @@
-/** Starts the installed command on old and new versions of Node. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

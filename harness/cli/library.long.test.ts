@@ -1,4 +1,3 @@
-/** Runs the client suite and the system suite through the library. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { simulatePlatform } from '../../simulators/platform/index.ts';

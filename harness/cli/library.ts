@@ -63,7 +63,7 @@ export async function openPlatform(
   return openPlatformTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Opens a client, which each check starts anew. Throws UsageError without a client. */
+/** Opens a client, which each check starts again. Throws UsageError without a client. */
 export async function openClient(
   options: Omit<ClientTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,

@@ -10,7 +10,7 @@ const at = useFolder();
 const [shell, elsewhere] = [at('shell'), at('elsewhere')];
 for (const folder of [shell, elsewhere]) mkdirSync(folder);
 
-/** Environment that npm sets for a script of this checkout, called from the folder `shell`. */
+/** Environment that npm sets for a script of this checkout when called from `shell`. */
 const npm = { npm_lifecycle_event: 'muster', npm_package_json: join(root, 'package.json'), INIT_CWD: shell };
 
 test.each<[string, Record<string, string>, string, string]>([

@@ -1,4 +1,3 @@
-/** Starts the command `muster`, and turns errors into messages and exit codes. */
 import '../common/node22.ts';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,7 +59,6 @@ function report(error: unknown): void {
   process.stderr.write(withoutCiCommands(`muster: ${printable(words ?? String(told))}\n`));
 }
 
-/** Returns a MissingPackage for an error of Node that an optional package causes. */
 function missingPackage(error: unknown): unknown {
   if ((error as NodeJS.ErrnoException | null)?.code !== 'ERR_MODULE_NOT_FOUND') return undefined;
   try {
@@ -71,14 +69,14 @@ function missingPackage(error: unknown): unknown {
   }
 }
 
-/** Enters the caller's folder INIT_CWD, because `npm run muster` starts in the root of the checkout. */
+/** `npm run muster` starts in the root of the checkout, so INIT_CWD names the caller's folder. */
 function enterCallersFolder(): void {
   const { INIT_CWD: called, npm_lifecycle_event: script = '', npm_package_json: manifest } = process.env;
   if (called === undefined || manifest === undefined || !['muster', 'start'].includes(script)) return;
   const root = fileURLToPath(new URL('../..', import.meta.url));
   if (!same(manifest, join(root, 'package.json')) || !same(process.cwd(), root)) return;
   process.chdir(called);
-  // Removes the variable, so that a child process of Muster stays in its own folder.
+  // Without the variable, a child process of Muster stays in its own folder.
   delete process.env['INIT_CWD'];
 }
 

@@ -1,4 +1,3 @@
-/** Checks a device with a million events in its log, within the memory of a small machine. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { keepingStatus, mostBytesIn } from './testing/memory.ts';

@@ -1,4 +1,3 @@
-/** Runs `muster mutate` with tests that have gaps, and expects exactly the defects in these gaps to survive. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

@@ -1,4 +1,4 @@
-/** Describes options as data, which serve parsing, help, completion, reports and replays. */
+/** Options as data, which serve parsing, help, completion, reports and replays. */
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
 import { durationMs } from '../common/units.ts';
@@ -19,13 +19,13 @@ export interface OptionSpec {
   array?: true;
   positional?: true;
   conflicts?: string;
-  /** Returns the file path within the value of an option, e.g. after `=`. */
+  /** File path within the value, e.g. after `=`. */
   path?: (value: string) => string | undefined;
-  /** Environment variable with the secret value of the option; reports leave out such values. */
+  /** Environment variable with the secret value; reports leave out the option. */
   secret?: string;
 }
 
-/** Range of a number; all bounds are inclusive except `above`. */
+/** Inclusive bounds, except `above`. */
 export type Range = { whole?: true; above?: number; from?: number; to?: number };
 
 export type OptionTable = Readonly<Record<string, OptionSpec>>;
@@ -33,7 +33,6 @@ export type OptionValue = string | number | boolean | readonly (string | number)
 export type GivenOptions = Readonly<Record<string, OptionValue>>;
 
 export const wholePath = (value: string): string => value;
-/** Properties of an option such as `--report html=FILE`. */
 export const REPORTED = {
   defaultText: 'pretty',
   path: (value: string): string | undefined => /=(.+)$/s.exec(value)?.[1],
@@ -67,7 +66,7 @@ export interface ReplayPlan {
 
 export interface CommandContext {
   rest: readonly string[];
-  /** Parses a command line; returns undefined after printing help. Throws UsageError. */
+  /** Returns undefined after printing help. Throws UsageError. */
   parse(words: readonly string[]): Promise<ParsedCommand | undefined>;
   again?: ReplayPlan;
 }
@@ -77,7 +76,7 @@ export interface Command<T extends OptionTable = OptionTable> {
   examples?: readonly (readonly [line: string, meaning: string])[];
   epilogue?: string;
   takesRest?: true;
-  /** Runs the command and resolves with the exit code. Throws UsageError. */
+  /** Resolves with the exit code. Throws UsageError. */
   run(options: OptionsOf<T>, context: CommandContext): number | Promise<number>;
 }
 
@@ -135,7 +134,7 @@ export function complete<T extends OptionTable>(table: T, given: GivenOptions): 
   return Object.fromEntries(filled) as OptionsOf<T>;
 }
 
-/** Selects options for a report, from which `replay` takes them: no default values and no secrets. */
+/** Options that a report stores for `replay`: no default values and no secrets. */
 export function storable(table: OptionTable, options: Readonly<Record<string, unknown>>): GivenOptions {
   return Object.fromEntries(
     Object.entries(options).filter(([name, value]) => {
@@ -145,7 +144,6 @@ export function storable(table: OptionTable, options: Readonly<Record<string, un
   ) as GivenOptions;
 }
 
-/** Words of the command line for a report, with `***` for each secret. */
 export const commandWords = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
   wordsOf(path, table, options, () => '***', String);
 
@@ -198,7 +196,6 @@ export const uiPortOf = (args: { ui: boolean; 'ui-port'?: number }): number | un
 export const WEB = ['http:', 'https:'] as const;
 export const MQTT = ['mqtt:', 'mqtts:'] as const;
 
-/** Parses a URL; throws UsageError for a scheme that is not in `schemes`. */
 export function urlFrom(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.parse(text);
   if (url !== null && schemes.includes(url.protocol)) return url;
@@ -209,10 +206,9 @@ export function urlFrom(option: string, text: string, schemes: readonly string[]
 
 export const textFrom = (option: string, path: string): string => usage(`--${option}`, () => readInputText(path));
 
-/** Maximum of a time option in milliseconds: 24 hours, far below the 24 days of a Node timer. */
+/** Milliseconds: 24 hours, far below the 24 days of a Node timer. */
 const LONGEST_MS = 86_400_000;
 
-/** Parses a time such as `10m` to milliseconds; throws UsageError for 0 and above 24 hours. */
 export function timeFrom(option: string, text: string): number {
   const ms = usage(`--${option} ${text}`, () => durationMs(text));
   if (ms > 0 && ms <= LONGEST_MS) return ms;
@@ -222,7 +218,6 @@ export function timeFrom(option: string, text: string): number {
 export const isExcluded = (name: string, given: object, table: OptionTable): boolean =>
   Object.keys(given).some((other) => table[name]?.conflicts === other || table[other]?.conflicts === name);
 
-/** Reads certificate and key from the options `--NAME-cert` and `--NAME-key`. Throws UsageError. */
 export function pairFrom(name: string, cert: string | undefined, key: string | undefined) {
   if (cert === undefined && key === undefined) return undefined;
   const options = [`${name}-cert`, `${name}-key`] as const;

@@ -30,7 +30,7 @@ export function watchOutputs(): void {
   }
 }
 
-/** Ignores failed outputs until disposal, because `muster watch` must serve its clients even without messages. */
+/** Ignores failed outputs until disposal, because `muster watch` must serve clients even without messages. */
 export function outputsMayFail(): Disposable {
   mayOutputsFail = true;
   return {
@@ -40,7 +40,7 @@ export function outputsMayFail(): Disposable {
   };
 }
 
-/** Sets `take` as the handler of the first unhandled error; `take` must end the work. Disposal removes the handler. */
+/** Sets the handler of the first unhandled error; `take` must end the work. Disposal removes the handler. */
 export function takeFaults(take: Handler): Disposable {
   handler = take;
   return {
@@ -50,13 +50,12 @@ export function takeFaults(take: Handler): Disposable {
   };
 }
 
-/** Exits with `EXIT.harness` on an unhandled error, unless `takeFaults` has set a handler. */
 export function watchForFaults(report: Handler): void {
   for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
     process.on(event, (error: unknown) => {
       report(error);
       const take = handler;
-      // Removes the handler, so that a second error exits at once.
+      // Without a handler, a second error exits immediately.
       handler = undefined;
       if (take === undefined) process.exit(EXIT.harness);
       take(error);
@@ -65,8 +64,8 @@ export function watchForFaults(report: Handler): void {
 }
 
 /**
- * Aborts the signal on the first SIGHUP, SIGINT or SIGTERM. A later signal exits at once, except within `togetherMs`
- * milliseconds.
+ * Aborts the signal on the first SIGHUP, SIGINT or SIGTERM. A later signal exits immediately, unless it comes within
+ * `togetherMs` milliseconds.
  */
 export function interruptSignal(togetherMs = 0): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();
@@ -75,7 +74,7 @@ export function interruptSignal(togetherMs = 0): Disposable & { signal: AbortSig
   const onSignal = (name: EndingSignal): void => {
     first ??= performance.now();
     if (performance.now() - first < togetherMs && signal.aborted) return;
-    // Ignores a second SIGHUP, because a closing terminal and its shell may each send one.
+    // A closing terminal and its shell may each send SIGHUP.
     if (signal.aborted && name !== 'SIGHUP') process.exit(interruptedCode(signal));
     controller.abort(new Interrupted(name));
   };

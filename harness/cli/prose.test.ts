@@ -1,4 +1,4 @@
-/** Tests that documents, help and requirements are in plain English (CONTRIBUTING.md, "Conventions"). */
+/** Plain English in documents, help and requirements (CONTRIBUTING.md, "Conventions"). */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -23,7 +23,6 @@ const INSTEAD: readonly (readonly [said: RegExp, instead: string])[] = [
   [/\b(assertion|test case)s? of (a|the) suite\b/i, 'check'],
   [/\b(\w+) \1\b/i, 'it once'],
 ];
-/** Repeated words that are correct English. */
 const TWICE = /\b(that that|had had|is is|n n|x x)\b/i;
 const MOST_WORDS = 45;
 

@@ -1,4 +1,3 @@
-/** Runs the commands of the README in a checkout. */
 import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

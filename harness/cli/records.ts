@@ -1,4 +1,3 @@
-/** Connects to a Platform API, and reads all records of its lists. */
 import { HttpClient, type HttpResponse } from '../client/http.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
@@ -31,10 +30,10 @@ export type Item = Readonly<Record<string, unknown>>;
 
 const TIMEOUT_MS = 30_000;
 const PAGE = 100;
-/** Maximum number of pages of a list, because the list may grow while Muster reads. */
+/** Bound, because a list may grow while Muster reads it. */
 const MOST_PAGES = 10_000;
 
-/** Reads a list page by page (section 8 of the specification). Throws NoListError, or the errors of HttpClient. */
+/** Reads a list page by page (section 8 of the specification). Throws NoListError or errors of HttpClient. */
 export async function allOf(http: HttpClient, path: string): Promise<Item[]> {
   const all = new Map<unknown, Item>();
   for (let page = 0, offset = 0; page < MOST_PAGES; page += 1) {

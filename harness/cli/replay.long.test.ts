@@ -1,5 +1,3 @@
-/** Tests `muster replay` on the same and on a corrected target, its script, and `--keep`. */
-
 import { execFileSync, spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { HttpClient } from '../client/http.ts';
@@ -23,7 +21,7 @@ test('replay repeats only the failed checks, which pass on a mended device', asy
   await device.ready();
   const file = at('run.json');
   await publish(control, 30);
-  // Uses checks that publish no events, so that no check sees events of the other check.
+  // Checks that publish no events, so that no check sees events of the other.
   const id = 'device.events.replay.exclusive.retained';
   const other = 'device.events.cursor.malformed';
   const first = await muster(...typed`check device ${place} --only ${id} ${other} --report json=${file}`);
@@ -48,7 +46,7 @@ test('replay repeats only the failed checks, which pass on a mended device', asy
 });
 
 const ID = 'device.events.replay.exclusive';
-/** Selects only checks that publish their own events. */
+/** Only checks that publish their own events. */
 const DRIVEN = '*.replay.exclusive';
 const AGENT = ['--socket', at('agent.sock'), '--control', at('control.sock')];
 
@@ -87,7 +85,7 @@ test('replay --keep starts the target anew and keeps it up until an interrupt', 
   expect(reportIn(file).target.ended).toBe(true);
   expect(reportIn(file).checks.find(({ id }) => id === ID)).not.toHaveProperty('script');
 
-  // Replays one check, because the other check of this requirement may find no events in a replay.
+  // The other check of this requirement may find no events in a replay.
   const replay = new Running(['replay', file, '--only', ID, '--keep']);
   const [, socketPath = ''] = await replay.said(/The target is up: unix:(\S+), control/);
   const http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, basePath: '/v0.2' });
@@ -113,7 +111,7 @@ test('the line that repeats a check runs in a shell, with keys from variables', 
   const env = { ...process.env, NO_COLOR: '1', MUSTER_API_KEY: 'dev', MUSTER_LIMITED_KEY: 'limited' };
   const second = spawnSync('/bin/sh', ['-c', shell], { encoding: 'utf8', env });
   expect(second).toMatchObject({ status: 1, stderr: '' });
-  // Accepts either check, because the seed decides which check runs first and `--bail` ends the run.
+  // The seed decides which check runs first, and `--bail` ends the run.
   expect(second.stdout).toMatch(/platform\.auth\.key-required(\.writes)? {2}MUST/);
   const line = /^ +try +(curl .*)$/m.exec(second.stdout)?.[1] ?? '';
   expect(spawnSync('/bin/sh', ['-c', line], { encoding: 'utf8', env }).stdout).toMatch(/^HTTP\/1\.1 200 /);

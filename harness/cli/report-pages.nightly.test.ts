@@ -1,4 +1,3 @@
-/** Opens pages of real runs in a real browser: the report of a check, and a comparison of two releases. */
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -42,7 +41,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
     for (const { id, clause = '' } of report.checks.filter(({ outcome }) => outcome === 'fail')) {
       const card = page.locator(`.finding[data-id="${id}"]`);
       expect(await card.locator('blockquote').first().textContent()).toContain(clause);
-      // Expects a collapsed card for a finding that another finding explains.
+      // A finding that another finding explains has a collapsed card.
       const open = await card
         .first()
         .evaluate(

@@ -1,4 +1,3 @@
-/** Runs the shards of a fleet and `muster merge` as separate processes with a shared disk. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,9 +9,9 @@ import { closedPort } from '../common/testing/servers.ts';
 import { type Running, typed, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
-/** Maximum number of milliseconds for a shard to start; a busy machine takes half a minute. */
+/** Milliseconds for a shard to start; a busy machine takes half a minute. */
 const slow = { timeout: 300_000 };
-/** Allowed exit codes; 98 means that the machine was too busy for valid figures. */
+/** 98: the machine was too busy for valid figures. */
 const ENDS = [0, 98];
 
 const ROLLOUT = '  - { do: rollout, over: 200ms }\n';
@@ -173,7 +172,7 @@ describe('merge', slow, () => {
 
   it('leaves a whole result or none when killed, and completes on a second run', async () => {
     for (const index of [1, 2]) fleets.leave(index, 2);
-    // Ignores hidden temporary files, which a killed merge may leave.
+    // A killed merge may leave hidden temporary files.
     const written = () => readdirSync(fleets.path('results')).filter((name) => !/^(shard-|\.muster-)/.test(name));
     let kills = 0;
     for (let at = 1; at <= 8; at += 1) {
@@ -245,7 +244,7 @@ describe('shards without a shared disk', slow, () => {
     }
     const again = collect({ run, port: new URL(url).port });
     for (const { ended } of shards) expect(ENDS).toContain((await ended).code);
-    // Accepts an incomplete run, because the restarted shard may come too late on a busy machine.
+    // The restarted shard may come too late on a busy machine, which makes the run incomplete.
     expect(killed === undefined ? ENDS : [...ENDS, 2]).toContain((await again.ended).code);
     const result = fleets.result(fleets.path('merged', run));
     expect(result).toMatchObject({ robots: 8, metrics: { 'rollout.ms': { count: 8 } } });

@@ -1,4 +1,3 @@
-/** Runs `muster simulate device` like a user. */
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -66,7 +65,6 @@ describe('muster simulate device', () => {
     const run = simulate('--socket', 'a.sock', '--dir', 'robot', '--control', '0');
     expect((await run.ready())['control']).toBeGreaterThan(0);
     await run.stop('SIGKILL');
-    // The agent ends and removes its socket when its parent process ends.
     await poll('the socket to go', () => !existsSync(join(home.path, 'a.sock')) || undefined, {
       timeoutMs: Number.POSITIVE_INFINITY,
     });
@@ -154,7 +152,7 @@ const BOTH: [string, string[]][] = [
   ['with a control API', ['--control', 'c.sock']],
 ];
 
-/** Turns timers of a second or more into endless ones, so that only the signal can end the wait for an answer. */
+/** Timers of a second or more never end, so that only the signal can end the wait for an answer. */
 const NO_SECOND_PASSES = `data:text/javascript,${encodeURIComponent(
   'const usual = setTimeout; ' +
     'globalThis.setTimeout = (act, ms, ...more) => usual(act, ms < 1000 ? ms : 2 ** 30, ...more);',

@@ -1,4 +1,3 @@
-/** Runs `muster simulate platform` like a user. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';

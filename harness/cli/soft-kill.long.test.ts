@@ -1,4 +1,3 @@
-/** Tests that a check notices a control API which stops the agent cleanly instead of killing the agent. */
 import { expect, test } from 'vitest';
 import { serveControl } from '../../simulators/device/control/server.ts';
 import { simulateDevice } from '../../simulators/device/index.ts';

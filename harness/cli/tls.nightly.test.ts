@@ -1,4 +1,3 @@
-/** Runs `check platform` against faulty TLS, and expects a quick and clear message instead of a finding. */
 import { writeFileSync } from 'node:fs';
 import https from 'node:https';
 import net from 'node:net';
@@ -23,7 +22,7 @@ const alert = (description: number): Buffer => Buffer.from([0x15, 3, 3, 0, 2, 2,
 const saying = (say: (socket: net.Socket) => void): net.Server =>
   net.createServer((socket) => void socket.on('error', () => {}).once('data', () => say(socket)));
 
-/** Sends the answer to a TLS handshake so slowly that the handshake would take an hour. */
+/** Answers a TLS handshake so slowly that the handshake would take an hour. */
 const dripping = (socket: net.Socket): void => {
   socket.write(Buffer.from([0x16, 3, 3, 0x3f, 0xff, 2, 0, 0x3f, 0xfb, 3, 3]));
   const drip = setInterval(() => socket.write('x'), 200);

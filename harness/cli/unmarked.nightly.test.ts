@@ -1,4 +1,3 @@
-/** Tests that only names of records on a platform reveal Muster in its requests. */
 import { randomUUID } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 import { expect, test } from 'vitest';
@@ -44,7 +43,7 @@ async function heardBy(api: 'device' | 'platform', options: readonly string[]): 
   return asked.heard() + driven.heard();
 }
 
-/** Matches only the beginning of a name, because some names have megabytes. */
+/** Only the beginning of a name, because some names have megabytes. */
 const RECORD = /^muster(-[a-z-]+-\d[0-9a-f]{7}|[0-9a-z]{1,6}x\d)/;
 
 const usersAgents = (text: string): string[] => [
@@ -55,7 +54,7 @@ test.each(['device', 'platform'] as const)('requests to a %s name neither Muster
   const heard = await heardBy(api, ['--seed', '8']);
   expect(heard.length).toBeGreaterThan(20_000);
   const marks = [...heard.matchAll(/muster[\w-]*|conformance|\btests?\b/gi)]
-    // Ignores a name at the end of the traffic, because a refusal may cut a request within a name.
+    // A refusal may cut a request within a name, at the end of the traffic.
     .filter(({ 0: word, index }) => api === 'device' || !(RECORD.test(word) || heard[index + word.length] === '\n'))
     .map(({ index }) => heard.slice(index - 60, index + 60));
   expect(marks.slice(0, 5)).toEqual([]);

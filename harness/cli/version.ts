@@ -14,7 +14,7 @@ function readPackage(): { version?: string; engines?: { node?: string } } {
       };
       if (found.name === 'muster-conformance') return found;
     } catch {
-      // Tries the next place, because compiled modules lie one folder deeper.
+      // Compiled modules lie one folder deeper.
     }
   }
   return {};

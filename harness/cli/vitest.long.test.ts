@@ -1,4 +1,3 @@
-/** Runs the suites as vitest tests, by starting a second vitest. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-// Lies below the project, because Node must find the packages of the project.
+// Below the project, where Node finds the project's packages.
 const folder = mkdtempSync(join(ROOT, 'node_modules/.muster-vitest-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

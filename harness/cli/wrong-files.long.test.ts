@@ -1,4 +1,3 @@
-/** Gives commands files with wrong contents, and expects a usage error each time. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { refusal, typed, useFolder } from './testing/muster.ts';
@@ -43,7 +42,7 @@ const READERS: Readonly<Record<string, (file: string) => string[]>> = {
   merge: (file) => ['merge', file.replace(/[^/]+$/, (form) => `shards-${form}`)],
 };
 
-/** Contents that are valid for a kind of file, e.g. an empty seed file. */
+/** Valid contents for a kind of file, e.g. an empty seed file. */
 const FINE: Readonly<Record<string, readonly string[]>> = {
   target: ['object'],
   'seed file': ['empty', 'null', 'object'],

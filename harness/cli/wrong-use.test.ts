@@ -1,4 +1,3 @@
-/** Tests the messages of usage errors, which name each mistake and the accepted values. */
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -179,7 +178,7 @@ it('a replay of a foreign report runs nothing and names the options to add', asy
   expect(said).toContain('no run on this machine was made with the target of this report');
   expect(said).toContain(`--command 'touch ${ran}; exit 1' --control http://192.0.2.1/`);
   expect(existsSync(ran)).toBe(false);
-  // Options in a report are validated like options on the command line.
+  // Options in a report are validated like those on the command line.
   const odd = foreignReport({ ...foreign, patience: -1 });
   expect(await refusal(['replay', odd, '--', '--socket', at('none.sock')])).toContain('--patience: must be');
 });

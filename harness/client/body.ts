@@ -1,4 +1,4 @@
-/** Reads the body of an answer, in any content coding (RFC 9110, section 8.4.1), within bounds of time and memory. */
+/** Reads bodies of answers in any content coding (RFC 9110, section 8.4.1), bounded in time and memory. */
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import {
@@ -76,11 +76,11 @@ export class BothEnds {
 }
 
 const MIB = 1024 * 1024;
-/** Maximum number of bytes in a body; a list of 100 items with configs of 150 KiB each fits. */
+/** Fits a list of 100 items with configs of 150 KiB each. */
 const LARGEST_BODY = 16 * MIB;
-/** Maximum number of bytes in a body that is read concurrently; larger bodies are read one at a time. */
+/** Larger bodies are read one at a time. */
 const SMALL_BODY = MIB;
-/** Maximum number of nesting levels in parsed JSON, which bounds memory. */
+/** Nesting levels; bounds the memory of parsed JSON. */
 const DEEPEST_JSON = 500;
 const MOST_VALUES = 250_000;
 
@@ -88,7 +88,7 @@ export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
   #unpacking: Promise<unknown> = Promise.resolve();
 
-  /** Reads a body; each chunk renews `patience`. Throws NoAnswer for more than 16 MiB. */
+  /** Renews `patience` with each chunk. Throws NoAnswer above 16 MiB. */
   async read(body: Readable, patience: Patience): Promise<Buffer> {
     const bytes = new Bytes(LARGEST_BODY);
     const over = Promise.withResolvers<void>();
@@ -120,10 +120,7 @@ export class BodyReader {
   }
 }
 
-/**
- * Decodes content codings (RFC 9110, section 8.4.1) up to the first unknown coding. Throws NoAnswer for an invalid
- * body, or for more than 16 MiB.
- */
+/** Decodes codings up to the first unknown one. Throws NoAnswer for an invalid body or above 16 MiB. */
 async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buffer> {
   const codings = contentEncoding.split(',').map((coding) => coding.trim().toLowerCase());
   let body = bytes;

@@ -1,4 +1,3 @@
-/** Tests connecting to a listener with a short backlog. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';

@@ -1,4 +1,4 @@
-/** Connects to the target, by Node's HTTP agent or by a bare socket, and again while the listener's backlog is full. */
+/** Connects to the target by Node's HTTP agent or a bare socket; retries while the listener's backlog is full. */
 import { Agent } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -13,13 +13,12 @@ const PAUSES = { firstMs: 5, longestMs: 200 };
 const MOMENT_MS = 1000;
 const MOST_REFUSALS = 4;
 
-/** Connects again to a listener whose backlog is full; Python's `socketserver` has a backlog of 5. */
+/** Retries while a listener's backlog is full; Python's `socketserver` has a backlog of 5. */
 class Entrance {
   #queue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #lastEntered = Number.NEGATIVE_INFINITY;
 
-  /** Connects within `withinMs` milliseconds, or throws the error of the last attempt. */
   async enter<T>(connect: () => Promise<T>, withinMs: number, signal?: AbortSignal): Promise<T> {
     const deadline = performance.now() + withinMs;
     if (this.#waiting > 0) return this.#inTurn(() => this.#again(connect, deadline, signal));
@@ -79,7 +78,7 @@ export interface Endpoint {
   /** `http://host:port` or `https://…`; with a socket path, the host is only a name. */
   origin: string;
   socketPath?: string;
-  /** Trusted certificate authorities as PEM text. Default: Node's root certificates. */
+  /** Trusted authorities in PEM. Default: Node's root certificates. */
   ca?: string;
   caFile?: string | undefined;
 }
@@ -98,12 +97,12 @@ export function socatAddress({ origin, socketPath, caFile }: Endpoint): string {
 }
 
 export interface Connecting {
-  /** Milliseconds within which to connect, including the TLS handshake. */
+  /** Includes the TLS handshake. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Opens a socket. Throws Unreachable, LimitReached or the reason of an abort; errors call the target `where`. */
+/** Throws Unreachable, LimitReached or the reason of an abort; errors call the target `where`. */
 export async function openSocket(endpoint: Endpoint, where: string, connecting: Connecting): Promise<Socket> {
   const { timeoutMs, signal } = connecting;
   try {
@@ -113,7 +112,7 @@ export async function openSocket(endpoint: Endpoint, where: string, connecting: 
   }
 }
 
-/** Makes one connection, which an abort also closes later. Rejects with Unreachable, or the reason of the abort. */
+/** Closes the connection on an abort, even once open. Rejects with Unreachable or the abort's reason. */
 function opened(endpoint: Endpoint, { timeoutMs, signal }: Connecting): Promise<Socket> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -132,7 +131,7 @@ function opened(endpoint: Endpoint, { timeoutMs, signal }: Connecting): Promise<
     socket.once(ready, () => {
       stop();
       socket.off('error', fail);
-      // Handles later errors, because Node ends the process on an 'error' event without a listener.
+      // Node ends the process on an 'error' event without a listener.
       socket.on('error', () => {});
       resolve(socket);
     });
@@ -143,22 +142,21 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
   if (socketPath !== undefined) return { socket: connectTcp({ path: socketPath }), ready: 'connect' };
   const { host, port, secure } = hostAndPort(origin);
   if (!secure) return { socket: connectTcp({ host, port }), ready: 'connect' };
-  // Sends no server name for an IP address, because TLS forbids such a name (RFC 6066, section 3).
+  // TLS forbids an IP address as server name (RFC 6066, section 3).
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const socket = tls.connect({ host, port, ...servername, ...defined({ ca }) });
   return { socket, ready: 'secureConnect' };
 }
 
 const CONNECT_MS = 10_000;
-/** Milliseconds for which a kept connection may be idle. */
 const IDLE_MS = 1000;
 
-/** Agent of an endpoint, which connects again while the backlog is full; errors of connecting are Unreachable. */
+/** Retries while the backlog is full; errors of connecting are Unreachable. */
 export class EndpointAgent extends Agent {
   readonly #endpoint: Endpoint;
 
   constructor(endpoint: Endpoint, { keepsAlive = false } = {}) {
-    // Keeps connections for HTTPS, too, to save handshakes; a server may close an idle one while a request arrives.
+    // HTTPS keeps connections to save handshakes, although a server may close one as a request arrives.
     super({ keepAlive: keepsAlive || endpoint.origin.startsWith('https:'), timeout: IDLE_MS });
     this.#endpoint = endpoint;
   }
@@ -174,5 +172,4 @@ export class EndpointAgent extends Agent {
   }
 }
 
-/** Value of the Host header. */
 export const hostOf = ({ origin }: Endpoint): string => new URL(origin).host;

@@ -1,4 +1,3 @@
-/** Tests that each form changes the bytes of a request and keeps its meaning. */
 import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';

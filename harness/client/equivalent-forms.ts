@@ -4,13 +4,10 @@ type Headers = Record<string, string>;
 export interface Form {
   readonly name: string;
   readonly headers?: (headers: Headers) => Headers;
-  /** Name of a header as it is sent. */
   readonly spelled?: (name: string) => string;
   readonly query?: (query: string) => string;
   readonly chunked?: true;
-  /**
-   * Reason why answers must be equal, e.g. a section of an RFC; without a reason, a difference is only an observation.
-   */
+  /** Reason why answers must be equal, e.g. an RFC; without a reason, a difference is only an observation. */
   readonly promise?: string;
 }
 

@@ -1,6 +1,6 @@
 /** Errors of requests without a complete answer; each class tells whether the target is at fault. */
 
-/** Failed connection, after which a check cannot judge the target. */
+/** Failed connection; a check cannot judge the target. */
 export class Unreachable extends Error {
   override name = 'Unreachable';
 }
@@ -10,7 +10,7 @@ export class NoAnswer extends Error {
   override name = 'NoAnswer';
 }
 
-/** Resource limit of this machine, e.g. open files, so a check cannot judge the target. */
+/** Resource limit of this machine, e.g. open files; a check cannot judge the target. */
 export class LimitReached extends Error {
   override name = 'LimitReached';
 }
@@ -70,10 +70,7 @@ export function notConnected(error: unknown): Unreachable {
   return new Unreachable(isClosed ? NOT_MADE : describe(error), { cause: error });
 }
 
-/**
- * Sorts an error into Unreachable, LimitReached or NoAnswer; returns other errors, which are defects of Muster,
- * unchanged. `what` names the request.
- */
+/** Sorts an error into Unreachable, LimitReached or NoAnswer; leaves a defect of Muster unchanged. `what`: request. */
 export function classify(error: unknown, what: string): Error {
   const code = codeOf(error) ?? '';
   const limit = limitIn(error);

@@ -17,14 +17,14 @@ export interface OpenClient {
   path: string;
   types: readonly string[];
   /**
-   * Milliseconds before a reconnection, unless the server sends `retry`. Default 20; the package waits 3 s, which slows
-   * checks down.
+   * Milliseconds before a reconnection, unless the server sends `retry`. Default 20; the package's 3 s slow checks
+   * down.
    */
   reconnectMs?: number;
   open?: (request: HttpRequest) => Promise<OpenResponse>;
 }
 
-/** Maximum number of bytes received, after which the client closes, to bound memory. */
+/** Bounds memory; the client closes above it. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const MESSAGE_BYTES = 500;
 
@@ -76,7 +76,7 @@ export class EventSourceClient {
         this.#changes.announce();
       });
     }
-    // Closes the EventSource at the check's end, because an open EventSource keeps reconnecting.
+    // An open EventSource would keep reconnecting after the check.
     http.signal?.addEventListener('abort', () => this.close(), { once: true });
     if (http.signal?.aborted === true) this.close();
     this.#source.addEventListener('error', (event) => {
@@ -94,8 +94,7 @@ export class EventSourceClient {
   }
 
   /**
-   * Resolves with a matching message, past or future; each message restarts the time limit. Throws StreamTimeout, or
-   * the error of `open`.
+   * Finds a past or future message; each message restarts the time limit. Throws StreamTimeout or the error of `open`.
    */
   async until(fits: (message: ClientMessage) => boolean, wait: StreamWait): Promise<ClientMessage> {
     const { messages, errors } = this;
@@ -145,7 +144,7 @@ export class EventSourceClient {
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Prepends a `retry` block to the body; a later `retry` of the server takes precedence. */
+/** Prepends a `retry` block, which a later `retry` of the server overrides. */
 function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: number) => void): Readable {
   const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
   return Readable.from(

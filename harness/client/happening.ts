@@ -22,9 +22,9 @@ export interface RequestSeen {
   readonly target: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Complete body, `''` for a request without a body; undefined until complete, or if unknown. */
+  /** `''` for a request without a body; undefined until complete, or if unknown. */
   readonly body?: string | undefined;
-  /** State of the connection, the same object for all requests on the connection; always open behind a proxy. */
+  /** Same object for all requests on the connection; always open behind a proxy. */
   readonly connection: { readonly open: boolean };
   readonly client: string;
   readonly at: number;
@@ -39,7 +39,7 @@ export interface ExchangeEnd {
   readonly began?: string;
 }
 
-/** Observation. `asked`: redacted request, updated until the answer ends; `request`: only in watched traffic. */
+/** `asked`: redacted, updated until the answer ends; `request`: only in watched traffic. */
 export type Happening =
   | { kind: 'answer'; asked: Asked; path: string; answer: AnswerSeen; request?: RequestSeen }
   | { kind: 'frame'; asked: Asked; stream: object; frame: SseFrame; request?: RequestSeen }

@@ -45,7 +45,7 @@ it.each([
     expect(Buffer.concat(pieces).toString()).toBe(text);
     return pieces[0]?.length;
   };
-  // Sends until the server reads the pieces apart, because a busy server reads both at once.
+  // A busy server may read both pieces together.
   await expect.poll(sendBody, { timeout: 10_000 }).toBe(first);
 });
 

@@ -1,5 +1,3 @@
-/** HTTP client over a unix socket or TCP, which records every exchange. */
-
 import { type Agent, type IncomingMessage, request as requestHttp } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -15,7 +13,7 @@ import { arranged, evidentIn } from './known-clients.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
 
-/** Maximum number of characters of an address in an error, which leaves room for the problem. */
+/** Characters of an address in an error; the limit leaves room for the problem. */
 const LONGEST_SHOWN_URL = 300;
 /** Time limit of the whole answer, as a multiple of `timeoutMs`. */
 export const LONGEST_ANSWER = 6;
@@ -31,7 +29,7 @@ export interface Pending {
   stop(): void;
 }
 
-/** Error of a timeout; only silence after connecting is the target's fault. */
+/** Only silence after connecting is the target's fault. */
 export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatience, timeoutMs: number): Error {
   if (stage === 'connecting') return new Unreachable(`${what}: no connection within ${timeoutMs} ms`);
   if (stage === 'head') return new NoAnswerInTime(`${what}: no answer within ${timeoutMs} ms`);
@@ -40,7 +38,7 @@ export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatien
   return new Unfinished(`${what}: the answer still came after ${(LONGEST_ANSWER * timeoutMs) / 1000} s`);
 }
 
-/** Rejects on an abort at once, because Node's client reports an abort only once it is connected. */
+/** Rejects immediately on an abort, which Node's client reports only once it is connected. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
@@ -58,27 +56,26 @@ export interface HttpRequest {
   /** Encoded path, below the client's base path unless `absolute`. */
   path: string;
   absolute?: boolean;
-  /** Query: pairs are encoded, a string is sent unchanged. */
+  /** Pairs are encoded; a string is sent unchanged. */
   query?: Query;
   headers?: Record<string, string | undefined>;
-  /** Body: objects are sent as JSON, text and bytes unchanged. */
+  /** Objects are sent as JSON, text and bytes unchanged. */
   body?: unknown;
-  /** True to send the body in two pieces, split within a multi-byte character if possible. */
+  /** Sends the body in two pieces, split within a multi-byte character if possible. */
   isCut?: boolean | undefined;
   /**
-   * Milliseconds until the head of the answer, and between chunks of its body. The whole answer may take six times as
-   * long.
+   * Milliseconds until the head of the answer and between chunks of its body; six times as long for the whole answer.
    */
   timeoutMs?: number;
 }
 
 export interface HttpResponse {
   status: number;
-  /** Headers with lower-case names; repeated headers are joined with `, `. */
+  /** Lower-case names; repeated headers are joined with `, `. */
   headers: Record<string, string>;
   bytes: Buffer;
   readonly text: string;
-  /** Parsed body; undefined for invalid JSON, more than 500 levels or more than 250,000 values. */
+  /** Undefined for invalid JSON, more than 500 levels or more than 250,000 values. */
   readonly json: unknown;
   durationMs: number;
   recorded: Recorded;
@@ -99,9 +96,9 @@ export interface HttpClientOptions {
   recorder?: Recorder;
   timeoutMs?: number;
   signal?: AbortSignal;
-  /** True to throw on every request but GET and HEAD. */
+  /** Throws on every request but GET and HEAD. */
   readOnly?: boolean;
-  /** True to reuse connections; a GET is repeated once if the server closes a reused connection. */
+  /** Reuses connections; repeats a GET once if the server closes a reused one. */
   keepsAlive?: boolean;
   form?: Form | undefined;
 }
@@ -112,7 +109,7 @@ interface Shared {
   bodies: BodyReader;
 }
 
-/** HTTP client of the checks; follows no redirects, so a check sees each answer of the target. */
+/** Follows no redirects, so that a check sees each answer of the target. */
 export class HttpClient {
   readonly endpoint: Endpoint;
   readonly basePath: string;
@@ -159,10 +156,7 @@ export class HttpClient {
     return this.request({ ...options, path, method: 'POST', ...defined({ body }) });
   }
 
-  /**
-   * Reads the whole answer, up to 16 MiB. Throws Unreachable, LimitReached, NoAnswer, or, after six times `timeoutMs`,
-   * Unfinished.
-   */
+  /** Reads up to 16 MiB. Throws Unreachable, LimitReached, NoAnswer or, after six times `timeoutMs`, Unfinished. */
   async request(request: HttpRequest): Promise<HttpResponse> {
     const exchange = this.#begin(request, LONGEST_ANSWER);
     try {
@@ -173,7 +167,7 @@ export class HttpClient {
       this.recorder.received(recorded, bytes);
       recorded.duration_ms = performance.now() - exchange.started;
       this.recorder.ended(recorded);
-      // Waits one turn of the event loop, after which the agent can reuse the connection.
+      // The agent can reuse the connection one turn of the event loop later.
       if (this.#options.keepsAlive === true) await new Promise(setImmediate);
       const answer = wholeAnswer(open, bytes);
       this.recorder.happened({ kind: 'answer', asked: recorded, path: exchange.request.path, answer });
@@ -198,8 +192,8 @@ export class HttpClient {
   }
 
   /**
-   * Opens a raw socket, for bytes that HTTP clients cannot send. An abort of the client's signal closes the socket.
-   * Throws Unreachable or LimitReached.
+   * Opens a socket for bytes that HTTP clients cannot send; the client's signal closes it. Throws Unreachable or
+   * LimitReached.
    */
   connect(options: Partial<Connecting> = {}): Promise<Socket> {
     return openSocket(this.endpoint, this.describe(), { timeoutMs: this.#timeoutMs, signal: this.signal, ...options });
@@ -293,7 +287,7 @@ export class HttpClient {
     recorded.status = status;
     recorded.response_headers = this.recorder.headers(received);
     recorded.duration_ms = performance.now() - exchange.started;
-    // Handles later errors, because Node ends the process on an 'error' event without a listener.
+    // Node ends the process on an 'error' event without a listener.
     answer.on('error', () => {});
     return { status, headers: received, body: answer, recorded, abort: () => ended.abort() };
   }
@@ -302,7 +296,7 @@ export class HttpClient {
     const { method, path, lines, body } = exchange.request;
     return new Promise((resolve, reject) => {
       const request = requestHttp({ agent, method, path, signal, setHost: false, maxHeaderSize: LARGEST_HEAD });
-      // Keeps Node from adding lines of its own.
+      // Node otherwise adds lines of its own.
       for (const name of ['connection', 'content-length', 'transfer-encoding']) request.removeHeader(name);
       for (const [name, value] of lines) request.setHeader(name, value);
       let answer: IncomingMessage | undefined;
@@ -342,15 +336,14 @@ export class HttpClient {
   }
 }
 
-/** Maximum number of bytes in the head of an answer. */
 const LARGEST_HEAD = 256 * 1024;
 const WRONG_STATUS = 'what came is no answer: its status is none, or it switches protocols unasked';
 
-/** True for a request without a length: only methods that usually have a body state that it is empty. */
+/** Only methods that usually have a body state the length of an empty one. */
 const isBodiless = (method: string, body: unknown): boolean =>
   body === undefined && !['POST', 'PUT', 'PATCH'].includes(method);
 
-/** Milliseconds between two pieces of a body; without a pause, the kernel joins the pieces. */
+/** Without a pause, the kernel joins the two pieces of a body. */
 const PIECES_MS = 5;
 
 async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void> {

@@ -1,6 +1,6 @@
 /** Header lines of well-known HTTP clients, so that a target cannot tell a check from them (fixtures/known-clients). */
 
-/** `unset`: only without a header of the request by this name. `body`: only with a body. */
+/** `unset`: only if the request has no header of this name; `body`: only with a body. */
 interface Line {
   name: string;
   value?: string;
@@ -8,11 +8,10 @@ interface Line {
 }
 
 interface KnownClient {
-  /** Lines in the client's order; `REQUEST` stands for the headers of the request, a name alone for its place. */
+  /** `REQUEST` stands for the headers of the request, a line without a value for its place. */
   lines: readonly Line[];
-  /** Name of one of the client's own headers on the wire. */
   spelled(name: string): string;
-  /** True to sort the headers of a request, and to spell them like the client's own. */
+  /** Sorts the headers of a request, and spells them like the client's own. */
   sortsCanonical?: true;
 }
 
@@ -62,13 +61,11 @@ const PLAIN: KnownClient = { spelled: unchanged, lines: [HOST, KEPT, REQUEST, LE
 const agentOf = ({ lines }: KnownClient): string => lines.find(({ name }) => name === 'user-agent')?.value ?? '';
 const BY_AGENT = new Map(KNOWN.map((client) => [agentOf(client), client]));
 
-/** User-Agent of a well-known client, drawn by the seed. */
 export const usualUserAgent = (seed: number): string => agentOf(KNOWN[seed % KNOWN.length] ?? PLAIN);
 
 export interface HeaderLine {
-  /** Lower-case name. */
+  /** Lower case. */
   name: string;
-  /** Name on the wire. */
   spelled: string;
   value: string;
 }
@@ -99,6 +96,5 @@ export function arranged(headers: Record<string, string>, framing: Record<string
 
 const FRAMING = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
 
-/** Headers of a request as evidence, without those of the connection. */
 export const evidentIn = (lines: readonly HeaderLine[], spelled = (name: string): string => name) =>
   Object.fromEntries(lines.flatMap(({ name, value }) => (FRAMING.has(name) ? [] : [[spelled(name), value]])));

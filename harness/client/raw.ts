@@ -9,7 +9,7 @@ import { type HttpClient, LONGEST_ANSWER } from './http.ts';
 import type { Recorded } from './recorder.ts';
 import { LONGEST_LINE, runnable } from './request-forms.ts';
 
-/** Answer with header names in lower case and repeated headers joined with `, `. */
+/** Header names are in lower case, repeated headers joined with `, `. */
 export interface RawResponse {
   status: number;
   headers: Record<string, string>;
@@ -93,7 +93,7 @@ const HEXADECIMAL = { digits: /^[\da-f]{1,12}$/i, base: 16 };
 const numberOf = (text: string, { digits, base }: { digits: RegExp; base: number }): number | undefined =>
   digits.test(text) ? Number.parseInt(text, base) : undefined;
 
-/** Decodes chunks and skips trailers (RFC 9112, section 7.1). */
+/** Skips trailers (RFC 9112, section 7.1). */
 function dechunk(bytes: Buffer): Parsed<Body> {
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {
@@ -141,16 +141,16 @@ export interface RawExchange {
 }
 
 export interface RawOptions {
-  /** Milliseconds within which to connect, and between bytes of the answers. */
+  /** Milliseconds to connect, and between bytes of the answers. */
   within: number;
   answers?: number;
-  /** Methods of the requests, because an answer to HEAD has no body. Default: GET. */
+  /** An answer to HEAD has no body. Default: GET. */
   methods?: readonly string[];
-  /** True for an accepted status; a refused status ends the exchange at the head, because the body may be endless. */
+  /** A refused status ends the exchange at the head, because its body may be endless. */
   accepts?(status: number): boolean;
 }
 
-/** Maximum number of bytes received; every expected answer to a raw request is far smaller. */
+/** Expected answers to raw requests are far smaller. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
@@ -270,7 +270,7 @@ async function send(socket: Socket, parts: readonly (string | Buffer)[]): Promis
   for (const part of parts) {
     if (socket.destroyed) return;
     await new Promise<void>((resolve) => socket.write(part, () => resolve()));
-    // Waits one turn of the event loop, so that each part leaves in its own TCP segment.
+    // Puts each part into its own TCP segment.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -1,5 +1,3 @@
-/** Records exchanges with the target, as evidence for findings. */
-
 import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../common/defined.ts';
 import { excerpt, type Telling, tellingMost } from '../common/excerpt.ts';
@@ -90,7 +88,7 @@ export class Recorder {
   readonly #timeline: Timeline;
   readonly #markOf = new WeakMap<object, Mark>();
   #driven = false;
-  /** Callback for each whole answer and each frame; must not throw. */
+  /** Called for each whole answer and each frame; must not throw. */
   readonly happened: (happening: Happening) => void;
   readonly form: Form | undefined;
 
@@ -234,7 +232,6 @@ export class Recorder {
     const kept = this.#exchanges.findLast((one) => one.exchange === exchange);
     if (kept === undefined || body.length <= BODY_LIMIT) return;
     kept.whole[name] = beginningOf(body, KEPT_BYTES, { ended, size });
-    // Forgets the oldest bodies beyond the limit of all.
     let left = KEPT_BYTES;
     this.#exchanges = this.#exchanges
       .toReversed()

@@ -1,11 +1,9 @@
-/** Builds and reads parts of HTTP messages: headers, bodies, queries and `curl` lines. */
-
 import { cut } from './timeline.ts';
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>;
 export type Query = Parameters | string;
 
-/** Merges headers under lower-case names; `undefined` in `change` removes a header. */
+/** Lower-case names; `undefined` in `change` removes a header. */
 export function mergeHeaders(
   base: Record<string, string>,
   change: Record<string, string | undefined> = {},
@@ -37,8 +35,7 @@ export function bodyOf(body: unknown, headers: Record<string, string>): string |
 }
 
 /**
- * Headers under lower-case names; repeated headers are joined with `, `. `raw`: names and values in turn, each byte as
- * a character.
+ * Lower-case names; repeated headers are joined with `, `. `raw`: names and values in turn, each byte as a character.
  */
 export function flatten(raw: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
@@ -50,7 +47,7 @@ export function flatten(raw: readonly string[]): Record<string, string> {
   return headers;
 }
 
-/** Query of the event stream; commas between types stay unescaped, because an escaped comma belongs to a type. */
+/** Leaves commas between types unescaped, because an escaped comma belongs to a type. */
 export function eventsQuery({ after, types }: { after?: string | number | bigint; types?: readonly string[] }): string {
   const pairs: string[] = [];
   if (after !== undefined) pairs.push(`after=${encodeURIComponent(String(after))}`);
@@ -75,13 +72,13 @@ export const quote = (text: string): string =>
   /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 const CREDENTIALS = new Set(['x-api-key', 'authorization']);
 
-/** Seconds after which `curl` leaves an endless stream; a heartbeat comes every 30 s. */
+/** Time limit on an endless stream; a heartbeat comes every 30 s. */
 const STREAM_SECONDS = 45;
 const LONGEST_NAME = 200;
-/** Maximum number of characters in a shell line; shells may reject longer lines. */
+/** Shells may reject longer lines. */
 export const LONGEST_LINE = 4000;
 
-/** Shell line that repeats a request and then ends; a shell comment if the line would be too long. */
+/** Repeats a request and then ends; a shell comment if the line would be too long. */
 export function curlLine(parts: CurlParts): string {
   const { body } = parts;
   const sent = body === undefined ? '' : ` with a body of ${body.length} characters`;
@@ -91,12 +88,11 @@ export function curlLine(parts: CurlParts): string {
   if (parts.socketPath !== undefined) words.push('--unix-socket', quote(parts.socketPath));
   if (parts.caFile !== undefined) words.push('--cacert', quote(parts.caFile));
   if (parts.method !== 'GET') words.push('-X', quote(parts.method));
-  // Unpacks the answer, which the accepted codings may have packed.
   if ('accept-encoding' in parts.headers) words.push('--compressed');
   for (const [name, value] of Object.entries(parts.headers)) {
     const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
     const known = CREDENTIALS.has(name.toLowerCase()) ? parts.variable(secret) : undefined;
-    // Leaves out a line that curl sends itself.
+    // curl sends this line itself.
     if (name === 'accept' && value === '*/*') continue;
     if (name === 'user-agent') words.push('-A', quote(value));
     else words.push('-H', known === undefined ? quote(`${name}: ${value}`) : `"${name}: ${scheme}$${known}"`);

@@ -11,7 +11,7 @@ export interface SseFrame {
   fields: readonly { name: string; value: string }[];
   /** False for a block without `data`, which clients ignore. */
   dispatched: boolean;
-  /** Value of `Last-Event-ID` that a client sends after the frame. */
+  /** `Last-Event-ID` that a client sends after the frame. */
   lastEventId: string;
   at: number;
   end: number;
@@ -37,11 +37,11 @@ export interface SseFraming {
   crlf: number;
   cr: number;
   invalidUtf8: number;
-  /** Names of unknown fields, at most 100; clients ignore such fields. */
+  /** At most 100 names; clients ignore such fields. */
   unknownFields: Set<string>;
-  /** Number of ids with a NUL, which clients ignore. */
+  /** Ids with a NUL, which clients ignore. */
   nulIds: number;
-  /** Number of `retry` values with characters other than digits, which clients ignore. */
+  /** `retry` values with characters other than digits, which clients ignore. */
   badRetries: number;
 }
 
@@ -50,7 +50,7 @@ export interface SseSink {
   comment(comment: SseComment): void;
 }
 
-/** Maximum number of bytes in a line or block, to bound memory; an event has about 400. */
+/** Bounds memory; an event has about 400 bytes. */
 const MAX_BLOCK_BYTES = 2 * 1024 * 1024;
 const LONGEST_COMMENT = 1000;
 const MOST_UNKNOWN_FIELDS = 100;
@@ -128,7 +128,7 @@ export class SseParser {
     return this.#lastEventId;
   }
 
-  /** Parses a chunk that arrived at `at` milliseconds. Throws BlockTooLarge. */
+  /** `at`: milliseconds at the arrival. Throws BlockTooLarge. */
   push(chunk: Uint8Array, at: number): void {
     let start = 0;
     for (let index = 0; index < chunk.length; index += 1) {

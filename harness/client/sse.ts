@@ -20,9 +20,9 @@ import type { StreamMarks } from './timeline.ts';
 export interface StreamWait {
   /** Milliseconds without progress; pauses of this process do not count. Comments are no progress towards a frame. */
   within: number;
-  /** Maximum number of milliseconds in total. Default: the check's time limit. */
+  /** Milliseconds in total. Default: the check's time limit. */
   atMost?: number;
-  /** Text that completes "waited for …". */
+  /** Completes "waited for …". */
   for: string;
 }
 
@@ -145,7 +145,7 @@ export interface OpenEvents {
   types?: readonly string[];
   query?: string;
   headers?: Record<string, string | undefined>;
-  /** Milliseconds within which the head of the answer must come. Default: the client's time limit. */
+  /** Milliseconds until the head of the answer. Default: the client's time limit. */
   within?: number;
   paused?: boolean;
   read?: (frame: SseFrame) => SseFrame | undefined;
@@ -153,20 +153,20 @@ export interface OpenEvents {
 }
 
 /**
- * Reason of the stream's end. `error`: broken connection; `closed`: call of `close`; `cut`: limit `cutAfterBytes`; `too
- * large`: line or block of more than 2 MiB.
+ * `error`: broken connection; `closed`: call of `close`; `cut`: limit `cutAfterBytes`; `too large`: line or block above
+ * 2 MiB.
  */
 export type StreamEnd = 'server' | 'error' | 'closed' | 'cut' | 'too large';
 
 const MIB = 1024 * 1024;
-/** Maximum number of bytes in unread frames, at which reading pauses. */
+/** Bytes of unread frames at which reading pauses. */
 const MOST_UNREAD = 2 * MIB;
 const MOST_READ = 2 * MIB;
 const MOST_COMMENTS = MIB / 4;
 const MAX_OTHER_BODY = 64 * 1024;
 const TAIL = 16 * 1024;
 
-/** Opens the event stream; resolves with the head of an answer of any status. Throws Unreachable or NoAnswer. */
+/** Resolves with the head of an answer of any status. Throws Unreachable or NoAnswer. */
 export async function openEvents(http: HttpClient, options: OpenEvents = {}): Promise<EventStream> {
   const response = await http.open({
     path: '/events',
@@ -248,7 +248,7 @@ export class EventStream {
     return this.frames.length - this.#read;
   }
 
-  /** Waits for the next frame. Throws StreamTimeout or StreamEnded. */
+  /** Throws StreamTimeout or StreamEnded. */
   async next(wait: StreamWait): Promise<SseFrame> {
     const frame = await this.#until(() => this.frames.at(this.#read), wait, this.#fieldBytes);
     this.#read += 1;
@@ -266,8 +266,8 @@ export class EventStream {
   }
 
   /**
-   * Resolves after `quietMs` without a frame, at the stream's end, or after `wait.within`. A function `quietMs` gives
-   * the milliseconds anew after each frame.
+   * Resolves after `quietMs` without a frame, at the stream's end, or after `wait.within`. A function `quietMs` is
+   * called again after each frame.
    */
   async idle(quietMs: number | (() => number), wait: StreamWait): Promise<void> {
     const deadline = runningMs() + wait.within;
@@ -371,7 +371,7 @@ export class EventStream {
       changes: this.#changes,
       ended: () => {
         const { by, reason } = this.#ended ?? {};
-        // Throws Unfinished, because Muster ended the stream, not the server.
+        // Muster ended the stream, not the server.
         if (by === 'too large') throw new Unfinished(this.#describe(wait, `${reason}, which Muster does not read`));
         return reason;
       },

@@ -1,4 +1,3 @@
-/** Timeline of a check: calls of control, requests, and events on each stream. */
 import { defined } from '../common/defined.ts';
 
 /**
@@ -21,11 +20,11 @@ export interface Mark {
   count?: number;
 }
 
-/** Cuts text to `limit` characters and adds `…`, which tells a Redactor that a secret may be cut. */
+/** Ends with `…` if cut, which tells a Redactor that a secret may be cut. */
 export const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
 const MOST = 150;
-/** Maximum number of milliseconds between two marks of a burst. */
+/** Longest pause within a burst. */
 const BURST_MS = 20;
 const KEPT_STEPS = 1000;
 const SHOWN = 160;
@@ -54,7 +53,7 @@ export class Timeline {
     this.#count(kind);
     this.kept.push(mark);
     if (this.kept.length <= MOST) return mark;
-    // Drops the oldest mark that opens no stream, because later marks refer to their stream.
+    // Keeps marks that open a stream, because later marks refer to them.
     const oldest = this.kept.findIndex((one) => one.kind !== 'stream');
     this.kept.splice(Math.max(0, oldest), 1);
     return mark;
@@ -96,7 +95,6 @@ export class Timeline {
     this.#count(kind);
     last.until_ms = now;
     last.count = (last.count ?? 1) + 1;
-    // Shows the first and last text of a burst of frames, but every text of sent bytes.
     last.what = cut(kind === 'sent' ? `${last.what} ${what}` : `${last.what.split(' … ')[0]} … ${what}`, KEPT_STEPS);
   }
 

@@ -10,7 +10,7 @@ export function ticks(from: number, to: number, wanted: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
 }
 
-/** Returns the powers of ten that enclose the range; both bounds must be above 0. */
+/** Powers of ten that enclose the range; both bounds must be above 0. */
 export function decades(from: number, to: number): number[] {
   const first = Math.floor(Math.log10(from) + 1e-9);
   const last = Math.max(Math.ceil(Math.log10(to) - 1e-9), first + 1);

@@ -32,7 +32,7 @@ export class Bytes {
     return fitting.length === piece.length;
   }
 
-  /** Returns the content without copying; the next call of `append`, `drop` or `clear` invalidates the result. */
+  /** Shares memory: the next call of `append`, `drop` or `clear` invalidates the result. */
   view(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -43,7 +43,7 @@ export class Bytes {
   }
 
   clear(): void {
-    // `transfer(0)` frees the memory at once, while garbage collection may run late.
+    // `transfer(0)` frees the memory immediately; garbage collection may run late.
     this.#memory?.transfer(0);
     this.#memory = undefined;
     this.#buffer = NOTHING;

@@ -1,5 +1,3 @@
-/** Cuts long texts to the passage that contains the most words of a finding. */
-
 export type Telling = ReadonlyMap<string, number>;
 
 const WORD = /[\p{L}\p{N}_]+(?:[-.:][\p{L}\p{N}_]+)*/gu;
@@ -23,7 +21,7 @@ export function telling({ expected = '', actual = '' }: { expected?: string; act
   return weights;
 }
 
-/** Cuts the text to `limit` characters around the words most specific to a finding; `…` marks the cuts. */
+/** Cuts to `limit` characters around the words most specific to a finding; `…` marks the cuts. */
 export function excerpt(text: string, limit: number, about: Telling = new Map()): string {
   if (text.length <= limit) return text;
   const [first, last] = mostTelling(text, limit / 2, about) ?? [0, 0];
@@ -55,7 +53,7 @@ interface Word {
   at: number;
 }
 
-/** Skips the number in a JSON pointer such as `/data/57/id`, because a body contains no indices of its arrays. */
+/** Skips indices of JSON pointers such as `/data/57/id`, because no body contains them. */
 function wordsOf(text: string, isWanted: (word: string) => boolean = () => true): Word[] {
   const words: Word[] = [];
   for (const { 0: word, index: at } of text.matchAll(WORD))

@@ -15,7 +15,7 @@ export const escapeText = (text: string): string =>
 export const escapeAttribute = (text: string): string =>
   escapeText(text).replaceAll('"', '&quot;').replaceAll("'", '&#39;');
 
-/** Builds markup from a template such as html`<p>${text}</p>`; omits `undefined` and joins lists of markup. */
+/** Omits `undefined`, joins lists of markup, and escapes text. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Markup {
   return { markup: strings.map((text, index) => text + render(parts[index])).join('') };
 }

@@ -18,7 +18,7 @@ export interface MessageSink {
   wrong(why: string): void;
 }
 
-/** Maximum number of bytes in the head of a message; most servers allow 8 or 16 KiB. */
+/** Most servers allow 8 or 16 KiB. */
 const LONGEST_HEAD = 64 * 1024;
 const LONGEST_LINE = 16 * 1024;
 const LF = 10;
@@ -72,7 +72,7 @@ export class MessageParser {
   }
 
   #head(bytes: Buffer, at: number): Buffer {
-    // Skips empty lines before a message, which RFC 9112 allows in section 2.2.
+    // Skips empty lines before a message (RFC 9112, section 2.2).
     const start = this.#kept.length === 0 ? bytes.findIndex((byte) => byte !== 10 && byte !== 13) : 0;
     if (start === -1) return NOTHING;
     const fresh = bytes.subarray(start);
@@ -161,7 +161,7 @@ export class MessageParser {
 const NOTHING = Buffer.alloc(0);
 const NO_BODY = { chunked: false, length: 0 } as const;
 
-/** Returns the index behind the empty line that ends a head, or -1; accepts LF without CR (RFC 9112, section 2.2). */
+/** Index behind the empty line that ends a head, or -1; accepts LF without CR (RFC 9112, section 2.2). */
 function endOfHead(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
     if (bytes[at + 1] === LF) return at + 2;
@@ -210,10 +210,7 @@ const LONGEST_REASON = 80;
 export const clipped = (reason: string): string =>
   reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason;
 
-/**
- * Reads the framing of a body from the headers; returns a text if readers may disagree about the framing (RFC 9112,
- * section 6).
- */
+/** Returns a text if readers may disagree about the framing (RFC 9112, section 6). */
 function framingOf(headers: Pairs): { chunked: boolean; length?: number } | string {
   const codings = valuesOf(headers, 'transfer-encoding').join(',');
   const lengths = new Set(valuesOf(headers, 'content-length'));

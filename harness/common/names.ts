@@ -1,8 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 
-/** Returns a name that no other run uses; only letters, digits and dashes, because the specification sets no rules. */
+/** Uses only letters, digits and dashes, because the specification sets no rules for names. */
 export const uniqueName = (what: string): string =>
-  // Begins the suffix with a digit, by which the comparison of two runs recognises and ignores the suffix.
+  // The leading digit lets the comparison of two runs recognise and ignore the suffix.
   `${what}-${randomInt(10)}${randomBytes(4).toString('hex').slice(1)}`;
 
 export const recordName = (what: string): string => uniqueName(`muster-${what}`);

@@ -9,7 +9,7 @@ export interface Listening extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Opens the port; rejects if the port cannot be opened. Disposal cuts all connections. */
+/** Rejects if the port cannot be opened. Disposal cuts all connections. */
 export async function listening(server: Server, port: number, host: string): Promise<Listening> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -11,10 +11,7 @@ const OWNED = /^muster-(?:[a-z]+-)?(?<pid>[0-9a-z]+)_(?<start>[0-9a-z]+)_(?<wher
 
 const swept = new Set<string>();
 
-/**
- * Makes an empty folder for the current user only; the short name leaves room for the path of a socket. Throws
- * UsageError.
- */
+/** Makes a folder for the current user only; its short name leaves room for a socket's path. Throws UsageError. */
 export function ownedFolder(purpose: string, parent: string = tmpdir()): string {
   if (!swept.has(parent)) sweep(parent);
   swept.add(parent);
@@ -26,7 +23,7 @@ export function ownedFolder(purpose: string, parent: string = tmpdir()): string 
   }
 }
 
-/** Removes folders in `parent` whose process of the same user has ended; never throws. */
+/** Removes folders of ended processes of the same user; never throws. */
 export function sweep(parent: string): void {
   for (const name of namesIn(parent)) {
     const { pid = '', start, where } = OWNED.exec(name)?.groups ?? {};
@@ -36,7 +33,7 @@ export function sweep(parent: string): void {
       const found = lstatSync(path);
       if (found.isDirectory() && found.uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
     } catch {
-      // Ignores the error: another process may have removed the folder, or the system refuses the removal.
+      // Another process may have removed the folder, or the system refuses the removal.
     }
   }
 }
@@ -49,7 +46,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Returns the start time of a running process, which distinguishes two processes with the same id. */
+/** Start time of a running process, which distinguishes two processes with the same id. */
 function startOf(pid: number): string | undefined {
   if (process.platform !== 'linux') return isAlive(pid) ? '0' : undefined;
   try {

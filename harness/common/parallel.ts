@@ -1,4 +1,4 @@
-/** Runs `work` on the items, `width` at a time; rejects with the first error without waiting for running items. */
+/** Runs `work` on `width` items at a time; rejects with the first error without waiting for running items. */
 export async function inParallel<T>(
   items: Iterable<T>,
   width: number,

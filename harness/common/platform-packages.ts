@@ -1,8 +1,7 @@
-/** Names the packages of Muster's platform, its broker, agents' uplinks and fleets, which checks do without. */
+/** Packages of Muster's platform, broker, uplinks and fleets, which checks do without. */
 
 import { createRequire } from 'node:module';
 
-/** Optional packages with their majors, as npm installs them. */
 export const PLATFORM_PACKAGES = ['aedes@1', 'fastify@5', 'mqtt@5', 'mqtt-packet@9'] as const;
 
 export const ADD_PLATFORM_PACKAGES = `Run: npm install --save-dev ${PLATFORM_PACKAGES.join(' ')}`;
@@ -14,7 +13,7 @@ export class MissingPackage extends Error {
   readonly code = 'MUSTER_PACKAGE';
 }
 
-/** Throws MissingPackage, with the command that installs them, if one of them is not installed. */
+/** Throws MissingPackage, which names the command that installs them. */
 export function expectPlatformPackages(): void {
   const { resolve } = createRequire(import.meta.url);
   for (const name of PLATFORM_PACKAGES.map(packageName)) {

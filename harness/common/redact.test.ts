@@ -1,5 +1,3 @@
-/** Tests that output contains no fragment of a secret, even if encoded or cut. */
-
 import { createServer, type RequestListener } from 'node:http';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';

@@ -1,9 +1,9 @@
 /** Finds and masks secrets in records and reports, even if encoded, escaped or cut. */
 import { isShortWords, MASK } from './secret-names.ts';
 
-/** Minimum number of characters of a cut secret to mask; shorter fragments occur by chance. */
+/** Characters of a cut secret; shorter fragments occur by chance. */
 const SHORTEST = 4;
-/** Minimum number of characters at the beginning of a secret to mask anywhere, because the text may be cut later. */
+/** Beginning of a secret, in characters, that is masked anywhere, because the text may be cut later. */
 const HEAD = 8;
 
 interface Form {
@@ -42,7 +42,7 @@ function match(characters: readonly RegExp[], text: string, index: number, from 
   }
 }
 
-/** Lists the plain, hexadecimal and base64 encodings of a secret; base64 within other bytes has three alignments. */
+/** Base64 within other bytes has three alignments. */
 function formsOf(secret: string): Form[] {
   const bytes = Buffer.from(secret);
   const [alone = '', ...inside] = [0, 1, 2].map((before) =>
@@ -77,7 +77,7 @@ function form(text: string, pattern: (character: string) => string, end = ''): F
 const NAMED: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' };
 const CONTROL: Readonly<Record<string, string>> = { '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' };
 
-/** Builds a pattern for a character: plain, escaped for JSON, URL, HTML or shell, or misread as Latin-1. */
+/** Pattern of a character: plain, escaped for JSON, URL, HTML or shell, or misread as Latin-1. */
 function escaped(character: string): string {
   if (/^\w$/.test(character)) return character;
   const code = character.codePointAt(0) ?? 0;
@@ -96,12 +96,12 @@ function escaped(character: string): string {
 const UNIT = /[\s\S]/g;
 const hex = (value: number): string => value.toString(16).padStart(4, '0');
 const digits = (text: string): string => text.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-/** Escapes text for a pattern without RegExp.escape, which Node 22 lacks. */
+/** Replaces RegExp.escape, which Node 22 lacks. */
 const literal = (text: string): string => text.replaceAll(UNIT, (unit) => `\\u${hex(unit.charCodeAt(0))}`);
 
 const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
 
-/** True for a short secret or an ordinary word, which Muster masks only as the value of a credential. */
+/** Short secrets and ordinary words are masked only as the value of a credential. */
 export const isOrdinary = (secret: string): boolean => secret.length < HEAD || isShortWords(secret);
 
 export const isSecretName = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD/i.test(name);
@@ -117,9 +117,7 @@ export class Redactor {
     for (const secret of secrets) this.add(secret);
   }
 
-  /**
-   * Adds a secret to mask. `variable` names the environment variable that replaces the secret in commands for users.
-   */
+  /** `variable`: environment variable that replaces the secret in commands for users. */
   add(secret: string | undefined, variable?: string): void {
     if (secret === undefined || secret === '') return;
     const known = this.#secrets.has(secret);
@@ -127,13 +125,13 @@ export class Redactor {
     if (known) return;
     if (isOrdinary(secret)) {
       this.#ordinary.add(secret);
-      // Sorts the longest secret first, because a secret may begin with a shorter secret.
+      // Longest first, because a secret may begin with a shorter one.
       const longestFirst = [...this.#ordinary].sort((a, b) => b.length - a.length);
       const forms = longestFirst.map((one) => sources(one, escaped).join(''));
       this.#values = new RegExp(`(${BEFORE_VALUE})(?:${forms.join('|')})(?![\\w-])`, 'g');
       return;
     }
-    // Also masks each long line of the secret, because a target may return a private key line by line.
+    // Masks long lines, too, because a target may return a private key line by line.
     const lines = secret.split(/\r?\n/).filter((line) => line.length >= 16 && !line.startsWith('-----'));
     this.#forms.push(...[...new Set([secret, ...lines])].flatMap(formsOf));
     this.#starts = new RegExp(`(?=${this.#forms.map(({ start }) => start).join('|')})`, 'g');
@@ -143,7 +141,7 @@ export class Redactor {
     return this.#secrets.get(secret);
   }
 
-  /** Masks secrets in `text`; `ended: false` means that the text may end within a secret. */
+  /** `ended: false`: the text may end within a secret. */
   text(text: string, { ended = true }: { ended?: boolean } = {}): string {
     const values = this.#values === undefined ? text : text.replaceAll(this.#values, `$1${MASK}`);
     if (this.#starts === undefined) return values;
@@ -163,13 +161,13 @@ export class Redactor {
     return [first, ...rest].join('…');
   }
 
-  /** Masks secrets and then cuts to `limit` characters. `size` is the total length if `text` is only the beginning. */
+  /** Masks before cutting to `limit` characters. `size`: total length if `text` is only the beginning. */
   excerpt(
     text: string,
     limit: number,
     { ended = true, size }: { ended?: boolean; size?: string | undefined } = {},
   ): string {
-    // Masks more text than `limit`, because masks are shorter than secrets and leave room for more text.
+    // Masks are shorter than secrets and leave room for text beyond `limit`.
     const reach = limit * 2 + Math.max(0, ...this.#forms.map(({ characters }) => characters.length * 6));
     const whole = size === undefined && text.length <= reach;
     const clean = this.text(whole ? text : text.slice(0, reach), { ended: whole && ended });
@@ -205,5 +203,5 @@ const CREDENTIAL_NAMES = anyCase('(?:key|token|secret|password|authorization)');
 const CREDENTIAL = new RegExp(`${CREDENTIAL_NAMES}$`);
 const SCHEME = `\\b${anyCase('(?:bearer|basic)')}(?:\\s+|%20)`;
 const QUOTES = `["'\\\\]*`;
-/** Matches the text before the value of a credential: a scheme, or a name with an optional scheme. */
+/** Text before the value of a credential: a scheme, or a name with an optional scheme. */
 const BEFORE_VALUE = `${SCHEME}${QUOTES}|${CREDENTIAL_NAMES}${QUOTES}(?:\\s*[:=]\\s*|\\s+)${QUOTES}(?:${SCHEME})?`;

@@ -1,8 +1,8 @@
-/** Masks the values of secret names in YAML and XML, as parsed; other texts are masked by patterns. */
+/** Masks values of secret names in parsed YAML and XML; patterns mask all other texts. */
 import { type Document, isAlias, isNode, isScalar, parseAllDocuments, visit } from 'yaml';
 import { isSecretOption, isSecretValue, MASK, tellsSecret } from './secret-names.ts';
 
-/** Maximum number of characters that are parsed; patterns alone mask a longer text. */
+/** Characters; only patterns mask a longer text. */
 const LONGEST_PARSED = 64 * 1024;
 
 interface Found {
@@ -10,7 +10,7 @@ interface Found {
   to: number;
 }
 
-/** Returns the text with masked values, or the text itself if it is no map or list of YAML, and no XML. */
+/** Leaves a text unchanged that is neither XML nor a map or list of YAML. */
 export function withoutSecretsIn(text: string): string {
   if (text.length > LONGEST_PARSED) return text;
   const found = /^\s*<[\w?!]/.test(text) ? inXml(text) : /\S\s*\n|^[\s\ufeff]*[[{]/.test(text) ? inYaml(text) : [];
@@ -37,7 +37,7 @@ function documentsIn(text: string): readonly Document.Parsed[] {
     const found = parseAllDocuments(text, { uniqueKeys: false, logLevel: 'silent', prettyErrors: false });
     return Array.isArray(found) ? found : [];
   } catch {
-    // The parser nests calls, so that a deep text exhausts the stack.
+    // Deep text exhausts the stack, because the parser nests calls.
     return [];
   }
 }
@@ -116,8 +116,8 @@ function inXml(text: string): Found[] {
 }
 
 /**
- * Masks secret attributes, all of an element within a secret; returns whether an attribute names the content of its
- * element as a secret.
+ * Masks all attributes within a secret, else the secret ones; returns whether an attribute makes its element's content
+ * a secret.
  */
 function attributesIn(
   rest: string,

@@ -2,7 +2,7 @@
 
 export const MASK = '***';
 
-/** Matches words after the name of a secret, such as `-data` in `client-key-data`. */
+/** Such as `-data` in `client-key-data`. */
 const SUFFIX = '(?:[_-]?(?:value|hash|data|text|base64|confirmation))?';
 const ENDINGS = [
   '(?:token|password|passwd|secret|credential|cookie)s?',
@@ -16,9 +16,8 @@ const WHOLE_NAME = new RegExp(`^[\\w-]*(?:${ENDINGS})$`, 'i');
 
 export const tellsSecret = (name: string): boolean => WHOLE_NAME.test(name);
 
-/** Matches the value of an option that is another option, or a placeholder such as `KEY` or `<key>`. */
+/** Another option, or a placeholder such as `KEY` or `<key>`. */
 const NO_VALUE = /^(?:-|<|[A-Z][A-Z_-]*\W*$)/;
-/** True for two words of a command line such as `--password` and its value. */
 export const isSecretOption = (name: string, value: string): boolean =>
   /^--(?!no-)/.test(name) && tellsSecret(name) && isSecretValue(value) && !NO_VALUE.test(value);
 
@@ -37,19 +36,16 @@ const FORMS = new RegExp(
 );
 
 const BETWEEN = {
-  /**
-   * Matches between name and value of `password: x`, `"password": "x"`, `password = 'x'`, and `name: password` above
-   * `value: x`.
-   */
+  /** As in `password: x`, `"password": "x"`, `password = 'x'`, and `name: password` above `value: x`. */
   assigned: String.raw`(?:\\*["'])?(?:,?(?:\s|\\+[nr])*(?:\\*["'])?value(?:\\*["'])?)?[ \t]*[:=][ \t]*`,
-  /** Matches between name and value of `<password>x</password>` and `<entry key="password">x</entry>`. */
+  /** As in `<password>x</password>` and `<entry key="password">x</entry>`. */
   element: String.raw`["']?(?:\s[^<>]{0,200})?>`,
   part: String.raw`"?(?<=\bname="?[\w.[\]-]{1,100}"?)(?:;.{0,500})?\r?\n(?:[\w-]{1,50}:.{0,500}\r?\n){0,5}\r?\n`,
-  /** Matches between name and value of the path `/tokens/x`. */
+  /** As in the path `/tokens/x`. */
   path: String.raw`\/`,
-  /** Matches between name and value of `--password x` in a command line, and of `"--password", "x"` in a list. */
+  /** As in `--password x` in a command line, and `"--password", "x"` in a list. */
   option: String.raw`(?<=(?:^|[\s"'])--[\w-]{1,60})(?:[ \t]+|\\*["']\s*,\s*(?=\\*["']))`,
-  /** Matches between name and value of a line `password x`, which files such as .netrc contain. */
+  /** As in a line `password x`, which files such as .netrc contain. */
   spaced: String.raw`[ \t]+(?=[^\s:=]+[ \t]*(?:[\r\n]|$|(?:login|account|machine)\b))`,
 } as const;
 const NAMED = new RegExp(
@@ -130,14 +126,14 @@ function element(place: Place): Found {
   return isCut || (found !== undefined && text.startsWith('</', found.to)) ? found : undefined;
 }
 
-/** Matches a value that holds no secret: none, a truth value, or a variable. */
+/** Value that holds no secret: none, a truth value, or a variable. */
 const NOTHING = /(?:[Nn]ull|NULL|[Tt]rue|[Ff]alse|~|(?:Bearer )?\$\{?[A-Z][A-Z_]*\}?)(?![\w.-])/y;
 const ONLY_NOTHING = new RegExp(`^(?:${NOTHING.source})?$`);
 export const isSecretValue = (value: string): boolean => !ONLY_NOTHING.test(value);
 const LINE = /(?:(^|[\n\r])|\\+[nr]|["'])([ \t]*(?:- +)*)(?:export +)?(?:\\*["'])?(?:\w[\w.-]*)?$/;
 const ITEM = /\{(?:[^{}]*,)?\s*(?:\\*["'])?[\w.-]*$/;
 const LONGEST_BEFORE = 120;
-/** Matches a heredoc of a shell, of HCL or of PHP to its end, or to that of the text. */
+/** Heredoc of a shell, HCL or PHP, up to its end or the end of the text. */
 const HEREDOC = /<<<?[-~]?["']?(\w+)["']?[ \t]*(?:\r?\n|\\[nr])[\s\S]*?(?:(?:\n|\\n)[ \t]*\1\b|$)/y;
 
 function assigned(place: Place): Found {

@@ -1,4 +1,3 @@
-/** Lists the signals that end a command, with their exit codes. */
 import process from 'node:process';
 import { EXIT } from './usage.ts';
 
@@ -19,10 +18,7 @@ export class Interrupted extends Error {
 export const interruptedCode = ({ reason }: AbortSignal): number =>
   reason instanceof Interrupted ? CODES[reason.by] : EXIT.interrupted;
 
-/**
- * Resolves with the first signal and its exit code (0 for SIGINT and SIGTERM), and ignores later signals during the
- * clean-up.
- */
+/** Resolves with the first signal and its exit code (0 for SIGINT and SIGTERM); ignores signals during the clean-up. */
 export function untilSignal(): Promise<{ signal: EndingSignal; code: number }> {
   return new Promise((resolve) => {
     for (const signal of ENDING_SIGNALS)

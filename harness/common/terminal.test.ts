@@ -6,7 +6,6 @@ import { Display } from './display.ts';
 import { escapeAttribute, escapeText, html, NOTHING, trusted } from './html.ts';
 import { bar, cutTo, hanging, LiveArea, type Output, painter, width, wrap } from './terminal.ts';
 
-/** Plays a terminal that understands the control sequences of the progress line. */
 class Terminal implements Output {
   isTTY = true;
   columns = 20;
@@ -196,7 +195,7 @@ test('inserted text opens no tag, ends no attribute and begins no entity', () =>
   );
 });
 
-/** Undoes escaping; replaces `&amp;` last, so that no text is unescaped twice. */
+/** Replaces `&amp;` last, so that no text is unescaped twice. */
 const unescaped = (markup: string): string =>
   markup
     .replaceAll('&lt;', '<')

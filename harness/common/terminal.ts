@@ -1,4 +1,3 @@
-/** Formats text for a terminal: colours, widths, line breaks, bars, and redrawn lines. */
 import { stripVTControlCharacters, styleText } from 'node:util';
 
 export interface Output {
@@ -54,27 +53,25 @@ export function cutTo(text: string, columns: number): string {
 }
 
 /**
- * Matches characters that can forge terminal output: control characters except tab and line feed, line separators, and
- * controls of the writing direction.
+ * Characters that can forge terminal output: controls except tab and line feed, line separators, and controls of the
+ * writing direction.
  */
 const UNPRINTABLE = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 const spelled = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Spells out control characters in text of a target before a person reads the text. */
+/** Spells out control characters in text of a target. */
 export const printable = (text: string): string =>
   text.replaceAll(UNPRINTABLE, (character) => (character === '\r' ? '␍' : spelled(character)));
 
-/** Spells out control characters and line breaks, because a target can forge a line by a line break. */
+/** Spells out line breaks, too, because a target can forge a line by one. */
 export const printableLine = (text: string): string => printable(text).replaceAll('\n', '␊');
 
-/** Matches commands to CI runners: `::command …::` (GitHub), `##[command]` and `##vso[…]` (Azure). */
+/** Commands to CI runners: `::command …::` (GitHub), `##[command]` and `##vso[…]` (Azure). */
 const COMMANDS = new RegExp(`(?<=^(?:\\s|${'\u001b'}\\[[\\d;]*m)*:)(?=:\\s*[\\w-]+.*::)|(?<=##)(?=\\[|vso\\[)`, 'gim');
 
-/** Disarms commands to CI runners in text of a target or a foreign file. */
 export const withoutCiCommands = (text: string): string => text.replaceAll(COMMANDS, ' ');
 
-/** Formats JSON that is safe on a terminal; `indent` is the number of spaces per level. */
 export const printableJson = (value: unknown, indent = 0): string =>
   JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, spelled);
 
@@ -112,7 +109,7 @@ export class LiveArea {
     return this.#output.isTTY === true;
   }
 
-  /** Draws lines cut to the terminal's width, because a terminal cannot erase wrapped lines. */
+  /** Cuts lines to the terminal's width, because a terminal cannot erase wrapped lines. */
   draw(lines: readonly string[]): void {
     if (!this.live) return;
     const columns = this.#output.columns ?? 80;

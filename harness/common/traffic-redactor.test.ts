@@ -1,5 +1,3 @@
-/** Tests that the console shows no secret of watched traffic, and masks nothing else. */
-
 import { expect, it } from 'vitest';
 import { TrafficRedactor } from './traffic-redactor.ts';
 

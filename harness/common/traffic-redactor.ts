@@ -1,16 +1,13 @@
-/** Masks secrets of watched traffic, which Muster does not know, by their names and formats. */
 import { isOrdinary, Redactor } from './redact.ts';
 import { withoutSecretsIn } from './secret-documents.ts';
 import { isSecretOption, isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
 
 const MAYBE_NAME = /^(?:key|sig)$/i;
-/**
- * The parameter `code` is a secret in an address or a form; in JSON, `code` is an error code or the result of a ping.
- */
+/** A secret in an address or a form; in JSON, an error code or the result of a ping. */
 const CODE = /^code$/i;
 const MAYBE_MEMBER = /("(?:key|sig)"\s*:\s*")([^"\\]*)/gi;
 const PARAMETER = /(?<=^|[?&#;,\s"'])([\w.+%[\]-]{1,200})=([^&#\s"'<>\\]+)/gm;
-/** Matches `user:password@` in a header. */
+/** `user:password@` in a header. */
 const USER = /((?:^|[\s,])[^\s:@/,]+:)[^\s:@/,]+@/g;
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
@@ -77,7 +74,6 @@ export class TrafficRedactor extends Redactor {
 
   body(text: string, cut: boolean): string {
     if (!cut && parsed(text) !== undefined) return this.#unnamed(this.#json(text));
-    // Reads each line of JSON lines alone.
     const lines = text.replaceAll(/^[{[].*[}\]]\r?$/gm, (line) =>
       parsed(line) === undefined ? line : this.#json(line),
     );
@@ -88,7 +84,7 @@ export class TrafficRedactor extends Redactor {
     );
   }
 
-  /** Edits the text instead of parsed JSON, which would lose large numbers and repeated members. */
+  /** Edits the text, because parsing would lose large numbers and repeated members. */
   #json(text: string): string {
     const tokens = [...text.matchAll(TOKENS)];
     const kept: string[] = [];
@@ -126,7 +122,7 @@ const isSecret = (name: string, value: string, isQuery: boolean): boolean =>
   tellsSecret(memberOf(decoded(decoded(name)))) ||
   ((MAYBE_NAME.test(name) || (isQuery && CODE.test(name))) && !isOrdinary(value));
 
-/** Name of the last member: `password` of `user[password]`. */
+/** `password` of `user[password]`. */
 const memberOf = (name: string): string => /\[([^\]]+)\]$/.exec(name)?.[1] ?? name;
 
 function isSecretMember(tokens: readonly RegExpExecArray[], index: number): boolean {
@@ -139,7 +135,7 @@ function isSecretMember(tokens: readonly RegExpExecArray[], index: number): bool
 
 const stringIn = (token: string): string => String(token.includes('\\') ? parsed(token) : token.replaceAll('"', ''));
 
-/** True for the second text of a pair such as `["password", "x"]`, and for a value such as `"--password", "x"`. */
+/** Second text of a pair such as `["password", "x"]`, and value such as `"--password", "x"`. */
 function isPaired(tokens: readonly RegExpExecArray[], index: number): boolean {
   const [open, name = '', comma, value = '', close] = tokens.slice(index - 3, index + 2).map(([token]) => token);
   if (comma === ',' && isSecretOption(stringIn(name), stringIn(value))) return true;

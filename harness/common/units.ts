@@ -1,5 +1,3 @@
-/** Converts durations and sizes between text such as `1.5s` or `64kB`, numbers and readable text. */
-
 const MILLISECONDS: Readonly<Record<string, number>> = {
   ns: 1e-6,
   us: 1e-3,
@@ -15,7 +13,7 @@ export const DURATION_FORM = `^\\d+(\\.\\d+)?(${Object.keys(MILLISECONDS).join('
 
 export const DURATION_WORDS = 'a number and a unit, e.g. 500ms, 30s, 5m (units ns, us, ms, s, m, h, d)';
 
-/** Converts e.g. `250ms`, `1.5s` or `2h` to milliseconds. Throws RangeError with the accepted form. */
+/** Reads e.g. `250ms`, `1.5s` or `2h`. Throws RangeError with the accepted form. */
 export function durationMs(text: string): number {
   const [, , unit = ''] = new RegExp(DURATION_FORM).exec(text) ?? [];
   const milliseconds = MILLISECONDS[unit];
@@ -25,7 +23,7 @@ export function durationMs(text: string): number {
   return milliseconds < 1 ? number / Math.round(1 / milliseconds) : number * milliseconds;
 }
 
-/** Formats milliseconds to three digits, e.g. `500 µs`, `12.3 ms`, `4.5 s`, `2 min 5 s`. */
+/** Rounds to three digits, e.g. `500 µs`, `12.3 ms`, `4.5 s`, `2 min 5 s`. */
 export function readableDuration(milliseconds: number): string {
   if (milliseconds === 0) return '0 ms';
   if (milliseconds < 0.9995) return `${threeDigits(milliseconds * 1000)} µs`;
@@ -42,10 +40,7 @@ export interface RetryHeaders {
   readonly date?: string | undefined;
 }
 
-/**
- * Converts the header `Retry-After` (RFC 9110, section 10.2.3) to milliseconds, negative for a past date; undefined if
- * invalid.
- */
+/** Reads `Retry-After` (RFC 9110, section 10.2.3); negative for a past date, undefined if invalid. */
 export function retryAfterMs({ 'retry-after': asked = '', date = '' }: RetryHeaders): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(asked)) return Number(asked) * 1000;
   // Refuses a bare number, which `Date.parse` may read as a year.
@@ -56,7 +51,6 @@ export function retryAfterMs({ 'retry-after': asked = '', date = '' }: RetryHead
 
 const UNITS = { B: 1, kB: 1_000, KB: 1_000, MB: 1_000_000, GB: 1_000_000_000 } as const;
 
-/** Parses `500`, `64kB` or `1MB` to bytes; undefined for other text. */
 export function size(text: string): number | undefined {
   const [, number, unit = 'B'] = /^(\d{1,12})(B|kB|KB|MB|GB)?$/.exec(text) ?? [];
   return number === undefined ? undefined : Number(number) * UNITS[unit as keyof typeof UNITS];

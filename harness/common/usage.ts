@@ -1,6 +1,4 @@
-/** Defines exit codes and usage errors, and suggests corrections of mistyped words. */
-
-/** Commands that give exit codes a special meaning; all other commands exit with 0 after their work. */
+/** Commands with their own meanings of exit codes; all other commands exit with 0 after their work. */
 export const EXIT_TABLES = [
   'check',
   'compare',
@@ -81,9 +79,7 @@ export function exitCodesText(command: ExitTable): string {
     .join(' · ');
 }
 
-/**
- * Finds the closest known word for "did you mean …?"; `*` in `text` matches anything. Undefined if no word is close.
- */
+/** Closest word for "did you mean …?"; `*` in `text` matches anything. Undefined if no word is close. */
 export function nearest(text: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   // Requires a closer match for a pattern with `*`, because `*` matches more words.
@@ -117,7 +113,7 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
-/** Checks that a header can carry the secret; throws UsageError without showing the secret. */
+/** Throws UsageError, without showing the secret, if no header can carry it. */
 export function headerSecret(option: string, secret: string): string {
   const at = secret.search(/[^\x21-\x7e]/);
   if (at < 0) return secret;

@@ -20,7 +20,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { UsageError } from './usage.ts';
 
-/** Flags that refuse an existing file or link, which another user may have prepared. */
+/** Refuses an existing file or link, which another user may have prepared. */
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
 export const SECRET_MODE = 0o600;
@@ -31,9 +31,7 @@ export const besideName = (path: string): string => join(dirname(path), `.muster
 
 export const isBesideName = (name: string): boolean => FORM.test(name);
 
-/**
- * Replaces `path` atomically, even a link, and leaves no temporary file after an error; `mode` holds the permissions.
- */
+/** Replaces `path` atomically, even a link; leaves no temporary file after an error. `mode`: permissions. */
 export function replaceWith(path: string, content: string | Uint8Array, mode = 0o644): void {
   const beside = besideName(path);
   const file = openSync(beside, NEW_FILE, mode);
@@ -50,10 +48,7 @@ export function replaceWith(path: string, content: string | Uint8Array, mode = 0
   }
 }
 
-/**
- * Tests that `path` can be written before a run starts, and returns the absolute path. Throws UsageError that names
- * `option`.
- */
+/** Tests before a run that `path` can be written; returns the absolute path. Throws UsageError that names `option`. */
 export function prepareFile(option: string, path: string): string {
   const file = resolve(path);
   try {
@@ -95,7 +90,7 @@ export function writeWhole(file: string, text: string): void {
 }
 
 const PIECE = 65_536;
-/** Maximum number of bytes of an input file, because /dev/zero never ends. */
+/** Bounds input, because /dev/zero never ends. */
 const LARGEST_INPUT_BYTES = 67_108_864;
 const PAUSE_MS = 5;
 
@@ -106,9 +101,7 @@ export class TooLarge extends Error {
   }
 }
 
-/**
- * Reads a file without waiting for the writer of a pipe. Throws Error with the reason, or TooLarge above `most` bytes.
- */
+/** Does not wait for the writer of a pipe. Throws Error with the reason, or TooLarge above `most` bytes. */
 export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -124,7 +117,7 @@ export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer
   }
 }
 
-/** Reads a text file; throws like `readInput`, with a maximum of 64 MiB. */
+/** Throws like `readInput`, with a maximum of 64 MiB. */
 export const readInputText = (path: string): string => readInput(path, LARGEST_INPUT_BYTES).toString('utf8');
 
 export function whyNot(error: unknown): string {

@@ -30,27 +30,27 @@ function startTicking(): void {
   }, TICK_MS).unref();
 }
 
-/** Milliseconds of a clock that stops while this process is blocked or the machine sleeps. */
+/** Clock in milliseconds that stops while this process is blocked or the machine sleeps. */
 export function runningMs(): number {
   startTicking();
   const now = performance.now();
   return now - heldUpMs - lateness(now);
 }
 
-/** Maximum delay in milliseconds between the arrival of data and its reading by this process. */
+/** Longest delay in milliseconds from the arrival of data until this process reads it. */
 export function lateBy(): number {
   startTicking();
   return lateness(performance.now()) + (heldUp?.ms ?? 0);
 }
 
-/** Resolves once arrived data is read, after two turns of the event loop, because Node runs timers before sockets. */
+/** Resolves once arrived data is read: two turns of the event loop, because Node runs timers before sockets. */
 export const socketsRead = (): Promise<void> =>
   new Promise((resolve) => void setImmediate(() => setImmediate(() => resolve())));
 
-/** Maximum number of milliseconds of one timer; Node's limit is 2^31. */
+/** Node's limit is 2^31. */
 const LONGEST_TIMER_MS = 2 ** 30;
 
-/** Reason for the end of a wait: `silent` without progress in time, `endless` after the total time. */
+/** `silent`: no progress in time; `endless`: the total time is over. */
 export type OutOfPatience = 'silent' | 'endless';
 
 export class Patience {
@@ -90,7 +90,7 @@ export class Patience {
     return this.#silentAt <= this.#endlessAt ? 'silent' : 'endless';
   }
 
-  /** Calls `giveUp` once the time is over; the returned function cancels the call. */
+  /** The returned function cancels the call of `giveUp`. */
   watch(giveUp: (why: OutOfPatience) => void): () => void {
     let timer: NodeJS.Timeout;
     let stopped = false;
@@ -117,9 +117,9 @@ export interface PollTime {
 }
 
 export interface PollOptions {
-  /** Milliseconds until the last call of `look`; `Infinity` sets no limit. */
+  /** Until the last call of `look`; `Infinity` sets no limit. */
   timeoutMs: number;
-  /** Milliseconds of the first pause. Default 25. */
+  /** Default 25. */
   firstPauseMs?: number;
   growth?: number;
   longestPauseMs?: number;
@@ -138,14 +138,11 @@ export class PollTimeout extends Error {
 
 const systemTime: PollTime = {
   now: runningMs,
-  // Ignores the AbortError, because `poll` throws the signal's reason.
+  // `poll` throws the signal's reason instead of the AbortError.
   sleep: (ms, signal) => delay(ms, undefined, { signal }).catch(() => {}),
 };
 
-/**
- * Calls `look` until it returns a value; throws after `timeoutMs` or an abort. `what` completes the message "waiting
- * for …".
- */
+/** Throws after `timeoutMs` or an abort. `what` completes the message "waiting for …". */
 export async function poll<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
@@ -182,16 +179,13 @@ export async function pollWithin<T>(
 export interface Backoff {
   firstMs: number;
   longestMs: number;
-  /**
-   * Fraction by which `random` varies a delay in both directions, so that clients do not reconnect together. Default:
-   * 0.
-   */
+  /** Fraction by which `random` varies a delay both ways, so that clients do not reconnect together. Default: 0. */
   jitter?: number;
 }
 
 const LARGEST_EXPONENT = 40;
 
-/** Milliseconds to wait before attempt number `attempt`, counted from 0; `random` returns numbers from 0 to 1. */
+/** `attempt` counts from 0; `random` returns numbers from 0 to 1. */
 export function backoffMs(backoff: Backoff, attempt: number, random?: () => number): number {
   const { firstMs, longestMs, jitter = 0 } = backoff;
   const doubled = Math.min(longestMs, firstMs * 2 ** Math.min(attempt, LARGEST_EXPONENT));

@@ -3,9 +3,9 @@ import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml
 import { UsageError } from './usage.ts';
 import { readInputText, whyNot } from './user-files.ts';
 
-/** Maximum number of bytes of a YAML file, because the parser takes seconds for larger files. */
+/** The parser takes seconds for larger files. */
 const LARGEST_BYTES = 1_048_576;
-/** Maximum number of anchors and aliases, because the parser searches all anchors for each alias. */
+/** Counts anchors, too, because the parser searches all of them for each alias. */
 const MOST_ALIASES = 1000;
 const MOST_VALUES = 1_000_000;
 
@@ -52,12 +52,12 @@ export function parseYaml(text: string): Yaml {
   } catch (error) {
     if (error instanceof YamlError) throw error;
     if (error instanceof RangeError) throw new YamlError([{ message: TOO_DEEP }]);
-    // Converts plain errors of the parser, e.g. for an alias without an anchor.
+    // The parser throws plain errors, e.g. for an alias without an anchor.
     throw new YamlError([{ message: error instanceof Error ? error.message : String(error) }]);
   }
 }
 
-/** Reads a YAML file; throws UsageError with the option, the file as `shown`, and the position. */
+/** Throws UsageError with the option, the file as `shown`, and the position. */
 export function readYaml(option: string, path: string, shown = path): Yaml & { text: string } {
   let text: string;
   try {

@@ -56,7 +56,6 @@ export const CAPABILITY_MEANINGS = {
   ...Object.fromEntries(SUPPORTED_CODENAMES.map((name) => [name, `the platform accepts ${versionNamed(name)}`])),
 } as Readonly<Record<Capability, string>>;
 
-/** Command-line option that gives a target the capability; absent if no option does. */
 export const CAPABILITY_OPTIONS: Readonly<Partial<Record<Capability, string>>> = {
   unix: '--socket PATH',
   loopback: '--discovery FILE',

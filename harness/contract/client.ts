@@ -4,7 +4,7 @@
  */
 import type { Deployment } from './device-api.ts';
 
-/** Ways to reach a Device API, in order of preference. */
+/** In order of preference. */
 export const CLIENT_PLACES = ['url', 'socket', 'discovery'] as const;
 export type ClientPlace = (typeof CLIENT_PLACES)[number];
 
@@ -45,18 +45,18 @@ export const DEPLOYMENT: Deployment = {
 };
 
 interface Job {
-  /** Text that completes the sentence `the client ...`. */
+  /** Completes the sentence `the client ...`. */
   readonly means: string;
   readonly api: 'device' | 'platform';
   readonly given: ClientValues;
-  /** Request of the job; `{device}` in `path` and `body` stands for the value of the variable `device`. */
+  /** `{device}` in `path` and `body` stands for the value of the variable `device`. */
   readonly request: {
     readonly method: 'GET' | 'POST';
     readonly path: string;
     readonly body?: Readonly<Record<string, string>>;
-    /** True if a client may use any path, because the specification names none. */
+    /** A client may use any path, because the specification names none. */
     readonly isPathOpen?: true;
-    /** True if a client must not repeat the request, because an unanswered request may have been carried out. */
+    /** A client must not repeat the request, because an unanswered one may have been carried out. */
     readonly isOnce?: true;
   };
   readonly answer: object | undefined;

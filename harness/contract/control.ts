@@ -32,7 +32,7 @@ export type ControlDeployment = Static<typeof controlDeployment.schema>;
 export const controlPublish = objectShape('ControlPublish', {
   count: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
 });
-/** Answer of `POST /events`: ids of the first and the last event, inclusive. */
+/** Answer of `POST /events`; both ids are inclusive. */
 export const controlPublished = objectShape('ControlPublished', { first_id: Type.Integer(), last_id: Type.Integer() });
 export type ControlPublished = Static<typeof controlPublished.schema>;
 
@@ -48,11 +48,11 @@ export interface ControlLog {
   events: number;
   earliest_id: number;
   latest_id: number;
-  /** Number of lines in the log that hold no event; subscribers never receive such lines. */
+  /** Lines of the log that hold no event; subscribers never receive them. */
   skipped_lines: number;
   skipped_bytes: number;
   skipped: { offset: number; bytes: number }[];
-  /** Ranges of ids that the log skipped after a crash, because clients may have seen such ids. */
+  /** Ids that the log skipped after a crash, because clients may have seen them. */
   unused_ids: { after: number; through: number }[];
   repairs: string[];
 }

@@ -33,10 +33,10 @@ export const deploymentFields = {
 export const deployment = objectShape('Deployment', deploymentFields);
 export type Deployment = Static<typeof deployment.schema>;
 
-/** Pattern `{resource}.{action}` of an event type (section 6.1 of the specification). */
+/** `{resource}.{action}` (section 6.1 of the specification). */
 export const EVENT_TYPE_FORM = '^[^.\\s]+\\.[^.\\s]+$';
 
-/** JSON in the `data` field of an event stream frame (section 2.3 of the specification). */
+/** JSON in the `data` field of a frame (section 2.3 of the specification). */
 export const eventEnvelope = objectShape('Event', {
   object: Type.Literal('event'),
   id: Type.Integer({ description: 'Equals the SSE id; monotonically increasing' }),

@@ -3,7 +3,7 @@
  * fast.
  */
 
-/** Bounds of list requests. The specification states no minimum `limit`; 1 is the smallest useful value. */
+/** The specification states no minimum `limit`; 1 is the smallest useful value. */
 export const LIST_LIMITS = {
   limitDefault: 10,
   limitMaximum: 100,

@@ -19,7 +19,7 @@ export const pingRequest = objectShape('PingRequest', {
 });
 export type PingRequest = Static<typeof pingRequest.schema>;
 
-/** Answer to a ping; `round_trip_nanos` is absent if no device answered. */
+/** `round_trip_nanos` is absent if no device answered. */
 export const pingResponse = objectShape('PingResponse', {
   code: Type.String({ description: 'success, or another outcome the specification does not show' }),
   round_trip_nanos: Type.Optional(Type.Integer({ minimum: 0 })),

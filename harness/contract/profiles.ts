@@ -6,11 +6,11 @@ import type { Capability } from './capabilities.ts';
 
 export interface Profile {
   readonly name: string;
-  /** Text that completes the sentence `holds the target to ...`. */
+  /** Completes the sentence `holds the target to ...`. */
   readonly about: string;
   /** Capabilities that a target needs for a complete verdict. */
   readonly has: readonly Capability[];
-  /** True if the profile adds the SHOULD requirements that protect secrets and servers. */
+  /** Adds the SHOULD requirements that protect secrets and servers. */
   readonly protects?: true;
 }
 
@@ -64,6 +64,6 @@ export function largestProfile(api: Target, capabilities: ReadonlySet<Capability
 export const isWithin = (api: Target, { has }: Profile, needs: readonly Capability[]): boolean =>
   needs.every((need) => has.includes(need) || isCondition(api, need));
 
-/** True for a capability that no profile needs: a way to reach a target, or an optional feature. */
+/** Capability that no profile needs: a way to reach a target, or an optional feature. */
 export const isCondition = (api: Target, capability: Capability): boolean =>
   !PROFILES[api].some(({ has }) => has.includes(capability));

@@ -1,4 +1,3 @@
-/** Headings of the sections of the specification. */
 const TITLES: Record<string, string> = {
   '1': 'What the service does',
   '2': 'Resources and their fields',
@@ -24,7 +23,7 @@ const TITLES: Record<string, string> = {
 
 export const isSection = (section: string): boolean => Object.hasOwn(TITLES, section);
 
-/** Heading of the section or of its nearest parent section; empty if the specification has neither. */
+/** Falls back to the nearest parent section; empty if the specification has neither. */
 export function sectionTitle(section: string): string {
   for (let at = section; at !== ''; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {
     const title = TITLES[at];

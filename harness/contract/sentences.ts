@@ -6,7 +6,7 @@
 export interface Sentence {
   readonly section: string;
   readonly text: string;
-  /** Ids of requirements that decide the sentence although their clause quotes a different sentence. */
+  /** Requirements that decide the sentence although their clause quotes a different sentence. */
   readonly by?: readonly string[];
   readonly open?: string;
 }
@@ -208,10 +208,10 @@ interface Citing {
 }
 
 const BETWEEN = / … | \| /;
-/** Minimum number of characters of a quoted part; a shorter part, such as a number, could match by accident. */
+/** Characters; a shorter part, such as a number, could match by accident. */
 const LEAST_CHARACTERS = 12;
 
-/** Caches the parts of each text, because every sentence is compared with every clause. */
+/** Caches parts, because every sentence is compared with every clause. */
 const PARTS = new Map<string, readonly string[]>();
 
 function parts(text: string): readonly string[] {

@@ -1,16 +1,13 @@
 import type { Static, TObject, TObjectOptions, TProperties, TSchema } from 'typebox';
 import { Type } from './type.ts';
 
-/** Mismatch between a value and a shape; `path` is a JSON Pointer, '' for the value itself. */
+/** `path` is a JSON Pointer, '' for the value itself. */
 export interface Problem {
   path: string;
   message: string;
 }
 
-/**
- * Named wire format with a TypeScript type (`Static<typeof x.schema>`), a guard, problems in words, and the published
- * JSON Schema.
- */
+/** Wire format with its type (`Static<typeof x.schema>`), guard, problems in words and published JSON Schema. */
 export interface Shape<T extends TSchema = TSchema> {
   readonly name: string;
   readonly schema: T;
@@ -26,14 +23,14 @@ declare const process: {
 };
 const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);
 
-/** Loads the compiler of validators, which takes 100 ms; a process that measures time loads the compiler early. */
+/** Takes 100 ms to load the compiler of validators; a process that measures time loads it early. */
 export function loadCompiler(): typeof import('typebox/schema') {
   const { Format } = require('typebox/format') as typeof import('typebox/format');
   Format.Set('date-time', isIso8601);
   return require('typebox/schema') as typeof import('typebox/schema');
 }
 
-/** Shape whose validator is compiled on first use, to keep imports fast. */
+/** Compiles the validator on first use, to keep imports fast. */
 export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
   let compiled: Validator | undefined;
   const validator = (): Validator => {
@@ -56,7 +53,7 @@ export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
   };
 }
 
-/** Shape of an object; accepts unknown members unless the options refuse them. */
+/** Accepts unknown members unless the options refuse them. */
 export const objectShape = <P extends TProperties>(
   name: string,
   members: P,
@@ -73,7 +70,6 @@ interface Validator {
   Errors(value: unknown): [boolean, { keyword: string; instancePath: string; message: string; params: object }[]];
 }
 
-/** Messages by keyword of the schema; other keywords keep the message of the validator. */
 const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
   required: (params) => `lacks ${list(params['requiredProperties'])}`,
   enum: (params) => `must be one of ${list(params['allowedValues'])}`,
@@ -93,13 +89,10 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
 const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
 const TIME = String.raw`([01]\d|2[0-4]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?`;
 const OFFSET = String.raw`(Z|[+-]\d{2}(:?[0-5]\d)?)?`;
-/**
- * Pattern of an ISO 8601 date with time (section 2 of the specification); seconds and offset are optional, unlike in
- * RFC 3339.
- */
+/** Section 2 of the specification; seconds and offset are optional, unlike in RFC 3339. */
 const ISO_8601 = new RegExp(`^${DATE}T${TIME}${OFFSET}$`, 'i');
 
-/** True for an ISO 8601 date with time; accepts leap seconds and 24:00, refuses days that the month lacks. */
+/** Accepts leap seconds and 24:00, refuses days that the month lacks. */
 export function isIso8601(text: string): boolean {
   if (!ISO_8601.test(text)) return false;
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);

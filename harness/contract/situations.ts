@@ -2,7 +2,7 @@
 
 import type { DeployedPayload } from './device-api.ts';
 
-/** Event of a served stream; `id` is text, because an id may exceed 2^53. */
+/** `id` is text, because an id may exceed 2^53. */
 export interface SentEvent {
   id: string;
   type: string;
@@ -30,13 +30,13 @@ export function event(id: number | string, { type = 'deployment.deployed', data 
   return { id: name, type, data: content, json };
 }
 
-/** Integer 2^53 + 1, which no double-precision number can hold. */
+/** 2^53 + 1, which no double-precision number can hold. */
 export const UNSAFE_INTEGER = '9007199254740993';
-/** Writes the text `UNSAFE_INTEGER` as a number, because JSON.stringify has no integers beyond 2^53. */
+/** Writes the text `UNSAFE_INTEGER` as a number, which JSON.stringify cannot. */
 export const numbered = (value: unknown): string =>
   JSON.stringify(value).replaceAll(`"${UNSAFE_INTEGER}"`, UNSAFE_INTEGER);
 
-/** Id of more than 320 characters, because the specification sets no limit. */
+/** More than 320 characters, because the specification sets no limit. */
 export const longId = (prefix: string): string => `${prefix}${'0123456789abcdef'.repeat(20)}`;
 
 export const eventsFrom = (first: number, count: number): SentEvent[] =>
@@ -80,7 +80,7 @@ const three = [first, second, last];
 
 const withEnds = (end: string): string => frames([first, second]).replaceAll('\n', end) + frame(last);
 
-/** Starts with `data`; a client that takes the byte order mark for a part of the field name drops the event. */
+/** Starts with `data`, which a client drops that reads the byte order mark as part of the field name. */
 const afterMark = `data: ${first.json}\nid: 1\nevent: ${first.type}\n\n${frame(second)}`;
 
 const heartbeatsWithin = frame(second).replaceAll('\n', '\n: heartbeat\n');
@@ -147,13 +147,13 @@ export const TORN = {
   },
 } as const satisfies Record<string, TornFrame>;
 
-/** Stream whose `pieces` the server sends one by one; `hold` leaves the connection open. */
+/** The server sends `pieces` one by one; `hold` leaves the connection open. */
 export interface ScriptedStream {
   pieces: readonly (string | Buffer)[];
   last: 'cut' | 'end' | 'hold';
 }
 
-/** Answer of the server; `cut` breaks the connection without an answer. */
+/** `cut` breaks the connection without an answer. */
 export type Answer = ScriptedStream | { refusal: Refusal } | 'cut';
 
 export interface Situation {

@@ -3,7 +3,7 @@ import { guardOf } from './enums.ts';
 
 export const DEVICE_API_PREFIX = '/v0.2';
 
-/** Versions of the Platform API, oldest first; `end-of-life` versions are no longer supported. */
+/** Oldest first; `end-of-life` versions are no longer supported. */
 export const API_VERSIONS = [
   { id: '2025-10-21.zion', status: 'end-of-life' },
   { id: '2026-03-09.tetons', status: 'supported' },
@@ -16,7 +16,7 @@ type CodenameOf<Id> = Id extends `${string}.${infer Name}` ? Name : never;
 
 export type PlatformVersion = Declared['id'];
 export type SupportedVersion = Extract<Declared, { status: 'supported' }>['id'];
-/** Codename after the date, e.g. `rainier`; also the capability of targets that accept the version. */
+/** E.g. `rainier`; also the capability of targets that accept the version. */
 export type Codename = CodenameOf<PlatformVersion>;
 export type SupportedCodename = CodenameOf<SupportedVersion>;
 
@@ -29,7 +29,6 @@ export const END_OF_LIFE_VERSIONS: readonly PlatformVersion[] = inStatus('end-of
 export const SUPPORTED_CODENAMES: readonly SupportedCodename[] = SUPPORTED_VERSIONS.map(codenameOf);
 export const NEWEST_VERSION = SUPPORTED_VERSIONS.at(-1) as SupportedVersion;
 
-/** Codename of a version: `2026-05-06.rainier` → `rainier`. */
 export function codenameOf<Id extends PlatformVersion>(version: Id): CodenameOf<Id> {
   return version.slice(version.indexOf('.') + 1) as CodenameOf<Id>;
 }
@@ -58,9 +57,8 @@ export type Dialect = (typeof DIALECTS)[number];
 /** Names that differ between the specification and the published service. */
 export interface DialectNames {
   versionHeader: string;
-  /** Prefix of the headers by which an agent describes itself, e.g. `Agent-Version` and `Agent-OS`. */
   agentHeaderPrefix: string;
-  /** Value of the claim `iss` in a device token. */
+  /** Claim `iss` of a device token. */
   tokenIssuer: string;
   configRoot: string;
 }

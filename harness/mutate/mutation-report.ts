@@ -1,4 +1,3 @@
-/** Builds the report of `muster mutate`, with baseline, score and exit code. */
 import { defined } from '../common/defined.ts';
 import { interruptedCode } from '../common/signals.ts';
 import { EXIT } from '../common/usage.ts';
@@ -32,12 +31,12 @@ type ReportFacts = Pick<
 
 export type TestedSide = Pick<MutationReport, 'side' | 'api'>;
 
-/** Begins each name in a baseline with the tested side, because defects of two sides may share a name. */
+/** Names begin with the tested side, because defects of two sides may share a name. */
 const prefixOf = ({ side, api }: TestedSide): string => (side === 'client' ? `mutate-${api}` : `mutate-system-${api}`);
 
 export interface BaselineUse {
   readonly baseline: Baseline;
-  /** Date in the form YYYY-MM-DD. */
+  /** YYYY-MM-DD. */
   readonly today: string;
   readonly names: readonly string[];
 }
@@ -140,7 +139,7 @@ type Verdict = Pick<MutationReport, 'exit_code' | 'meaning'>;
 const incomplete = (meaning: string): Verdict => ({ exit_code: EXIT.incomplete, meaning });
 const conformant = (meaning: string): Verdict => ({ exit_code: EXIT.conformant, meaning });
 
-/** Decides the exit code: a missed defect counts more than undecided subjects. */
+/** A missed defect counts more than undecided subjects. */
 function verdictOn(
   report: Omit<MutationReport, 'exit_code' | 'meaning'>,
   kind: ReportFacts['kind'],

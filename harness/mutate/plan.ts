@@ -1,4 +1,4 @@
-/** Defines the subjects of a mutation run, servers that are correct or have one defect, and their order. */
+/** Subjects of a mutation run: servers that are correct or have one defect. */
 import { nearest, UsageError } from '../common/usage.ts';
 import { type MutationSubject, SUBJECT_KINDS } from '../reports/mutation/report.ts';
 
@@ -13,15 +13,15 @@ export interface Subject {
   readonly summary: string;
   readonly section: string;
   readonly requirements: MutationSubject['requirements'];
-  /** Names of decisions of the simulator that this defect or variant changes. */
+  /** Decisions of the simulator that this subject changes. */
   readonly decisions: readonly string[];
   readonly file: string;
   readonly byHand: string;
-  /** Starts the server; rejects if the start fails, or with the reason of the signal. */
+  /** Rejects if the start fails, or with the reason of the signal. */
   start(signal: AbortSignal): Promise<Server>;
 }
 
-/** Error outside Muster that prevents the start of a correct server; the message names the cause. */
+/** Cause outside Muster that prevents the start of a correct server. */
 export class CannotStart extends Error {
   override name = 'CannotStart';
 }
@@ -30,8 +30,7 @@ export interface SubjectSource {
   readonly subjects: readonly Subject[];
   readonly secrets?: readonly string[];
   /**
-   * Starts a correct server; `taken` holds the decisions that requests have used. Rejects with CannotStart or the
-   * reason of the signal.
+   * Starts a correct server; `taken`: decisions used by requests. Rejects with CannotStart or the reason of the signal.
    */
   faithful(signal: AbortSignal): Promise<Server & { readonly taken: ReadonlySet<string> }>;
 }
@@ -42,7 +41,7 @@ interface Selection {
   readonly kind?: Subject['kind'];
 }
 
-/** Selects subjects by name, section and kind; throws UsageError for an unknown name or section. */
+/** Throws UsageError for an unknown name or section, or if no subject is left. */
 export function selectedSubjects(
   subjects: readonly Subject[],
   { only = [], sections = [], kind: wantedKind }: Selection,
@@ -76,7 +75,7 @@ function fits(pattern: string, name: string): boolean {
 
 const isIn = (section: string, of: string): boolean => of === section || of.startsWith(`${section}.`);
 
-/** Orders subjects so that a run that is cut short has tried every section. */
+/** Order in which a run that is cut short has tried every section. */
 export function inSectionOrder(subjects: readonly Subject[]): Subject[] {
   const kinds = byKind(subjects).map(inTurn);
   return byPlace(kinds.flatMap((kind) => kind.map((subject, at) => ({ subject, place: (at + 0.5) / kind.length }))));
@@ -94,7 +93,7 @@ function inTurn(subjects: readonly Subject[]): Subject[] {
 const byPlace = (placed: readonly { subject: Subject; place: number }[]): Subject[] =>
   placed.toSorted((a, b) => a.place - b.place).map(({ subject }) => subject);
 
-/** Draws at most `count` subjects of each kind from all sections; `next` returns random numbers from 0 to 1. */
+/** Draws up to `count` subjects of each kind from all sections; `next` returns random numbers from 0 to 1. */
 export function sampleOf(subjects: readonly Subject[], count: number, next: () => number): Subject[] {
   const shuffled = (kind: readonly Subject[]) => byPlace(kind.map((subject) => ({ subject, place: next() })));
   const chosen = new Set(byKind(subjects).flatMap((kind) => inTurn(shuffled(kind)).slice(0, count)));

@@ -1,4 +1,4 @@
-/** Tests runs of `muster mutate` on simulated servers, with exit codes in place of tests. */
+/** Runs on simulated servers, with exit codes in place of tests. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { CannotStart, type Server, type Subject, type SubjectSource } from './plan.ts';

@@ -9,7 +9,7 @@ import type { MutationState, MutationSubject } from '../reports/mutation/report.
 import { ProcessGroup } from '../targets/launch/process.ts';
 import { inSectionOrder, type Server, type Subject, type SubjectSource } from './plan.ts';
 
-/** Milliseconds between SIGTERM and SIGKILL for the tests. */
+/** Between SIGTERM and SIGKILL of the tests. */
 const GRACE_MS = 2000;
 const KEPT_CHARACTERS = 8000;
 const LAST_LINES = 30;
@@ -19,13 +19,13 @@ interface Ended {
   readonly how: string;
   readonly durationMs: number;
   readonly wrote: string;
-  /** True if a process in a session of its own still holds the output open. */
+  /** A process in a session of its own still holds the output open. */
   readonly leftBehind: boolean;
 }
 
 /**
- * Runs setup and tests within `timeoutMs` together, and ends all their processes, except processes in a new session.
- * Rejects with the reason of the signal.
+ * Runs setup and tests within `timeoutMs` in total; ends all their processes, except in a new session. Rejects with the
+ * reason of the signal.
  */
 async function runTests(server: Server, options: MutateOptions, timeoutMs: number): Promise<Ended> {
   const { setup, line, env, signal, listener } = options;
@@ -49,7 +49,7 @@ async function runTests(server: Server, options: MutateOptions, timeoutMs: numbe
   throw new Error('no tests to run');
 }
 
-/** Runs one line in a shell; `how` is undefined if the line exceeds the time limit. */
+/** `how` is undefined if the line exceeds the time limit. */
 async function runLine(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -62,18 +62,18 @@ async function runLine(
   await Promise.race([group.exited, late.catch(() => {})]);
   bell.abort();
   const { how, code } = group;
-  // Ends all processes of the tests, which must not reach the next server.
+  // The processes of the tests must not reach the next server.
   await group.stop();
   const last = [group.stdout, group.stderr].map((text) => text.trim().split('\n').slice(-LAST_LINES).join('\n'));
   return { how, code, wrote: last.filter((text) => text !== '').join('\n'), leftBehind: group.leftBehind };
 }
 
-/** Minimum timeout of a run of the tests, in milliseconds; a slow first run raises the timeout. */
+/** A slow first run raises the timeout. */
 const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_THE_FIRST = 5;
-/** Minimum timeout of a run on a variant, in milliseconds; long, because a slow variant is correct. */
+/** Long, because a slow variant is correct. */
 const LEAST_ON_VARIANT_MS = 60_000;
-/** Number of subjects after which the tests must pass on the correct server again, to find flaky tests early. */
+/** Subjects after which the tests must pass on the correct server again, to find flaky tests early. */
 const GUARD_EVERY = 25;
 
 export interface MutateOptions {
@@ -81,7 +81,7 @@ export interface MutateOptions {
   readonly setup?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly jobs: number;
-  /** Milliseconds for one run of the tests; undefined derives the limit from the first run. */
+  /** Limit of one run of the tests; undefined derives the limit from the first run. */
   readonly testTimeoutMs: number | undefined;
   readonly firstTimeoutMs: number;
   readonly signal: AbortSignal;
@@ -112,7 +112,7 @@ export interface MutationResults {
   readonly flaky: string | undefined;
 }
 
-/** Runs the tests on all subjects. An abort gives the results so far, or rejects during the first run. */
+/** An abort gives the results so far, or rejects during the first run. */
 export async function runMutation(world: SubjectSource, options: MutateOptions): Promise<MutationResults> {
   const { listener } = options;
   const { first, taken } = await firstRun(world, options);
@@ -218,7 +218,7 @@ async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Pro
   }
 }
 
-/** Runs the tests on a variant again after a failure, because only two failures show that the tests are too strict. */
+/** Only two failures on a variant show that the tests are too strict. */
 async function runOnSubjectTwice(subject: Subject, options: Running): Promise<MutationSubject> {
   const first = await runOnSubject(subject, options);
   if (first.state !== 'brittle') return first;
@@ -248,7 +248,7 @@ async function runOnSubject(subject: Subject, { signal, listener, run }: Running
     if (signal.aborted && error === signal.reason) return resultOf(subject, 'not_run');
     throw error;
   } finally {
-    // Ignores an error while the server stops, because a defect may cause this error.
+    // A defect may cause an error while the server stops.
     await Promise.resolve(server[Symbol.asyncDispose]()).catch(() => {});
   }
 }

@@ -1,4 +1,3 @@
-/** Creates reporters from the options `--report FORMAT[=FILE]`. */
 import { UsageError } from '../common/usage.ts';
 import { ctrfFormat } from './ctrf.ts';
 import {
@@ -26,12 +25,11 @@ const FORMATS: readonly ReportFormat[] = [
 
 export const REPORT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name);
 
-/** List of formats for help texts, e.g. `pretty, json, … or github, each with =FILE`. */
 export const REPORT_FORMATS_TEXT = `${REPORT_FORMATS.join(', ').replace(/, (\w+)$/, ' or $1')}, each with =FILE`;
 
 /**
- * Creates reporters; if a document goes to stdout, all other reporters write to stderr. Throws UsageError for an
- * unknown format, an unwritable file, or two reports to the same file.
+ * If a document goes to stdout, all other reporters write to stderr. Throws UsageError for an unknown format, an
+ * unwritable file, or two reports to the same file.
  */
 export function createReporters(specs: readonly string[], options: ReporterOptions): Reporter[] {
   const wanted = (specs.length === 0 ? [prettyFormat.name] : specs).map(parse);

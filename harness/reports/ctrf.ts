@@ -13,7 +13,7 @@ import { headlineOf, isOpen } from './verdict.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
 
-/** Status of each outcome in CTRF. A warning, which CTRF lacks, passes unless it fails the run. */
+/** A warning, which CTRF lacks, passes unless it fails the run. */
 const STATUS: Record<Outcome, Status> = {
   pass: 'passed',
   warn: 'passed',
@@ -27,7 +27,7 @@ const STATUS: Record<Outcome, Status> = {
 };
 
 export const ctrfFormat = jsonDocument('ctrf', (report) => {
-  // Derives a UUID of version 8 (RFC 9562) from the report alone, so that equal reports have equal ids.
+  // UUID of version 8 (RFC 9562) from the report only, so that equal reports have equal ids.
   const hex = createHash('sha256').update(JSON.stringify(report)).digest('hex');
   const start = Date.parse(report.started_at);
   const sum = summaryOf(report.checks);

@@ -1,4 +1,3 @@
-/** Tests how reports show the exchanges of a finding to people. */
 import { describe, expect, it, test } from 'vitest';
 import type { Recorded } from '../client/recorder.ts';
 import type { CheckResult } from '../runner/types.ts';

@@ -1,4 +1,3 @@
-/** Renders the exchanges of a finding for people: request, relevant headers, answer. */
 import { exchangeText, type Recorded } from '../client/recorder.ts';
 import { mostTelling, type Telling, telling, tellingMost } from '../common/excerpt.ts';
 import { printable } from '../common/terminal.ts';
@@ -13,7 +12,7 @@ interface ShownExchange {
 const ROWS = 6;
 const COLUMNS = 160;
 const URL = 200;
-/** Headers that every client sends; reports hide such headers unless the finding names them. */
+/** Headers of every client; reports hide them unless the finding names them. */
 const USUAL = new Set([
   ...['host', 'connection', 'keep-alive', 'user-agent', 'accept-encoding', 'accept-language'],
   ...['content-length', 'transfer-encoding', 'sec-fetch-mode', 'cache-control', 'pragma'],
@@ -65,7 +64,7 @@ const REQUEST_LINES = /^[!-~]{1,20} [!-~]+ HTTP\/\d/gm;
 const problemOf = ({ method, url, error }: Recorded): string | undefined =>
   error?.startsWith(`${method} ${url}: `) === true ? error.slice(`${method} ${url}: `.length) : error;
 
-/** Cuts a text and appends its number of characters; a text cut before keeps the original number. */
+/** A text that was cut before keeps its original number of characters. */
 export const shortened = (text: string, limit: number): string =>
   text.length <= limit
     ? text
@@ -76,7 +75,7 @@ const headersOf = (headers: Readonly<Record<string, string>> = {}, isShown: (nam
     .filter(([name]) => isShown(name.toLowerCase()))
     .map(([name, value]) => printable(`${name}: ${shortened(value, URL)}`).replaceAll('\n', ' '));
 
-/** Finds header names in a text; tells the header `Date` from the word `date`. */
+/** Tells the header `Date` from the word `date`. */
 const namedIn =
   (text: string) =>
   (name: string): boolean => {

@@ -1,5 +1,3 @@
-/** Orders and words findings for all human-readable reports. */
-
 import { type Format, printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { isFinding, rateInWords } from '../runner/attempts.ts';
@@ -88,7 +86,7 @@ interface Look {
   colour: Extract<Format, string>;
 }
 
-/** Look of each outcome in reports, the weightiest outcome first. */
+/** The weightiest outcome first. */
 const LOOKS: Readonly<Record<Outcome, Look>> = {
   fail: { word: 'failed', symbol: '✗', colour: 'red' },
   blocked: { word: 'blocked', symbol: '■', colour: 'red' },
@@ -158,7 +156,6 @@ export const lines = (...parts: readonly (string | readonly string[] | false | u
 
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Evidence of a finding by label, in the order of all text reports. */
 export const evidenceOf = (result: CheckResult): [label: string, text: string | undefined][] => [
   ['expected', result.expected],
   ['actual', result.actual],
@@ -196,7 +193,7 @@ export function counterexample({ counterexample: value }: CheckResult): string |
   return text.length <= COUNTEREXAMPLE ? text : `${text.slice(0, COUNTEREXAMPLE)}… (${text.length} characters)`;
 }
 
-/** Maximum number of characters of a shown command; a shell may reject a longer line. */
+/** Characters; a shell may reject a longer line. */
 const TRY = 4000;
 
 export const scriptLines = ({ script }: CheckResult): string[] | undefined =>

@@ -1,4 +1,3 @@
-/** Types of report formats, and functions that write reports to files or stdout. */
 import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../common/redact.ts';
 import { type Output, type Paint, painter, printable, printableJson } from '../common/terminal.ts';
@@ -33,11 +32,11 @@ export const writable = (text: string): string =>
 
 export interface LiveFormat {
   readonly name: string;
-  /** `file`: absolute path that replaces the usual destination. */
+  /** `file`: absolute path instead of the usual destination. */
   reporter(options: ReporterOptions, file: string | undefined): Reporter;
 }
 
-/** Parses `FORMAT` or `FORMAT=FILE`. Throws UsageError with the accepted formats. */
+/** Reads `FORMAT` or `FORMAT=FILE`. Throws UsageError with the accepted formats. */
 export function formatOf<F extends { readonly name: string }>(
   spec: string,
   formats: readonly F[],
@@ -65,7 +64,7 @@ export function writeReport(path: string, text: string, write: typeof writeWhole
   }
 }
 
-/** Reserves a file, or stdout if `file` is undefined, for a report. Throws UsageError if reserved before. */
+/** `file`: undefined for stdout. Throws UsageError for a place that another report has reserved. */
 export function claimPlace(places: Set<string | undefined>, spec: string, file: string | undefined) {
   const path = file === undefined ? undefined : prepareFile(`--report ${spec}`, file);
   if (places.has(path) && (path === undefined || isOneFile(path)))
@@ -74,7 +73,7 @@ export function claimPlace(places: Set<string | undefined>, spec: string, file: 
   return path;
 }
 
-/** Writer of reports; checks all files at once, so that UsageError comes before the work. */
+/** Checks all files before the work, so that UsageError comes first. */
 export function reportWriter<F extends { readonly name: string }>(
   specs: readonly string[],
   formats: readonly F[],

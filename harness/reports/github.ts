@@ -32,10 +32,10 @@ import {
 import { type LiveFormat, writeReport } from './format.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 
-/** Maximum number of annotations of a kind per step; GitHub drops further annotations silently. */
+/** Per kind and step; GitHub drops further annotations silently. */
 const ANNOTATIONS = 10;
 
-/** Writes the summary to `file` instead of `$GITHUB_STEP_SUMMARY` if `file` is given. */
+/** `file` replaces `$GITHUB_STEP_SUMMARY`. */
 export const githubFormat: LiveFormat = {
   name: 'github',
   reporter: ({ stdout, env }, file) => ({
@@ -48,7 +48,7 @@ export const githubFormat: LiveFormat = {
   }),
 };
 
-/** Annotations: errors, then warnings, then the verdict. A blocked check only warns, because no requirement failed. */
+/** Errors, then warnings, then the verdict. A blocked check only warns, because no requirement failed. */
 export function annotations(report: Report): string[] {
   const { word, meaning } = headlineOf(report);
   const annotation = (group: FindingGroup): Annotation => [titleOf(group.lead), words(group)];
@@ -108,7 +108,7 @@ function command(kind: string, title: string, message: string): string {
   return `::${kind} title=${property(title)}::${data(message)}\n`;
 }
 
-/** Maximum number of characters in a report; GitHub drops a summary above 1 MiB. */
+/** GitHub drops a summary above 1 MiB. */
 const MOST_CHARACTERS = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
@@ -214,7 +214,7 @@ function grouped(heading: string, checks: readonly CheckResult[], outcome: Outco
   ];
 }
 
-/** Puts a target's text on one line, without Markdown markup or mentions of users. */
+/** Text on one line, without Markdown markup or mentions of users. */
 function cell(text: string): string {
   return escapeText(printable(text))
     .replaceAll(/[\\`*_[\]|#~!]/g, (character) => `\\${character}`)

@@ -59,7 +59,7 @@ interface Lane {
   marks: Mark[];
 }
 
-/** Draws marks in lanes, and lists the marks for screen readers; empty for fewer than two marks. */
+/** Lanes of marks, and a list of them for screen readers; empty for fewer than two marks. */
 export function timelineOf(marks: readonly Mark[]): Markup {
   if (marks.length < 2) return NOTHING;
   const from = Math.min(...marks.map(({ at_ms }) => at_ms));
@@ -191,7 +191,7 @@ function coverage(report: Report): Markup {
 
 const present = (report: Report): Outcome[] => BY_WEIGHT.filter((outcome) => report.summary[outcome] > 0);
 
-/** Search form, hidden until the page's script runs, because the search needs the script. */
+/** Hidden until the page's script runs, which the search needs. */
 const SEARCH = html`<form class="search" role="search" hidden>
 <label>Search <input type="search" placeholder="id, words of a requirement, a header, a body …"></label>
 <output aria-live="polite"></output></form>`;
@@ -316,7 +316,7 @@ ${followers}${held}</div></details>
 `;
 }
 
-/** Target of a link; a browser opens the closed element around the target, even without a script. */
+/** A browser opens the closed element around the target of a link, even without a script. */
 const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
 
 function clause({ clause: quoted, section: number }: CheckResult): Markup {

@@ -189,7 +189,7 @@ export const jsonReportShape = objectShape(
   { title: 'Muster JSON report' },
 );
 
-/** Reads a JSON file. Throws UsageError with the file if reading or parsing fails. */
+/** Throws UsageError with the file if reading or parsing fails. */
 export function readJson(file: string): unknown {
   let text: string;
   try {
@@ -207,7 +207,7 @@ export function readJson(file: string): unknown {
 export const looksLikeReport = (value: unknown): value is ReportLike =>
   isRecord(value) && Array.isArray(value['checks']) && value['checks'].every(isNamedResult);
 
-/** Checks the shape of a report. Throws UsageError with the file and the first invalid members. */
+/** Throws UsageError with the file and the first invalid members. */
 export function reportFrom(value: ReportLike, file: string): Report {
   if (jsonReportShape.is(value)) return value as unknown as Report;
   const problems = jsonReportShape.problems(value).slice(0, SHOWN);

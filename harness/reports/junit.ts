@@ -84,7 +84,7 @@ function failure(result: CheckResult, detail: string, by: string | undefined): s
   return element('failure', { message, type: `${level} ${section}` }, detail);
 }
 
-/** Writes the reason twice, because Jenkins reads the attribute and GitLab the content. */
+/** Jenkins reads the attribute and GitLab the content. */
 const skipped = (message: string): string[] => [element('skipped', { message }, message)];
 
 function verdict(result: CheckResult, detail: string): string[] {
@@ -121,7 +121,7 @@ function totals(checks: readonly CheckResult[], undecided = 0): Record<string, s
   };
 }
 
-/** Start of the run in UTC without an offset, as readers of JUnit expect. */
+/** UTC without an offset, as readers of JUnit expect. */
 const stamp = (report: Report): string => report.started_at.slice(0, 19);
 
 type Attributes = Record<string, string | number | undefined>;
@@ -131,7 +131,7 @@ function element(name: string, attributes: Attributes, content: readonly string[
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}="${escapeAttribute(writable(String(value)))}"`)
     .join('')
-    // Escapes line breaks and tabs, which an XML parser otherwise turns into spaces.
+    // An XML parser otherwise turns line breaks and tabs into spaces.
     .replaceAll('\n', '&#10;')
     .replaceAll('\t', '&#9;');
   if (typeof content === 'string') return `<${name}${written}>${escapeText(writable(content))}</${name}>`;

@@ -1,5 +1,3 @@
-/** Renders findings for a terminal, each with its evidence and consequences, and the frame of all text reports. */
-
 import { cutTo, hanging, type Paint, printable, wrap } from '../common/terminal.ts';
 import { readableDuration } from '../common/units.ts';
 import { sectionTitle } from '../contract/sections.ts';
@@ -31,14 +29,12 @@ const FOLLOWERS = 12;
 const SCRIPT = 40;
 const NAMED = 6;
 
-/** Joins the blocks that have lines, with an empty line in between. */
 export const paragraphs = (blocks: readonly (readonly string[])[]): string =>
   blocks
     .filter((block) => block.length > 0)
     .map((block) => `${block.join('\n')}\n`)
     .join('\n');
 
-/** Last block of a report: conclusion and exit code, below a line. */
 export const closing = (
   conclusion: readonly string[],
   code: number,
@@ -115,7 +111,7 @@ export function findingLines(group: FindingGroup, options: PrettyOptions, first:
   ];
 }
 
-/** Lines that repeat a finding; commands stay unwrapped, so that a user can copy each command. */
+/** Commands stay unwrapped, so that a user can copy them. */
 function repeating(result: CheckResult, paint: Paint, most: number): string[] {
   const line = tryLine(result);
   const script = scriptLines(result);

@@ -47,7 +47,6 @@ const REDRAW_MS = 100;
 const REMIND_MS = 15_000;
 const SPARE = 8;
 
-/** Progress of a run: one redrawn line on a terminal, elsewhere a line every 15 s. */
 export class Progress {
   readonly #output: Output;
   readonly #area: LiveArea;
@@ -96,7 +95,6 @@ export class Progress {
     this.#area.clear();
   }
 
-  /** Text of the progress line, e.g. `41 of 88 · 1 failed · waiting for device.events.long-lived (31 s), …`. */
   line(columns = this.#output.columns ?? 80): string {
     const counted = (['fail', 'blocked'] as const).map((outcome) => {
       const count = this.#ended.filter((ended) => ended === outcome).length;
@@ -188,7 +186,7 @@ export function prettyText({ checks, unreachable, ...given }: Report, options: P
 
 const LINES = ['requirement', 'clause', 'expected', 'actual', 'reason', 'script'] as const;
 
-/** Escapes a result except bodies and counterexamples, whose renderers escape more than control characters. */
+/** Leaves out bodies and counterexamples, whose renderers escape more than control characters. */
 const printableResult = ({ exchanges, counterexample, ...result }: CheckResult): CheckResult => ({
   ...printableValue(result, printableLine),
   ...Object.fromEntries(LINES.flatMap((name) => (result[name] === undefined ? [] : [[name, printable(result[name])]]))),
@@ -226,7 +224,7 @@ function watched({ watched: seen }: Report, { paint, columns }: PrettyOptions): 
   ];
 }
 
-/** Report of an unreachable target; commands stay unwrapped, so that a user can copy each command. */
+/** Commands stay unwrapped, so that a user can copy them. */
 function unreachableBlocks(report: Report, options: PrettyOptions): string[][] {
   const [why = '', ...hints] = printable(report.unreachable ?? '').split(/ (?=Try: )/);
   return [

@@ -47,5 +47,5 @@ function pointOf(check: CheckResult): Point {
   }
 }
 
-/** Text on one line, with TAP's special characters `\` and `#` escaped. */
+/** Escapes TAP's special characters `\` and `#`. */
 const line = (text: string): string => writable(text).replaceAll(/\s+/g, ' ').replaceAll(/[\\#]/g, '\\$&').trim();

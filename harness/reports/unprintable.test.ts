@@ -12,7 +12,7 @@ import { fullReports, poisoned, sampleFailure, sampleReport } from './testing/sa
 
 const folder = temporaryFolder();
 
-/** Lists code points one by one, because the tested code selects characters by Unicode properties. */
+/** Code points one by one, because the tested code selects characters by Unicode properties. */
 const FORBIDDEN = [
   ...Array.from({ length: 0x20 }, (_, code) => code).filter((code) => code !== 9 && code !== 10),
   ...Array.from({ length: 0x21 }, (_, index) => 0x7f + index),

@@ -1,4 +1,3 @@
-/** Keeps the results of all attempts at a check, and counts how often the check failed. */
 import { defined } from '../common/defined.ts';
 import type { CheckResult, Outcome, Rate } from './types.ts';
 
@@ -30,7 +29,7 @@ export class Attempts {
     this.#ended.set(result.id, all);
   }
 
-  /** Returns the worst result, because a later pass does not undo a failure. */
+  /** Worst result, because a later pass does not undo a failure. */
   worst(id: string, excuses: (result: CheckResult) => boolean): CheckResult | undefined {
     const weight = (result: CheckResult): number =>
       WEIGHTS[result.outcome === 'fail' && excuses(result) ? 'known' : result.outcome];
@@ -58,7 +57,6 @@ export const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fai
 
 export const isDecided = ({ outcome }: CheckResult): boolean => ['pass', 'fail', 'warn'].includes(outcome);
 
-/** Severity of outcomes; a report shows the most severe outcome of all attempts at a check. */
 const WEIGHTS: Readonly<Record<Outcome, number>> = {
   fail: 5,
   blocked: 4,
@@ -71,7 +69,6 @@ const WEIGHTS: Readonly<Record<Outcome, number>> = {
   fixed: -2,
 };
 
-/** Failure rate in words, e.g. `always: 3 of 3 times` or `2 of 3 times (alone 1 of 2)`. */
 export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   if (times === 1 && not_tried !== undefined) return `not tried again: ${not_tried}`;
   const beside = { times: times - alone.times, failed: failed - alone.failed };
@@ -79,9 +76,8 @@ export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   const isBoth = alone.times > 0 && beside.times > 0;
   const why = not_tried === undefined ? '' : `; not tried alone: ${not_tried}`;
   if (failed === times && times > 1) return `always: ${failed} of ${times} times${why}`;
-  // Blames other requests only for a frequent failure, because attempts alone miss a rare failure by chance.
+  // Blames other requests only for a frequent failure, because attempts without others may miss a rare one.
   if (isBoth && alone.failed === 0 && beside.failed > 0 && 2 * beside.failed >= beside.times) {
-    // After a single attempt, an earlier state of the target may also explain the failure.
     const or = beside.times === 1 ? ' or in an earlier state' : '';
     return `only beside other requests${or}: ${counted(beside)} times, and ${counted(alone)} alone${why}`;
   }

@@ -1,4 +1,3 @@
-/** Reads, applies and writes the baseline file, which lists known findings with a reason and an expiry date. */
 import { existsSync } from 'node:fs';
 import type { Static } from 'typebox';
 import { isCollection, isNode, stringify } from 'yaml';
@@ -14,7 +13,7 @@ import type { CheckResult } from './types.ts';
 
 const words = (description: string) => Type.String({ minLength: 1, description });
 
-/** Format of a baseline file, YAML or JSON; published as `fixtures/schemas/baseline.schema.json`. */
+/** Published as `fixtures/schemas/baseline.schema.json`. */
 export const baselineFile = shape(
   'baseline',
   Type.Object(
@@ -152,7 +151,7 @@ function isEntryFor({ finding }: BaselineEntry, result: CheckResult): boolean {
 export const isExcused = ({ known }: Baseline, result: CheckResult, today: string): boolean =>
   known.some((entry) => entry.check === result.id && !isOver(entry, today) && isEntryFor(entry, result));
 
-/** Ids of checks with a baseline entry that names no finding; such an entry excuses every failure of the check. */
+/** Ids of checks whose entry names no finding, and so excuses every failure. */
 export const oldEntries = ({ known }: Baseline): string[] =>
   known.filter(({ finding }) => finding === undefined).map(({ check }) => check);
 
@@ -166,18 +165,12 @@ const about = ({ kind = 'bug', reason, owner, expires }: BaselineEntry): string 
   `${reason} (${kind}${owner === undefined ? '' : `, owner ${owner}`}, excused until ${expires})`;
 
 const EXCUSED_DAYS = 30;
-/** Placeholder for the owner in a new baseline entry. */
 export const UNASSIGNED = 'unassigned';
 
 export interface BaselineUpdate extends Baseline {
-  /** Lines that list the added (`+`), kept (`=`) and removed (`-`) entries of the suite. */
   readonly changes: readonly string[];
 }
 
-/**
- * Returns the baseline with new entries for the failures in `results`, and without outdated entries.
- * New entries expire after 30 days.
- */
 export function updatedBaseline(
   results: readonly CheckResult[],
   baseline: Baseline,
@@ -261,7 +254,6 @@ const HEADING = `# Findings that are known, each until the day it expires. A che
 # Written by: muster check … --baseline THIS --update-baseline
 `;
 
-/** Writes a baseline atomically; JSON if the path ends in .json, else YAML. */
 export function writeBaseline(path: string, baseline: Baseline): void {
   const content = { known: baseline.known };
   const text = path.endsWith('.json')

@@ -1,4 +1,4 @@
-/** Groups findings that probably have the same cause, and removes varying ids and times to compare two runs. */
+/** Groups findings of one cause, and removes ids and times, which vary between runs, from their texts. */
 import { printable } from '../common/terminal.ts';
 import { isFinding } from './attempts.ts';
 import { inOrder, type Premised, premisesOf } from './plan.ts';
@@ -21,7 +21,7 @@ export function comparableText({ expected = '', actual = '' }: Partial<FindingTe
   return { expected: inWords(expected, due, named), actual: inWords(actual, due, named) };
 }
 
-/** Maximum number of characters of a finding's text in the baseline file. */
+/** Characters of a finding in the baseline file. */
 const LONGEST = 300;
 const READ = 4000;
 
@@ -48,7 +48,7 @@ function partOf(due: string, numbers: string): string {
   return `[${from}…${to}]`;
 }
 
-/** Matches JSON up to the end of the text, because shortened JSON may lack its closing brace. */
+/** Extends to the end of the text, because shortened JSON may lack its closing brace. */
 const OBJECT = /\{".*/s;
 const BEFORE = /(?<=last events: |events before it: |last lines that it wrote:).*/s;
 const ESCAPED = /"[^"\\]*\\.(?:[^"\\]|\\.)*(?:"|$)/gs;
@@ -58,7 +58,7 @@ const DAYS_AND_MONTHS = /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Ju
 const AGAIN = /(?<=^|[;:,] )([^;:,]+)(?:[;,] \1)+(?=[;,]|$)/g;
 const VARYING = new RegExp(
   [
-    // Captures an HTTP status, which stays in the text, because statuses 500 and 200 are different findings.
+    // HTTP status, which stays in the text, because 500 and 200 are different findings.
     String.raw`((?<=^|[\s(])[1-5]\d\d(?= (?:["{[]|[a-z]+/[a-z]))|^[1-5]\d\d(?=$|[,;:]| (?:with|and|for) ))`,
     String.raw`\b[a-z]{3}(?:_[a-z]{3,4})?_[a-z\d]{10,}\b`,
     String.raw`\b(?=[a-z_-]*\d)(?=[\d_-]*[a-z])[a-z\d_-]{6,}\b`,
@@ -76,7 +76,6 @@ type Grouped = Premised & { readonly requirement: { readonly id: string } };
  * - their checks got the same wrong answer to the same request, apart from numbers.
  */
 export function groupByCause(results: readonly CheckResult[], checks: readonly Grouped[]): CheckResult[] {
-  // Premises of each check, direct or through other checks.
   const below = new Map<string, Grouped[]>();
   for (const check of inOrder(checks)) {
     const direct = premisesOf(check, checks);
@@ -126,7 +125,6 @@ const mayCause = ({ outcome, deviation }: CheckResult, { allowed_for = [] }: Che
 const isDecidedBy = ({ id, requirement }: Grouped, lead: CheckResult): boolean =>
   id === lead.id || (requirement.id === lead.requirement_id && lead.id === lead.requirement_id);
 
-/** Returns the leading finding of each cause, MUST before SHOULD, then by number of consequences. */
 export function leadsFirst(results: readonly CheckResult[]): CheckResult[] {
   const leadOf = new Map(results.map(({ id, consequence_of }) => [id, consequence_of ?? id]));
   const followers = new Map<string, number>();
@@ -143,13 +141,12 @@ export function leadsFirst(results: readonly CheckResult[]): CheckResult[] {
 const severity = ({ outcome }: CheckResult): number => (outcome === 'fail' ? 0 : 1);
 
 function isSameAnswer(left: CheckResult, right: CheckResult): boolean {
-  // Replaces every number, because numbers differ between requests.
   const answer = ({ expected = '', actual = '' }: CheckResult): string =>
     `${expected}\n${actual}`.replaceAll(LIST, '[#]').replaceAll(/\d+/g, '#');
   return requestOf(left) === requestOf(right) && answer(left) === answer(right);
 }
 
-/** Method and path of the last request, without the query, because cursors differ between checks. */
+/** Leaves out the query, because cursors differ between checks. */
 function requestOf({ exchanges }: CheckResult): string {
   const last = exchanges?.at(-1);
   return last === undefined ? '' : `${last.method} ${last.url.replace(/\?.*$/, '')}`;

@@ -1,4 +1,3 @@
-/** Makes the result of a check from the error that ended the check and from the recorded requests. */
 import { LimitReached, limitIn, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder, Snapshot } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
@@ -37,7 +36,7 @@ const sawOf = ({ recorder }: Pick<EndedRun, 'recorder'>, { counts }: CheckRecord
   ...Object.fromEntries(counts),
 });
 
-/** Result of a check that threw nothing. A replay passes with too few observations, because it runs one input. */
+/** A replay passes with too few observations, because it runs a single input. */
 export function endedNormally(run: EndedRun, record: CheckRecord): Ended {
   if (record.warning !== undefined) return warnedResult(record.warning, run, record);
   const { least = {}, orElse } = run.check;
@@ -81,7 +80,7 @@ export function endedBy(error: unknown, run: EndedRun, record: CheckRecord): End
   if (isOpen && record.warning !== undefined) return warnedResult(record.warning, run, record);
   if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
   if (error instanceof TooLittleSeen) return { outcome: 'undecided', reason: error.message };
-  // Ignores the error of an aborted check, because aborted requests fail on any target.
+  // Ignores the error, because requests of an aborted check fail on any target.
   if (signal.aborted) return { outcome: 'blocked', ...evidenceOf(recorder, {}), ...runOverReason(signal) };
   const finding = findingOf(error);
   if (finding === undefined) {
@@ -104,7 +103,6 @@ function warnedResult(warning: Violation, { recorder }: EndedRun, { seen }: Chec
 
 const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
 
-/** Reason of a blocked check; an unexpected error is a bug in Muster, so the reason quotes the stack. */
 function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
   const limit = limitIn(error);
@@ -114,7 +112,7 @@ function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   return { reason: `a fault in Muster: ${place.replaceAll(/\s+/g, ' ')}`, fault: true };
 }
 
-/** Adds a curl line that repeats the last request, or a script if the check also called the control API. */
+/** Gives a script after calls of control, which a curl line cannot repeat. */
 function evidenceOf(recorder: Recorder, about: Partial<CheckResult>, seen?: Snapshot): Partial<CheckResult> {
   if (seen !== undefined && seen.exchanges.length > 0) recorder.restore(seen);
   const exchanges = recorder.evidence(telling(about), SHOWN_EXCHANGES);

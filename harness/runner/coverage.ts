@@ -1,4 +1,3 @@
-/** Counts the decided checks of a run, and gives reasons for undecided checks and unmet demands. */
 import { defined } from '../common/defined.ts';
 import { CAPABILITIES, CAPABILITY_OPTIONS } from '../contract/capabilities.ts';
 import { PROFILES } from '../contract/profiles.ts';
@@ -47,7 +46,6 @@ export function coverageOf(
   ];
   const groups = Map.groupBy(reasons, ({ why }) => why);
   const undecided = [...groups.values()].map((members) => {
-    // Names the most frequent cause alone, and puts the verb in the singular for a single check.
     const alike = [...Map.groupBy(members, ({ because }) => because).values()];
     const [[first] = []] = alike.toSorted((a, b) => b.length - a.length);
     const { because, ...one } = first as Reason;
@@ -61,7 +59,7 @@ export function coverageOf(
   };
 }
 
-/** Name of the largest profile, smaller than the run's own, of which the run decided every requirement. */
+/** Largest profile below the run's own of which the run decided every requirement. */
 export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report: Report): string | undefined {
   const { api, profile, requirements_version: date } = report;
   const results = new Map(report.checks.map((result) => [result.id, result.outcome]));

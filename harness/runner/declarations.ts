@@ -1,7 +1,6 @@
-/** Compares values that a target declares, such as the heartbeat interval, with values that a run observed. */
 import { CAPABILITY_MEANINGS, type Capability } from '../contract/capabilities.ts';
 
-/** Value that a target declares, with the value that the run observed, as in the JSON report. */
+/** Declared and observed value of a target, as in the JSON report. */
 export interface Declaration {
   name: string;
   declared: string;
@@ -17,14 +16,14 @@ export class Declarations {
     if (this.#seen.get(declaration.name)?.holds !== false) this.#seen.set(declaration.name, declaration);
   }
 
-  /** Records that the target has the capability; `refused` then ignores later refusals. */
+  /** Makes `refused` ignore later refusals of the capability. */
   worked(capability: Capability): void {
     const name = nameOf(capability);
     this.#worked.add(name);
     this.#seen.set(name, { name, declared: CAPABILITY_MEANINGS[capability], observed: 'it did', holds: true });
   }
 
-  /** Records that the target refused a request which any target with the capability can serve. */
+  /** Takes only refusals of requests that any target with the capability can serve. */
   refused(capability: Capability, why: string): void {
     const name = nameOf(capability);
     if (this.#worked.has(name)) return;
@@ -38,7 +37,7 @@ export class Declarations {
 
 const nameOf = (capability: Capability): string => `capability ${capability}`;
 
-/** Tolerated excess of kept events, because a log that deletes whole segments keeps more events than declared. */
+/** Tolerates more events, because a log that deletes whole segments keeps more than declared. */
 const TIMES_THE_RETENTION = 3;
 const MORE_EVENTS = 100;
 
@@ -49,11 +48,10 @@ export const retentionSeen = (declared: number, kept: number): Declaration => ({
   holds: kept <= TIMES_THE_RETENTION * declared + MORE_EVENTS,
 });
 
-/** Tolerated excess of heartbeats, which a target may also send after events and at the start of a stream. */
+/** Tolerates more heartbeats, which a target may also send after events and at the start of a stream. */
 const TIMES_THE_RATE = 3;
 const MORE_HEARTBEATS = 5;
 
-/** Compares the number of heartbeats with the declared interval; only too many heartbeats are a difference. */
 export const heartbeatsSeen = (declaredSeconds: number, count: number, elapsedMs: number): Declaration => ({
   name: 'heartbeat',
   declared: `every ${declaredSeconds} s`,
@@ -64,6 +62,5 @@ export const heartbeatsSeen = (declaredSeconds: number, count: number, elapsedMs
 export const differences = (declarations: readonly Declaration[] = []): Declaration[] =>
   declarations.filter(({ holds }) => !holds);
 
-/** Sentence about a difference, e.g. `retention: declared at most 100 events, and seen: 2000 events`. */
 export const differenceInWords = ({ name, declared, observed }: Omit<Declaration, 'holds'>): string =>
   `${name}: declared ${declared}, and seen: ${observed}`;

@@ -1,16 +1,15 @@
-/** Declares the requirements and checks of a suite, in dated requirement sets. */
 import { createHash } from 'node:crypto';
 import { UsageError } from '../common/usage.ts';
 import type { Rule } from './rules.ts';
 import type { Api, Check, Requirement, RequirementSet, Suite } from './types.ts';
 
 /**
- * Dates of the requirement sets; a released set never changes, so old certificates stay valid. `fixtures/requirements`
- * records released sets, and says how to add one.
+ * A released set never changes, so that old certificates stay valid. `fixtures/requirements` records released sets, and
+ * describes how to add one.
  */
 export const REQUIREMENT_SETS: readonly string[] = ['2026-11-21', '2026-11-22', '2026-11-23', '2026-11-25'];
 
-/** Requirement set of a date (YYYY-MM-DD), by default the newest. Throws UsageError for an unknown date. */
+/** By default the newest set. `date`: YYYY-MM-DD. Throws UsageError for an unknown date. */
 export function requirementSet<Context>(suite: Suite<Context>, date?: string): RequirementSet {
   const chosen = date ?? suite.requirementSets.at(-1) ?? '';
   if (!suite.requirementSets.includes(chosen))
@@ -63,7 +62,7 @@ export function checks<Context>() {
   };
 }
 
-/** Returns the function that declares rules of one API. A rule that examined no case ends as undecided. */
+/** A rule that examined no case ends as undecided. */
 export function rules<Context>() {
   return (
     requirement: Requirement,

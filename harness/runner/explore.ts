@@ -1,4 +1,3 @@
-/** Helpers of explorations: repeatable choices, counts of tried combinations, a budget of time, equality of JSON. */
 import { runningMs } from '../common/waiting.ts';
 import { isIso8601 } from '../contract/shape.ts';
 import { TooLittleSeen } from './violation.ts';
@@ -7,7 +6,6 @@ import { TooLittleSeen } from './violation.ts';
 export class Adoptions<Seen> {
   readonly #known = new Map<string, { answer: string; seen: Seen }>();
 
-  /** Returns the earlier answer to the same request in the same state (`asked`), if the new answer differs. */
   take(asked: string, answer: string, seen: Seen): { answer: string; seen: Seen } | undefined {
     const before = this.#known.get(asked);
     if (before === undefined) this.#known.set(asked, { answer, seen });
@@ -18,7 +16,7 @@ export class Adoptions<Seen> {
     return this.#known.get(asked)?.answer === answer;
   }
 
-  /** Replaces the remembered answer after a finding, so that the same finding is not reported again. */
+  /** Replaces a reported answer, so that the same finding is not reported again. */
   replace(asked: string, answer: string, seen: Seen): void {
     this.#known.set(asked, { answer, seen });
   }
@@ -29,12 +27,12 @@ const OVERDUE = 3;
 interface Bounds {
   ms: number;
   requests: number;
-  /** Minimum number of requests, which an exploration sends even after `ms` milliseconds. */
+  /** Requests sent even after `ms` milliseconds. */
   least: number;
   lateMs: number;
 }
 
-/** Limits the requests and the time of an exploration; pauses of this process do not count as time. */
+/** Pauses of this process do not count as time. */
 export class Budget {
   readonly #bounds: Readonly<Bounds>;
   readonly #now: () => number;
@@ -66,11 +64,10 @@ export class Budget {
   }
 }
 
-/** Exploration that several checks share: each check continues where the previous check stopped. */
+/** Each check continues where the previous check stopped. */
 export class SharedExploration {
   readonly #steps: AsyncGenerator<void, void>;
   #isOver = false;
-  /** Error of the exploration, which each later check throws again. */
   #failure: { error: unknown } | undefined;
 
   constructor(steps: AsyncGenerator<void, void>) {
@@ -103,7 +100,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   return left.every(([name, value]) => isSame(value, given[name]));
 }
 
-/** True if `value` equals `written`, apart from extra members of objects in `value`. */
+/** Ignores extra members of objects in `value`. */
 export function containsValue(written: unknown, value: unknown): boolean {
   if (typeof written !== 'object' || typeof value !== 'object' || written === null || value === null)
     return isSame(written, value);
@@ -112,16 +109,14 @@ export function containsValue(written: unknown, value: unknown): boolean {
   return Object.entries(written).every(([name, each]) => containsValue(each, given[name]));
 }
 
-/** Random numbers and random choices, which the same seed repeats. */
 export class Draw {
   #state: number;
 
-  /** `seed`: any 32-bit integer. */
   constructor(seed: number) {
     this.#state = seed | 0;
   }
 
-  /** Random number in [0, 1) from the generator mulberry32. */
+  /** Number in [0, 1), from the generator mulberry32. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -155,7 +150,7 @@ export class Draw {
 
 export type Cell = Readonly<Record<string, string>>;
 
-/** Counts how often each combination of values was tried, e.g. of operation, version and key. */
+/** Counts tries of each combination of values, e.g. of operation, version and key. */
 export class Cells {
   readonly #cells = new Map<string, number>();
   readonly #pairs = new Set<string>();
@@ -166,7 +161,7 @@ export class Cells {
     for (const pair of pairsOf(cell)) this.#pairs.add(pair);
   }
 
-  /** Picks the candidate with the most untried pairs of values, and among equals the least tried combination. */
+  /** Most untried pairs of values; among equals, the least tried combination. */
   rarest<T>(draw: Draw, candidates: readonly [T, ...T[]], cellOf: (candidate: T) => Cell): T {
     const rated = candidates.map((candidate) => {
       const cell = cellOf(candidate);

@@ -1,4 +1,3 @@
-/** Tests checks whose requests Muster writes in an unusual but equivalent form. */
 import { expect, test } from 'vitest';
 import { EQUIVALENT_FORMS, type Form } from '../client/equivalent-forms.ts';
 import { FormVariation } from './form-variation.ts';

@@ -1,13 +1,13 @@
-/** Sends the requests of about half the checks in an unusual form, e.g. with header names in capitals. */
+/** Sends requests of about half the checks in an unusual form, e.g. with header names in capitals. */
 import { EQUIVALENT_FORMS, type Form } from '../client/equivalent-forms.ts';
 import { isFinding } from './attempts.ts';
 import { choicesInWords } from './results.ts';
 import { seedOf } from './run-check.ts';
 import type { CheckResult } from './types.ts';
 
-/** Number of checks that fail in the unusual and in the usual form, after which only the usual form is sent. */
+/** Checks that fail in both forms, after which only the usual form is sent. */
 const MOST_ALIKE = 2;
-/** Maximum milliseconds that a check may take, by outcome, to run again in the usual form. */
+/** Milliseconds, by outcome, above which a check does not run again in the usual form. */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
 interface VariedResult {
@@ -48,7 +48,6 @@ export class FormVariation {
     return { result: { ...usual, ...formObservation(usual, form, first) } };
   }
 
-  /** Form of the check's requests, drawn by the seed; undefined, the usual form, for about half the checks. */
   #of(id: string): Form | undefined {
     const drawn = seedOf(this.#seed, `${id} in a form`) >>> 0;
     const form = EQUIVALENT_FORMS[Math.floor(drawn / 2) % EQUIVALENT_FORMS.length];

@@ -1,4 +1,3 @@
-/** Selects the checks to run, and gives a reason for each check left out. */
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { isCondition, isWithin, largestProfile, PROFILES, type Profile } from '../contract/profiles.ts';
@@ -55,7 +54,7 @@ export interface Plan<Context> {
   shrinkMs: number;
 }
 
-/** Number of retries for each finding, and minimum and maximum milliseconds for all retries together. */
+/** Retries of each finding, and bounds of the milliseconds for all retries together. */
 export interface Tries {
   times: number;
   leastMs: number;
@@ -64,14 +63,11 @@ export interface Tries {
 
 export const NO_TRIES: Tries = { times: 0, leastMs: 0, mostMs: 0 };
 
-/** `runs`: factor for the number of random inputs of a property; handwritten examples always run. */
+/** `runs`: factor for the random inputs of a property; handwritten examples always run. */
 const FAST = { runs: 0.4, tries: { times: 1, leastMs: 2000, mostMs: 5000 }, shrinkMs: 3000 };
 const USUAL = { runs: 1, tries: { times: 2, leastMs: 5000, mostMs: 20_000 }, shrinkMs: 8000 };
 
-/**
- * Selects the checks to run against a target, by its capabilities and the options of the run.
- * @throws UsageError for an unknown requirement set, profile, id or section
- */
+/** Throws UsageError for an unknown requirement set, profile, id or section. */
 export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
   const { only = [], sections = [] } = options;
   const requirements = requirementSet(suite, options.requirements);
@@ -108,7 +104,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     const protects = inProfile && requirement.protective === true;
     const failsBy = pattern === undefined ? (protects ? `profile ${profile.name}` : undefined) : text(pattern);
     const one = { check, inProfile, ...defined({ failsBy }) };
-    // Tests the option before the capabilities, because `--read-only` may be the reason why `write` is missing.
+    // Tests the option first, because `--read-only` may be the reason why `write` is missing.
     if (options.readOnly === true && check.writes === true) {
       if (inProfile) narrowed.add('--read-only');
       return { ...one, skip: 'not run: --read-only sends nothing but GET', leftOutBy: '--read-only' };
@@ -148,7 +144,6 @@ function profileOf(api: Api, { profile: name, capabilities, readOnly }: PlanOpti
   throw new UsageError(`--profile ${name}: there is no such profile of a ${api}; accepted: ${known.join(', ')}`);
 }
 
-/** True if the profile demands the requirement: any MUST, or a protective SHOULD if the profile `protects`. */
 function isHeldBy(api: Api, profile: Profile, { requirement, needs = [] }: Held): boolean {
   const { level, protective } = requirement;
   if (level !== 'MUST' && !(protective === true && profile.protects === true)) return false;
@@ -160,7 +155,6 @@ type Held = Pick<Check<never>, 'requirement' | 'needs'>;
 export const profilesOf = (api: Api, check: Held): string[] =>
   PROFILES[api].filter((profile) => isHeldBy(api, profile, check)).map(({ name }) => name);
 
-/** True if `pattern` is an id of the check or requirement, a prefix of the check id, or matches by `*`. */
 export function isNamed(pattern: string, id: string, requirementId: string): boolean {
   if (pattern === id || pattern === requirementId) return true;
   if (!pattern.includes('*')) return id.startsWith(`${pattern}.`);
@@ -178,7 +172,6 @@ type OptionPatterns = Readonly<Record<string, readonly string[]>>;
 const each = (given: OptionPatterns): (readonly [string, string])[] =>
   Object.entries(given).flatMap(([option, values]) => values.map((value) => [option, value] as const));
 
-/** `ofSet`: words that name the requirement set, empty for the newest. */
 function refuseUnknown({ api, checks }: Suite<never>, ofSet: string, named: OptionPatterns, sections: OptionPatterns) {
   const ids = checks.map(({ id }) => id);
   for (const [option, pattern] of each(named)) {
@@ -211,7 +204,7 @@ export type Premised = Pick<Check<never>, 'id' | 'premises'>;
 export const premisesOf = <C extends Premised>({ premises = [] }: C, all: readonly C[]): C[] =>
   premises.flatMap((premise) => all.filter(({ id }) => id === premise));
 
-/** Sorts checks so that each check follows the checks in its `premises`. Throws Error for a circle. */
+/** Places each check after its `premises`. Throws Error for a circle. */
 export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   const sorted = new Set<C>();
   const place = (check: C, path: readonly string[]): void => {
@@ -224,10 +217,7 @@ export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   return [...sorted];
 }
 
-/**
- * Runs the checks by their `sharing`: shared checks in parallel, exclusive and disruptive checks one at a time.
- * `runOne` must not reject.
- */
+/** `runOne` must not reject. */
 export async function runInLanes<Context>(
   checks: readonly Check<Context>[],
   concurrency: number,
@@ -242,7 +232,7 @@ export async function runInLanes<Context>(
     );
     results.get(check)?.resolve(await runOne(check, premises));
   };
-  // Runs checks marked `last` and their dependants at the end; each check comes after its premises in `ordered`.
+  // Delays checks marked `last` and their dependants; `ordered` has premises before dependants.
   const last = new Set<Check<Context>>();
   for (const check of ordered)
     if (check.turn === 'last' || premisesOf(check, ordered).some((premise) => last.has(premise))) last.add(check);

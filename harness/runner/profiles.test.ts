@@ -1,4 +1,3 @@
-/** Tests profiles, minimum observations of checks, and SHOULD requirements that fail a run. */
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../reports/github.ts';
 import { htmlFormat } from '../reports/html.ts';

@@ -92,7 +92,7 @@ describe('properties', () => {
     const again = await run([two], { replays, tries: NO_TRIES });
     expect([values, again.checks[0]?.path, others.length]).toEqual([[10], result?.path, 25]);
     values.length = 0;
-    // Simulates a fixed target, which accepts the old counterexample.
+    // A repaired target accepts the old counterexample.
     least = 11;
     await run([two], { replays, tries: NO_TRIES });
     expect(values).toEqual([10]);

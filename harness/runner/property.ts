@@ -1,4 +1,3 @@
-/** Runs properties of a check with fast-check, and reports the smallest counterexample as a finding. */
 import fc from 'fast-check';
 import { NoAnswer } from '../client/errors.ts';
 import { defined } from '../common/defined.ts';
@@ -17,10 +16,7 @@ export interface PropertyRun {
 const DEFAULT_RUNS = 25;
 const SHOWN = 2000;
 
-/**
- * Tests a predicate with random values, and shrinks a failing value to a small counterexample.
- * @throws Violation with the counterexample, seed and path; other errors unchanged
- */
+/** Throws Violation with the counterexample, seed and path; other errors unchanged. */
 export async function runProperty<T>(
   arbitrary: fc.Arbitrary<T>,
   predicate: (value: T) => Promise<void>,
@@ -28,7 +24,6 @@ export async function runProperty<T>(
   options: PropertyOptions<T> = {},
 ): Promise<void> {
   const { runs = DEFAULT_RUNS, examples = [] } = options;
-  // Multiplies the number of inputs, but tests all handwritten examples.
   const numRuns = Math.max(1, Math.round(runs * run.runs), Math.min(runs, examples.length));
   const details = await fc.check(fc.asyncProperty(arbitrary, neverWeaker(predicate, run.onFound)), {
     seed: run.seed,
@@ -40,7 +35,7 @@ export async function runProperty<T>(
   const finding = findingOf(error);
   if (finding === undefined) throw error ?? new Error('the property did not finish');
   const [smallest] = details.counterexample ?? [];
-  // Only fast-check's own text of a counterexample contains the replay path of model commands.
+  // Only fast-check's own text contains the replay path of model commands.
   const written = fc.stringify(smallest);
   const described = options.describe?.(smallest as T) ?? (typeof smallest === 'bigint' ? String(smallest) : written);
   const replayPath = /replayPath="([^"]*)"/.exec(written)?.[1];
@@ -53,7 +48,7 @@ export async function runProperty<T>(
   });
 }
 
-/** Ignores an error while shrinking if an earlier error was stronger, e.g. a crash after a violation. */
+/** While shrinking, ignores errors weaker than an earlier one, e.g. a crash after a violation. */
 function neverWeaker<T>(predicate: (value: T) => Promise<void>, onFound: () => void): (value: T) => Promise<void> {
   let strongest = 0;
   return async (value) => {
@@ -80,22 +75,19 @@ export function findingOf(error: unknown): Finding | undefined {
 
 export interface PropertyBounds {
   shrinkMs: number;
-  /** Milliseconds after which no new input starts. Default: no bound. */
+  /** Milliseconds after which no input starts. Default: no bound. */
   tryMs?: () => number;
-  /** Minimum number of inputs to try, even after `tryMs`. Default: 1. */
+  /** Inputs tried even after `tryMs`. Default: 1. */
   least?: number;
-  /** Number of examples that run in parallel before the random inputs. Default: 0. */
+  /** Examples that run in parallel before the random inputs. Default: 0. */
   examplesAtOnce?: number;
   describeLeftOut(tried: number, all: number): string;
 }
 
-/** Maximum milliseconds of shrinking if the failure of another check may explain the finding. */
+/** Milliseconds of shrinking if the failure of another check may explain the finding. */
 const FOLLOWING_SHRINK_MS = 500;
 
-/**
- * Returns `property` with limits on time and inputs.
- * Shrinking ignores errors that prove no violation, such as a rate limit.
- */
+/** Shrinking ignores errors that prove no violation, such as a rate limit. */
 export function boundedProperty(
   t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal' | 'session' | 'follows'>,
   { shrinkMs, tryMs = () => Number.POSITIVE_INFINITY, least = 1, examplesAtOnce = 0, describeLeftOut }: PropertyBounds,
@@ -142,7 +134,7 @@ export function boundedProperty(
 
 export const AT_ONCE = 8;
 
-/** Tests items eight at a time, then failed items alone, so that a finding shows no requests of other items. */
+/** Tests a failed item again without others, so that a finding shows no requests of other items. */
 export async function eachAtOnce<T>(
   { signal }: Pick<CheckContext, 'signal'>,
   items: readonly T[],
@@ -153,7 +145,7 @@ export async function eachAtOnce<T>(
   if (failure !== undefined) throw failure;
 }
 
-/** Returns a violation as `failure`, but throws an error that decides nothing, such as a rate limit. */
+/** Returns a violation, but throws an error that proves no violation, such as a rate limit. */
 async function trySeveral<T>(
   signal: AbortSignal,
   items: readonly T[],
@@ -174,14 +166,13 @@ async function trySeveral<T>(
   return { passed, failure: undefined };
 }
 
-/** Text of model commands, without the replay path that fast-check appends. */
 export const describeCommands = (commands: Iterable<unknown>): string =>
   String(commands).replace(/ *\/\*.*\*\/$/s, '') || 'no command at all';
 
 const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST_CODE_POINT = 0x10_ffff;
 
-/** Arbitrary code point except surrogates; fast-check's unit `binary` takes seconds to set up. */
+/** Excludes surrogates; fast-check's unit `binary` takes seconds to set up. */
 export const codePoint: fc.Arbitrary<string> = fc
   .nat({ max: LAST_CODE_POINT - SURROGATES.count })
   .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.count));

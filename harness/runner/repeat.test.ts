@@ -1,4 +1,3 @@
-/** `--repeat N` gives one result and a failure rate for several runs of a check. */
 import { describe, expect, it } from 'vitest';
 import { NO_TRIES } from './plan.ts';
 import { declared, run } from './testing/checks.ts';

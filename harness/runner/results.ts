@@ -1,4 +1,3 @@
-/** Derives summary, exit code and replay commands from results, and cuts long texts of a report. */
 import { defined } from '../common/defined.ts';
 import { EXIT } from '../common/usage.ts';
 import { type Check, type CheckResult, type Observed, OUTCOMES, type Report, type Summary } from './types.ts';
@@ -29,7 +28,7 @@ export function summaryOf(checks: readonly CheckResult[]): Summary {
 export const decidedNumber = (summary: Summary): number =>
   summary.pass + summary.fail + summary.warn + summary.known + summary.flaky + summary.fixed;
 
-/** Exit code of a run. `faulty`: Muster failed outside a check. `lacking`: the run decided less than demanded. */
+/** `faulty`: Muster failed outside a check. `lacking`: the run decided less than demanded. */
 export function exitCode(results: readonly CheckResult[], { faulty = false, lacking = false } = {}): number {
   const summary = summaryOf(results);
   if (summary.fail > 0 || failingWarnings(results).length > 0) return EXIT.nonconformant;
@@ -38,7 +37,7 @@ export function exitCode(results: readonly CheckResult[], { faulty = false, lack
   return open ? EXIT.incomplete : EXIT.conformant;
 }
 
-/** Count with a noun, e.g. `1 request` or `3 requests`; a noun of several words stays plural. */
+/** E.g. `1 request` or `3 requests`; a noun of several words stays plural. */
 export const countInWords = (name: string, count: number): string =>
   `${count} ${count === 1 ? name.replace(/^(\w+)s$/, '$1') : name}`;
 
@@ -52,13 +51,12 @@ interface ReplayOptions {
   file?: string | undefined;
 }
 
-/** Command that repeats the check; without a report file, the seed leads to the same counterexample. */
 export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
   if (file !== undefined) return `muster replay ${file} --only ${result.id}`;
   return [command, '--only', result.id, ...(result.seen_by ?? []), '--seed', String(seed)].join(' ');
 }
 
-/** Maximum number of characters of a report's texts, by name of the field. */
+/** Characters of a report's texts, by field. */
 const LIMITS: Readonly<Record<string, number>> = {
   expected: 1000,
   actual: 1000,
@@ -71,11 +69,10 @@ const LIMITS: Readonly<Record<string, number>> = {
 };
 const ANY = 4000;
 const NAME = 500;
-/** Maximum number of characters of a command in a report. */
 const LONGEST_COMMAND = 20_000;
 const COMMANDS = ['curl', 'script', 'replay_command'] as const;
 
-/** Shortens long texts of a report. Redact the report first, because redaction finds only unshortened secrets. */
+/** Takes a redacted report, because redaction finds only unshortened secrets. */
 export function presentableReport(report: Report): Report {
   const { target, unreachable } = report;
   return {
@@ -114,7 +111,6 @@ export const distinctChoices = (observed: readonly Observed[]): Observed[] => [
   ...new Map(observed.map((choice) => [`${choice.name}\n${choice.value}`, choice])).values(),
 ];
 
-/** Sentences about choices of the target, e.g. `limit=0, limit=-5 → limit 1` for two equal choices. */
 export function choicesInWords(observed: readonly Observed[]): string[] {
   const groups = Map.groupBy(distinctChoices(observed), ({ value }) => value);
   return [...groups].map(([value, choices]) => `${choices.map(({ name }) => name).join(', ')} → ${value}`);

@@ -1,4 +1,3 @@
-/** Tests retries of findings at the end of a run: failure rates, and the limit of time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -139,7 +138,7 @@ describe('the time for retries', () => {
   const many = (body: Check<object>['run']): Check<object>[] =>
     Array.from({ length: MANY }, (_, index) => declared(`test.number-${index}`, { sharing: 'exclusive' }, body));
   const tries = (mostMs: number) => ({ tries: { times: 2, leastMs: 0, mostMs } });
-  /** Text of letters that differs for each count, because findings that differ only in numbers count as equal. */
+  /** Letters that differ for each count, because findings that differ only in numbers count as equal. */
   const words = (count: number): string => String.fromCodePoint(97 + (count % 26)).repeat(1 + Math.floor(count / 26));
 
   it('is bounded, and a finding left out says so', async () => {

@@ -1,4 +1,3 @@
-/** Runs the checks of a plan as often as `--repeat` demands, retries findings, and merges the results. */
 import type { Form } from '../client/equivalent-forms.ts';
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/units.ts';
@@ -24,7 +23,7 @@ export interface RoundsOptions<Context> {
   session: Session;
   signal: AbortSignal;
   group(results: readonly CheckResult[]): CheckResult[];
-  /** Runs one check; must not reject. */
+  /** Must not reject. */
   run(check: Check<Context>, session: Session, how?: CheckTurn): Promise<CheckResult>;
   onResult(result: CheckResult): void;
 }
@@ -51,7 +50,7 @@ export async function runRounds<Context>(options: RoundsOptions<Context>) {
       options.onResult(left);
     }
   }
-  // Shuffles within four groups: `first`, checks with a `deviation`, all other checks, and `last`.
+  // Shuffles within four groups: `first`, checks with a `deviation`, other checks, and `last`.
   const place = ({ turn, deviation }: Check<Context>): number =>
     TURNS.indexOf(turn ?? (deviation === undefined ? undefined : 'telling'));
   const shuffled = due.toSorted((a, b) => place(a) - place(b) || seedOf(seed, a.id) - seedOf(seed, b.id));
@@ -83,8 +82,8 @@ const TURNS = ['first', 'telling', undefined, 'last'];
 const SHARE_OF_THE_RUN = 1 / 3;
 
 /**
- * Runs the checks of leading findings again, alone, while time is left, to measure failure rates.
- * Returns the ids of findings, each with the reason why its check did not run again.
+ * Runs leading findings again without others, while time is left, to measure failure rates. Resolves with the ids of
+ * findings, each with the reason why its check did not run again.
  */
 async function retryFindings<Context>(
   options: RoundsOptions<Context>,
@@ -98,7 +97,7 @@ async function retryFindings<Context>(
   const checkOf = ({ id }: CheckResult): Check<Context> =>
     plan.checks.find((planned) => planned.check.id === id)?.check as Check<Context>;
   const findings = results.filter((result) => isFinding(result) && !excuses(result));
-  // Leaves out rules, which cannot run alone, because a rule judges the requests of other checks.
+  // Leaves out rules, because a rule judges the requests of other checks.
   const found = group(findings).filter((result) => checkOf(result).rule === undefined);
   for (const { id, consequence_of: cause } of found) why.set(id, cause && `may follow from ${cause}`);
   const budgetMs = Math.min(tries.mostMs, Math.max(tries.leastMs, (performance.now() - started) * SHARE_OF_THE_RUN));
@@ -127,7 +126,7 @@ async function retryFindings<Context>(
   return why;
 }
 
-/** Reason against a retry, e.g. lack of time; a finding with `path` needs little time to replay. */
+/** A finding with `path` needs little time to replay. */
 function whyNotRetried({ path, duration_ms: tookMs }: CheckResult, signal: AbortSignal, end: number) {
   if (signal.aborted) return `the run was over: ${runOverReason(signal).reason}`;
   const leftMs = end - performance.now();

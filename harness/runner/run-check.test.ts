@@ -1,4 +1,3 @@
-/** Tests how errors, early ends and findings decide the outcome of a check. */
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Happening } from '../client/happening.ts';

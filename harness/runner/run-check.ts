@@ -1,4 +1,3 @@
-/** Runs one check until the check ends or its time is over, and returns the result. */
 import { createHash } from 'node:crypto';
 import type { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
@@ -26,10 +25,9 @@ export interface CheckRun<Context> {
   follows?: boolean;
   seed: number;
   runs: number;
-  /** Interrupts the check when aborted; the check then ends as `blocked`. */
   signal: AbortSignal;
   limitMs: number;
-  /** End of the whole run, in milliseconds of `performance.now()`. Default: never. */
+  /** End of the whole run (`performance.now()`). Default: never. */
   deadline?: number;
   replay?: Replay;
 }
@@ -44,16 +42,15 @@ export const coordinatesOf = ({ id, seed, path, replay_path }: CheckResult): Rep
 });
 
 export const CHECK_LIMIT_MS = 300_000;
-/** Maximum milliseconds to wait for the end of an aborted check, before the next check starts. */
+/** Milliseconds for an aborted check to end, before the next check starts. */
 const GRACE_MS = 1000;
-/** Maximum number of attempts at a check that was cut off, e.g. by a standstill of the machine. */
 const MOST_ATTEMPTS = 3;
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
-/** Replaces an error by a more exact error, e.g. a timeout by the end of the target's process. */
+/** Replaces an error by a more exact one, e.g. a timeout by the end of the target's process. */
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 
-/** Runs a check and never rejects. The caller must redact secrets in the result. */
+/** Never rejects. The caller must redact secrets in the result. */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
   let record = new CheckRecord();
@@ -181,7 +178,7 @@ function toolsFor<Context>(
   };
 }
 
-/** Returns the `property` function of a check; a replay path `n/…` applies to its n-th call, from 0. */
+/** A replay path `n/…` applies to the n-th call, from 0. */
 function propertyFor<Context>(
   { recorder, runs, replay }: Pick<CheckRun<Context>, 'recorder' | 'runs' | 'replay'>,
   { counts }: CheckRecord,
@@ -201,7 +198,7 @@ function propertyFor<Context>(
     const recorded: typeof predicate = async (value) => {
       if (signal.aborted) throw new Blocked('the check is over');
       if (isOver) return;
-      // Discards exchanges of earlier inputs, because a finding shows only those of the failing input.
+      // Discards exchanges of earlier inputs, because a finding shows only the failing input.
       recorder.restore(kept);
       try {
         await predicate(value);
@@ -224,7 +221,6 @@ function propertyFor<Context>(
   };
 }
 
-/** Aborts `body` at the time limit or an interrupt, then waits up to a second until `body` ends. */
 async function untilOver(
   { signal: interrupt, limitMs }: Pick<CheckRun<never>, 'signal' | 'limitMs'>,
   body: (signal: AbortSignal) => Promise<void>,
@@ -248,6 +244,6 @@ async function untilOver(
   }
 }
 
-/** Seed of a check, from the run's seed and the check id only, so that `--only` draws the same inputs. */
+/** Depends only on the run's seed and the check id, so that `--only` draws the same inputs. */
 export const seedOf = (seed: number, id: string): number =>
   createHash('sha256').update(`${seed}/${id}`).digest().readInt32LE(0);

@@ -1,4 +1,3 @@
-/** Runs a plan within its time limit, and reports every result to listeners. */
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import type { Redactor } from '../common/redact.ts';
@@ -17,7 +16,7 @@ import { Session } from './session.ts';
 import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription, Watched } from './types.ts';
 import { RunOver } from './violation.ts';
 
-/** Receives the progress of a run. An error of a listener changes no result and stops no other listener. */
+/** An error of a listener changes no result and stops no other listener. */
 export interface RunListener {
   onStart?(run: {
     checks: readonly Planned<never>[];
@@ -30,7 +29,7 @@ export interface RunListener {
   }): void;
   onCheckStart?(check: Check<never>): void;
   onCheckEnd?(result: CheckResult): void;
-  /** Called before a check with a finding runs again alone; `onCheckEnd` is not called afterwards. */
+  /** Called before a check with a finding runs again without others; `onCheckEnd` does not follow. */
   onTryAgain?(check: Check<never>): void;
   /** Receives the redacted report; listeners run one after the other. */
   onEnd?(report: Report): void | Promise<void>;
@@ -44,11 +43,9 @@ export interface RunOptions<Context> {
   seed: number;
   runs?: number;
   version: string;
-  /** Ends the run when aborted; a reason of type `RunOver` explains why unfinished checks are blocked. */
+  /** A reason of type `RunOver` explains why unfinished checks are blocked. */
   signal?: AbortSignal;
-  /** Maximum milliseconds of the run; checks unfinished by then end as `blocked`. Default: 10 minutes. */
   maxTimeMs?: number;
-  /** Number of failed MUST checks after which the run ends. Default: never. */
   bail?: number;
   repeat?: number;
   tries?: Tries;
@@ -59,14 +56,11 @@ export interface RunOptions<Context> {
   listeners?: readonly RunListener[];
   settle?(results: CheckResult[]): CheckResult[];
   replays?: readonly Replay[];
-  /** Command that repeats one check; undefined if no command does. */
   replayCommand?(result: CheckResult): string | undefined;
   arguments?: readonly string[];
   /** Options that `muster replay` reads from the report; must hold no secret. */
   options?: Report['options'];
-  /** Number of `shared` checks that run in parallel. Default: 8. */
   concurrency?: number;
-  /** Sends some requests in unusual equivalent forms. Default: true, except for a suite about clients. */
   varied?: boolean;
   history?: History;
   /**
@@ -77,14 +71,9 @@ export interface RunOptions<Context> {
 }
 
 const MAX_TIME_MS = 600_000;
-/** Maximum share of the run's time for a single check. */
 const SHARE_OF_ONE_CHECK = 0.5;
 
-/**
- * Runs a plan of a suite and reports to the listeners.
- * @returns the report, without secrets
- * @throws the error of a listener, after all listeners have received the report
- */
+/** Resolves with the report without secrets. Throws the error of a listener, after all listeners have the report. */
 export async function runSuite<Context>(suite: Suite<Context>, options: RunOptions<Context>): Promise<Report> {
   const { plan, target, seed, redactor } = options;
   const sinceMs = Date.now() - (options.watched?.began ?? Date.now());
@@ -138,7 +127,7 @@ class RunListeners {
     }
   }
 
-  /** Passes the report to all listeners, then throws the error of a listener, or AggregateError for several. */
+  /** Throws the error of a listener, or AggregateError for several. */
   async end(report: Report): Promise<void> {
     for (const listener of this.#listeners) {
       try {

@@ -5,7 +5,7 @@
 import type { DriveStep, Step } from '../client/recorder.ts';
 import { LONGEST_LINE } from '../client/request-forms.ts';
 
-/** Maximum distance of a cursor from a known event id, for the script to compute the cursor from the id. */
+/** Distance between a cursor and a known event id, up to which the script computes the cursor. */
 const NEAR = 100_000n;
 
 interface Known {
@@ -15,13 +15,12 @@ interface Known {
   value: string;
 }
 
-/** Returns undefined if the check called no control API, or if a call is too long for a shell line. */
+/** Undefined if the check called no control API, or if a call is too long for a shell line. */
 export function scriptOf(steps: readonly Step[] | undefined): string | undefined {
   if (steps === undefined || !steps.some((step) => 'drive' in step)) return undefined;
   const used = new Set<Known>();
   const known: Known[] = [];
   const bodies: { lines: string[]; known: Known[] }[] = [];
-  // Shell lines that print the received bytes of each stream.
   const shown: string[] = [];
   for (const [index, step] of steps.entries()) {
     const line = 'drive' in step ? step.drive.line : step.exchange.curl;
@@ -39,7 +38,6 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
       const { pathname = '', search = '' } = URL.parse(url) ?? {};
       const remark = withVariables(`'# ${number}. ${commented(`${method} ${pathname}${search}`)}'`, known, used);
       const isStream = curl.startsWith('curl -sN');
-      // Keeps a stream open in the background.
       const inBackground = `${withIds.replace(/--max-time \d+/, '--max-time 10')} >"$out/${number}" &`;
       const lines = isStream
         ? [`echo ${remark}: opens a stream`, inBackground, `opened ${number}`]
@@ -70,7 +68,7 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
 
 const VALUE = String.raw`value() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([A-Za-z0-9_-]*\).*/\1/p' "$out/$1" | tail -n 1; }`;
 
-/** Shell function that waits up to 5 s for the first bytes of a stream, or longer without fractional `sleep`. */
+/** Waits up to 5 s for the first bytes of a stream, or longer without fractional `sleep`. */
 const OPENED =
   'opened() { n=0; until [ -s "$out/$1" ] || [ $n -ge 250 ]; ' +
   'do n=$((n + 1)); sleep 0.02 2>/dev/null || sleep 1; done; }';
@@ -80,7 +78,7 @@ function commented(text: string): string {
   return plain.slice(0, 100).trimEnd();
 }
 
-/** Shell variables for the ids in an answer of control, except ids with characters special to the shell. */
+/** Leaves out ids with characters special to the shell. */
 const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
   Object.entries(ids).flatMap(([field, value]) =>
     /^[A-Za-z0-9_-]+$/.test(value)
@@ -95,7 +93,6 @@ function withVariables(line: string, known: readonly Known[], used: Set<Known>):
   const withCursors = replaceAll(line, CURSOR, (text) => {
     const cursor = BigInt(text);
     const far = ({ value }: Known): bigint => size(cursor - BigInt(value));
-    // Finds the known id nearest to the cursor, and among equally near ids the latest.
     const nearest = known
       .filter((one) => one.field !== 'id' && far(one) <= NEAR)
       .reduce<Known | undefined>((best, one) => (best === undefined || far(one) <= far(best) ? one : best), undefined);

@@ -1,4 +1,3 @@
-/** Tests what a run learns about its target: wait times, affordable amounts of work, and pauses. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Gate, retryThrottled, Session } from './session.ts';
 import { WAIT_POLICIES, Waits } from './waits.ts';
@@ -41,7 +40,6 @@ describe('a wait for a device', () => {
     expect(waits.within('replay', PATIENCE)).toBe(PATIENCE / 2);
     waits.timedOut('event');
     expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, PATIENCE / 4]);
-    // Fast events do not shorten the waits for deployments and answers.
     expect([waits.within('deployed', PATIENCE), waits.within('answer', PATIENCE)]).toEqual([PATIENCE, PATIENCE]);
     waits.succeeded('replay', 900);
     expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, 4500]);

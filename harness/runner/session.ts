@@ -1,4 +1,3 @@
-/** Knowledge of a run about its target: durations, throttling, and facts that checks share. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Declarations } from './declarations.ts';
 import { History } from './rules.ts';
@@ -33,19 +32,19 @@ const MEASURES = {
 export type Measure = keyof typeof MEASURES;
 
 const KEPT_MEASUREMENTS = 5;
-/** Number of kept publish durations: high, because agents that sync once a second publish at varying speed. */
+/** High, because agents that sync once a second publish at varying speed. */
 const KEPT_PUBLISHED = 20;
 /** Milliseconds from which a single published event counts as slow. */
 const WAITED_MS = 500;
-/** Minimum number of events in a batch whose average duration counts as the target's speed. */
+/** Events in a batch, from which their average duration counts as the target's speed. */
 export const TELLING_BATCH = 10;
 /** Share of `--max-time` after which checks with much work no longer start on a slow target. */
 const SHARE_OF_SLOW = 1 / 4;
-/** Milliseconds assumed as the limit of a run without `--max-time`. */
+/** Limit assumed for a run without `--max-time`. */
 const UNLIMITED_RUN_MS = 600_000;
-/** Milliseconds after which a run counts as late, so that checks do less work. */
+/** Milliseconds after which a run is late, so that checks do less work. */
 const LATE_RUN_MS = 80_000;
-/** Maximum milliseconds of work that a check may always do, even without time left. */
+/** Milliseconds of work that a check may do even without time left. */
 const SMALL_EFFORT_MS = 200;
 
 const SHRINK_MS = 8000;
@@ -53,11 +52,11 @@ const SHRINK_MS = 8000;
 export class Session {
   readonly waits: Readonly<Record<'device' | 'platform' | 'effect', Waits>>;
   readonly deviations = new Map<Deviation, string>();
-  /** Milliseconds left for shrinking the counterexamples of all findings together. */
+  /** Milliseconds left for shrinking, shared by all findings. */
   shrinkMs: number;
   readonly declarations: Declarations;
   readonly history: History;
-  /** True if the target keeps few events or serves few streams, so that publishing checks run one at a time. */
+  /** True if the target keeps few events or serves few streams; publishing checks then run one at a time. */
   isSmall = false;
   others: Promise<unknown> = Promise.resolve();
   silentAfterMs = 0;
@@ -139,14 +138,12 @@ export class Session {
     return (recent[Math.floor(recent.length / 2)]?.ms ?? 0) >= WAITED_MS;
   }
 
-  /** True if publishing checks run in parallel, which saves time on a target that publishes slowly. */
   readonly publishesTogether = (): boolean => !this.isSmall && this.publishesSlowly;
 
   rounds(count: number): number {
     return this.isSlow() ? 1 : count;
   }
 
-  /** Reason why too little time is left for `count` events or drives; undefined if the time suffices. */
   whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
     const each = what === 'publish' && count <= TELLING_BATCH ? this.#leastMs(what) : this.typicalMs(what);
     const needed = each * count;
@@ -207,7 +204,6 @@ export class Gate {
   }
 }
 
-/** Maximum milliseconds for which Muster repeats a throttled request. */
 const LONGEST_THROTTLING_MS = 60_000;
 export const SHORTEST_PAUSE_MS = 50;
 

@@ -1,4 +1,3 @@
-/** Types of checks, of their context, and of the results of a run. */
 import type { Recorded } from '../client/recorder.ts';
 import type { Mark } from '../client/timeline.ts';
 import type { Capability } from '../contract/capabilities.ts';
@@ -36,7 +35,7 @@ export interface Requirement {
  * Use of the target by a check, which decides whether the check may run in parallel.
  * `shared`: only reads. `publishing`: creates events, and recognises its own events by id.
  * `exclusive`: changes the target; never runs beside another exclusive check.
- * `disruptive`: disturbs all users of the target, e.g. by a restart; runs alone at the end.
+ * `disruptive`: disturbs all users of the target, e.g. by a restart; runs last, without others.
  */
 export type Sharing = 'shared' | 'publishing' | 'exclusive' | 'disruptive';
 
@@ -46,9 +45,9 @@ export interface Check<Context> {
   requirement: Requirement;
   needs?: readonly Capability[];
   sharing?: Sharing;
-  /** True if the check waits for seconds, so that `--fast` leaves the check out. */
+  /** True if the check waits for seconds; `--fast` leaves it out. */
   slow?: boolean;
-  /** True if the check runs even if the target does not answer, e.g. a check of the discovery file. */
+  /** True if the check needs no answer of the target, e.g. a check of the discovery file. */
   runsWhenUnreachable?: boolean;
   /**
    * Position of the check in the otherwise random order.
@@ -63,10 +62,10 @@ export interface Check<Context> {
    * A premise must not have a later `sharing`, in the order `shared`, `exclusive`, `disruptive`.
    */
   premises?: readonly string[];
-  /** Minimum counts of observations to pass, e.g. `{ compactions: 1 }`; a check with fewer is `undecided`. */
+  /** Counts of observations needed to pass, e.g. `{ compactions: 1 }`; a check with fewer is `undecided`. */
   least?: Readonly<Record<string, number>>;
   orElse?: string;
-  /** True if a failure of the check blocks all checks that depend on the check. */
+  /** True if a failure of the check blocks all dependants. */
   essential?: boolean;
   /** Deviation that later checks tolerate once this check has failed. */
   deviation?: Deviation;
@@ -137,7 +136,6 @@ export interface Rate {
   not_tried?: string;
 }
 
-/** Hooks by which the target influences the outcome of a check. */
 export interface TargetHooks {
   /**
    * Called before the check.
@@ -184,7 +182,7 @@ export interface CheckContext {
   allowsFor(deviation: Deviation): boolean;
   /** True if the check decides a SHOULD or INFO; its timeouts do not shorten the waits of MUST checks. */
   readonly lenient: boolean;
-  /** True if a premise of the check failed, which may explain a finding of the check. */
+  /** True if the failure of a premise may explain a finding of the check. */
   readonly follows: boolean;
   /** Seed of this check, derived from `--seed` and the check id only. */
   readonly seed: number;
@@ -248,7 +246,7 @@ export interface CheckResult extends Partial<Finding> {
   /** Choices of the target where the specification allows several, for `muster compare`. */
   observed?: Observed[];
   needs?: Capability[];
-  /** Command that repeats this check alone. */
+  /** Command that repeats only this check. */
   replay_command?: string;
 }
 
@@ -271,7 +269,7 @@ export interface Undecided {
   /** End of a sentence that begins with the number of checks, e.g. `need drive`. */
   why: string;
   needs?: Capability[];
-  /** Command-line option with which the checks can be decided, if there is one. */
+  /** Option with which the checks can be decided, if there is one. */
   add?: string;
 }
 
@@ -338,12 +336,12 @@ export interface TargetDescription {
   platform?: { name: string; version?: string };
   /** `sha256:…` of the implementation, if Muster ran and measured it. */
   digest?: string;
-  /** True if Muster has ended the target, so that nothing answers at its address. */
+  /** True if Muster has ended the target; no server answers at its address. */
   ended?: true;
   /** Kind of file that `digest` identifies: the image, or the executable. */
   digest_of?: 'image' | 'executable';
   executable?: string;
   digest_missing?: string;
-  /** File that the tester claims to be the implementation; Muster does not verify the claim. */
+  /** File that the tester claims to be the implementation; not verified by Muster. */
   artifact?: { name: string; digest: string };
 }

@@ -1,4 +1,4 @@
-/** Errors by which a check ends early; an unexpected error blocks the check. */
+/** Errors by which a check ends early; any other error blocks the check. */
 import type { Redactor } from '../common/redact.ts';
 import type { Finding } from './types.ts';
 
@@ -32,17 +32,17 @@ export class Blocked extends Error {
   override name = 'Blocked';
 }
 
-/** Ends an interrupted attempt at a check; the check then starts again. */
+/** Interrupted attempt at a check; the check then starts again. */
 export class AttemptCutOff extends Blocked {
   override name = 'AskAgain';
 }
 
-/** Thrown if the target or Muster stood still, because late answers then prove nothing. */
+/** The target or Muster stood still, so that late answers prove no fault. */
 export class Standstill extends AttemptCutOff {
   override name = 'StoodStill';
 }
 
-/** Abort reason of a run that ends early; its message becomes the reason of blocked checks. */
+/** Abort reason of a run; its message becomes the reason of blocked checks. */
 export class RunOver extends Error {
   override name = 'RunOver';
   readonly fault: boolean;
@@ -52,7 +52,7 @@ export class RunOver extends Error {
   }
 }
 
-/** Formats a value for a finding; masks secrets before the cut to `limit` characters. */
+/** Masks secrets before the cut to `limit` characters. */
 export function shortText(value: unknown, limit = 600, redactor?: Pick<Redactor, 'excerpt'>): string {
   const text =
     typeof value === 'string'

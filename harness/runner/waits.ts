@@ -1,30 +1,30 @@
-/** Decides how many milliseconds a check waits, by how quickly the target has answered so far. */
+/** Wait times of checks, by how quickly the target has answered so far. */
 
 export interface WaitPolicy {
-  /** Factor: after a timeout, a check waits as long as the slowest success so far, times the factor. */
+  /** Factor on the slowest success so far, for the wait after a timeout. */
   timesSlowest: number;
-  /** True to use the slowest success of all kinds of waits, instead of the same kind. */
+  /** Uses the slowest success of all kinds of waits, not of the same kind. */
   ofAnyKind?: boolean;
-  /** Minimum wait in milliseconds after a timeout. `isKnown`: enough successes have shown the target's speed. */
+  /** Milliseconds. `isKnown`: enough successes have shown the target's speed. */
   shortestMs(patienceMs: number, isKnown: boolean): number;
   forgives?: boolean;
   adapts?: boolean;
-  /** Kinds of waits with varying durations, so that fast successes do not shorten the next wait. */
+  /** Kinds of varying duration, whose fast successes do not shorten the next wait. */
   varying?: readonly string[];
-  /** Kinds of waits with similar durations, which are measured together. */
+  /** Kinds of similar duration, which are measured together. */
   alike?: readonly string[] | 'all';
   shares?: Readonly<Record<string, number>>;
 }
 
 const SHORTEST_WAIT_MS = 1000;
 const KNOWN_AFTER = 10;
-/** Factor: on a target of known speed, a check waits at least the slowest success times the factor. */
+/** Factor on the slowest success, for the shortest wait on a target of known speed. */
 const KNOWN_FACTOR = 50;
 const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 4 };
 const FACTOR_WHERE_SLOW = 3;
 
 export const WAIT_POLICIES = {
-  /** Waits for `files` are short, because checks look for files only after a deployment is archived. */
+  /** Halves the wait for `files`, because checks look for files only after a deployment is archived. */
   device: {
     timesSlowest: 5,
     shortestMs: (patienceMs, isKnown) => Math.min(isKnown ? SHORTEST_WAIT_MS / 2 : SHORTEST_WAIT_MS, patienceMs / 2),
@@ -57,7 +57,7 @@ export class Waits {
   }
 
   /**
-   * Milliseconds to wait: `patienceMs` at first, less after a timeout or fast successes of similar waits.
+   * Milliseconds: `patienceMs` at first, less after a timeout or fast successes of similar waits.
    * Timeouts of `lenient` checks, which decide a SHOULD, do not shorten the waits of other checks.
    */
   within(kind: string, patienceMs: number, lenient = false): number {

@@ -1,4 +1,3 @@
-/** Tests the table of fields, and the precedence of option, target file and environment. */
 import Type from 'typebox';
 import { expect, test } from 'vitest';
 import {

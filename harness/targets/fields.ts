@@ -1,4 +1,4 @@
-/** Declares the fields of a target once, for options, target files and environment variables. */
+/** Fields of a target, declared once for options, target files and environment variables. */
 import { isAbsolute } from 'node:path';
 import type { Static, TOptional, TSchema, TString } from 'typebox';
 import type { HttpClient } from '../client/http.ts';
@@ -13,9 +13,9 @@ import { TRANSPORT_FIELDS, type TransportFields } from './transports/index.ts';
 
 export interface Field {
   readonly type?: TSchema;
-  /** Schema of the option's value. Default: `type`, the schema in a target file. */
+  /** Schema of the option. Default: `type`, the schema in a target file. */
   readonly given?: TSchema;
-  /** Help text of the option; a field without help has no option. */
+  /** A field without help has no option. */
   readonly help?: string;
   readonly defaultText?: string;
   readonly conflicts?: string;
@@ -25,7 +25,7 @@ export interface Field {
   /** Name in a target file, `false` for none. Default: the field's key with underscores. */
   readonly file?: string | false;
   readonly isPath?: boolean | ((value: string) => boolean);
-  /** Environment variable that supplies a secret if neither option nor target file does. */
+  /** Environment variable of a secret that neither option nor target file gives. */
   readonly variable?: string;
 }
 
@@ -195,7 +195,7 @@ export const systemFields = {
   apiVersion: platformFields.apiVersion,
 } as const satisfies Fields;
 
-/** Fields of a client; Muster starts each client, so a client has no address and no target file. */
+/** Muster starts each client, so a client has no address and no target file. */
 export const clientFields = {
   command: { help: 'Shell command that starts the client, once a situation', conflicts: 'image' },
   image: { help: 'Container image of the client, started once a situation' },
@@ -238,10 +238,7 @@ function words(name: string, joint: string): string {
   return name.replace(/[A-Z]/g, (letter) => joint + letter.toLowerCase());
 }
 
-/**
- * Takes each value from its option, else the target file, else the environment. An unset flag leaves the choice to the
- * target file.
- */
+/** Order: option, target file, environment. An unset flag leaves the choice to the target file. */
 export function mergedFields<T extends Fields>(
   fields: T,
   options: object,
@@ -345,8 +342,8 @@ export interface TargetOptions extends Options<typeof startFields>, Options<type
 }
 
 /**
- * Names a device by `socket`, `discovery`, or `url` with `token`. `controlToken`: bearer token of the control API;
- * default: MUSTER_CONTROL_TOKEN of `env`.
+ * Names a device by `socket`, `discovery`, or `url` with `token`.
+ * `controlToken`: bearer token of the control API; default: MUSTER_CONTROL_TOKEN of `env`.
  */
 export interface DeviceTargetOptions extends TargetOptions, TransportFields, Options<typeof controlFields> {
   /** Makes a further control once the device answers (`--control platform`). Throws ControlError. */

@@ -1,4 +1,3 @@
-/** Tests what a report says of the implementation under test. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Identity of the implementation under test, declared by the tester and measured by Muster. */
 import { createHash } from 'node:crypto';
 import { accessSync, constants, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -12,7 +11,7 @@ import type { MeasuredImplementation } from './launch/started.ts';
 
 const oneOf = (patterns: string): RegExp => new RegExp(`^(?:${patterns.trim().split(/\s+/).join('|')})$`);
 
-/** Programs that run other programs; their digest says nothing about the agent. */
+/** Programs that run other programs; their digest does not identify the agent. */
 const RUNNERS = oneOf(String.raw`
   (?:ba|da|z|k)?sh busybox env sudo su doas nice nohup setsid stdbuf time timeout taskset chroot unshare nsenter strace
   gdb valgrind systemd-run docker podman nerdctl kubectl node(?:js)? deno bun np[mx] pnpm yarn tsx python[\d.]* uv ruby
@@ -50,7 +49,7 @@ function whyChanged(file: string, before: string): string | undefined {
 /** `sha256:…` digest of a file. Throws Error for an unreadable file. */
 export const sha256 = (file: string): string => `sha256:${createHash('sha256').update(readInput(file)).digest('hex')}`;
 
-/** File that a simple command executes; for a script, the script itself. */
+/** For a script, the script itself. */
 export function executableOf(
   line: string,
   cwd: string = process.cwd(),
@@ -112,7 +111,7 @@ const unquoted = (word: string): string =>
       single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped ?? '',
   );
 
-/** Name, version and digests of the target. Throws UsageError for an unreadable artifact. */
+/** Throws UsageError for an unreadable artifact. */
 export function identityOf(
   options: Pick<TargetOptions, 'name' | 'version' | 'artifact'>,
   file: Partial<TargetFile>,

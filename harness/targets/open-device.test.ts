@@ -1,4 +1,3 @@
-/** Tests how a device is reached, driven, and waited for. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

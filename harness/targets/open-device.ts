@@ -1,5 +1,3 @@
-/** Opens a Device API as a target. */
-
 import { Unreachable } from '../client/errors.ts';
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
@@ -26,7 +24,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   const settings = deviceSettings(options);
   return opening(async (closers) => {
     let starting: Awaited<ReturnType<typeof tryStart>> = {};
-    // Removes the folder after the agent's end, because the agent may still write into the folder.
+    // Removes the folder after the agent's end, because the agent may still write into it.
     closers.push(() => (starting.started?.close() ?? Promise.resolve()).finally(() => settings.removeFolder()));
     starting = await tryStart(settings);
     const { started, problem: startProblem } = starting;
@@ -111,8 +109,8 @@ async function reach(
 }
 
 /**
- * Requests sent together; a single answer proves a reachable device. HEAD opens no stream, because a device may limit
- * its streams.
+ * Sent together; a single answer proves a reachable device. HEAD opens no stream, because a device may limit its
+ * streams.
  */
 const ASKED_FIRST = [{ path: '/deployments/current' }, { method: 'HEAD', path: '/events' }];
 
@@ -152,7 +150,6 @@ async function drive(reached: Reached) {
   }
 }
 
-/** Combines controls by precedence: attached control, the target's own control, restart of the started process. */
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
   const { file, folder: cwd, startOptions } = settings;
   const token = options.controlToken ?? startOptions.env[CONTROL_TOKEN];

@@ -1,4 +1,3 @@
-/** Opens a Platform API as a target, and detects capabilities by reading its data. */
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
@@ -10,7 +9,7 @@ import { type PlatformSettings, platformSettings } from './settings.ts';
 import { TargetLife } from './target-life.ts';
 import { NOWHERE, webAddress, webEndpoint } from './transports/index.ts';
 
-/** Base path of the Platform API (section 9 of the specification). */
+/** Section 9 of the specification. */
 const BASE_PATH = '/beta';
 
 /** Throws UsageError if the options name no target; reports all other failures in `unreachable`. */
@@ -79,12 +78,12 @@ function clientOf(settings: PlatformSettings, started: Started | undefined, opti
   });
 }
 
-/** Requests sent together; a single answer proves a reachable platform. */
+/** Sent together; a single answer proves a reachable platform. */
 const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: { limit: 1 } }));
 
 const ENOUGH = 3;
 
-/** Detects capabilities by requests; a failed request only leaves its capability undeclared. */
+/** A failed request only leaves its capability undeclared. */
 async function probePlatform(http: HttpClient, versionHeader: string) {
   const accepted = await Promise.all(
     SUPPORTED_VERSIONS.map(async (version) => {

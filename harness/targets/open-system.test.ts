@@ -1,4 +1,3 @@
-/** Tests a device and its platform as one target, and how its agent goes offline. */
 import { expect, test } from 'vitest';
 import { Recorder } from '../client/recorder.ts';
 import { fakeControl } from './control/testing/fakes.ts';

@@ -1,4 +1,3 @@
-/** Joins a device and its platform as one target of the system suite. */
 import { defined } from '../common/defined.ts';
 import type { TargetDescription } from '../runner/types.ts';
 import { ControlError } from './control/control.ts';

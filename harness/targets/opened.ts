@@ -1,4 +1,3 @@
-/** Interfaces of opened targets, and helpers to open, close and probe a target. */
 import { NoAnswerInTime, Unfinished, Unreachable } from '../client/errors.ts';
 import type { HttpClient, HttpRequest } from '../client/http.ts';
 import type { Recorder } from '../client/recorder.ts';
@@ -20,8 +19,8 @@ import { type Connection, whyUnreachable } from './transports/index.ts';
 export interface DeviceContext extends TargetHooks {
   readonly transport: Connection;
   /**
-   * HTTP client with base path and bearer token of the Device API. `with({headers: {}})` drops the credentials;
-   * `request({absolute: true})` drops the base path.
+   * Has base path and bearer token of the Device API; `with({headers: {}})` drops the credentials, and
+   * `request({absolute: true})` the base path.
    */
   readonly http: HttpClient;
   readonly capabilities: ReadonlySet<Capability>;
@@ -36,7 +35,7 @@ export interface DeviceContext extends TargetHooks {
 }
 
 export interface PlatformContext extends TargetHooks {
-  /** HTTP client with API key and version header; `with({headers})` replaces these headers. */
+  /** Sends API key and version header, which `with({headers})` replaces. */
   readonly http: HttpClient;
   readonly versionHeader: string;
   readonly apiVersion: string;
@@ -74,7 +73,7 @@ export type StartClient = (situation: ClientStart, listener: ClientListener) => 
 
 export interface ClientStart {
   readonly variables: Readonly<Record<string, string>>;
-  /** Folder on this machine to which `variables` refer; in a container, the folder has a different path. */
+  /** Folder on this machine to which `variables` refer; a container has it at a different path. */
   readonly folder?: string | undefined;
 }
 
@@ -127,7 +126,7 @@ export interface OpenPlatformTarget
 
 type Closer = () => Promise<void> | undefined;
 
-/** Runs `open`, which adds a closer for each resource; closes all resources if `open` throws. */
+/** Closes all resources if `open` throws; `open` adds a closer for each. */
 export async function opening<T>(open: (closers: Closer[]) => Promise<T>): Promise<T & Closing> {
   const closers: Closer[] = [];
   let closing: Promise<void> | undefined;
@@ -195,14 +194,14 @@ export const writing = (started: Started | undefined, recorder: Recorder): Pick<
   return written === undefined ? {} : { standardError: () => written.during(recorder) };
 };
 
-/** Time limit of the first answer as a multiple of `patienceMs`; the target may still be starting. */
+/** Multiple of `patienceMs` for the first answer, because the target may still be starting. */
 const FIRST_ANSWER_PATIENCES = 3;
-/** Milliseconds within which a target must accept connections, e.g. when started beside Muster. */
+/** Milliseconds for a target to accept connections, e.g. when started beside Muster. */
 const LISTENS_WITHIN_MS = 5_000;
-/** Errors of the first request after which a run is pointless, because every check would repeat them. */
+/** Errors that end the run at the first request, because every check would repeat them. */
 const UNDECIDED = [NoAnswerInTime, Unreachable, Unfinished];
 
-/** Reason why the target does not answer; a closed connection counts as an answer, because checks report it. */
+/** A closed connection counts as an answer, because checks report it. */
 export async function whySilent(
   http: HttpClient,
   requests: readonly HttpRequest[],

@@ -1,4 +1,3 @@
-/** Tests how options and a target file define a target's address, start and capabilities. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';

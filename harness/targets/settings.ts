@@ -1,4 +1,3 @@
-/** Reads a target file, merges options and target file into settings, and fills placeholders of a command. */
 import { existsSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
@@ -46,7 +45,7 @@ export type StartSettings = ReturnType<typeof startSettings> & {
 
 export type DeviceSettings = ReturnType<typeof deviceSettings>;
 
-/** Settings of a device. Throws UsageError for invalid options or an invalid target file. */
+/** Throws UsageError for invalid options or an invalid target file. */
 export function deviceSettings(options: DeviceTargetOptions) {
   const loaded = fileOf(options);
   const { file } = loaded;
@@ -83,7 +82,7 @@ export type PlatformSettings = ReturnType<typeof platformSettings>;
 
 const PLATFORM_PORT = 8080;
 
-/** Settings of a platform. Throws UsageError for invalid options or an invalid target file. */
+/** Throws UsageError for invalid options or an invalid target file. */
 export function platformSettings(options: PlatformTargetOptions) {
   const { redactor } = options;
   const loaded = fileOf(options);
@@ -149,7 +148,7 @@ const fileOf = ({ target, env = process.env, redactor }: TargetOptions): { file:
 
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
 
-/** Capabilities from options and target file. Throws UsageError for an unknown name. */
+/** Throws UsageError for an unknown name. */
 export function declaredCapabilities(
   kind: keyof typeof CAPABILITIES_OF,
   { capability = [] }: Pick<TargetOptions, 'capability'>,
@@ -193,8 +192,8 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Fills the placeholders `{socket}`, `{discovery}`, `{control}` and `{dir}` with paths in a private folder. The paths
- * are short, because a unix socket's path has at most 107 bytes. Undefined without placeholders.
+ * Fills `{socket}`, `{discovery}`, `{control}` and `{dir}` with paths in a private folder. The paths are short, because
+ * a unix socket's path has at most 107 bytes.
  */
 function fillPlaceholders(command: string) {
   const used = Object.keys(PLACEHOLDERS).filter((name) => command.includes(`{${name}}`));
@@ -215,7 +214,7 @@ function fillPlaceholders(command: string) {
 type Json = Record<string, unknown>;
 type Environment = Record<string, string | undefined>;
 
-/** Loads a target file. Throws UsageError with the position of a mistake and the accepted fields. */
+/** Throws UsageError with the position of a mistake and the accepted fields. */
 export function loadTargetFile(path: string, env: Environment, redactor: Redactor) {
   const full = resolve(path);
   const files: Parsed[] = [];
@@ -265,7 +264,7 @@ function readMerged(file: string, chain: string[], files: Parsed[], env: Environ
   return [...below, rest].reduce(merge, {});
 }
 
-/** Replaces `${NAME}` and `${NAME:-default}` by environment variables; redacts variables with a secret's name. */
+/** Fills in `${NAME}` and `${NAME:-default}`; redacts variables with a secret's name. */
 function withVariables(value: unknown, env: Environment, redactor: Redactor, file: string): unknown {
   const inner = (item: unknown): unknown => withVariables(item, env, redactor, file);
   if (Array.isArray(value)) return value.map(inner);

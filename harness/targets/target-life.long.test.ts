@@ -1,4 +1,3 @@
-/** Tests how checks continue when real processes end on certain requests. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -22,7 +21,7 @@ import { accepts } from './transports/index.ts';
 
 const folder = temporaryFolder();
 
-/** Server that answers everything after 30 ms, and exits on some requests. */
+/** Answers everything after 30 ms, and exits on some requests. */
 const server = (place: string, listen = `'${place}'`): string => `
   const busy = new Set();
   require('node:fs').rmSync('${place}', { force: true });

@@ -1,4 +1,4 @@
-/** Watches the target's life: blames the check whose request ended the target, and restarts the target. */
+/** Blames the check whose request ended the target, and restarts the target. */
 import { errorOf, NoAnswer, NoAnswerInTime, Unreachable } from '../client/errors.ts';
 import { type HttpClient, unlessAborted } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
@@ -12,15 +12,15 @@ import { AgentEnded } from './control/control.ts';
 /** Milliseconds until Muster learns of a process's end. */
 const END_MS = 1000;
 const LOOK_MS = 20;
-/** Maximum number of restarts of a target in a run; some targets end in every check. */
+/** Restarts of a target in a run; some targets end in every check. */
 const MOST_STARTS = 12;
-/** Milliseconds to wait for concurrent checks, some of which may not notice the target's end. */
+/** Milliseconds for concurrent checks to end, some of which may not notice the target's end. */
 const OTHERS_MS = 5000;
-/** Milliseconds for a target to restart by itself, before Muster starts the target. */
+/** Milliseconds for a target to restart by itself, before Muster starts it. */
 const BACK_MS = 2000;
 const ANSWER_MS = 2000;
 const MOST_ASKED = 10;
-/** Milliseconds above which the simplest request proves that the target stood still. */
+/** Milliseconds from which the simplest request proves that the target stood still. */
 const STILL_MS = 100;
 /** Milliseconds of a standstill of Muster, after which a server may have given up a connection. */
 const HELD_UP_MS = 2000;
@@ -58,7 +58,7 @@ interface CutOff {
 export class TargetLife {
   readonly #options: LifeOptions;
   readonly #running = new Set<Running>();
-  /** Checks in progress when the target ended; each check runs again alone, to find the cause. */
+  /** Checks in progress at the target's end; each runs again without others, to find the cause. */
   readonly #cutOff = new Map<string, CutOff>();
   #suspected: string[] = [];
   #ending: Ending | undefined;
@@ -132,10 +132,7 @@ export class TargetLife {
     await wait('the other checks to end', () => this.#running.size === 0 || undefined, OTHERS_MS, run.signal);
   }
 
-  /**
-   * Error of a check after the target's end, or undefined. Without a known exit, blames the check only for an answer
-   * that breaks off again while no other check runs.
-   */
+  /** Without a known exit, blames the check only for an answer that breaks off again while no other check runs. */
   async #failed(run: Running, error: unknown): Promise<unknown> {
     if (error instanceof TargetEnded || error instanceof AttemptCutOff) return error;
     if (this.#over !== undefined) return (await this.#isGone(run.signal)) ? new Blocked(this.#over) : undefined;
@@ -167,7 +164,7 @@ export class TargetLife {
   async #stoodStill({ id, signal, recorder, heldUpMs: before }: Running, error: unknown): Promise<unknown> {
     if (this.#metStill.has(id)) return undefined;
     const held = Math.round(heldUpMs() - before);
-    // Status 408 means that the target gave up a slow request (RFC 9110, section 15.5.9).
+    // Status 408: the target gave up a slow request (RFC 9110, section 15.5.9).
     const wasGivenUp = latest(recorder).some(({ status }) => status === 408);
     if (held >= HELD_UP_MS && (isBrokenOff(error, recorder) || wasGivenUp)) {
       this.#metStill.add(id);
@@ -202,8 +199,8 @@ export class TargetLife {
   }
 
   /**
-   * Finds the request that ends the target: resends unanswered requests one by one, each after a fresh start. Resolves
-   * with the number of candidates.
+   * Finds the request that ends the target: resends unanswered requests one by one, each after a fresh start.
+   * Resolves with the number of candidates.
    */
   async #pinned(run: Running, how: string): Promise<number> {
     const { exchanges, ...kept } = run.recorder.snapshot();
@@ -225,7 +222,7 @@ export class TargetLife {
     return waiting.length;
   }
 
-  /** Starts the next rerun; the last rerun reports an end of the target that no rerun repeated. */
+  /** Starts the next rerun; the last rerun reports an end that no rerun repeated. */
   #end(run: Running, error: unknown): Error | undefined {
     this.#running.delete(run);
     this.#last = this.#lastOf(run);
@@ -295,7 +292,7 @@ export class TargetLife {
     });
   }
 
-  /** Waits until the target restarts by itself, else starts the target. Resolves with true if the target serves. */
+  /** Waits for a restart by itself, else starts the target. Resolves with true if the target serves. */
   async #startAgain(how: string, request: string, signal: AbortSignal): Promise<boolean> {
     const { start, patienceMs } = this.#options;
     if (!(await this.#isGone(signal))) return true;

@@ -1,10 +1,9 @@
-/** Parses the command lines of the tools, and writes their results for `.ci/`. */
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import yargs, { type InferredOptionTypes, type Options } from 'yargs';
 import { EXIT } from '../common/usage.ts';
 
-/** Option for a whole number of at least `least`; a tool with 0 runs would report success without a test. */
+/** Whole number of at least `least`; a tool with 0 runs would report success without a test. */
 export const count = <D extends number | undefined>(describe: string, otherwise: D, least = 1) => ({
   type: 'number' as const,
   requiresArg: true,
@@ -43,16 +42,13 @@ export function knownOf<N extends string>(given: readonly string[], known: reado
   return given as N[];
 }
 
-/**
- * Parses the command line of a tool; `--help` and usage errors end the process.
- * `loose`: words that the tool accepts without an option, listed as `_` in the result.
- */
+/** `--help` and usage errors end the process. `loose`: accepted words without an option, listed as `_`. */
 export function toolOptions<O extends Record<string, Options>>(
   usage: string,
   options: O,
   { words = process.argv.slice(2), loose = [] }: { words?: readonly string[]; loose?: readonly string[] } = {},
 ): InferredOptionTypes<O> & { _: string[] } {
-  // Rejects a repeated option, whose values Yargs passes as a list.
+  // Yargs passes the values of a repeated option as a list.
   const once = Object.entries(options).map(([name, option]): [string, Options] => {
     const coerce = (given: unknown): unknown => {
       if (Array.isArray(given)) throw new Error(`--${name}: given twice; accepted: once`);
@@ -84,7 +80,7 @@ interface Tested {
   failureMessages?: string[];
 }
 
-/** Writes vitest's JSON format to the file that `.ci/steps.ts` names. `passed`: number of passed tests. */
+/** vitest's JSON format, in the file that `.ci/steps.ts` names. */
 export function writeTestResults(file: string, passed: number, tests: readonly Tested[]): void {
   const report = process.env['MUSTER_TEST_RESULTS'];
   if (report === undefined) return;

@@ -11,7 +11,7 @@ export type Observation =
 const KINDS = ['opened', 'bytes', 'ended', 'refused', 'dropped'] as const;
 const SIDES = ['client', 'server'] as const;
 const ENDINGS = ['end', 'cut'] as const;
-/** Number of bytes in a record's head: kind, side, ending and a spare byte; connection; length; time. */
+/** Bytes of a record's head: kind, side, ending and a spare byte; connection; length; time. */
 const HEAD = 20;
 const FIRST_CAPACITY = 16 * 1024;
 

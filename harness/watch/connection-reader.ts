@@ -1,4 +1,4 @@
-/** Parses one watched connection into requests, answers and event stream blocks; gives up on ambiguous bytes. */
+/** Parses one watched connection; gives up on ambiguous bytes. */
 import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
 import { CODINGS } from '../client/body.ts';
@@ -8,11 +8,10 @@ import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from '.
 import type { Ending, Side } from './relay.ts';
 import type { Body, Ended, TakeTraffic } from './traffic.ts';
 
-/** Maximum number of bytes in a completely kept body, ten times a usual page of 100 items. */
+/** Bytes of a body kept whole, ten times a usual page of 100 items. */
 const MOST_KEPT = 4 * 1024 * 1024;
 const BEGINNING = 64 * 1024;
 
-/** Keeps a whole body up to 4 MiB; of a larger body, keeps the beginning and a hash. */
 class KeptBody {
   readonly #bytes = new Bytes(MOST_KEPT);
   #hash: Hash | undefined;
@@ -63,7 +62,7 @@ class KeptBody {
 
 function readable(bytes: Buffer): Pick<Body, 'text' | 'base64'> {
   const text = bytes.toString('utf8');
-  // Accepts text that is cut within its last character; refuses UTF-16, which is full of NULs.
+  // Accepts text cut within its last character; refuses UTF-16, which is full of NULs.
   const isText = !text.includes('\0') && (isUtf8(bytes) || !text.slice(0, -1).includes('\ufffd'));
   return isText ? { text } : { base64: bytes.toString('base64') };
 }

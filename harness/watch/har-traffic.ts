@@ -1,4 +1,4 @@
-/** Converts HAR 1.2 documents of any tool, e.g. a browser or mitmproxy, to traffic. */
+/** Converts HAR 1.2 of any tool, e.g. a browser or mitmproxy, to traffic. */
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
 import { joined, type Pairs } from '../common/http-parser.ts';
@@ -23,7 +23,7 @@ interface Entry {
   origin: string;
 }
 
-/** Value of `creator` in HAR files from Chromium, which by default leaves out the headers LEFT_OUT. */
+/** `creator` in HAR of Chromium, which by default leaves out the headers LEFT_OUT. */
 const CHROMIUM = 'WebInspector';
 const LEFT_OUT = ['authorization', 'cookie'];
 
@@ -32,8 +32,8 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /**
- * Converts a HAR document and returns its gaps in words, or undefined for other documents. `origin` selects the server;
- * without `origin`, a HAR of several servers throws UsageError.
+ * Returns the document's gaps in words, or undefined for other documents than HAR. `origin` selects the server; without
+ * `origin`, a HAR of several servers throws UsageError.
  */
 export function trafficOfHar(
   document: unknown,
@@ -57,7 +57,7 @@ export function trafficOfHar(
     );
   const known = origin === undefined ? read : read.filter((entry) => entry.origin === origin);
   const steps = known.flatMap((entry, index) => stepsOf(entry, index + 1));
-  // Sorts the steps by time, because exchanges of several connections overlap.
+  // Sorts by time, because exchanges of several connections overlap.
   for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
   const counts = {
     ...Object.fromEntries(Object.entries(LACKS).map(([what, lacks]) => [what, known.filter(lacks).length])),
@@ -127,7 +127,7 @@ const emptyText = (size: unknown, headers: Pairs): string | undefined => {
   return size === 0 && length === '0' && coding === undefined ? '' : undefined;
 };
 
-/** End of an exchange; HAR records neither who ended an event stream nor whether the stream ended. */
+/** HAR records neither who ended an event stream nor whether the stream ended. */
 const endOf = (status: number, received: Pairs, error: unknown): Ended =>
   status === 0 || isEventStream(status, received) || (typeof error === 'string' && error !== '') ? 'unseen' : 'whole';
 
@@ -173,7 +173,7 @@ function stepsOf(entry: Entry, exchange: number): { at: number; step(take: TakeT
   ];
 }
 
-/** Body from a HAR text; a missing text counts as a cut body, which no rule judges. */
+/** A missing text counts as a cut body, which no rule judges. */
 const known = (text: string | undefined): Body =>
   text === undefined ? { size: 0, cut: { sha256: '' } } : { text, size: Buffer.byteLength(text) };
 

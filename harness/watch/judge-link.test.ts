@@ -1,4 +1,3 @@
-/** Tests that traffic continues within a memory bound, whatever the judging thread does. */
 import { expect, test } from 'vitest';
 import { eventually } from '../../simulators/common/testing/scratch.ts';
 import { JudgeLink } from './judge-link.ts';

@@ -1,19 +1,16 @@
-/** Sends watched traffic to the judging thread; stops judging connections above limits of memory or processor time. */
+/** Stops judging connections above limits of memory or processor time. */
 import { Batch, type Observation } from './batch.ts';
 import { JudgeWorker, type JudgeWorkerOptions } from './judge-worker.ts';
 import type { Concluded } from './judging.ts';
 import type { Ending, Side, Tap } from './relay.ts';
 
-/** Maximum share of a processor for the judging thread, which must leave processor time to the traffic. */
+/** Share of a processor for the judging thread, which must leave time to the traffic. */
 const MOST_BUSY = 0.125;
-/** Milliseconds of processor time for the thread's warm-up, which the load measurement ignores. */
+/** Milliseconds of processor time for the thread's warm-up, which does not count as load. */
 const WARM_UP_MS = 1000;
 /** Milliseconds between load measurements; one busy interval drops no connection. */
 const LOOK_MS = 500;
-/**
- * Maximum age (milliseconds) and size (bytes) of a batch; small batches wake the thread often, large batches delay
- * traffic.
- */
+/** Milliseconds and bytes of a batch; small batches wake the thread often, large batches delay traffic. */
 const TOGETHER_MS = 2;
 const FULL_BATCH = 256 * 1024;
 const MIB = 1024 * 1024;
@@ -106,7 +103,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#recent = [];
   }
 
-  /** Stops judging the busiest connections first, because idle event streams cost little. */
+  /** Starts with the busiest connections, because idle event streams cost little. */
   #shed(part: number): void {
     let left = Math.ceil(part * this.#recent.reduce((sum, { recent }) => sum + recent, 0));
     for (const { connection, recent } of this.#recent.toSorted((one, other) => other.recent - one.recent)) {

@@ -1,4 +1,3 @@
-/** Tests what the judging thread records and keeps in memory, also when judging fails. */
 import { MessageChannel } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { Batch, type Observation } from './batch.ts';

@@ -18,8 +18,8 @@ export type ToThread =
 
 export type FromThread =
   /**
-   * Confirms a message. `spentMs`: milliseconds of the thread's processor time, if Node reports the time; `broken`:
-   * number of violations by check id.
+   * Confirms a message. `spentMs`: milliseconds of the thread's processor time, if Node reports it; `broken`:
+   * violations by check id.
    */
   | { kind: 'taken'; spentMs: number | undefined; broken?: Readonly<Record<string, number>> }
   | { kind: 'found'; id: string; judged: PlainJudged; requirement?: Pick<Requirement, 'level' | 'text'> }
@@ -76,7 +76,6 @@ export function serveJudge(
 
 const LESS_URGENT = 5;
 
-/** Lowers the thread's priority, so that traffic goes first; only Linux has priorities by thread. */
 function yieldToTraffic(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
@@ -88,7 +87,7 @@ function yieldToTraffic(): void {
 
 const MOST_PENDING = 8 * 1024 * 1024;
 
-/** Parses batches, and records traffic before judging, so that traffic that breaks the judge can be replayed. */
+/** Records traffic before judging, so that traffic that breaks the judge can be replayed. */
 class Serving {
   readonly #judge: TrafficJudge;
   readonly #keeping: RecordingSink | undefined;
@@ -136,7 +135,7 @@ class Serving {
   }
 }
 
-/** Milliseconds of the thread's processor time; undefined in older versions of Node. */
+/** Undefined in older versions of Node. */
 function spentMs(): number | undefined {
   const usage = process.threadCpuUsage?.();
   return usage && (usage.user + usage.system) / 1000;

@@ -1,9 +1,8 @@
-/** Starts the judging thread, exchanges messages with the thread, and measures its processor time. */
 import { Worker } from 'node:worker_threads';
 import type { FromThread, LiveFigures, ToThread } from './judge-thread.ts';
 import type { Concluded, PlainJudged } from './judging.ts';
 
-/** Maximum number of MiB in the thread's heap; the thread's bounded state needs less. */
+/** MiB of the thread's heap; the thread's bounded state needs less. */
 const HEAP_MB = 512;
 const CONCLUDING_MS = 30_000;
 
@@ -47,7 +46,7 @@ export class JudgeWorker implements AsyncDisposable {
   }
 
   get spentMs(): number {
-    // Falls back to active time of the event loop, because some versions of Node report no processor time by thread.
+    // Falls back to active time, because some versions of Node report no processor time by thread.
     return this.#spent ?? this.#worker.performance.eventLoopUtilization().active;
   }
 

@@ -1,4 +1,3 @@
-/** Judges watched traffic by the rules of a suite. */
 import { createHash } from 'node:crypto';
 import { parseJson } from '../client/body.ts';
 import type { Asked, ExchangeEnd, RequestSeen } from '../client/happening.ts';
@@ -20,7 +19,7 @@ export interface PlainJudged {
 export interface Seen {
   connections: number;
   exchanges: number;
-  /** Number of final answers, including answers that have not ended. */
+  /** Final answers, including unfinished answers. */
   answers: number;
   events: number;
   lost: Record<string, number>;
@@ -36,24 +35,24 @@ interface JudgeOptions {
   checks: readonly { readonly id: string; readonly rule?: () => Rule }[];
   place: ServerAddress;
   found(id: string, judged: PlainJudged): void;
-  /** True to count repeated violations, too; `found` still reports only the first violation. */
+  /** Counts repeated violations, too; `found` still reports only the first violation. */
   counts?: boolean;
   chosen?: ReadonlySet<string>;
 }
 
-/** Maximum number of credentials masked in every encoding; further credentials are masked only unencoded. */
+/** Credentials masked in every encoding; further credentials are masked only unencoded. */
 const MOST_SECRETS = 20;
 const LONGEST_SECRET = 1000;
-/** Maximum number of distinct reasons counted; a peer may cause any number. */
+/** Distinct reasons counted; a peer may cause any number. */
 const MOST_REASONS = 50;
 const LONGEST_REASON = 200;
-/** Request headers that rules read; remembered requests keep no further headers, to save memory. */
+/** Request headers that rules read; remembered requests keep no others, to save memory. */
 const READ = new Set([
   ...['accept', 'authorization', 'content-type', 'cookie', 'last-event-id', 'user-agent', 'x-api-key'],
   ...DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase()),
 ]);
 const READ_OF_ANSWERS = new Set(['content-type', 'date', 'retry-after']);
-/** Maximum number of characters in an address or header; no client of the API sends more. */
+/** Characters of an address or header; no client of the API sends more. */
 const LONGEST_READ = 8192;
 const LONGEST_FIELD = 2000;
 const LONGEST_AGENT = 300;
@@ -107,7 +106,7 @@ export class TrafficJudge {
       if (known !== undefined) known.open = false;
       this.#connections.delete(traffic.connection);
     } else if (traffic.kind === 'lost') {
-      // Forgets a lost connection; rules treat the connection as open, because its end is unknown.
+      // Forgets a lost connection; rules treat it as open, because its end is unknown.
       this.#connections.delete(traffic.connection);
       count(this.seen.lost, this.#reason(traffic.why));
     } else if (traffic.kind === 'refused')
@@ -118,7 +117,7 @@ export class TrafficJudge {
     }
   }
 
-  /** Reports a violation; formats only the first finding, because formatting takes longer than judging. */
+  /** Formats only the first finding, because formatting takes longer than judging. */
   #ended(id: string, judged: RuleOutcome): void {
     if (judged.broken !== undefined) this.broken[id] = (this.broken[id] ?? 0) + 1;
     if (judged.fault !== undefined || this.broken[id] === 1) this.#options.found(id, this.#plain(judged));
@@ -135,7 +134,7 @@ export class TrafficJudge {
     this.#connections.set(connection, known);
     const { secrets, read, longest, isForwarded, client, shown } = askingOf(headers);
     for (const secret of secrets) {
-      // Leaves ordinary words unmasked, because masking ordinary words makes output unreadable.
+      // Leaves ordinary words unmasked, because masking them makes output unreadable.
       if (isOrdinary(secret) || this.#secrets.has(secret)) continue;
       this.redactor.addWord(secret);
       this.#keepIn(this.#secrets, secret);
@@ -275,7 +274,7 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 const FORWARDING = ['via', 'forwarded', 'x-forwarded-for'];
 const IDENTITY = ['user-agent', 'x-api-key', 'authorization', ...FORWARDING];
 
-/** Caches a result for each header object, because equal headers are the same object. */
+/** Caches by header object, because equal headers are the same object. */
 function readOnce<T extends object>(read: (fields: Pairs) => T): (fields: Pairs) => T {
   const known = new WeakMap<Pairs, T>();
   return (fields) => {
@@ -296,7 +295,7 @@ const askingOf = readOnce((headers) => {
     secrets: secretsOf(fields),
     read,
     shown: shownOf(fields),
-    // Identifies a client by a hash, because rules remember many clients and must hold no secret.
+    // Hashes the identity, because rules remember many clients and must hold no secret.
     client: hashOf(JSON.stringify(IDENTITY.map((name) => fields[name]))),
     longest: Math.max(0, ...Object.values(read).map(({ length }) => length)),
     isForwarded: FORWARDING.some((name) => fields[name] !== undefined),

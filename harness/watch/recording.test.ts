@@ -57,7 +57,6 @@ const head = {
   ...{ address: 'https://api.example.com/beta', started_at: '2026-11-26T10:00:00.000Z' },
 };
 
-/** Records traffic, and returns the path of the recording. */
 function recorded({ limit = 1_000_000, times = 1, traffic = TRAFFIC } = {}): string {
   const path = join(home.path, 'day.jsonl');
   const redactor = new TrafficRedactor([SECRET]);

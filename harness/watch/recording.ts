@@ -1,4 +1,4 @@
-/** Records traffic as lines of JSON without secrets; rotates full files and removes the oldest. */
+/** Lines of JSON without secrets; full files rotate, and the oldest is removed. */
 import { closeSync, existsSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { limitIn } from '../client/errors.ts';
 import type { Pairs } from '../common/http-parser.ts';
@@ -28,10 +28,10 @@ interface RecordOptions {
   trouble(why: string): void;
 }
 
-/** Number of characters written together, because a system call for each line is slow. */
+/** Characters written together, because a system call for each line is slow. */
 const MOST_TOGETHER = 65_536;
 
-/** Records traffic in a file. Throws the system's error if the file cannot be created. */
+/** Throws the system's error if the file cannot be created. */
 export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions): RecordingSink {
   const file = new RecordFile(path, limit, (part) => `${printableJson({ ...head, part })}\n`);
   let lines = '';
@@ -69,7 +69,7 @@ export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions
   };
 }
 
-/** Number of rotated files; `FILE.1` is the newest. */
+/** Rotated files; `FILE.1` is the newest. */
 const ASIDE = 4;
 
 /** Throws Error for devices, pipes and links at the recording's paths, which rotation must not rename. */
@@ -83,7 +83,7 @@ class RecordFile {
   readonly #path: string;
   readonly #limit: number;
   readonly #begin: (part: number) => string;
-  /** File descriptor; undefined once closed, because the system may reuse the number for a socket. */
+  /** Undefined once closed, because the system may reuse the number for a socket. */
   #file: number | undefined;
   #part = 0;
   #size = 0;
@@ -129,7 +129,7 @@ class RecordFile {
   }
 }
 
-/** Traffic without secrets; drops binary bodies, which may hold a secret. */
+/** Drops binary bodies, which may hold a secret. */
 export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Traffic {
   if (traffic.kind === 'request')
     return { ...traffic, target: redactor.url(traffic.target), headers: headersWithout(traffic.headers, redactor) };
@@ -150,7 +150,7 @@ export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Tra
 const headersWithout = (headers: Pairs, redactor: TrafficRedactor): Pairs =>
   headers.map(([name, value]) => [name, redactor.header(name, value)]);
 
-/** Masks the data lines of an event as one body, and all other fields as headers. */
+/** Masks the data lines of an event as one body, because a secret may span lines. */
 function fieldsWithout(fields: Pairs, redactor: TrafficRedactor): Pairs {
   const data = fields.flatMap(([name, value]) => (name === 'data' ? [value] : []));
   const masked = redactor.body(data.join('\n'), false).split('\n').values();

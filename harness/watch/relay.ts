@@ -1,4 +1,4 @@
-/** Relays bytes unchanged between clients and a server; a tap observes the bytes without delaying them. */
+/** Relays bytes unchanged; a tap observes the bytes without delaying them. */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { limitIn, notConnected } from '../client/errors.ts';
@@ -63,8 +63,8 @@ interface RelayOptions {
 
 const BACKLOG = 4096;
 /**
- * Maximum number of connections that a server has ended and a client has not; the relay closes the longest silent
- * connection above the limit.
+ * Connections that a server has ended and a client has not; above the limit, the relay closes the longest silent
+ * connection.
  */
 const MOST_LINGERING = 32;
 
@@ -195,7 +195,7 @@ export class Relay implements AsyncDisposable {
     source.once('end', () => {
       const isCut = isTorn(source);
       ended(isCut ? 'cut' : 'end');
-      // Passes on an unclean end to TLS only, because only TLS can show an unclean end.
+      // Passes on an unclean end only to TLS, because only TLS can show it.
       if (isCut && sink instanceof tls.TLSSocket) sink.write('', () => sink.destroy());
       else sink.end();
     });
@@ -234,13 +234,13 @@ export class Relay implements AsyncDisposable {
 }
 
 /**
- * Reason of a failed connection; a limit of this machine comes first, because the server is then not at fault. Node
- * names the address only in errors of `connect`.
+ * A limit of this machine comes first, because the server is then not at fault. Node names the address only in errors
+ * of `connect`.
  */
 const whyOf = (error: Error): string =>
   limitIn(error) ?? ('syscall' in error && error.syscall === 'connect' ? error.message : notConnected(error).message);
 
-/** Resets a TCP connection; destroys other sockets, because only TCP has resets. */
+/** Destroys sockets other than TCP, because only TCP has resets. */
 function reset(socket: Socket): void {
   if (socket.destroyed) return;
   try {

@@ -1,4 +1,4 @@
-/** Reads recordings: lines of JSON from `recording.ts`, first a head, then traffic; or HAR 1.2 of any tool. */
+/** Reads recordings (lines of JSON, first a head, then traffic) and HAR 1.2 of any tool. */
 import { createReadStream } from 'node:fs';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
@@ -11,22 +11,19 @@ interface ReplayResult {
 }
 
 const MOST_SHOWN = 80;
-/** Maximum number of characters in a line; a HAR document may be a single line. */
+/** Characters of a line; a HAR document may be a single line. */
 const MOST_IN_LINE = 64 * 1024 * 1024;
-/** Maximum number of bytes in the first line of a recording; a longer line begins another file, such as HAR. */
+/** Bytes of a recording's first line; a longer line begins another file, such as HAR. */
 const LONGEST_HEAD = 64 * 1024;
 const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
-/** Head of a recording; undefined for any other file. Throws UsageError for an unreadable file. */
+/** Undefined for any other file. Throws UsageError for an unreadable file. */
 export async function recordingHead(path: string): Promise<RecordingHead | undefined> {
   for await (const line of linesOf(path, LONGEST_HEAD)) return headIn(parsed(line));
   return undefined;
 }
 
-/**
- * Replays a recording or a HAR, of which `origin` selects a server. Throws UsageError with the file and the accepted
- * formats.
- */
+/** `origin` selects a server of a HAR. Throws UsageError with the file and the accepted formats. */
 export async function replayTraffic(path: string, take: TakeTraffic, origin?: string): Promise<ReplayResult> {
   return (await recordingHead(path)) === undefined ? replayHar(path, take, origin) : await replayLines(path, take);
 }
@@ -68,7 +65,6 @@ function replayHar(path: string, take: TakeTraffic, origin: string | undefined):
   );
 }
 
-/** `most`: maximum number of bytes to read. */
 async function* linesOf(path: string, most = Number.POSITIVE_INFINITY): AsyncGenerator<string> {
   const input = createReadStream(path, { encoding: 'utf8', end: most - 1 });
   let line = '';

@@ -1,4 +1,3 @@
-/** Types of observed traffic between clients and a server, and the evidence that a finding shows of it. */
 import type { Asked } from '../client/happening.ts';
 import { curlLine } from '../client/request-forms.ts';
 import type { Pairs } from '../common/http-parser.ts';
@@ -8,23 +7,18 @@ export interface Body {
   readonly text?: string;
   readonly base64?: string;
   readonly size: number;
-  /** Set if only the beginning of the body is kept; the hash covers the whole body. */
+  /** Set if only the beginning is kept; the hash covers the whole body. */
   readonly cut?: { readonly sha256: string };
 }
 
-/**
- * End of an exchange. `server`, `client`: side that broke off, e.g. a client that leaves an event stream; `unseen`:
- * unknown end.
- */
+/** `server`, `client`: side that broke off, e.g. a client that leaves an event stream; `unseen`: unknown end. */
 export type Ended = 'whole' | 'server' | 'client' | 'unseen';
 
 /** Step of observed traffic; `at`: milliseconds since 1970, with fractions. */
 export type Traffic =
   | { kind: 'opened'; at: number; connection: number }
   | { kind: 'refused'; at: number; connection: number; why: string }
-  /**
-   * `target`: path and query as received; `lacksHeaders`: the recording lacks headers of the request or of its answer.
-   */
+  /** `target`: path and query as received; `lacksHeaders`: the recording lacks headers of request or answer. */
   | {
       kind: 'request';
       at: number;

@@ -20,7 +20,7 @@ export interface FollowOptions {
 
 type Asked = Pick<FollowOptions, 'url' | 'socket' | 'discovery' | 'behaviour'>;
 
-/** Address of the agent; reads the discovery file at each call, because a restart may change the port. */
+/** Reads the discovery file at each call, because a restart may change the port. */
 export function whereIs({ url = '', socket, discovery, behaviour }: Asked) {
   if (discovery === undefined) return { url: new URL(url), socket, token: undefined };
   const found = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
@@ -29,7 +29,6 @@ export function whereIs({ url = '', socket, discovery, behaviour }: Asked) {
   return { url: new URL(`http://127.0.0.1:${port}${DEVICE_API_PREFIX}`), socket: undefined, token };
 }
 
-/** Follows the event stream until the client gives up or `signal` aborts. */
 export async function followEvents(options: FollowOptions): Promise<void> {
   const { behaviour, signal } = options;
   const follower = new Follower(options);
@@ -146,7 +145,7 @@ function answerTo(opening: ClientRequest): Promise<IncomingMessage | undefined> 
   });
 }
 
-/** Assembles the blocks of a stream from bytes. `id`: last event id of earlier streams. */
+/** `id`: last event id of earlier streams. */
 function blockReader(behaviour: StreamBehaviour, id: string) {
   let [committed, next, event, retryMs] = [id, id, '', undefined as number | undefined];
   let data: string[] = [];

@@ -1,5 +1,3 @@
-/** Correct decisions of the reference client; a defect or variant replaces some of the decisions. */
-
 import { StringDecoder } from 'node:string_decoder';
 import { defined } from '../../harness/common/defined.ts';
 import { retryAfterMs } from '../../harness/common/units.ts';
@@ -19,7 +17,7 @@ import {
   type StreamBehaviour,
 } from './behaviour.ts';
 
-/** Returns a function that splits chunks of text into lines at LF, CR LF or CR. */
+/** Lines end at LF, CR LF or CR, also across chunks. */
 export function lineSplitter(): (text: string) => string[] {
   let rest: string[] = [];
   let afterReturn = false;
@@ -69,7 +67,7 @@ function stream(): StreamBehaviour {
 
 const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };
 
-/** True if the discovery file has the members that a client needs (section 5 of the specification). */
+/** Members that a client needs (section 5 of the specification). */
 const isPlace = (value: unknown): value is Place & Record<string, unknown> =>
   isObject(value) && Number.isInteger(value['port']) && typeof value['token'] === 'string' && value['token'] !== '';
 
@@ -89,7 +87,7 @@ const follow: FollowBehaviour = {
   reconnect: ({ attempt, retryMs, retryAfterMs }) =>
     Math.max(retryAfterMs ?? 0, retryMs ?? 0, backoffMs(RETRY, attempt, Math.random)),
   expired: () => ({ told: true, cursor: undefined }),
-  // Reconnects after three missed heartbeats.
+  // Three missed heartbeats.
   silenceMs: (seconds) => 3 * seconds * 1000,
   show: (line) => [JSON.stringify(line)],
   discover: (read) => {
@@ -115,7 +113,7 @@ const isPage = (value: unknown): value is Page & Record<string, unknown> =>
   Number.isInteger(value['limit']) &&
   Number.isInteger(value['offset']);
 
-/** Parses a JSON object; for any other text, throws CallFailed with the HTTP `status` of the answer. */
+/** Throws CallFailed with the HTTP `status` if the text is no JSON object. */
 export function objectOf(text: string, status: number): Record<string, unknown> {
   const value = objectIn(text);
   if (value === undefined) throw new CallFailed('the answer is no JSON object', status);
@@ -127,7 +125,7 @@ const calls: CallBehaviour = {
   address: (path) => path,
   keepsAlive: false,
   redirected: () => undefined,
-  // Allows the platform twenty seconds, in addition to the time that a ping allows the device.
+  // Twenty seconds for the platform, beyond the time that a ping allows the device.
   answerMs: (nanos = 0) => 20_000 + nanos / 1e6,
   askedToWait: retryAfterMs,
   retry: ({ job, status, attempt, retryAfterMs }) => {

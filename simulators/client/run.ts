@@ -113,7 +113,7 @@ class Caller implements Disposable {
 
 interface Outgoing {
   method: 'GET' | 'POST';
-  /** The client ignores the host of the URL if `socket` is set. */
+  /** Only its path counts if `socket` is set. */
   url: URL;
   headers: Readonly<Record<string, string>>;
   body: string | undefined;
@@ -122,7 +122,7 @@ interface Outgoing {
 
 type Received = Answer & { headers: IncomingHttpHeaders };
 
-/** Sends a request; resolves with undefined if no complete answer arrives within `withinMs`. */
+/** Undefined if no complete answer arrives within `withinMs`. */
 function send(
   { method, url, headers, body, socket }: Outgoing,
   { withinMs, signal, agent }: { withinMs: number; signal: AbortSignal; agent: Agent | false },
@@ -155,7 +155,7 @@ interface RunOptions extends Pick<CallsOptions, 'behaviour' | 'signal' | 'print'
   variables: Readonly<Record<string, string | undefined>>;
 }
 
-/** Runs the job that `variables` name; resolves with the exit code of the client. */
+/** Resolves with the exit code of the client. */
 export async function runClient({ variables, ...how }: RunOptions): Promise<number> {
   const names = Object.entries(CLIENT_VARIABLES);
   const wanted: ClientValues = Object.fromEntries(names.map(([name, variable]) => [name, variables[variable]]));

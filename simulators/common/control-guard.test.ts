@@ -1,4 +1,3 @@
-/** Tests which requests a control API on a TCP port refuses, e.g. requests of web pages. */
 import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { connect } from 'node:net';

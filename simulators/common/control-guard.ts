@@ -15,7 +15,7 @@ export const newControlToken = (): string => randomBytes(32).toString('base64url
 
 const TOKEN = /^[\w.~+/=-]{16,512}$/;
 
-/** Reads the token in a file, or writes a new token to a missing file. Throws Error for an invalid token. */
+/** Writes a new token to a missing file. Throws Error for an invalid token. */
 export function controlTokenIn(file: string): string {
   let token = newControlToken();
   try {
@@ -33,22 +33,21 @@ export function controlTokenIn(file: string): string {
   return token;
 }
 
-/** Returns a reason to refuse the request before its body is read; undefined to accept the request. */
+/** Reason to refuse the request before its body is read; undefined accepts it. */
 export function controlRefusal(request: IncomingMessage, token: string): ControlRefusal | undefined {
   const refusal = webPageRefusal(request) ?? unauthorized(request, token);
   if (refusal !== undefined) return refusal;
   const { headers } = request;
   const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
   const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
-  // Refuses a body that is not JSON, because a web form can send any body except JSON.
+  // A web form can send any body except JSON.
   if (none || type === 'application/json') return undefined;
   return { status: 415, code: 'unsupported_media_type', message: 'a body is sent with Content-Type: application/json' };
 }
 
-/** Accepted host names; a web page may point any other host name to the loopback port. */
+/** A web page may point any other host name to the loopback port. */
 const HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** Refuses a request of a web page, sent directly or through the page's host name. */
 function webPageRefusal({ headers, headersDistinct }: IncomingMessage): ControlRefusal | undefined {
   if ((headersDistinct['host']?.length ?? 0) !== 1)
     return { status: 400, code: 'invalid_request', message: 'a request has one Host header' };

@@ -5,7 +5,7 @@ import { objectIn } from './malformed.ts';
 
 type JsonObject = Record<string, unknown>;
 
-/** Token with an unverified signature, which a `verified` function must accept before use. */
+/** Unverified until a `verified` function accepts its signature. */
 export interface Jwt {
   header: JsonObject;
   claims: JsonObject;
@@ -17,7 +17,7 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 const signingInput = (header: JsonObject, claims: JsonObject) =>
   Buffer.from(`${encode({ typ: 'JWT', ...header })}.${encode(claims)}`);
 
-/** Parses a compact JSON Web Token; returns undefined for malformed text or critical extensions. */
+/** Undefined for malformed text or critical extensions. */
 export function parseJwt(text: string): Jwt | undefined {
   const [, head = '', payload = '', signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(text) ?? [];
   const header = objectIn(Buffer.from(head, 'base64url'));

@@ -7,11 +7,11 @@ export interface Exchange {
   response: ServerResponse;
 }
 
-/** True if the connection must close after the response, so that no further response may follow. */
+/** The connection must close after the response, so that no further response may follow. */
 export const isLastWord = ({ request, response }: Exchange): boolean =>
   response.writableEnded && (!response.shouldKeepAlive || !request.complete);
 
-/** False for a request line without a version, which Node accepts as HTTP/0.9. */
+/** Node accepts a request line without a version as HTTP/0.9. */
 export const isHttp1 = ({ httpVersionMajor }: Pick<IncomingMessage, 'httpVersionMajor'>): boolean =>
   httpVersionMajor === 1;
 
@@ -27,7 +27,7 @@ export const statusOf = (error: Error): string =>
 export const lastAnswer = (status: string): string =>
   `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
 
-/** Decodes a part of a path; an invalid encoding stays, and matches no resource. */
+/** An invalid encoding stays, and matches no resource. */
 export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -36,7 +36,6 @@ export function percentDecoded(text: string): string {
   }
 }
 
-/** Parses JSON; returns undefined for any other text. */
 export function jsonIn(text: string | Buffer): unknown {
   try {
     return JSON.parse(String(text));

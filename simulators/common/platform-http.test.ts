@@ -15,7 +15,6 @@ import {
 
 const answerShape = shape('Answer', Type.Object({ ok: Type.Boolean() }));
 
-/** Starts a server that answers the n-th request by the n-th handler, and a client for the server. */
 async function setUp(handlers: ((request: IncomingMessage, response: ServerResponse) => void)[], retries = true) {
   const requests: string[] = [];
   let waits = 0;

@@ -1,4 +1,4 @@
-/** HTTP client for requests to one platform, with a pool of connections that all simulated robots share. */
+/** HTTP client for one platform; all simulated robots share its pool of connections. */
 
 import { Pool } from 'undici';
 import { retryAfterMs } from '../../harness/common/units.ts';
@@ -8,7 +8,7 @@ import { jsonIn } from './malformed.ts';
 export interface SenderRequest {
   method: ApiRequest['method'];
   path: string;
-  /** Headers, which callers must not change, because the sender may cache the encoded headers. */
+  /** Callers must not change them, because the sender may cache the encoded headers. */
   headers: Readonly<Record<string, string>>;
   body: string | null;
 }
@@ -17,10 +17,10 @@ interface Abortable {
   abort(reason: Error): void;
 }
 
-/** Receives the response to one request; undici defines the method names. */
+/** Response to one request; undici defines the method names. */
 export interface AnswerHandler {
   onRequestStart(request: Abortable): void;
-  /** Called for the head of a response, also of an interim response (1xx). */
+  /** Also called for an interim response (1xx). */
   onResponseStart(request: Abortable, status: number, headers: Answer['headers']): void;
   onResponseData(request: Abortable, piece: Buffer): void;
   onResponseEnd(): void;
@@ -29,7 +29,7 @@ export interface AnswerHandler {
 }
 
 export interface Sender {
-  /** Sends a request; a `patient` request may wait for a free connection. */
+  /** A `patient` request may wait for a free connection. */
   send(request: SenderRequest, handler: AnswerHandler, patient?: boolean): void;
   destroy(): Promise<void>;
 }
@@ -42,12 +42,12 @@ export interface Answer {
 
 export interface ExchangeOptions extends SenderRequest {
   signal?: AbortSignal | undefined;
-  /** Called when the request is sent, after any wait for a connection. */
+  /** Called after any wait for a connection. */
   onSent?: (() => void) | undefined;
   patient?: boolean | undefined;
 }
 
-/** Sends a request; rejects with undici's error, or with the reason of the signal. */
+/** Rejects with undici's error, or with the reason of the signal. */
 export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answer> {
   const { signal, onSent, patient, ...request } = options;
   return new Promise((resolve, reject) => {
@@ -87,7 +87,7 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
   });
 }
 
-/** Milliseconds of silence after which a request fails. */
+/** Maximum silence before a request fails. */
 const TIMEOUT_MS = 30_000;
 
 const UNKNOWN = 'unknown';
@@ -95,9 +95,8 @@ const UNKNOWN = 'unknown';
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
-  /** Value of `error.code` in the answer, or `unknown`. */
+  /** `error.code` of the answer, or `unknown`. */
   readonly code: string;
-  /** Milliseconds that the platform asks the client to wait. */
   readonly retryAfterMs: number | undefined;
   constructor(status: number, code: string, message: string, retryAfterMs?: number) {
     super(`HTTP ${status}${code === UNKNOWN ? '' : ` ${code}`}: ${message}`);
@@ -108,13 +107,12 @@ export class ApiError extends Error {
   get unauthorized(): boolean {
     return this.status === 401 || this.status === 403;
   }
-  /** True if no retry can succeed, because the platform rejects the request itself. */
+  /** No retry can succeed, because the platform rejects the request itself. */
   get refused(): boolean {
     return this.status >= 400 && this.status < 500 && !this.unauthorized && ![408, 425, 429].includes(this.status);
   }
 }
 
-/** Failure to reach the platform, or a broken connection. */
 export class NetworkError extends Error {
   override name = 'NetworkError';
 }
@@ -127,7 +125,7 @@ export class ProtocolError extends Error {
 export const isTemporary = (error: unknown): boolean =>
   error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
 
-/** Message of the error, or for a host with several addresses the message of the first failure. */
+/** For a host with several addresses, the message of the first failure. */
 export function networkErrorMessage(error: Error): string {
   if (error.message !== '') return error.message;
   const [first]: unknown[] = error instanceof AggregateError ? error.errors : [];
@@ -137,12 +135,12 @@ export function networkErrorMessage(error: Error): string {
 export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
-  /** Headers, or a function that makes headers for each attempt, because some tokens are valid once. */
+  /** A function makes headers for each attempt, because some tokens are valid once. */
   headers: Record<string, string> | (() => Promise<Record<string, string>>);
   body?: object;
   signal?: AbortSignal;
   onSent?: (() => void) | undefined;
-  /** True if the request may wait for a free connection, e.g. one of many simultaneous requests. */
+  /** May wait for a free connection, e.g. as one of many simultaneous requests. */
   patient?: boolean | undefined;
 }
 
@@ -150,17 +148,17 @@ export interface PlatformHttpOptions {
   baseUrl: URL;
   /** Certificate authority of the platform, PEM. */
   ca?: string | Buffer | undefined;
-  /** Maximum number of connections, default 32; further requests wait. */
+  /** Default 32; further requests wait. */
   connections?: number | undefined;
   /** Runs when a request waits for a connection. */
   onCrowded?: (() => void) | undefined;
-  /** Replaces the default pool of connections. */
+  /** Default: a pool of connections. */
   sender?: Sender;
-  /** Receives each request with the complete response and the duration in milliseconds. Must not throw. */
+  /** Receives the complete response and the duration in milliseconds. Must not throw. */
   onAnswer?:
     | ((request: Omit<SenderRequest, 'body'> & { body: string | undefined }, answer: Answer, ms: number) => void)
     | undefined;
-  /** Runs before each retry after a network error, up to three times. Default: no retry. */
+  /** Called before each retry after a network error, three at most. Default: no retry. */
   beforeRetry?: (signal: AbortSignal | undefined, error: NetworkError) => Promise<void>;
 }
 
@@ -180,7 +178,7 @@ export class PlatformHttp {
     this.#prefix = baseUrl.pathname.replace(/\/$/, '');
   }
 
-  /** Sends a request for JSON; rejects with ProtocolError for a body of a different shape. */
+  /** Rejects with ProtocolError for a body of another shape. */
   async json<T>(
     request: ApiRequest,
     shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
@@ -239,7 +237,7 @@ export class PlatformHttp {
 }
 
 function pooled(origin: string, connections: number, ca: PlatformHttpOptions['ca']): Sender {
-  // Sends one request at a time per connection, so that PlatformHttp can count waiting requests.
+  // One request at a time per connection, so that PlatformHttp can count waiting requests.
   const pool = new Pool(origin, {
     connections,
     allowH2: false,
@@ -250,7 +248,7 @@ function pooled(origin: string, connections: number, ca: PlatformHttpOptions['ca
   return { send: (options, handler) => void pool.dispatch(options, handler), destroy: () => pool.destroy() };
 }
 
-/** Makes an error from an answer; quotes the body, because the specification defines no format of errors. */
+/** Quotes the body, because the specification defines no format of errors. */
 function apiError(request: string, status: number, bytes: Uint8Array, retryAfter: number | undefined): ApiError {
   const text = Buffer.from(bytes).toString();
   const { error } = (jsonIn(text) ?? {}) as { error?: { code?: unknown; message?: unknown } | null };

@@ -2,15 +2,15 @@
 import { createHash } from 'node:crypto';
 
 export interface Random {
-  /** Random number, uniform in [0, 1). */
+  /** Uniform in [0, 1). */
   next(): number;
-  /** Random integer, uniform in [low, high]. */
+  /** Integer, uniform in [low, high]. */
   integer(low: number, high: number): number;
   pick<T>(values: readonly [T, ...T[]] | readonly T[]): T;
   chance(probability: number): boolean;
-  /** Random text of `length` characters of [a-z0-9]. */
+  /** Characters of [a-z0-9]. */
   text(length: number): string;
-  /** New sequence of random numbers, which depends only on the seed and `name`, not on earlier draws. */
+  /** Sequence that depends only on the seed and `name`, not on earlier draws. */
   fork(name: string | number): Random;
 }
 

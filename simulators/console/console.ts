@@ -16,7 +16,7 @@ import type { Feed } from './feed.ts';
 
 const require = nodeModule.createRequire(import.meta.url);
 const PAGE = fileURLToPath(new URL('./page/', import.meta.url));
-/** Extension of the page's files: `.ts` in a checkout, `.js` in the published package. */
+/** `.ts` in a checkout, `.js` in the published package. */
 const SOURCE = extname(import.meta.url);
 
 interface Served {
@@ -27,7 +27,7 @@ interface Served {
 const MODULES: Readonly<Record<string, () => string>> = {
   preact: () => require.resolve('preact'),
   'preact/hooks': () => require.resolve('preact/hooks'),
-  // Takes the ES module for browsers, which is in the same folder as the CommonJS module of `require`.
+  // The ES module for browsers, in the folder of the CommonJS module.
   htm: () => join(dirname(require.resolve('htm')), 'htm.module.js'),
   uplot: () => require.resolve('uplot/dist/uPlot.esm.js'),
 };
@@ -38,12 +38,11 @@ const IMPORTS = JSON.stringify({
   imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, addressOf(name)])),
 });
 
-/** Reloads the page if a script fails to load, e.g. because the machine's network addresses changed. */
+/** A script may fail to load, e.g. because the machine's network addresses changed. */
 const RELOAD = `addEventListener('error', ({ target }) => {
   if (target instanceof HTMLScriptElement) setTimeout(() => location.reload(), 1000);
 }, true);`;
 
-/** Lists the files of a console by path, each with a function that finds the file. */
 function listed(): Map<string, () => string> {
   const files = new Map([['modules/uplot.css', () => require.resolve('uplot/dist/uPlot.min.css')]]);
   for (const [name, find] of Object.entries(MODULES)) files.set(addressOf(name).slice(2), find);
@@ -55,7 +54,7 @@ function listed(): Map<string, () => string> {
   return files;
 }
 
-/** Reads a file, without its types; hides Node's warning that type stripping is experimental. */
+/** Without types; hides Node's warning that type stripping is experimental. */
 function served(path: string): Served {
   const extension = extname(path);
   const type = extension === '.css' ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
@@ -116,10 +115,10 @@ function refusalOf({ headers, headersDistinct }: IncomingMessage, given: string,
   const { host = '', origin } = headers;
   const site = headers['sec-fetch-site'];
   if (headersDistinct['host']?.length !== 1) return 'a request has one Host header';
-  // Refuses foreign host names, because any website can point its name to 127.0.0.1 (DNS rebinding).
+  // Any website can point its name to 127.0.0.1 (DNS rebinding).
   if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`) return 'this name is not the one of the console';
   if (origin !== undefined && origin !== `http://${host}`) return 'another page may not use the console';
-  // Lets links on other sites open the page, because such a link still needs the token.
+  // A link on another site may open the page, because it still needs the token.
   if (site === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate') return 'another page may not use the console';
   if (!timingSafeEqual(digest(given), digest(token))) return 'the address has another token; the console printed it';
   return undefined;
@@ -127,7 +126,7 @@ function refusalOf({ headers, headersDistinct }: IncomingMessage, given: string,
 
 export type Action = (body: Record<string, unknown>) => Promise<unknown> | unknown;
 
-/** Returns an integer in the range; throws RangeError for any other value. */
+/** Throws RangeError for anything but an integer in the range. */
 export function wholeNumber(what: string, value: unknown, from = 0, to = Number.MAX_SAFE_INTEGER): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= from && value <= to) return value;
   throw new RangeError(`${what} is a whole number from ${from} to ${to}, not ${JSON.stringify(value)}`);
@@ -143,7 +142,6 @@ interface ConsoleOptions<D extends object> {
 
 export type Console = Awaited<ReturnType<typeof serveConsole>>;
 
-/** Maximum number of bytes in the body of an action. */
 const LARGEST_BODY = 1_048_576;
 
 const HEADERS = {
@@ -164,7 +162,7 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-/** Serves the console until disposed; rejects with the system's error for an unusable port. */
+/** Serves until disposed; rejects with the system's error for an unusable port. */
 export async function serveConsole<D extends object>(options: ConsoleOptions<D>) {
   const token = randomBytes(16).toString('base64url');
   const files = new PageFiles();
@@ -174,7 +172,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
     const [, given = '', ...rest] = path.split('/');
     const refusal = refusalOf(request, given, token, (server.address() as AddressInfo).port);
     if (refusal !== undefined) return json(response, 403, { error: { message: refusal } });
-    // Drops the connection after an error, e.g. an unreadable file, so that the process survives.
+    // The process survives an error, e.g. an unreadable file.
     answer(options, files, rest, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
@@ -183,7 +181,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
   });
   const { port } = server.address() as AddressInfo;
   return {
-    /** URL with the token; anyone with the URL can use the console. */
+    /** Contains the token; anyone with the URL can use the console. */
     url: `http://127.0.0.1:${port}/${token}/`,
     [Symbol.asyncDispose]: async () => {
       options.feed[Symbol.dispose]();
@@ -215,7 +213,7 @@ async function answer<D extends object>(
   }
   if (request.method !== 'GET') return json(response, 405, { error: { message: 'only actions are sent' } });
   if (rest.length === 0) {
-    // Adds the final slash, which relative addresses in the page need.
+    // Relative addresses in the page need the final slash.
     response.writeHead(308, { Location: `${request.url}/` }).end();
     return;
   }

@@ -1,8 +1,8 @@
-/** Sends a document of live data to pages over server-sent events: first the whole document, then changes. */
+/** Live data for pages over server-sent events: first the whole document, then changes. */
 import type { ServerResponse } from 'node:http';
 import { type Change, changed, type Message } from './page/document.ts';
 
-/** Maximum number of unread bytes of a page, above which the server disconnects the page. */
+/** Unread bytes above which the server disconnects a page. */
 const WAITING_BYTES = 8_000_000;
 
 export class Feed<D extends object> implements Disposable {
@@ -21,7 +21,6 @@ export class Feed<D extends object> implements Disposable {
     return this.#pages.size;
   }
 
-  /** Changes the document; pages receive the changes within 50 ms. */
   change(...changes: readonly Change[]): void {
     this.document = changed(this.document, changes);
     this.#pending.push(...changes);
@@ -43,7 +42,7 @@ export class Feed<D extends object> implements Disposable {
     response.write('retry: 500\n\n');
     response.write(frameOf({ whole: this.document }));
     this.#pages.add(response);
-    // A comment every ten seconds keeps idle connections open.
+    // Keeps idle connections open.
     const beat = setInterval(() => response.write(':\n\n'), 10_000).unref();
     response.once('close', () => {
       clearInterval(beat);

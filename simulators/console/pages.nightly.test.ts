@@ -1,5 +1,3 @@
-/** Tests the page of a fleet in a browser: warnings of an invalid run, shapes of states, narrow screens. */
-
 import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { describeConsole } from '../../harness/cli/testing/console.ts';
@@ -38,7 +36,7 @@ const FLEET: FleetDocument = {
   links: [],
 };
 
-/** Part of HTMLCanvasElement, because the tests compile without the types of the DOM. */
+/** The tests compile without the types of the DOM. */
 interface Canvas {
   width: number;
   height: number;
@@ -90,7 +88,7 @@ describeConsole('the page of a fleet', (open) => {
       .locator('.legend path')
       .evaluateAll((paths) => paths.map((path) => path.getAttribute('d')));
     expect(new Set(shapes).size).toBe(FLEET.states.length);
-    // Compares the filled pixels of each cell, regardless of their colour.
+    // Filled pixels of each cell, regardless of their colour.
     const masks = await page
       .locator('canvas')
       .first()

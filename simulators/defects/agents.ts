@@ -1,4 +1,4 @@
-/** Variants and defects of agents; only a run with platform and device shows the defects. */
+/** Only a run with platform and device shows the defects of agents. */
 import type { AgentHabits } from '../device/uplink/index.ts';
 import { changed, declaring, effectsOf } from './define.ts';
 

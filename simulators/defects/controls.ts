@@ -1,5 +1,5 @@
 /**
- * Misleading control APIs: a willing control accepts every call without effect, an unwilling control refuses, delays or
+ * Misleading control APIs: a willing control accepts every call without effect; an unwilling control refuses, delays or
  * ignores calls.
  */
 
@@ -13,8 +13,8 @@ import { type Random, random } from '../common/random.ts';
 import { listenAt, type Place, type StandIn } from './null.ts';
 
 /**
- * Control API that claims every capability (`fixtures/control.md`), but leaves its event log and config files empty.
- * Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address.
+ * Claims every capability (`fixtures/control.md`), but leaves its event log and config files empty. Rejects with Node's
+ * system error (e.g. EADDRINUSE) for an unusable address.
  */
 export function willingControl(where: Place, directory: string): Promise<StandIn> {
   const info: ControlInfo = {
@@ -77,7 +77,7 @@ function deploymentOf(id: string, wanted: ControlDeployment): Deployment {
   };
 }
 
-/** Calls that an unwilling control may refuse; every control answers `GET /`. */
+/** Refusable calls; every control answers `GET /`. */
 const CALLS = ['deploy', 'remove', 'publish', 'compact', 'stop', 'start'] as const;
 type Call = (typeof CALLS)[number];
 
@@ -86,9 +86,9 @@ type Deed = 'forward' | 'late' | 'refuse' | 'fail' | 'garbage' | 'hang' | 'lie' 
 export interface UnwillingControl {
   name: string;
   summary: string;
-  /** Pattern that the reason of a blocked check must match; undefined for a control that is only slow. */
+  /** Matches the reason of a blocked check; undefined for a control that is only slow. */
   reason?: RegExp;
-  /** Decides the outcome of a call. `made`: number of earlier calls; `random` is seeded. */
+  /** `made`: number of earlier calls; `random` is seeded. */
   deed(call: Call, made: number, random: Random): Deed;
 }
 
@@ -166,8 +166,7 @@ export const UNWILLING_CONTROLS: readonly UnwillingControl[] = [
 ];
 
 /**
- * Serves an unwilling control in front of the real control API on the socket `behind`. Rejects with Node's system error
- * (e.g. EADDRINUSE) for an unusable address.
+ * `behind`: socket of the real control API. Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address.
  */
 export async function unwillingControl({ deed }: UnwillingControl, behind: string, where: Place): Promise<StandIn> {
   const lies = new Lies();

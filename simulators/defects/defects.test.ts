@@ -1,4 +1,4 @@
-/** Tests that every defect and variant is well-formed; the matrix proves that the suites catch the defects. */
+/** Every defect and variant is well-formed; the matrix proves that the suites catch the defects. */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { clientSuite } from '../../suites/client/index.ts';
@@ -97,7 +97,7 @@ const clientDecisions = ({ stream, jobs, ...groups }: ClientBehaviour): Record<s
 const OPTIONAL = ['envelope', 'resource', 'answer', 'delayMs', 'connected'] satisfies (keyof PlatformBehaviour)[];
 
 describe('every change', () => {
-  // Returns one object from every call of `stream`, so that the test can compare decisions.
+  // One object for every call of `stream`, so that the test can compare decisions.
   const clientStream = clientReference.stream();
   const client = { ...clientReference, stream: () => clientStream };
 

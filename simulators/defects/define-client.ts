@@ -1,9 +1,8 @@
-/** Declares defects and variants of the client. */
 import { DEPLOYMENT_STATUSES } from '../../harness/contract/enums.ts';
 import type { ClientBehaviour, JobBehaviour, PlainJob, StreamBehaviour } from '../client/behaviour.ts';
 import { type Change, changed, declaring, effectsOf } from './define.ts';
 
-/** Changes of a client by group of decisions; `stream` changes apply anew to each connection. */
+/** `stream` changes apply separately to each connection. */
 interface ClientChanges {
   readonly stream?: Change<StreamBehaviour>;
   readonly follow?: Change<ClientBehaviour['follow']>;
@@ -13,7 +12,7 @@ interface ClientChanges {
 
 const jobsIn = ({ jobs }: ClientBehaviour) => Object.entries(jobs) as [PlainJob, JobBehaviour][];
 
-/** Changes, or a function that runs once per client, so that the changes may keep state. */
+/** A function runs once per client, so that its changes may keep state. */
 type ClientChange = ClientChanges | (() => ClientChanges);
 
 const madeOf = (change: ClientChange): ClientChanges => (typeof change === 'function' ? change() : change);

@@ -1,4 +1,3 @@
-/** Declares defects and variants of the device, and contains changes that several of them share. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { CursorRequest, DeviceBehaviour, Refusal, Retained, Session } from '../device/behaviour.ts';
 import type { StoredEvent } from '../device/log/line.ts';
@@ -6,7 +5,7 @@ import { type Change, changed, declaring, effectsOf } from './define.ts';
 
 export type DeviceChanges = { readonly [Group in keyof DeviceBehaviour]?: Change<DeviceBehaviour[Group]> };
 
-/** Changes, or a function that runs once per device, so that the changes may keep state. */
+/** A function runs once per device, so that its changes may keep state. */
 type DeviceChange = DeviceChanges | (() => DeviceChanges);
 
 const GROUPS = ['transport', 'http', 'stream', 'log', 'deployments'] as const;
@@ -26,22 +25,19 @@ export const { variant, defect } = declaring<DeviceBehaviour, DeviceChange>('dev
   },
 });
 
-/** Change of one group of decisions, which calls the reference's decisions. */
 type Adapted<G extends keyof DeviceBehaviour> = (reference: DeviceBehaviour[G]) => Partial<DeviceBehaviour[G]>;
 
-/** Calls `taken` for each request; `taken` returns true after answering the request itself. */
+/** `taken` returns true after answering the request itself. */
 export const onSome =
   (taken: (request: IncomingMessage, response: ServerResponse) => boolean): Adapted<'http'> =>
   ({ intercept }) => ({ intercept: (request, response) => taken(request, response) || intercept(request, response) });
 
-/** Calls `seen` before each response; `seen` may change the request. */
 export const onRequest = (seen: (request: IncomingMessage, response: ServerResponse) => void): Adapted<'http'> =>
   onSome((request, response) => {
     seen(request, response);
     return false;
   });
 
-/** Answers a request without a body; returns true for `onSome`. */
 export function answered(response: ServerResponse, status: number, headers: OutgoingHttpHeaders = {}): true {
   response.writeHead(status, headers).end();
   return true;
@@ -49,7 +45,6 @@ export function answered(response: ServerResponse, status: number, headers: Outg
 
 export const asksForEvents = ({ url = '' }: IncomingMessage): boolean => url.includes('/events');
 
-/** Calls `then` once, when a stream's connection or a plain response closes. */
 export function whenOver({ socket }: IncomingMessage, response: ServerResponse, then: () => void): void {
   let isOver = false;
   const over = (): void => {
@@ -83,17 +78,14 @@ export const onStart =
 type Chosen = ReturnType<DeviceBehaviour['stream']['chooseCursor']>;
 type Resolved = ReturnType<DeviceBehaviour['stream']['resolveCursor']>;
 
-/** Changes the cursor that the device chooses for a request. */
 export const choosing =
   (change: (cursor: Chosen, request: CursorRequest) => Chosen): Adapted<'stream'> =>
   ({ chooseCursor }) => ({ chooseCursor: (request) => change(chooseCursor(request), request) });
 
-/** Changes the id after which a stream begins. */
 export const resolving =
   (change: (after: Resolved, cursor: number | 'none', retained: Retained) => Resolved): Adapted<'stream'> =>
   ({ resolveCursor }) => ({ resolveCursor: (cursor, kept) => change(resolveCursor(cursor, kept), cursor, kept) });
 
-/** Loses the first of the live events. */
 export function losingFirstLive(): Session {
   let isLost = false;
   return {

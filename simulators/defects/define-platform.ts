@@ -1,9 +1,8 @@
-/** Declares defects and variants of the platform, and contains changes that several of them share. */
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import type { ErrorFacts, PlatformBehaviour, Resource } from '../platform/behaviour.ts';
 import { type Change, changed, declaring, effectsOf } from './define.ts';
 
-/** Changes, or a function that runs once per platform, so that the changes may keep state. */
+/** A function runs once per platform, so that its changes may keep state. */
 export type PlatformChange = Change<PlatformBehaviour>;
 
 export const { variant, defect } = declaring<PlatformBehaviour, PlatformChange>('platform', { changed, effectsOf });
@@ -26,7 +25,6 @@ export const answers =
     },
   });
 
-/** Answers errors with another status. */
 export const errors =
   (match: (facts: ErrorFacts) => boolean, status: number): PlatformChange =>
   ({ error }) => ({ error: (facts) => error(match(facts) ? { ...facts, status } : facts) });
@@ -37,7 +35,7 @@ export const unchecked =
     bodyProblems: (asked, value, check) => (asked === operation ? [] : bodyProblems(asked, value, check)),
   });
 
-/** Makes the operation `read` show the name that each resource had in the response to the operation `created`. */
+/** The operation `read` shows the name that each resource had in the response to `created`. */
 export const keepsFirstNames = (created: string, read: string) => (): Required<Pick<PlatformBehaviour, 'answer'>> => {
   const names = new Map<unknown, unknown>();
   return {

@@ -1,4 +1,3 @@
-/** Defects and variants: named changes of a simulator, which otherwise behaves like the reference. */
 import { readdir } from 'node:fs/promises';
 
 /** Legal behaviour that differs from the reference and violates no MUST. `B`: behaviour of the simulator. */
@@ -6,27 +5,27 @@ export interface Variant<B> {
   readonly name: string;
   readonly side: 'device' | 'platform' | 'client' | 'agent';
   readonly summary: string;
-  /** Name of a group of variants, of which a simulator can have only one. */
+  /** Group of variants, of which a simulator can have only one. */
   readonly alternative?: string;
-  /** Returns the changed behaviour; called once per simulator, because the behaviour may keep state. */
+  /** Called once per simulator, because the behaviour may keep state. */
   behaviour(reference: B): B;
   effects(reference: B): Effects;
 }
 
-/** Effect on each decision: `replaces` ignores the reference's decision, `adapts` calls the reference's decision. */
+/** Per decision: `replaces` ignores the reference's decision, `adapts` calls it. */
 export type Effects = ReadonlyMap<string, 'replaces' | 'adapts'>;
 
 /** A named deviation from the specification, which the suites must catch. */
 export interface Defect<B> extends Variant<B> {
   /** Ids of requirements or single checks that must fail. */
   readonly breaks: readonly string[];
-  /** Pattern that the findings must match, so that a reader of the findings can locate the defect. */
+  /** Matches the findings, so that a reader can locate the defect. */
   readonly tells?: RegExp;
-  /** Pattern that the report must match where the report states how often the failure occurred. */
+  /** Matches the report's statement of how often the failure occurred. */
   readonly rate?: RegExp;
-  /** Ids of checks that must run too, because the defect does not show without these checks. */
+  /** Ids of checks that must run too, because the defect does not show without them. */
   readonly beside?: readonly string[];
-  /** True if a run of all checks may miss the defect, because the defect shows rarely. */
+  /** A run of all checks may miss the defect, because the defect shows rarely. */
   readonly seldom?: true;
 }
 
@@ -39,8 +38,8 @@ export function changed<T extends object>(reference: T, change: Change<T> | unde
 }
 
 /**
- * Finds which decisions a change adapts, because the change reads the reference's decision, and which decisions the
- * change replaces. `prefix`: text before the name of each decision.
+ * A change adapts the decisions of the reference that it reads, and replaces the others. `prefix`: text before the name
+ * of each decision.
  */
 export function effectsOf<T extends object>(reference: T, change: Change<T> | undefined, prefix = ''): Effects {
   if (change === undefined) return new Map();
@@ -67,7 +66,7 @@ export const declaring = <B, C>(
     behaviour: (reference) => changed(reference, change),
     effects: (reference) => effectsOf(reference, change),
   });
-  /** `breaks`: ids of the requirements or checks that must fail, the most significant id first. */
+  /** `breaks`: the most significant id first. */
   const defect = (
     name: string,
     summary: string,
@@ -78,7 +77,6 @@ export const declaring = <B, C>(
   return { variant, defect };
 };
 
-/** Returns a function whose every call returns the argument of the first call. */
 export function firstGiven(): (given: unknown) => unknown {
   let first: unknown;
   return (given) => {
@@ -87,7 +85,7 @@ export function firstGiven(): (given: unknown) => unknown {
   };
 }
 
-/** Failure to combine defects or variants that exclude each other in one simulator. */
+/** The defects or variants exclude each other in one simulator. */
 export class ConflictError extends Error {
   override name = 'ConflictError';
 }
@@ -98,8 +96,8 @@ interface Part<B> {
 }
 
 /**
- * Combines variants; applies replacements of a decision before adaptations. Throws ConflictError for two variants of
- * one alternative, or two replacements of one decision.
+ * Applies replacements of a decision before adaptations. Throws ConflictError for two variants of one alternative, or
+ * two replacements of one decision.
  */
 export function combined<B>(variants: readonly Variant<B>[], reference: B): B {
   const waiting: Part<B>[] = variants.map((variant) => ({ variant, effects: variant.effects(reference) }));
@@ -134,7 +132,6 @@ function conflictOf<B>(waiting: readonly Part<B>[]): ConflictError {
 
 export type Located<T> = T & { readonly file: string };
 
-/** Loads all defects and variants of a folder. Throws Error if two have the same name. */
 export async function loadSections<B>(folder: 'device' | 'platform' | 'system' | 'client') {
   const directory = new URL(`./${folder}/`, import.meta.url);
   const names = (await readdir(directory)).toSorted();
@@ -158,7 +155,6 @@ export async function loadSections<B>(folder: 'device' | 'platform' | 'system' |
   return { defects, variants };
 }
 
-/** Throws Error that names both files if two defects or variants have the same name. */
 export function refuseDuplicates(all: readonly { name: string; file: string }[]): void {
   const files = new Map<string, string>();
   for (const { name, file } of all) {
@@ -168,7 +164,7 @@ export function refuseDuplicates(all: readonly { name: string; file: string }[])
   }
 }
 
-/** Finds a defect or variant by name. Throws RangeError with the known names. `what`: e.g. "defect of the device". */
+/** Throws RangeError with the known names. `what`: e.g. "defect of the device". */
 export function named<T extends { name: string }>(what: string, all: readonly T[], name: string): T {
   const found = all.find((each) => each.name === name);
   if (found) return found;

@@ -17,7 +17,6 @@ async function answerOf<T>(
   return await read(response).finally(() => request.destroy());
 }
 
-/** Reads until the end, or a few megabytes. */
 async function textOf(response: http.IncomingMessage): Promise<string> {
   let text = '';
   for await (const part of response) {

@@ -5,18 +5,18 @@ import http from 'node:http';
 import net from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-/** Address of a server: unix socket, or port of 127.0.0.1 (0 picks a free port). */
+/** Unix socket, or port of 127.0.0.1 (0 picks a free port). */
 export type Place = { path: string } | { port: number; host?: string };
 
 export interface StandIn extends AsyncDisposable {
   /** Path of the unix socket, or URL of the port. */
   readonly address: string;
-  /** Port on 127.0.0.1; undefined on a unix socket. */
+  /** Undefined on a unix socket. */
   readonly port: number | undefined;
   close(): Promise<void>;
 }
 
-/** Starts a server. Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address. */
+/** Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address. */
 export async function listenAt(server: net.Server, where: Place): Promise<StandIn> {
   const sockets = new Set<net.Socket>();
   server.on('connection', (socket: net.Socket) => {
@@ -74,10 +74,9 @@ export const FLOODS: readonly NullServerName[] = [
   'large-body',
 ];
 
-/** Servers that send one byte per second, so that every wait of a client takes long. */
+/** One byte per second, so that every wait of a client takes long. */
 export const DRIPS: readonly NullServerName[] = ['drips-head', 'drips-body'];
 
-/** Starts a null server. Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address. */
 export const nullServer = (name: NullServerName, where: Place): Promise<StandIn> => listenAt(SERVERS[name](), where);
 
 const answering = (status: number, body = ''): http.Server =>
@@ -90,7 +89,7 @@ const flooding = (head: string, piece: string) => (): net.Server => {
   const bytes = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)));
   return net.createServer((socket) => {
     const next = (): void => {
-      // Lets other work in this process run between two pieces of the response.
+      // Other work in this process runs between two pieces.
       if (socket.write(bytes)) setImmediate(next);
     };
     socket.on('drain', next);
@@ -101,7 +100,7 @@ const flooding = (head: string, piece: string) => (): net.Server => {
   });
 };
 
-/** Serves a compressed gigabyte that repeats one gzip member, because compressing a gigabyte takes too long. */
+/** Repeats one gzip member, because compressing a gigabyte takes too long. */
 function packed(): http.Server {
   const member = gzipSync(Buffer.alloc(2 ** 23));
   const body = Buffer.concat(Array.from({ length: 128 }, () => member));

@@ -1,5 +1,3 @@
-/** Finds defects and variants by name, for programs that start simulators. */
-
 import { dialectBehaviour } from '../device/dialect.ts';
 import type { DeviceOptions } from '../device/index.ts';
 import type { PlatformOptions } from '../platform/index.ts';
@@ -47,10 +45,6 @@ export const variants = async (api: 'device' | 'platform'): Promise<readonly Pla
 
 const names = (given: string | readonly string[] = []): string[] => [...new Set([given].flat())];
 
-/**
- * Applies the named defects and variants to `base`. Throws RangeError for an unknown name, or ConflictError for names
- * that exclude each other.
- */
 function planted<B>(
   { defect, variant }: Planted,
   api: string,
@@ -64,7 +58,7 @@ function planted<B>(
   return combined(all, base);
 }
 
-/** Replaces names of defects and variants in the options by a `behaviour`. Rejects with RangeError or ConflictError. */
+/** Rejects with RangeError or ConflictError. */
 export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Promise<Partial<DeviceOptions>> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;
@@ -72,7 +66,7 @@ export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Pr
   return { ...options, behaviour: planted(given, 'device', await CATALOGUES.device(), base) };
 }
 
-/** Replaces names of defects and variants in the options by a `behaviour`. Rejects with RangeError or ConflictError. */
+/** Rejects with RangeError or ConflictError. */
 export async function platformOptions(given: PlatformOptions & Planted): Promise<PlatformOptions> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;

@@ -46,7 +46,7 @@ test('a slow answer comes after its delay', async () => {
 
 test('a server delays answers while it warms up, and stops delaying afterwards', async () => {
   const delayMs = warmUp(50);
-  // Compares approximately, because the delay is a difference of two fractional times.
+  // The delay is a difference of two fractional times.
   expect(delayMs()).toBeCloseTo(50);
   await eventually(() => expect(delayMs()).toBe(0));
 });

@@ -1,12 +1,11 @@
-/** Slow but legal behaviour of devices and platforms: the specification sets no time limit for a response. */
+/** Slow but legal behaviour: the specification sets no time limit for a response. */
 import { Socket } from 'node:net';
 
-/** Milliseconds that a slow server waits before every response. */
 export const SLOW_ANSWER_MS = 300;
-/** Milliseconds for which a server sends no response after its first request. */
+/** Delay of responses after the first request of a server. */
 export const FIRST_ANSWER_MS = 20_000;
 
-/** Returns a function that gives the remaining milliseconds of a server's warm-up after its first request. */
+/** The function returns the remaining milliseconds of a warm-up that begins with its first call. */
 export function warmUp(milliseconds: number): () => number {
   let ready: number | undefined;
   return () => {
@@ -20,12 +19,12 @@ export function warmUp(milliseconds: number): () => number {
 const OF_BUFFERS = 'buffer' as BufferEncoding;
 
 /**
- * Makes a socket write each byte in a separate turn of the event loop; above a kilobyte, larger pieces keep a megabyte
- * to about eight thousand turns.
+ * Writes each byte in a separate turn of the event loop; above a kilobyte, larger pieces keep a megabyte to about eight
+ * thousand turns.
  */
 export function writesBytesAlone(socket: Socket): void {
   const write = Socket.prototype._write.bind(socket);
-  // Removes `_writev`, so that the stream passes waiting pieces to `_write` one by one.
+  // Without `_writev`, the stream passes waiting pieces to `_write` one by one.
   Object.assign(socket, { _writev: null });
   socket._write = (data: Buffer | string, encoding, done) => {
     const bytes = typeof data === 'string' ? Buffer.from(data, encoding) : data;

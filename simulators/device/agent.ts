@@ -1,4 +1,3 @@
-/** One run of a device's agent, from its start to its stop or kill, and the figures that it reports. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { defined } from '../../harness/common/defined.ts';
@@ -24,7 +23,7 @@ import { storedAfter } from './stream/reader.ts';
 import type { Stream } from './stream/subscriber.ts';
 import type { DeviceListener, Entrance } from './transport.ts';
 
-/** Parses the frames in sent bytes, which HTTP/1.1 sends in chunks. */
+/** Frames in sent bytes; HTTP/1.1 splits the bytes into chunks. */
 function framesIn(bytes: Buffer): Pick<SeenFrame, 'id' | 'type' | 'text'>[] {
   let body = '';
   for (let at = 0; at < bytes.length; ) {
@@ -52,10 +51,9 @@ interface Watched {
   current(): Deployment | undefined;
 }
 
-/** Maximum number of events, and of frames, in one report. */
 const MOST_SEEN = 200;
 
-/** Reports new events and frames, and changed listeners, bounds or deployment, every 100 ms at most. */
+/** Reports events, frames and changed state, every 100 ms at most. */
 class Watch {
   readonly #tell: (seen: Seen) => void;
   #watched: Watched | undefined;
@@ -64,7 +62,7 @@ class Watch {
   #frames: SeenFrame[] = [];
   readonly #open = new Map<Socket, { number: number; listener: SeenListener }>();
   #nextNumber = 1;
-  /** Frames of the last buffer, kept because several subscribers receive the same buffer. */
+  /** Frames of the last buffer, because several subscribers receive the same buffer. */
   #last: { bytes: Buffer; frames: SeenFrame[] } | undefined;
   readonly #told = new Map<string, string>();
 
@@ -142,7 +140,7 @@ class Watch {
   }
 }
 
-/** Placeholder for the time of a sync or connection that never happened, because the API requires a time. */
+/** Time of a sync or connection that never happened, because the API requires a time. */
 const NEVER = '1970-01-01T00:00:00.000Z';
 
 export class Agent implements RequestHandler, ServedAgent {
@@ -204,7 +202,7 @@ export class Agent implements RequestHandler, ServedAgent {
         },
       }),
     };
-    // Derives new ids from the seed and the robot's history, so that a restarted agent repeats no id.
+    // Includes the robot's history, so that a restarted agent repeats no id.
     const newId = (): string => {
       const { records } = this.deployments.book.state;
       this.#ids ??= random(settings.seed).fork(`${this.events.latest}/${records.map(({ id }) => id).join()}`);
@@ -231,7 +229,7 @@ export class Agent implements RequestHandler, ServedAgent {
     return this.#sockets?.size ?? 0;
   }
 
-  /** Resolves once the agent accepts requests. Rejects with StartError, or with KilledError if the agent is killed. */
+  /** Rejects with StartError, or with KilledError if the agent is killed. */
   async start(): Promise<void> {
     const { endpoints, behaviour } = this.#settings;
     if (!this.#directory.isNew) {
@@ -269,7 +267,6 @@ export class Agent implements RequestHandler, ServedAgent {
     this.uplink?.start().catch((error: unknown) => this.log.error({ err: error }, 'the uplink did not come up'));
   }
 
-  /** Rejects with AggregateError if the uplink, the deployments or the event log cannot close. */
   async stop(): Promise<void> {
     for (const listener of this.#listeners) listener.close();
     const results = await Promise.allSettled([this.uplink?.stop(), this.deployments.close()]);
@@ -282,7 +279,7 @@ export class Agent implements RequestHandler, ServedAgent {
     if (failures.length > 0) throw new AggregateError(failures, 'the agent did not end cleanly');
   }
 
-  /** Ends the agent like SIGKILL, without flushing. Resolves once the kernel has completed a pending write. */
+  /** Ends the agent without flushing; resolves once the kernel has completed a pending write. */
   kill(): Promise<void> | undefined {
     const writing = this.#directory.fence();
     this.#watch?.stop();

@@ -26,30 +26,29 @@ export interface Refusal {
   headers?: Record<string, string>;
 }
 
-/** Decisions on connections and authentication (sections 5 and 9 of the specification). */
+/** Connections and authentication (sections 5 and 9 of the specification). */
 export interface TransportBehaviour {
   /** Sets the permissions of a socket file before clients can find the file. */
   permit(path: string, mode: number, folder: string): void;
   readonly host: string;
   readonly backlog: number;
-  /** Returns false to refuse a new connection. `open`: number of connections already open. */
+  /** `open`: number of connections already open. */
   accepts(open: number): boolean;
   /** Runs before the device reads the first byte of a new connection. */
   connected(socket: Socket): void;
   discovery(file: DiscoveryFile): unknown;
-  /** Returns true for a valid bearer token. `token`: expected token; undefined on a transport without tokens. */
+  /** `token`: expected token; undefined on a transport without tokens. */
   authorized(header: string | undefined, token: string | undefined, transport: string): boolean;
 }
 
-/** Decisions on requests and responses (sections 4.1, 7 and 9 of the specification). */
+/** Requests and responses (sections 4.1, 7 and 9 of the specification). */
 export interface HttpBehaviour {
-  /** Answers the request and returns true; false leaves the request to the normal handler. */
+  /** Returns false to leave the request to the normal handler. */
   intercept(request: IncomingMessage, response: ServerResponse): boolean;
   delayMs(): number;
-  /** Returns the path below the version prefix, or undefined for a path outside the Device API. */
   route(path: string): string | undefined;
   refusal(refusal: Refusal, request: IncomingMessage): Refusal;
-  /** Returns the body of an error response; a string becomes plain text, undefined an empty body. */
+  /** Body of an error response; a string becomes plain text, undefined an empty body. */
   errorBody(refusal: Refusal): unknown;
   resource(value: unknown): unknown;
   deploymentBody(deployment: Deployment): unknown;
@@ -57,27 +56,25 @@ export interface HttpBehaviour {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Decisions on event streams (sections 4.1 and 6 of the specification). */
+/** Event streams (sections 4.1 and 6 of the specification). */
 export interface StreamBehaviour {
   chooseCursor(request: CursorRequest): number | 'none' | 'malformed';
-  /** Returns the id after which the stream begins; `expired` causes a 410 response. */
   resolveCursor(cursor: number | 'none', retained: Retained): number | 'expired';
   parseTypes(values: readonly string[]): TypeFilter;
   wants(filter: TypeFilter, type: string, phase: 'replay' | 'live'): boolean;
   frame(event: StoredEvent): string;
   chunk(body: Buffer): Buffer;
-  /** Returns the text of a heartbeat, or '' to send no heartbeat. `idleMs`: milliseconds since the last sent byte. */
+  /** Text of a heartbeat, '' for none. `idleMs`: milliseconds since the last sent byte. */
   heartbeat(now: { latest: number; idleMs: number }): string;
   heartbeatMs(configured: number): number;
   readonly heartbeatAtOpen: boolean;
   readonly preamble: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Returns a session that changes the events of a subscription, or undefined to change no event. */
   session(subscription: Subscription): Session | undefined;
   /** Calls `enter` to switch a subscription from replayed to live events. */
   join(enter: () => void): void;
   recipients<S extends LiveSubscriber>(live: ReadonlySet<S>): Iterable<S>;
-  /** Maximum number of unsent bytes; beyond, a live subscriber reads events from the log file. */
+  /** Maximum unsent bytes; beyond, a live subscriber reads events from the log file. */
   readonly liveBufferBytes: number;
   readonly eventPauseMs: number;
   /** Milliseconds until the device ends a stream; undefined for no limit. */
@@ -100,25 +97,23 @@ export interface LiveSubscriber {
   readonly waiting: number;
 }
 
-/** Decisions on the event log (section 6.2 of the specification). */
+/** Event log (section 6.2 of the specification). */
 export interface LogBehaviour {
   readonly idStep: number;
-  /** Maximum number of retained events; `configured` comes from the options. */
   retain(configured: number): number;
   readonly tellsRetention: boolean;
-  /** Returns the lines that store a batch of events in the log file, with line breaks. */
   lines(events: readonly StoredEvent[]): string;
-  /** Returns the highest id ever assigned. `last`: id of the last readable event in the log. */
+  /** Highest id ever assigned. `last`: id of the last readable event in the log. */
   highest(last: number, mark: Mark | undefined, damaged: boolean): number;
-  /** Decides how to open a log. `torn`: the log ends with an incomplete line, which `repair` removes. */
+  /** `torn`: the log ends with an incomplete line, which `repair` removes. */
   opening(torn: boolean): 'repair' | 'keep' | 'empty';
-  /** Chooses the order of the steps; `deliver` must follow `commit` in the same tick of the event loop. */
+  /** `deliver` must follow `commit` in the same tick of the event loop. */
   publish(steps: { store(): Promise<void>; commit(): void; deliver(): void }): Promise<void>;
-  /** Returns the lowest id that a compaction keeps; an id above `latest` removes all events. */
+  /** Lowest id that a compaction keeps; an id above `latest` removes all events. */
   keepFrom(plan: { earliest: number; latest: number; ids: number; step: number }): number;
 }
 
-/** Decisions on deployments (sections 2.1, 2.2, 2.4 and 6.3 of the specification). */
+/** Deployments (sections 2.1, 2.2, 2.4 and 6.3 of the specification). */
 export interface DeploymentBehaviour {
   mergeStatus(activity: Deployment['activity_status'], error: Deployment['error_status']): Deployment['status'];
   event(draft: EventDraft): EventDraft;
@@ -126,7 +121,7 @@ export interface DeploymentBehaviour {
   files(files: readonly ConfigFile[]): readonly ConfigFile[];
   enter(steps: { place(): Promise<void>; publish(): Promise<void> }): Promise<void>;
   announce(events: readonly EventDraft[], change: DeploymentChange): readonly EventDraft[];
-  /** True gives up a deployment after a fatal error; false retries the deployment after every error. */
+  /** True gives up after a fatal error; false retries after every error. */
   readonly givesUp: boolean;
   readonly failedArchives: boolean;
   readonly removesFiles: boolean;
@@ -208,7 +203,7 @@ export const referenceBehaviour: DeviceBehaviour = {
   },
 };
 
-/** Checks a bearer token (section 5 of the specification); HTTP ignores the case of `Bearer`. */
+/** Section 5 of the specification; HTTP ignores the case of `Bearer`. */
 function carriesToken(header: string | undefined, token: string): boolean {
   const [, given] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
   // Digests have equal lengths, which `timingSafeEqual` requires.
@@ -221,12 +216,12 @@ export interface CursorRequest {
   lastEventId: string | undefined;
 }
 
-/** Largest signed 64-bit integer, the largest event id. */
+/** Largest event id, a signed 64-bit integer. */
 const LARGEST = 2n ** 63n - 1n;
 
 /**
- * Chooses the cursor of a request (section 4.1 of the specification); the parameter `after` overrides the header
- * `Last-Event-ID`. An unsafe integer becomes the largest safe integer, which exceeds every assigned id.
+ * Section 4.1 of the specification; `after` overrides `Last-Event-ID`. An unsafe integer becomes the largest safe
+ * integer, which exceeds every assigned id.
  */
 function chooseCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
   const [first, ...others] = after;
@@ -243,10 +238,7 @@ export interface Retained {
   latest: number;
 }
 
-/**
- * Returns the id after which the stream begins; `expired` causes a 410 response. A cursor beyond the newest event, e.g.
- * from a different robot, receives only live events.
- */
+/** A cursor beyond the newest event, e.g. from a different robot, receives only live events. */
 export function resolveCursor(cursor: number | 'none', { earliest, latest }: Retained): number | 'expired' {
   if (cursor === 'none') return latest;
   if (cursor < earliest - 1) return 'expired';
@@ -255,7 +247,7 @@ export function resolveCursor(cursor: number | 'none', { earliest, latest }: Ret
 
 export type TypeFilter = ReadonlySet<string> | undefined;
 
-/** Parses the comma-separated values of `types`; an empty list matches no event type. */
+/** An empty list matches no event type. */
 function parseTypes(values: readonly string[]): TypeFilter {
   if (values.length === 0) return undefined;
   const names = values.flatMap((value) => value.split(',')).map((name) => name.trim());

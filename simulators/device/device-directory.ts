@@ -25,7 +25,7 @@ const held = new Set<string>();
 let locks = 0;
 const SELF = `${process.pid}-${startOf(process.pid)}-${threadId}`;
 
-/** Locks a directory against other devices. Throws DirectoryInUseError, or Node's system error (e.g. EROFS). */
+/** Throws DirectoryInUseError, or Node's system error (e.g. EROFS). */
 export function lockDirectory(directory: string, name = 'lock') {
   const path = `${directory}/${name}`;
   const owner = `${SELF}-${++locks}`;
@@ -60,7 +60,7 @@ function acquire(path: string, owner: string): void {
       const where = `${dirname(path)} is in use by ${user}`;
       throw new DirectoryInUseError(`${where}; give each device a directory of its own`, pid);
     }
-    // Takes a second lock before replacing the link of a dead owner, because several processes may try at once.
+    // Takes a second lock first, because several processes may replace the link of a dead owner together.
     const takeover = `${path}.${other}`;
     acquire(takeover, owner);
     if (ownerOf(path) === other) {
@@ -89,13 +89,13 @@ function isAlive(owner: string): boolean {
   return thread !== String(threadId) || held.has(owner);
 }
 
-/** Start time of a process, which tells a reused process id from the original; '' for a missing process. */
+/** Start time of a process, which reveals a reused process id; '' for a missing process. */
 function startOf(pid: number): string {
   try {
     if (process.platform !== 'linux') return process.kill(pid, 0) ? 'unknown' : '';
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie process (state Z) no longer runs, and therefore holds no lock.
+    // A zombie process (state Z) holds no lock.
     return state === 'Z' ? '' : (fields[18] ?? '');
   } catch (error) {
     return errorCode(error) === 'EPERM' ? 'unknown' : '';
@@ -114,7 +114,7 @@ export class DeviceDirectory implements DiskIo {
   #lock: Lock | undefined;
   #killed = false;
   #writing: Promise<void> | undefined;
-  /** Topmost directory that the agent created; undefined once the disk has stored the directory's name. */
+  /** Topmost created directory; undefined once the disk has stored its name. */
   #made: string | undefined;
 
   constructor(directory: string, io: DiskIo) {
@@ -125,7 +125,7 @@ export class DeviceDirectory implements DiskIo {
     try {
       this.#lockedIo();
     } catch (error) {
-      // Opens an unwritable directory without a lock, so that the agent can still serve stored events.
+      // An unwritable directory needs no lock: the agent still serves stored events.
       if (!isUnwritable(error)) throw error;
     }
   }
@@ -134,7 +134,7 @@ export class DeviceDirectory implements DiskIo {
     if (this.#killed) throw new KilledError('the agent was killed');
   }
 
-  /** Prevents further changes, as a crash does; resolves once the kernel has completed a pending write. */
+  /** Resolves once the kernel has completed a pending write. */
   fence(): Promise<void> | undefined {
     this.#killed = true;
     this.#lock?.abandon();
@@ -217,7 +217,6 @@ export class DeviceDirectory implements DiskIo {
     this.#made = undefined;
   }
 
-  /** Locks the directory, creating it if needed, unless this agent holds the lock; returns its file operations. */
   #lockedIo(): DiskIo {
     this.check();
     if (this.#lock) return this.#io;

@@ -1,5 +1,3 @@
-/** Tests the device in long runs with kills, competing locks, compactions and slow replays. */
-
 import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -20,7 +18,7 @@ class Client {
   readonly cursor: number;
   readonly ids: number[] = [];
   readonly #reader: LogReader | undefined;
-  /** True after a 410 response or an overtaken read: the client knows of lost events. */
+  /** True after a 410 response or an overtaken read. */
   cutOff: boolean;
 
   constructor(log: EventLog, cursor: number) {
@@ -43,7 +41,6 @@ class Client {
   }
 }
 
-/** Names the first id that does not directly follow its predecessor; '' for none. */
 function gap(cursor: number, ids: readonly number[]): string {
   const at = ids.findIndex((id, index) => id !== cursor + 1 + index);
   return at < 0 ? '' : `after ${ids[at - 1] ?? `the cursor ${cursor}`} came ${ids[at]}`;

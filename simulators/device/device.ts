@@ -1,4 +1,3 @@
-/** Simulated device: starts, stops, kills and drives its agent. */
 import type { ControlInfo, StopSignal } from '../../harness/contract/control.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
 import { random } from '../common/random.ts';
@@ -61,7 +60,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#identity;
   }
 
-  /** Path of the unix socket; undefined for a device without one. */
+  /** Undefined for a device without a unix socket. */
   get socketPath(): string | undefined {
     return this.address['socket'];
   }
@@ -71,7 +70,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return Object.assign({}, ...this.#settings.endpoints.map(({ address }) => address));
   }
 
-  /** URL `http://127.0.0.1:<port>` of an agent that serves loopback, otherwise undefined. */
+  /** URL `http://127.0.0.1:<port>`; undefined unless a running agent serves loopback. */
   get url(): string | undefined {
     return this.#agent?.url;
   }

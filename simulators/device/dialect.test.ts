@@ -1,4 +1,3 @@
-/** Tests how responses differ between the dialects `spec` and `miru`. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { AgentDeployment } from '../../harness/contract/agent.ts';
@@ -32,7 +31,7 @@ const firstEvent = async (on: Robot) => {
   return { ...event?.envelope, comments: stream.comments };
 };
 
-/** Requests to a robot that retains events 3 to 10, with the expected result in each dialect. */
+/** The robot retains events 3 to 10. */
 const ROWS: [what: string, ask: Ask, spec: unknown, miru: unknown][] = [
   ['no current deployment', code('/deployments/current'), [404, 'deployment_not_found'], [404, 'resource_not_found']],
   ['an unknown release', code('/releases/rls_none'), [404, 'release_not_found'], [404, 'resource_not_found']],

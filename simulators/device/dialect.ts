@@ -14,12 +14,12 @@ const miru: DeviceBehaviour = {
     ...http,
     headers: {},
     intercept: (_request, response) => {
-      // Published agents send no `Connection` header, which Node otherwise adds.
+      // Node otherwise adds a header that published agents do not send.
       response.removeHeader('Connection');
       return false;
     },
     resource: inRustStyle,
-    // Published agents put the earliest retained id of an expired cursor into `message`, not into `params`.
+    // The earliest retained id is in `message`, not in `params`.
     refusal: ({ status, code, message, params, headers = {} }, { url = '' }) => {
       const query = new URLSearchParams(url.split('?')[1] ?? '');
       const repeated = code === 'invalid_cursor' && query.getAll('after').length > 1;
@@ -34,7 +34,6 @@ const miru: DeviceBehaviour = {
     },
     errorBody: (refusal) => {
       if (refusal.code === REPEATED) return refusal.message;
-      // Published agents answer unknown paths and wrong methods without a body.
       const isBare = refusal.code === 'not_found' || refusal.code === 'method_not_allowed';
       return isBare ? undefined : http.errorBody(refusal);
     },
@@ -51,7 +50,6 @@ const miru: DeviceBehaviour = {
       const unsigned = (value: string): string => value.replace(/^\+(?=\d)/, '');
       return stream.chooseCursor({ after: after.map(unsigned), lastEventId: lastEventId && unsigned(lastEventId) });
     },
-    // Starts cursor 0 at the earliest event; any other cursor below the earliest id is expired.
     resolveCursor: (cursor, retained) => {
       const { earliest, latest } = retained;
       if (cursor === 'none') return stream.resolveCursor(cursor, retained);

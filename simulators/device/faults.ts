@@ -1,5 +1,3 @@
-/** Named faults of a simulated device, for the option `--fault` and `DeviceOptions.faults`. */
-
 import type { Socket } from 'node:net';
 import { DURATION_FORM, durationMs, size } from '../../harness/common/units.ts';
 import type { Clock } from '../common/clock.ts';
@@ -45,7 +43,7 @@ const isKind = (name: string): name is Fault['kind'] => Object.hasOwn(FAULTS, na
 const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = {
   latency: (value) => {
     const fault = range('latency', value, duration);
-    // Limits the latency to a day, because Node's timers overflow after 24 days.
+    // At most a day, because Node's timers overflow after 24 days.
     return fault && fault.high <= DAY_MS ? fault : undefined;
   },
   reset: (value) => range('reset', value, size),
@@ -61,7 +59,7 @@ const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = 
   },
   'clock-skew': (value) => {
     const ms = duration(value.replace(/^[+-]/, ''));
-    // Limits the clock skew to a century, so that years keep four digits.
+    // At most a century, so that years keep four digits.
     if (ms === undefined || ms > 36_500 * DAY_MS) return undefined;
     return { kind: 'clock-skew', ms: value.startsWith('-') ? -ms : ms };
   },
@@ -82,7 +80,6 @@ function range<K extends 'latency' | 'reset' | 'half-open'>(
   return low === undefined || high === undefined || high < low ? undefined : { kind, low, high };
 }
 
-/** Converts a text such as `30s` to milliseconds; undefined for any other text. */
 export const duration = (text: string): number | undefined =>
   new RegExp(DURATION_FORM).test(text) ? durationMs(text) : undefined;
 
@@ -110,7 +107,6 @@ function apply(env: Environment, fault: Fault, random: Random, crash: () => void
       return { ...env, clock: { now: () => env.clock.now() + fault.ms } };
     case 'reset':
     case 'half-open': {
-      // Sends a random number of bytes of each stream; then `reset` ends the connection, `half-open` sends no more.
       const left = new WeakMap<Socket, number>();
       const write = (socket: Socket, bytes: Buffer): boolean => {
         const allowed = left.get(socket) ?? random.integer(fault.low, fault.high);

@@ -13,9 +13,8 @@ import type { DeviceOptions } from './options.ts';
 import { endpointsOf, transportInFolder } from './transport.ts';
 
 /**
- * Starts a device; resolves once the device accepts requests. Without `dir`, the device has a temporary folder, which
- * disposal removes, and by default a unix socket (`socketPath`). Rejects with DirectoryInUseError, StartError, or
- * RangeError for an invalid option.
+ * Without `dir`, the device has a temporary folder, which disposal removes, and by default a unix socket. Rejects with
+ * DirectoryInUseError, StartError, or RangeError for an invalid option.
  */
 export async function simulateDevice(options: Partial<DeviceOptions> = {}): Promise<SimulatedDevice> {
   const { dir, ...rest } = options;
@@ -38,7 +37,7 @@ class TemporaryDevice extends SimulatedDevice {
     try {
       const somewhere = endpointsOf(options).length > 0 || options.endpoints !== undefined;
       const own = somewhere ? {} : transportInFolder('unix', folder);
-      // Sets a fixed seed, because the default seed is the folder's path, which is random.
+      // The default seed would be the folder's path, which is random.
       super({ seed: 1, ...options, dir: join(folder, 'robot'), ...own });
     } catch (error) {
       rmSync(folder, { recursive: true });

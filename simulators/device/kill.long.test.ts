@@ -1,4 +1,3 @@
-/** Tests that a killed agent changes nothing on the disk, whatever operation was pending. */
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -28,7 +27,7 @@ function watched(after: () => void): DiskIo {
   const quick: DiskIo = {
     ...disk,
     sync: () => turn(),
-    // Writes at once, because the kernel completes a write that a killed process has begun.
+    // Writes immediately, because the kernel completes a write that a killed process has begun.
     store: async (fd, buffer, position) => {
       disk.write(fd, buffer, position);
       await turn();
@@ -135,7 +134,6 @@ test('publishing during kills and restarts succeeds or reports the kill, with as
     }
   });
   for (let round = 0; round < 40; round += 1) {
-    // Even rounds kill the agent after several publications, odd rounds after several turns of the event loop.
     const enough = published + Math.floor(round / 4);
     if (round % 2 === 0) while (published < enough) await turn();
     else for (let turns = 0; turns < round; turns += 1) await turn();

@@ -1,5 +1,3 @@
-/** Options of a simulated device, their defaults and their limits. */
-
 import { resolve } from 'node:path';
 import type { Dialect } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
@@ -47,9 +45,9 @@ export interface DeviceOptions extends TransportOptions {
    * Address of the control API: a port of 127.0.0.1 (0 picks a free port) or a unix socket. `token`: random by default.
    */
   control?: { port: number; token?: string } | { path: string };
-  /** Id of the device, by default derived from the seed. */
+  /** Default: derived from the seed. */
   deviceId?: string;
-  /** Name of the device, by default the device id. */
+  /** Default: the device id. */
   name?: string;
   /** Wire conventions: `spec` (default) or published agents (`miru`); `behaviour` takes precedence. */
   dialect?: Dialect;
@@ -84,7 +82,6 @@ const LONGEST_MS = 86_400_000;
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Completes the options with defaults. Throws RangeError that names an invalid option and its limits. */
 export function completeOptions(options: DeviceOptions) {
   const dir = resolve(options.dir);
   const behaviour = options.behaviour ?? dialectBehaviour(options.dialect ?? 'spec');
@@ -116,7 +113,7 @@ function within(name: string, value: number, least: number, most = Number.MAX_SA
   throw new RangeError(`${name} must be a number from ${least}${upTo}, not ${value}`);
 }
 
-/** Failure to start because of the option `option`; the message gives the reason. */
+/** Failure to start because of the option `option`. */
 export class StartError extends Error {
   override name = 'StartError';
   readonly code = 'MUSTER_START';
@@ -145,7 +142,7 @@ export function startErrorOf(option: string, error: unknown): Error {
   if (error instanceof DirectoryInUseError || error instanceof StartError || error instanceof TypeError) return error;
   const system = error as Record<'path' | 'dest' | 'address', string | undefined> & { port?: number };
   const { path, dest, address, port = -1 } = system;
-  // Names the path of a unix socket, for which Node reports no port or the port -1.
+  // For a unix socket, Node reports no port or the port -1.
   const place = port < 0 ? (dest ?? path ?? address ?? 'it') : `port ${port}`;
   const code = errorCode(error) ?? '';
   const words: Record<string, string> = {

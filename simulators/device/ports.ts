@@ -1,4 +1,3 @@
-/** Interfaces between a device, its uplink and its console: calls, and reports of an agent about its state. */
 import type { AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 
@@ -29,7 +28,7 @@ export interface DeploymentPort {
   remove(id: string): Promise<Deployment>;
   /** Records an error status, even for an unknown deployment; archives a `failed` deployment. */
   fail(wanted: AgentDeployment, error: 'retrying' | 'failed'): Promise<Deployment>;
-  /** Stores a release with its git commit, which the agent serves at `/releases/*` and `/git_commits/*`. */
+  /** Stores a release and its git commit, served at `/releases/*` and `/git_commits/*`. */
   remember(release: AgentRelease): void;
 }
 
@@ -48,7 +47,7 @@ export interface Uplink extends AsyncDisposable {
   readonly lastDisconnectedAt: string | undefined;
   /** Enrols the device if necessary, connects and syncs; resolves once online. Repeated calls have no effect. */
   start(): Promise<void>;
-  /** Resolves when the first attempt to enrol has ended, with or without success, or the uplink has stopped. */
+  /** Resolves once the first attempt to enrol, successful or not, or the uplink has ended. */
   readonly firstAttempt: Promise<void>;
   stop(): Promise<void>;
   /** Breaks connections like a killed process, without an MQTT DISCONNECT. Default: `stop`. */
@@ -63,10 +62,10 @@ export interface SeenEvent {
 }
 
 export interface SeenFrame {
-  /** Time in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   at: number;
   id?: string;
-  /** Value of the frame's `event` field; undefined for a comment. */
+  /** Field `event` of the frame; undefined for a comment. */
   type?: string;
   text: string;
   to: number[];
@@ -79,7 +78,7 @@ export interface SeenListener {
   types?: string[];
   frames: number;
   last?: string;
-  /** Bytes that the agent has not yet sent to the listener. */
+  /** Bytes not yet sent. */
   waiting: number;
 }
 

@@ -1,5 +1,3 @@
-/** Tests that the reference client handles every scripted situation of an event stream. */
-
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { muster, Running } from '../../harness/cli/testing/muster.ts';
@@ -41,7 +39,7 @@ const EXPECTED: Record<string, readonly string[]> = {
   silent: SEAM.slice(0, 2),
   expired: LOST,
 };
-/** Situations that take minutes, because the client makes 20 attempts with growing pauses. */
+/** These take minutes, because the client makes 20 attempts with growing pauses. */
 const TOO_LONG = ['dead', 'expired-again'];
 
 test('every situation has an expectation here, except the two that take minutes', () => {

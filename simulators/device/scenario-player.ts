@@ -1,5 +1,3 @@
-/** Serves a scripted event stream to a client, and reports the actions of client and server. */
-
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import process from 'node:process';
@@ -30,11 +28,10 @@ export class ScenarioPlayer implements AsyncDisposable {
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
-  /** Opens the endpoints and serves the situation. Rejects if an endpoint cannot be opened. */
   static async open(situation: Situation, endpoints: readonly Endpoint[], tell: StepListener): Promise<ScenarioPlayer> {
     const player = new ScenarioPlayer(situation, tell);
     try {
-      // Accepts every token, because many clients under test have no discovery file.
+      // Every token passes, because many clients under test have no discovery file.
       const onConnection = (socket: Socket) => void player.#server.emit('connection', socket);
       const serving = { rules: referenceBehaviour.transport, onConnection, check: () => {} };
       for (const endpoint of endpoints) player.#listeners.push(await endpoint.listen(serving));
@@ -79,7 +76,7 @@ export class ScenarioPlayer implements AsyncDisposable {
     response.flushHeaders();
     this.#tell('server', '200 text/event-stream');
     const text = Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString();
-    // Shows only the end of a long text, where a situation differs from a normal stream.
+    // A situation differs from a normal stream at the end of a long text.
     const shown = text.length <= 200 ? text : `…${text.slice(-200)}`;
     this.#tell('server', `sends ${JSON.stringify(shown)} in ${pieces.length} piece${pieces.length === 1 ? '' : 's'}`);
     for (const piece of pieces) {
@@ -116,10 +113,7 @@ export class ScenarioPlayer implements AsyncDisposable {
   }
 }
 
-/**
- * Serves a situation until a signal; prints the addresses on standard output and every step on standard error. Rejects
- * with StartError.
- */
+/** Prints the addresses on standard output and every step on standard error. Rejects with StartError. */
 export async function runScenario(name: string, situation: Situation, where: TransportOptions): Promise<number> {
   const stopped = untilSignal();
   const started = performance.now();

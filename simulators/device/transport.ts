@@ -28,15 +28,15 @@ export interface Listener {
 }
 
 export interface DeviceListener extends Listener {
-  /** URL `http://127.0.0.1:<port>` of the loopback transport; undefined on a unix socket. */
+  /** URL `http://127.0.0.1:<port>`; undefined on a unix socket. */
   readonly url?: string;
   readonly token?: string;
 }
 
 export interface Endpoint {
-  /** Command-line option of the endpoint, which a StartError names. */
+  /** Command-line option, which a StartError names. */
   readonly option: string;
-  /** Address that a started device prints, e.g. `{ socket: '/run/agent.sock' }`. */
+  /** Printed at the start, e.g. `{ socket: '/run/agent.sock' }`. */
   readonly address: Readonly<Record<string, string>>;
   listen(serving: Serving): Promise<DeviceListener>;
 }
@@ -51,7 +51,6 @@ export function listening(server: net.Server, options: net.ListenOptions): Promi
   });
 }
 
-/** Throws UsageError unless the directory of `path` exists and is writable. */
 export function requireWritableParent(option: string, path: string): void {
   const parent = dirname(resolve(path));
   try {
@@ -96,7 +95,6 @@ export const transportArguments = {
 
 export const transportUsage = '--socket PATH, or --loopback with --discovery FILE,';
 
-/** Converts command-line options to transport options. Throws UsageError for an invalid option. */
 export function transportOptions(args: {
   socket?: string | undefined;
   'socket-mode': string;
@@ -123,7 +121,6 @@ function loopbackEndpoint(discovery: string): Endpoint {
   return {
     option: 'discovery',
     address: { discovery },
-    // Writes the discovery file with the mode 0600, because the file contains the token.
     listen: async ({ rules, onConnection, check }) => {
       const token = randomBytes(32).toString('hex');
       const entrance = { transport: 'loopback', token };
@@ -154,9 +151,9 @@ function loopbackEndpoint(discovery: string): Endpoint {
   };
 }
 
-// File permissions protect a unix socket, so clients send no token (section 5 of the specification).
+// File permissions protect a unix socket, so clients send no token (section 5).
 
-/** Maximum bytes of a unix socket's path, a limit of the kernel. */
+/** Bytes; a limit of the kernel. */
 const LONGEST_PATH = 107;
 
 const ENTRANCE: Entrance = { transport: 'unix' };
@@ -173,8 +170,8 @@ function unixEndpoint(path: string, mode = 0o660): Endpoint {
 }
 
 /**
- * Serves on a unix socket, and replaces the socket of a dead agent. Rejects if a live agent listens on `path`. Sets
- * permissions in a private folder, before clients can connect.
+ * Replaces the socket of a dead agent; rejects if a live agent listens on `path`. Sets permissions in a private folder,
+ * before clients can connect.
  */
 export async function listenUnix(
   path: string,
@@ -212,14 +209,11 @@ export async function listenUnix(
 
 const OPEN_FOLDERS = '/proc/self/fd';
 
-/**
- * Creates a private folder for a socket; names the folder by its file descriptor where possible, because the kernel
- * limits the path of a socket.
- */
+/** Names the folder by its file descriptor where possible, because the kernel limits the path of a socket. */
 function privateFolder(parent: string): { socket: string } & Disposable {
   const folder = besideName(join(parent, 'socket'));
   fs.mkdirSync(folder, { mode: 0o700 });
-  // The name must be unique, because Node removes the bound path when the server closes.
+  // Must be unique, because Node removes the bound path when the server closes.
   const name = basename(besideName('socket'));
   const flags = fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW;
   const fd = fs.existsSync(OPEN_FOLDERS) ? fs.openSync(folder, flags) : undefined;
@@ -234,7 +228,7 @@ function privateFolder(parent: string): { socket: string } & Disposable {
   };
 }
 
-/** Returns true for a free path, false for the socket of a dead agent. Rejects for a path in use. */
+/** True for a free path, false for the socket of a dead agent. Rejects for a path in use. */
 async function claim(path: string): Promise<boolean> {
   const existing = fs.lstatSync(path, { throwIfNoEntry: false });
   if (!existing) return true;

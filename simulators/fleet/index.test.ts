@@ -43,7 +43,7 @@ describe('a fleet as a library', () => {
   });
 
   it('rejects, and leaves no files, when the platform refuses its robots', async () => {
-    // Has a temporary folder of its own, because fleets of other tests keep keys in the common one meanwhile.
+    // Uses its own temporary folder, because fleets of other tests keep keys in the common one.
     vi.stubEnv('TMPDIR', folder());
     onTestFinished(() => void vi.unstubAllEnvs());
     const wrong = { ...fleets.platform, apiKey: 'wrong key' };

@@ -1,5 +1,3 @@
-/** Starts a fleet of simulated robots as a library, for roll-outs and measurements. */
-
 import { rm } from 'node:fs/promises';
 import { defined } from '../../harness/common/defined.ts';
 import { ownedFolder } from '../../harness/common/owner.ts';
@@ -13,7 +11,7 @@ import { Fleet } from './run/fleet.ts';
 import { resultOf } from './run/outputs.ts';
 import type { Scenario, UplinkKind } from './scenario/scenario.ts';
 
-/** A duration is a text such as `500ms`, `30s` or `5m`. */
+/** Durations are texts such as `500ms`, `30s` or `5m`. */
 export interface StartFleetOptions {
   robots: number;
   /** Platform that the robots connect to. Default: none. */
@@ -24,24 +22,24 @@ export interface StartFleetOptions {
   workers?: number;
   /** Seed of the random numbers. Default 1. */
   seed?: number;
-  /** Number of bits of each robot's RSA key. Default 2048, because many platforms reject shorter keys. */
+  /** Bits of each robot's RSA key. Default 2048, because many platforms reject shorter keys. */
   keyBits?: number;
   /** Folder of the robots' keys, which later fleets can reuse. Default: a folder that `stop` removes. */
   stateDir?: string;
   /** Prefix of the robots' names, e.g. of `robot-000042`. Default `robot`. */
   namePrefix?: string;
-  /** Number of clients that read each robot's event stream. Default 1. */
+  /** Clients that read each robot's event stream. Default 1. */
   subscribers?: number;
-  /** Duration over which the robots start. Default: all robots start at once. */
+  /** Duration over which the robots start. Default: all start together. */
   over?: string;
-  /** Web page that shows and controls the fleet until `stop`. Default: no page. */
+  /** Web page that shows and controls the fleet until `stop`. Default: none. */
   ui?: FleetPage & { onServed(url: string): void };
-  /** Cancels the start: the fleet stops at once, and `startFleet` rejects with the signal's reason. */
+  /** Cancels the start: the fleet stops, and `startFleet` rejects with the reason of the signal. */
   signal?: AbortSignal;
   onProgress?(progress: FleetProgress): void;
 }
 
-/** Progress while a fleet starts: number of robots (`done`) that have keys or are online, out of all robots (`of`). */
+/** Progress of a start: `done` of `of` robots have keys or are online. */
 export interface FleetProgress {
   stage: 'keys' | 'online';
   done: number;
@@ -55,7 +53,7 @@ export interface RolloutOptions {
   content?: string;
   /** Percentage of the robots that get the release. Default `100%`. */
   share?: string;
-  /** Duration over which the deployments are posted. Default: all at once. */
+  /** Duration over which deployments are posted. Default: all together. */
   over?: string;
   /** Maximum duration until a client on the robot has read the deployment's event. Default `60s`. */
   within?: string;

@@ -1,8 +1,6 @@
-/** Addresses on which a platform listens, and host names for its URLs. */
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** Maximum number of connections that wait to be accepted by the server. */
 export const BACKLOG = 8192;
 
 export const LOOPBACK = '127.0.0.1';
@@ -11,14 +9,14 @@ const ON_LOOPBACK = new BlockList();
 ON_LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 ON_LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Returns a host as written in a URL, e.g. `0.0.0.0` for `0` or `[::1]` for `::1`; undefined for an invalid host. */
+/** Host as written in a URL, e.g. `0.0.0.0` for `0` or `[::1]` for `::1`; undefined for an invalid host. */
 export function urlHost(host: string): string | undefined {
   const text = `http://${host.includes(':') ? `[${host}]` : host}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url?.origin === url?.href.replace(/\/$/, '') && url?.port === '' ? url.hostname : undefined;
 }
 
-/** Returns true for a loopback address and for `localhost`; does not resolve other names. */
+/** True for a loopback address and for `localhost`; resolves no other name. */
 export function isLoopback(host: string): boolean {
   const named = urlHost(host);
   if (named === undefined || named === 'localhost') return named !== undefined;
@@ -26,10 +24,7 @@ export function isLoopback(host: string): boolean {
   return ON_LOOPBACK.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
 }
 
-/**
- * Returns a host to which other machines can connect: replaces `0.0.0.0` and `::` by the machine's first outside
- * address.
- */
+/** Host that other machines can reach: the machine's first outside address in place of `0.0.0.0` or `::`. */
 export function reachableHost(host: string, interfaces: typeof networkInterfaces = networkInterfaces): string {
   const named = urlHost(host) ?? host;
   if (named !== '0.0.0.0' && named !== '[::]') return named;

@@ -1,5 +1,3 @@
-/** End-to-end tests of a simulated device and the platform, over HTTP and MQTT. */
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentTopics } from '../../harness/contract/agent.ts';
 import { enrolDevice, KEY_BITS } from '../../harness/tools/subjects/simulators.ts';

@@ -41,7 +41,7 @@ interface Answer {
 export type Resource = Record<string, unknown>;
 
 export interface PlatformBehaviour {
-  // Decisions on lists (section 8 of the specification).
+  // Lists: section 8 of the specification.
   clampLimit(values: readonly string[]): number;
   clampOffset(values: readonly string[]): number;
   order(asked: readonly OrderTerm[]): readonly OrderTerm[];
@@ -53,13 +53,13 @@ export interface PlatformBehaviour {
 
   answer?(operation: string, answer: Answer): Answer;
 
-  /** Returns the clock of stored times. */
+  /** Clock of stored times. */
   clock?(clock: Clock): Clock;
   delayMs?(): number;
   connected?(socket: Socket): void;
 
-  // Decisions on API keys and versions (sections 5 and 9 of the specification).
-  /** Returns the key of a request, or undefined to refuse the request. `found`: the key whose text is `presented`. */
+  // API keys and versions: sections 5 and 9 of the specification.
+  /** Key of a request; undefined refuses the request. `found`: the key whose text is `presented`. */
   authenticate<K extends KeyFacts>(
     found: K | undefined,
     presented: string | undefined,
@@ -67,47 +67,44 @@ export interface PlatformBehaviour {
     operation: string,
   ): K | undefined;
   permits(key: KeyFacts, scope: string): boolean;
-  /** Returns the API version of a request, or undefined to refuse the request. */
+  /** Undefined refuses the request. */
   version(header: string | undefined, operation: string): SupportedVersion | undefined;
   error(facts: ErrorFacts): Answer;
   createdStatus: number;
-  /** Parses a request body. `strict`: the parser of the reference, which throws PlatformError 400. */
+  /** `strict`: the reference's parser, which throws PlatformError 400. */
   readBody(bytes: Buffer, strict: (bytes: Buffer) => unknown): unknown;
   bodyProblems(operation: string, value: unknown, check: () => Problem[]): Problem[];
 
-  // Decisions on pings (sections 2.5, 4.2 and 8 of the specification).
+  // Pings: sections 2.5, 4.2 and 8 of the specification.
   pingTimeout(asked: number): number | 'refuse';
   ping(messenger: DeviceMessenger, deviceId: string, timeoutNanos: number): ReturnType<DeviceMessenger['ping']>;
   pingAnswer(outcome: { code: 'success' | 'timeout'; round_trip_nanos?: number }, elapsedNanos: number): Answer;
 
-  // Decisions on deployments (sections 2.2, 3 and 9 of the specification).
+  // Deployments: sections 2.2, 3 and 9 of the specification.
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
-  /**
-   * Returns false if a request was made for an outdated target (section 9 of the specification, rule 3). `given`:
-   * `parent_id` of the request.
-   */
+  /** False for a request with an outdated target (section 9 of the specification, rule 3). `given`: its `parent_id`. */
   parentHolds(given: string | null | undefined, currentTarget: string | null, version: SupportedVersion): boolean;
   mayTarget(from: DeploymentTargetStatus, to: DeploymentTargetStatus): boolean;
   mayReport(from: DeploymentActivityStatus, to: DeploymentActivityStatus): boolean;
-  /** Returns the new activity of a deployment whose target becomes `archived`. */
+  /** New activity of a deployment whose target becomes `archived`. */
   retired(activity: DeploymentActivityStatus): DeploymentActivityStatus;
   deploysDrifted: boolean;
-  /** Event that makes staged deployments `drifted`: the device gets a new target, or has deployed a deployment. */
+  /** A new target of the device, or a deployment that becomes deployed, makes staged ones `drifted`. */
   driftsOn: 'target' | 'deployed';
   replaces: boolean;
   failureArchives: boolean;
   notifies: boolean;
-  /** Returns the report that the platform applies, or undefined to ignore an agent's report. */
+  /** Report to apply; undefined ignores the agent's report. */
   report(report: DeploymentReport): DeploymentReport | undefined;
 
-  // Decisions on config types, schemas and instances (section 9 of the specification, rules 1 and 2).
+  // Config types, schemas and instances: section 9 of the specification, rules 1 and 2.
   slugPatch(version: SupportedVersion): 'apply' | 'refuse' | 'ignore';
-  /** Returns the default path of a config file. `previous`: path in the newest schema of the same config type. */
+  /** `previous`: path in the newest schema of the same config type. */
   defaultFilepath(facts: { derived: string; previous: string | undefined; version: SupportedVersion }): string;
   acceptsFormat(format: string, version: SupportedVersion): boolean;
   validatesContent: boolean;
 
-  /** Returns false if moving the group makes a cycle. `line`: the new parent and its ancestors. */
+  /** False if the move makes a cycle. `line`: the new parent and its ancestors. */
   mayMoveGroup(group: string, line: readonly string[]): boolean;
   allowsDuplicates: boolean;
   servesForeignOperations: boolean;

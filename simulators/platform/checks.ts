@@ -1,4 +1,4 @@
-/** Checks schemas and contents from users within a time limit, because a slow check blocks all other requests. */
+/** Checks schemas and contents within a time limit, because a slow check blocks all other requests. */
 
 import { createRequire } from 'node:module';
 import { createContext, Script } from 'node:vm';
@@ -15,17 +15,15 @@ type Validate = ((value: unknown) => unknown) & {
   $async?: boolean;
 };
 
-/** Cache of compiled schemas by digest; thousands of config instances share a few schemas. */
+/** By digest; thousands of config instances share a few schemas. */
 const compiled = new Map<string, Validate>();
 const KEPT = 200;
 
 const LONGEST_REASON = 300;
 const LONGEST_CHECK_MS = 3_000;
 
-/** Throws PlatformError 400 unless the schema is exactly one valid JSON Schema. */
 export const checkSchema = (schema: SchemaText): void => inTime('documents', () => compiledOf(schema));
 
-/** Throws PlatformError 400 for content that does not match its format or its schema. */
 export function checkContent({ format, data }: InstanceContent, schema: ConfigSchemaRow): void {
   inTime('content', () => {
     const isOpaque = format === 'xml' || format === 'text';
@@ -44,7 +42,7 @@ export function checkContent({ format, data }: InstanceContent, schema: ConfigSc
     const problems = (validate.errors ?? []).map(({ instancePath, message }) =>
       cut(`${instancePath || '/'} ${message ?? ''}`),
     );
-    // Clears the errors, because the cached schema would keep the errors in memory.
+    // The cached schema would keep the errors in memory.
     validate.errors = null;
     throw invalid('invalid_content', `content does not satisfy its schema: ${problems[0] ?? ''}`, { problems });
   });
@@ -128,9 +126,8 @@ function parsed(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: s
   }
 }
 
-/** Parses JSON that may contain `//` comments and block comments. Throws SyntaxError. */
 export function parseJsonc(text: string): unknown {
-  // Matches strings, too, because a string can contain the start of a comment.
+  // Matches strings too, because a string can contain the start of a comment.
   const stripped = text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (match) =>
     match.startsWith('"') ? match : ' ',
   );

@@ -1,4 +1,3 @@
-/** Dependencies that all modules of the platform share. */
 import { createHash } from 'node:crypto';
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../harness/contract/platform/operations.ts';
@@ -13,14 +12,14 @@ export interface Core {
   behaviour: PlatformBehaviour;
   clock: Clock;
   names: DialectNames;
-  /** Ids of devices that answer pings without an agent. */
+  /** Devices that answer pings without an agent. */
   standIns: Set<string>;
-  /** Sends commands to devices; a placeholder until the agent side starts. */
+  /** Placeholder until the agent side starts. */
   messenger: DeviceMessenger;
   newId(kind: ResourceKind, seq: number): string;
 }
 
-/** Returns a function that derives random-looking, repeatable ids from seed, kind and row number. */
+/** Repeatable, random-looking ids from seed, kind and row number. */
 export function idsFrom(seed: string): (kind: ResourceKind, seq: number) => string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   return (kind, seq) => {

@@ -1,12 +1,10 @@
-/** Parses the faults that the Platform API injects into its answers. */
-
-/** Faults to inject; `rate` is the share of affected requests, from 0 to 1. */
+/** Each `rate` is the share of affected requests, from 0 to 1. */
 export interface PlatformFaults {
   latency?: { rate: number; milliseconds: number };
   throttle?: { rate: number; retryAfterSeconds: number };
   failure?: { rate: number; status: number };
   reset?: { rate: number };
-  /** Sends a body in 16 pieces; `milliseconds`: pause before each piece. */
+  /** Body in 16 pieces; `milliseconds`: pause before each piece. */
   slowBody?: { rate: number; milliseconds: number };
 }
 
@@ -26,7 +24,7 @@ const FAULTS = new Map<string, (rate: number, value?: number) => PlatformFaults 
   ['slow-body', (rate, milliseconds = 100) => ({ slowBody: { rate, milliseconds } })],
 ]);
 
-/** Parses faults, e.g. `latency=200@0.5,429@0.1`. Throws RangeError, which shows the accepted syntax. */
+/** E.g. `latency=200@0.5,429@0.1`. Throws RangeError, which shows the accepted syntax. */
 export function parseFaults(text: string): PlatformFaults {
   let faults: PlatformFaults = {};
   for (const part of text.split(',')) {

@@ -22,7 +22,7 @@ describe('a simulated platform', () => {
   it('stops while a ping waits and a connection idles', async () => {
     const platform = await startPlatform({ mqtt: {} });
     const { id } = await platform.create('/devices', { name: 'robot' });
-    // Stops the timers, so that the ping cannot time out.
+    // Stopped timers keep the ping from timing out.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const ping = platform.post(`/devices/${id}/ping`, { timeout_nanos: 10_000_000_000 }).catch(() => 'cut');
@@ -99,7 +99,7 @@ describe('a database file', () => {
     await using platform = await startPlatform({ db, seed: 1, devices: 50 });
     const shown = (await platform.get(`/devices/${robot}?expand=current_deployment`)).body;
     expect(shown).toMatchObject({ status: 'offline', current_deployment: { status: 'deployed' } });
-    // The option `devices` adds no devices to a database that has devices already.
+    // `devices` adds no devices to a database that has some.
     expect((await platform.get('/devices?expand=total_count')).body).toMatchObject({ total_count: 1 });
     expect((await createDevice(platform)).startsWith('dvc_')).toBe(true);
     expect(platform.port.deviceByFingerprint('f')?.id).toBe(robot);
@@ -124,7 +124,7 @@ describe('a database file', () => {
   });
 });
 
-/** Number of clients: more than the 511 connections that Node queues by default. */
+/** More than the 511 connections that Node queues by default. */
 const CLIENTS = 1000;
 const SYSTEM = '/proc/sys/net/core/somaxconn';
 const allowed = existsSync(SYSTEM) ? Number(readFileSync(SYSTEM, 'utf8')) : 0;
@@ -143,7 +143,6 @@ test.skipIf(allowed <= CLIENTS)(
   async () => {
     await using platform = await simulatePlatform({ seed: 1 });
     const { port } = new URL(platform.url);
-    // Connects all clients while `spawnSync` blocks the platform's event loop.
     const { status, signal } = spawnSync(process.execPath, ['-e', CONNECT, port], { timeout: 30_000 });
     expect({ status, signal }).toEqual({ status: 0, signal: null });
   },

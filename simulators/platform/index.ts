@@ -37,7 +37,7 @@ function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
   const deploymentOf = (deviceId: string, id: string): DeploymentRow => {
     const row = findRow(core, 'deployment', id);
-    // Gives the same error for another device's deployment as for an unknown deployment, to reveal nothing.
+    // Same error as for an unknown deployment, to reveal no other device's deployments.
     if (row.device_id !== deviceId) findRow(core, 'deployment', '');
     return row;
   };
@@ -51,7 +51,7 @@ function agentPort(core: Core): AgentPort {
       if (agent_version === undefined || agent_version === row.agent_version) return row;
       return change(core, 'device', row, { agent_version });
     },
-    // Records whether a device's agent is connected; removes the stand-in, which answers pings without an agent.
+    // An agent that connects or disconnects replaces the stand-in, which answers pings without an agent.
     setConnected: (id, connected) => {
       const row = collections.device.byId(id);
       if (row === undefined || row.status === 'archived' || row.status === 'inactive') return;
@@ -64,7 +64,7 @@ function agentPort(core: Core): AgentPort {
       const rows = isWhole ? deployment.where({ device_id: deviceId }) : deployment.select(NOT_ARCHIVED, [deviceId]);
       const listed = rows.filter((row) => {
         const known = activityForAgent(row);
-        // Lists `removing` like `deployed`, because an agent may stop before reporting the end of the removal.
+        // `removing` counts as `deployed`, because an agent may stop before it reports the end of the removal.
         return activity.length === 0 || activity.includes(known === 'removing' ? 'deployed' : known);
       });
       const told = tell(core, listed.slice(offset, offset + limit));
@@ -90,7 +90,7 @@ function agentPort(core: Core): AgentPort {
   };
 }
 
-/** SQL condition that excludes archived deployments, because most deployments of a device are archived. */
+/** Excludes archived deployments in SQL, because most deployments of a device are archived. */
 const NOT_ARCHIVED =
   "device_id = ? AND (activity_status <> 'archived' OR coalesce(agent_activity, 'archived') <> 'archived')";
 
@@ -119,7 +119,7 @@ function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRe
   return { ...shown, git_commit: id === null ? null : VIEWS.git_commit(core, findRow(core, 'git_commit', id)) };
 }
 
-/** Records that an agent has seen deployments, because the agent must learn when a known deployment ends. */
+/** Records deployments as seen, because an agent must learn when a known deployment ends. */
 function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly DeploymentRow[] {
   const isNews = (row: DeploymentRow) => row.target_status === 'deployed' && row.agent_activity === null;
   if (!rows.some(isNews)) return rows;
@@ -129,15 +129,11 @@ function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly Deploym
   );
 }
 
-/**
- * Returns the activity that the agent sees. An archived deployment keeps the activity that the agent knows, until the
- * agent reports the end.
- */
+/** An archived deployment keeps the activity that the agent knows, until the agent reports the end. */
 function activityForAgent({ activity_status, agent_activity }: DeploymentRow): DeploymentRow['activity_status'] {
   return activity_status === 'archived' && agent_activity !== null ? agent_activity : activity_status;
 }
 
-/** Answers pings for stand-ins: devices that are online without an agent. */
 function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): DeviceMessenger {
   return {
     ...messenger,

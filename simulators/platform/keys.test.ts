@@ -1,4 +1,3 @@
-/** Tests API keys and their scopes. */
 import { describe, expect, it } from 'vitest';
 import { KeyRing } from './keys.ts';
 import { createDevice, createKit, deploymentBody, refusal, startPlatform, unique } from './testing/kit.ts';

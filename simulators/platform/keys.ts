@@ -29,7 +29,7 @@ export class KeyRing {
   readonly keys: readonly ApiKey[];
   readonly #presented = Buffer.alloc(64);
 
-  /** Throws RangeError for an empty or repeated key, or for an unknown scope; the message never contains a key. */
+  /** Throws RangeError for an empty or repeated key, or an unknown scope; the message never contains a key. */
   constructor(options: readonly KeyOption[]) {
     const texts = new Set(options.map(({ key }) => key));
     if (texts.size < options.length) throw new RangeError('an API key is given twice');
@@ -40,16 +40,16 @@ export class KeyRing {
         throw new RangeError(`unknown scope ${JSON.stringify(unknown)}; accepted are ${SCOPES.join(', ')}`);
       }
       const hex = digestOf(key);
-      // Hashes the digest again, so that the public id does not reveal the digest.
+      // Hashes the digest again, so that the public id does not reveal it.
       const id = `key_${digestOf(hex).slice(0, 20)}`;
       return { id, name: name ?? `API key ${index + 1}`, scopes, digest: Buffer.from(hex, 'latin1') };
     });
   }
 
-  /** Finds the key of a request; compares in constant time, so that timing reveals no key. */
+  /** Compares in constant time, so that timing reveals no key. */
   find(presented: string | undefined): ApiKey | undefined {
     if (presented === undefined) return undefined;
-    // Reuses one buffer, because a new buffer for each digest takes four times as long.
+    // A new buffer for each digest takes four times as long.
     this.#presented.write(digestOf(presented), 'latin1');
     let found: ApiKey | undefined;
     for (const key of this.keys) if (timingSafeEqual(key.digest, this.#presented)) found = key;

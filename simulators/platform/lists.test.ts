@@ -1,4 +1,3 @@
-/** Tests list parameters over HTTP. */
 import { describe, expect, it } from 'vitest';
 import { refusal, startPlatform } from './testing/kit.ts';
 

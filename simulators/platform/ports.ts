@@ -1,4 +1,3 @@
-/** Interfaces between the platform's core and its agent side (agent API and MQTT broker). */
 import type { AgentDeployment, AgentGitCommit, AgentRelease, DeploymentReport } from '../../harness/contract/agent.ts';
 import type { DeviceRow } from './store/rows.ts';
 
@@ -15,7 +14,6 @@ export interface Credentials {
   fingerprint: string;
 }
 
-/** Refusal of a request, with the HTTP status and the fields of the error body. */
 export class PlatformError extends Error {
   override name = 'PlatformError';
   readonly status: number;
@@ -29,29 +27,25 @@ export class PlatformError extends Error {
   }
 }
 
-/** Functions of the platform that the agent side calls. Methods throw PlatformError. */
+/** Platform as the agent side sees it. Methods throw PlatformError. */
 export interface AgentPort {
   /**
-   * Creates a device, or provisions an `inactive` device with the same name. A token expires after five minutes and
-   * works once for each device.
+   * Provisions an `inactive` device with the same name, or creates one. A token expires after five minutes and works
+   * once for each device.
    */
   provision(token: string, request: Credentials & { name: string }): AgentDeviceRecord;
-  /** Gives the device of the token a new key and session, and queues the target deployment again. */
+  /** Gives the token's device a new key and session, and queues its target deployment again. */
   reprovision(token: string, request: Credentials): AgentDeviceRecord;
   deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
   deviceById(id: string): AgentDeviceRecord | undefined;
   updateDevice(id: string, change: { agent_version?: string }): AgentDeviceRecord;
   setConnected(deviceId: string, connected: boolean): void;
-  /**
-   * Returns a page of a device's deployments, oldest first. Empty `activity`: all statuses. `total`: number on all
-   * pages.
-   */
+  /** Oldest first. Empty `activity`: all statuses. `total`: number on all pages. */
   deployments(
     deviceId: string,
     query: { activity: readonly string[]; limit: number; offset: number; expand: readonly string[] },
   ): { items: AgentDeployment[]; total: number };
   deployment(deviceId: string, deploymentId: string, expand: readonly string[]): AgentDeployment;
-  /** Applies an agent's report; ignores a report that moves the deployment backwards. */
   report(deviceId: string, deploymentId: string, report: DeploymentReport): AgentDeployment;
   content(deviceId: string, configInstanceId: string): { format: string; data: Uint8Array };
   release(id: string): AgentRelease;
@@ -59,14 +53,12 @@ export interface AgentPort {
 }
 
 export interface DeviceMessenger {
-  /** Pings a device; resolves with `timeout` unless the device answers within `timeoutNanos`. */
   ping(
     deviceId: string,
     timeoutNanos: number,
   ): Promise<{ code: 'success'; round_trip_nanos: number } | { code: 'timeout' }>;
-  /** Asks a device to sync, by a retained message that an offline device receives when it reconnects. */
+  /** Sends a retained message, which an offline device receives when it reconnects. */
   requestSync(deviceId: string): void;
-  /** Disconnects a device that was archived or reprovisioned. */
   disconnect(deviceId: string): void;
 }
 

@@ -1,19 +1,17 @@
-/** Reference behaviour of the platform: decides as the specification and the published rules say. */
 import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import { instanceFormats } from '../../harness/contract/platform/config-instance.ts';
 import { atLeast, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
 import { NEWEST_FIRST, totalOrder } from './store/order.ts';
 
-/** Ranks of a deployment's activities, which only rise; a staged deployment may become drifted at the same rank. */
+/** Ranks only rise; a staged deployment may become drifted at the same rank. */
 const ACTIVITY_RANK = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 } as const;
 const TARGET_RANK = { staged: 0, deployed: 1, archived: 2 } as const;
 
-/** Clamps the first value to a range; returns `otherwise` if the value is missing or no integer. */
 export function clampInteger(values: readonly string[], range: { low: number; high: number; otherwise: number }) {
   const [text] = values;
   if (text === undefined || !/^-?[0-9]+$/.test(text)) return range.otherwise;
-  // Accepts integers of any length, because clamping removes the errors of Number() above 2^53.
+  // Any length is safe, because clamping removes the errors of Number() above 2^53.
   return Math.min(range.high, Math.max(range.low, Number(text) + 0));
 }
 

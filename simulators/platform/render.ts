@@ -1,5 +1,3 @@
-/** Renders resources as JSON in the requested version, with the requested expansions, and converts filters. */
-
 import { parseYaml } from '../../harness/common/yaml.ts';
 import type { DeploymentErrorStatus } from '../../harness/contract/enums.ts';
 import type { InstanceContent } from '../../harness/contract/platform/config-instance.ts';
@@ -20,11 +18,11 @@ import { contentOf } from './domain/configs.ts';
 import { VIEWS } from './domain/views.ts';
 import type { BaseRow, ConfigInstanceRow, ConfigSchemaRow } from './store/rows.ts';
 
-/** Converts resources, content and filters between a version and the one before (section 9 of the specification). */
+/** Changes from the version before (section 9 of the specification). */
 interface Change {
   resources?: Partial<Record<ResourceKind, (resource: Resource, behaviour: PlatformBehaviour) => Resource>>;
   content?(content: InstanceContent): InstanceContent;
-  /** Returns the newer values that a filter value of the older version selects. */
+  /** Newer values that a filter value of the older version selects. */
   filterValues?(kind: ResourceKind, field: string, value: string): string[];
 }
 
@@ -33,9 +31,9 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
     resources: {
       config_schema: (schema) => ({
         ...schema,
-        // Adds the path of the first slot, because older versions have one path per schema.
+        // Older versions have one path per schema: that of the first slot.
         instance_filepath: (schema['instance_slots'] as InstanceSlot[])[0]?.filepath ?? '',
-        // Shows `opaque` as `jsonschema`, because older versions lack `opaque`.
+        // Older versions lack `opaque`.
         ...(schema['language'] === 'opaque' && { language: 'jsonschema' }),
       }),
       device: (device) =>
@@ -50,7 +48,7 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
   },
   rainier: {
     resources: {
-      // Shows `removing` as `deployed` in versions before rainier, because the files are still on the device.
+      // Versions before rainier show `removing` as `deployed`, because the files are still on the device.
       deployment: (deployment, behaviour) =>
         deployment['activity_status'] === 'removing'
           ? {
@@ -99,7 +97,7 @@ export interface ExpandTree {
 
 const KEPT = 50_000;
 
-/** Renders rows as JSON and caches the texts, because clients read the same pages repeatedly. */
+/** Caches rendered texts, because clients read the same pages repeatedly. */
 export class Renderer {
   readonly #core: Core;
   readonly #texts = new Map<ResourceKind, Map<number, string>>();
@@ -113,7 +111,7 @@ export class Renderer {
         if (seq === undefined) texts.clear();
         else for (const at of SUPPORTED_VERSIONS.keys()) texts.delete(seq * SUPPORTED_VERSIONS.length + at);
         if (kind !== 'config_type') return;
-        // Clears cached schemas and instances, which contain the name of the config type.
+        // Schemas and instances contain the name of the config type.
         this.#texts.get('config_schema')?.clear();
         this.#texts.get('config_instance')?.clear();
       };
@@ -158,7 +156,7 @@ export class Renderer {
     return behaviour.resource === undefined ? shown : behaviour.resource(kind, shown, version);
   }
 
-  /** Renders an expansion: the resource in column `<name>_id`, or the resources in the JSON array `<kind>_ids`. */
+  /** Resource in column `<name>_id`, or resources in the JSON array `<kind>_ids`. */
   #expanded(kind: ResourceKind, row: BaseRow, version: SupportedVersion, name: string, tree: ExpandTree): unknown {
     const { kind: other, many = false } = RESOURCES[kind].expansions[name] ?? {};
     if (other === undefined) {

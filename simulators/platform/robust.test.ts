@@ -1,4 +1,3 @@
-/** Tests unusual requests to the Platform API. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,3 @@
-/** Handlers of the published operations of the Platform API. */
-
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import type { PingRequest } from '../../harness/contract/lists.ts';
 import { DISPOSITIONS, type InstanceFormat } from '../../harness/contract/platform/config-instance.ts';
@@ -47,7 +45,6 @@ function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
     offset: behaviour.clampOffset(valuesOf(query, 'offset')),
     total: () => (total ??= matching.count()),
   };
-  // Reads one extra row, to find out whether another page follows.
   let after: { start: number; count: number; more: boolean } | undefined;
   const rows = behaviour.page(window, (start, count) => {
     const found = matching.slice(start, count + 1);
@@ -62,7 +59,7 @@ function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
   const hasMore = behaviour.hasMore({ ...window, returned, beyond });
   const plain = Object.keys(expand.tree).length === 0;
   const totalCount = behaviour.totalCount({ ...window, asked: expand.totalCount, expanding: !plain, returned });
-  // Builds the answer by appending, which is fast: V8 joins the texts only when the answer is sent.
+  // Appending is fast, because V8 joins the texts only when the answer is sent.
   let json = `{"object":"list","limit":${window.limit},"offset":${window.offset},"has_more":${hasMore},"data":[`;
   for (let index = 0; index < returned; index++) {
     const seq = rows[index] as number;
@@ -103,7 +100,7 @@ function download(call: Call): Answered {
   };
 }
 
-/** Handles a ping (sections 2.5, 4.2 and 8 of the specification). */
+/** Sections 2.5, 4.2 and 8 of the specification. */
 async function ping(call: Call): Promise<Answered> {
   const { core } = call;
   const { timeout_nanos } = (call.body ?? {}) as PingRequest;
@@ -124,7 +121,7 @@ type Handler = (call: Call) => Answered | Promise<Answered>;
 
 const param = (call: Call, kind: ResourceKind): string => call.params[`${kind}_id`] ?? '';
 
-/** Handles an operation on one resource; reads expansions before `act`, so that a wrong expansion changes nothing. */
+/** Reads expansions before `act`, so that a wrong expansion changes no data. */
 function onOne<K extends ResourceKind, B>(
   kind: K,
   act: (core: Core, id: string, body: B, version: SupportedVersion) => Rows[K],

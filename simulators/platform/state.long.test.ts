@@ -1,5 +1,3 @@
-/** Tests the platform's state under agents, a full disk, and hostile schemas. */
-
 import { execFileSync } from 'node:child_process';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +20,7 @@ it.for([
   expect((await platform.items('/deployments')).length).toBeGreaterThan(0);
 });
 
-/** True if the test can mount a file system, which needs root on Linux. */
+/** Mounting a file system needs root on Linux. */
 const mounts = process.platform === 'linux' && process.getuid?.() === 0;
 
 it.skipIf(!mounts)('a platform refuses writes on a full disk, and accepts them when space returns', async () => {
@@ -56,7 +54,7 @@ it.skipIf(!mounts)('a platform refuses writes on a full disk, and accepts them w
   }
 });
 
-/** Returns a schema whose check takes twice as long with each level. */
+/** Each level doubles the time of a check. */
 function nested(levels: number): object {
   const $defs: Record<string, object> = { l0: { type: 'number' } };
   for (let level = 1; level <= levels; level++) {

@@ -1,4 +1,4 @@
-/** Tests what older API versions show and accept (section 9 of the specification). */
+/** Older API versions (section 9 of the specification). */
 import { describe, expect, it } from 'vitest';
 import { versionNamed } from '../../harness/contract/versions.ts';
 import { startPlatform } from './testing/kit.ts';

@@ -1,4 +1,3 @@
-/** Section 4.1: requests of a client to the Device API, and the current deployment that the client shows. */
 import { defined } from '../../harness/common/defined.ts';
 import { CLIENT_VARIABLES, type ClientPlace, DEPLOYMENT } from '../../harness/contract/client.ts';
 import { event, frame, longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
@@ -38,7 +37,7 @@ check(types, { needs: FOLLOW, premises: RECONNECT }, async (t) => {
     await using run: StreamRun = await StreamRun.open(t, { variables: { [CLIENT_VARIABLES.types]: wish } });
     const stream = run.current;
     asked.push(typesOf(stream));
-    // Skips a client that sends the same types twice, because such a client offers its caller no choice.
+    // Equal types mean that the client offers its caller no choice.
     if (asked.length < WISHES.length || asked[0] === asked[1]) continue;
     run.must(asked.join(' and ') === WISHES.map(inOrder).join(' and '), {
       expected: `types=${WISHES.join(' and types=')}, as ${CLIENT_VARIABLES.types} says`,
@@ -84,7 +83,7 @@ const shown = requirement({
   text: 'A client asks for /deployments/current, and gives the deployment to its caller as it was sent.',
 });
 const { id, description, status, activity_status, error_status, target_status, device_id, release_id } = DEPLOYMENT;
-/** Omits `created_at`, which a library may write in another format. */
+/** No `created_at`, which a library may write in another format. */
 const MEMBERS = { id, description, status, activity_status, error_status, target_status, device_id, release_id };
 check(shown, { needs: CURRENT.needs, essential: true }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT);

@@ -1,4 +1,4 @@
-/** Sections 2.5 and 4.2: how a client pings a device and creates a deployment. */
+/** Sections 2.5 and 4.2: pings and new deployments. */
 import { CLIENT_VARIABLES, DEPLOYMENT } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import { longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
@@ -42,7 +42,7 @@ const roundTrip = requirement({
   clause: 'Round-trip time in nanoseconds.',
   text: 'A client gives a round trip of several seconds to its caller with all its digits.',
 });
-/** Nanoseconds that neither 32 bits nor a single-precision number can hold. */
+/** Too large for 32 bits and for a single-precision number. */
 const LONG_TRIP = 9_876_543_211;
 check(roundTrip, PING, async (t) => {
   const sent = { code: 'success', round_trip_nanos: LONG_TRIP };
@@ -81,7 +81,7 @@ check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => 
   await using run: JobRun = await start(t, 'ping');
   expectNanos(run);
   const nanos = nanosOf(run.requests.find(IS_ASKED.ping));
-  // Warns about less than 1 ms, which must be in a wrong unit, because no device answers so fast.
+  // Less than 1 ms must be in a wrong unit, because no device answers so fast.
   const expected = `nanoseconds: ${LEAST_NANOS} or more, which is 1 ms`;
   t.should(nanos === undefined || Number(nanos) >= LEAST_NANOS, { expected, actual: JSON.stringify(nanos) });
 });
@@ -95,7 +95,7 @@ const wish = requirement({
   text: 'A client whose caller can choose the timeout of a ping sends it as nanoseconds.',
 });
 const WISHES_NANOS = [3_000_000_000, 7_000_000_000] as const;
-/** Tolerated factor between the wished and the sent timeout; a wrong unit differs by a factor of 1000. */
+/** A wrong unit differs by a factor of 1000. */
 const TOLERATED_FACTOR = 2;
 check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
   const sent: unknown[] = [];
@@ -103,7 +103,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
     const variables = { [CLIENT_VARIABLES.pingNanos]: String(nanos) };
     await using run: JobRun = await JobRun.untilSettled(t, { job: 'ping', answer: platform(), variables });
     sent.push(nanosOf(run.requests.find(IS_ASKED.ping)));
-    // Skips a client that sends the same time twice, because such a client offers its caller no choice.
+    // Equal times mean that the client offers its caller no choice.
     if (sent.length < WISHES_NANOS.length || sent[0] === sent[1]) continue;
     const wrong = WISHES_NANOS.findIndex((wanted, index) => !isNear(sent[index], wanted));
     const expected = `timeout_nanos ${WISHES_NANOS.join(' and ')}, as ${CLIENT_VARIABLES.pingNanos} says`;
@@ -115,7 +115,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
 const isNear = (nanos: unknown, wanted: number): boolean =>
   typeof nanos === 'number' && nanos >= wanted / TOLERATED_FACTOR && nanos <= wanted * TOLERATED_FACTOR;
 
-/** Accepts a ping without `timeout_nanos`, because no section requires the member. */
+/** A ping may lack `timeout_nanos`, because no section requires it. */
 function expectNanos(run: JobRun): void {
   const wrong = run.requests.filter(IS_ASKED.ping).find((asked) => {
     const nanos = nanosOf(asked);
@@ -134,7 +134,7 @@ const longest = requirement({
 check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
   const variables = { [CLIENT_VARIABLES.pingNanos]: String(60_000_000_000) };
   await using run: JobRun = await JobRun.start(t, { job: 'ping', answer: platform(), variables });
-  // Accepts a client that refuses the value without sending a request.
+  // A client may refuse the value without a request.
   await run.until(() => run.requests.find(IS_ASKED.ping));
   if (run.over && run.requests.length === 0 && run.failure !== undefined) return;
   await run.ended();
@@ -146,9 +146,9 @@ const patience = requirement({
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
   text: 'A client waits for the answer as long as it let the platform wait for the device.',
 });
-/** Share of the client's timeout after which the fake platform answers; the rest covers the network. */
+/** Share of the client's timeout before the answer; the rest covers the network. */
 const SHARE = 0.8;
-/** Maximum time of a request on its way, as a multiple of the time to start a shell on an idle machine. */
+/** Maximum time of a request on its way, in starts of a shell. */
 const SHELLS = 5;
 check(patience, { ...PING, slow: true }, async (t) => {
   await using run: JobRun = await start(t, 'ping', (asked) => {
@@ -245,7 +245,7 @@ const parent = requirement({
 });
 check(parent, DEPLOY, async (t) => {
   await using run: JobRun = await start(t, 'deploy');
-  // Allows `parent_id` after an earlier request, which may have shown the current target to the client.
+  // An earlier request may have shown the current target.
   const looked = run.requests[0] !== undefined && !IS_ASKED.deploy(run.requests[0]);
   const body = run.requests.find(IS_ASKED.deploy)?.body ?? '';
   const expected = 'no parent_id, or one that the client has looked up';

@@ -1,4 +1,4 @@
-/** Sections 5 and 9: tokens of a Device API, and the API key and version that a client sends to a Platform API. */
+/** Sections 5 and 9: tokens of a Device API, API keys and versions of a Platform API. */
 import { PLATFORM_JOBS, type PlatformJob } from '../../harness/contract/client.ts';
 import { event, frame, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { DIALECT_NAMES, DIALECTS, END_OF_LIFE_VERSIONS } from '../../harness/contract/versions.ts';
@@ -73,7 +73,7 @@ const halfWritten = requirement({
   clause: FILE,
   text: 'A discovery file that is missing, empty or half written for a while does not end the client.',
 });
-/** Milliseconds within which any client reads the discovery file again. */
+/** Time in which any client rereads the discovery file. */
 const BROKEN_MS = 3000;
 check(halfWritten, { ...AFTER_TOKEN, slow: true }, async (t) => {
   await using run: StreamRun = await connected(t);
@@ -97,7 +97,7 @@ const stale = requirement({
   clause: FILE,
   text: 'A client that finds the discovery file of an agent that is gone waits for the new one.',
 });
-// The old discovery file names a port where nobody listens, so the client must wait for a new file.
+// Nobody listens on the port of the old discovery file.
 check(stale, AFTER_TOKEN, (t) => expectPatience(t, (run) => run.restart()));
 
 async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<void>): Promise<void> {
@@ -106,7 +106,7 @@ async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<vo
   const expected = 'the client to wait for a discovery file that leads to the agent';
   run.must(!run.over, { expected, actual: run.state });
   run.writeDiscovery();
-  // Waits for a request; earlier checks saw requests of this client, so silence is a finding.
+  // Earlier checks saw requests of this client, so silence is a finding.
   await run.until(() => run.requests[0], 3 * run.patienceMs);
   run.must(run.requests.length > 0, { expected, actual: run.state });
   const asked = await run.request();
@@ -133,7 +133,7 @@ check(tokenElsewhere, AFTER_TOKEN, async (t) => {
     },
   });
   (await run.request()).answer(307, '', { location: `${other.url}/events` });
-  // Waits for the next request to this server, because the client follows the redirection before that request.
+  // The client follows the redirection before its next request to this server.
   await run.requestWithin(run.patienceMs);
   run.must(!seen.some((value) => value?.includes(run.token) === true), {
     expected: 'no token at another address than 127.0.0.1 and the port of the discovery file',

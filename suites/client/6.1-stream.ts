@@ -1,4 +1,3 @@
-/** Section 6.1 and the standard of event streams: streams of every form, in any pieces and of any size. */
 import {
   event,
   eventsFrom,
@@ -28,10 +27,7 @@ const dispatch = requirement({
   clause: STREAM,
   text: 'Every event of the stream is dispatched once, in order, with its id, type and payload.',
 });
-/**
- * Essential: a client that dispatches nothing makes every other check meaningless. The next check judges order and
- * repeats.
- */
+/** Essential, because without a dispatch no other check has a meaning. The next check judges order and repeats. */
 check(dispatch, { aspect: 'any', needs: FOLLOW, profile: 'core', essential: true }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const first = event(1);
@@ -125,14 +121,13 @@ const boundaries = requirement({
     'within a field, a line end or a character.',
 });
 
-/** Characters of two, three and four bytes in UTF-8. */
+/** Two, three and four bytes in UTF-8. */
 const TEXT = 'é€😀';
-/** Number of bytes between two places where the check splits plain text. */
+/** In bytes, between splits of plain text. */
 const STEP = 6;
 
 /**
- * Splits each event at another byte. Sends the first part right after the previous event, whose dispatch proves that
- * the client has read the part.
+ * Splits each event at another byte. The dispatch of the previous event proves that the client has read the first part.
  */
 async function expectWhole(
   t: Client,
@@ -160,7 +155,7 @@ async function expectWhole(
   expectExactly(run, sent);
 }
 
-/** Builds an event with an id of three digits, so that a byte offset means the same place in every event. */
+/** Three digits in the id keep a byte offset at the same place in every event. */
 const eventWithText = (id: number): SentEvent =>
   event(id, { data: { ...payload(String(id)), release_id: `rls_${TEXT}` } });
 
@@ -176,7 +171,7 @@ function expectedWhole(bytes: Buffer, place: number | undefined): string {
 
 check(boundaries, options, (t) =>
   expectWhole(t, frame, (bytes, at) => {
-    // Tears at critical places too: line ends, colons before the JSON, and bytes within a character.
+    // Critical places too: line ends, colons before the JSON, and bytes within a character.
     const near = [bytes[at - 1], bytes[at]];
     const isColon = at < bytes.indexOf('{') && near.includes(58);
     return at % STEP === 0 || near.includes(10) || isColon || near.some((byte) => (byte ?? 0) >= 0x80);
@@ -185,7 +180,7 @@ check(boundaries, options, (t) =>
 check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
   expectWhole(
     t,
-    // Writes two data lines, so that a superfluous line end splits the event.
+    // Two data lines, so that a superfluous line end splits the event.
     (each) => frame(each).replace(',"data"', ',\ndata: "data"').replaceAll('\n', '\r\n'),
     (bytes, at) => [bytes[at - 1], bytes[at]].some((byte) => byte === 13 || byte === 10),
   ),
@@ -193,7 +188,7 @@ check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
 
 const HUGE = 10 * MIB;
 const LINE = 100;
-/** Maximum number of waits for a client that neither dispatches the last event nor ends. */
+/** For a client that neither dispatches the last event nor ends. */
 const MOST_ROUNDS = 12;
 
 const huge = requirement({
@@ -219,7 +214,7 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
   const [first, last] = [event(1), event(3)];
   await using run: StreamRun = await StreamRun.after(t, [first]);
   const stream = run.current;
-  // Does not wait for the client, which may hang up or stop reading.
+  // The client may hang up or stop reading.
   void stream.send(render(big));
   void stream.send(frame(last));
   const isBound = (): boolean => run.reported !== undefined && !run.dispatched.some(({ id }) => id === big.id);

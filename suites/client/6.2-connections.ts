@@ -1,4 +1,3 @@
-/** Section 6.2: heartbeats, reconnections, and choices that the specification leaves to clients. */
 import { randomBytes } from 'node:crypto';
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import {
@@ -45,15 +44,15 @@ const silence = requirement({
     'A client that has heard nothing for several heartbeats takes the connection for dead, ' +
     'and asks again with its cursor.',
 });
-/** Seconds between heartbeats, tried in order, because a busy machine may delay a client beyond a short interval. */
+/** In seconds; tried in order, because a busy machine may delay a client beyond a short interval. */
 const INTERVALS = [0.5, 2, 4];
-/** Maximum number of silent heartbeat intervals that a client may tolerate. */
+/** Longest silence that a client may tolerate. */
 const SILENT_INTERVALS = 20;
 check(silence, { ...WITH_CURSOR, needs: [...WITH_CURSOR.needs, 'heartbeat'], slow: true }, async (t) => {
   for (const interval of INTERVALS) if (await isDecided(t, interval, interval === INTERVALS.at(-1))) return;
 });
 
-/** Returns false if the client left too early for a verdict and a longer interval remains to be tried. */
+/** False if the client left too early for a verdict and a longer interval remains. */
 async function isDecided(t: Client, interval: number, isLast: boolean): Promise<boolean> {
   const variables = { [CLIENT_VARIABLES.heartbeatSeconds]: String(interval) };
   await using run: StreamRun = await StreamRun.open(t, { variables });
@@ -63,7 +62,7 @@ async function isDecided(t: Client, interval: number, isLast: boolean): Promise<
   await run.until(() => run.dispatched.length > 0 || isEarly() || undefined);
   if (isEarly()) return false;
   await expectDispatched(run, all.slice(0, 1));
-  // Keeps the stream open without sending a byte, like a half-open connection.
+  // Open without a byte, like a half-open connection.
   const again = await run.requestWithin(Math.max(SILENT_INTERVALS * interval * 1000, AGAIN_PATIENCES * run.patienceMs));
   const expected = `a new request after ${SILENT_INTERVALS} heartbeat intervals of ${interval} s without a byte`;
   run.must(again !== undefined, { expected, actual: run.state });
@@ -109,7 +108,7 @@ const restart = requirement({
   text: 'A client whose agent restarts, so that nobody listens for some seconds, comes back with its cursor.',
 });
 check(restart, WITH_CURSOR, async (t) => {
-  // Uses a random loopback address, where no other server takes the port while the agent is absent.
+  // On a random loopback address, no other server takes the port meanwhile.
   const [a, b] = randomBytes(2);
   const away = t.capabilities.has('url') ? ({ place: 'url', host: `127.77.${a}.${b}` } as const) : {};
   await using run: StreamRun = await StreamRun.after(t, [first], away).catch((error: unknown) => {
@@ -139,10 +138,10 @@ check(retryAfter, { ...AFTER_UNAVAILABLE, aspect: '429' }, async (t) => {
     isBack = back !== undefined;
     return back;
   });
-  // Only records whether the client returns, because a client may also give up.
+  // Recorded only, because a client may also give up.
   t.observe('GET /events answered 429 with Retry-After', isBack ? 'asks again' : 'does not ask again');
 });
-/** Maximum number of seconds after Retry-After within which a client returns or gives up. */
+/** Time after Retry-After in which a client returns or gives up. */
 const MORE_SECONDS = 6;
 
 async function expectRefusalWait(
@@ -277,7 +276,7 @@ check(otherType, WITH_CURSOR, async (t) => {
   await using run: StreamRun = await cutOff(t);
   (await run.request()).answer(200, frames([second, third]), { 'content-type': 'text/plain' });
   const again = await nextOf(run);
-  // Waits for one more event, because lines that a client prints may arrive after its next request.
+  // Printed lines may arrive after the client's next request.
   if (again !== undefined) {
     await again.accept().send(frames([fourth]));
     await run.untilDispatched(fourth.id);

@@ -1,4 +1,3 @@
-/** Section 6.2: a client dispatches every event by its envelope, also across streams and long replays. */
 import { setImmediate as turn } from 'node:timers/promises';
 import {
   event,
@@ -40,7 +39,7 @@ const removed = requirement({
 });
 check(removed, options, (t) => {
   const type = 'deployment.removed';
-  // The events have equal payloads, so a client can distinguish them by their ids only.
+  // Equal payloads leave only the ids to tell the events apart.
   const alike = { type, data: { deployment_id: 'dpl_1' } };
   const all = [event(1), event(2, alike), event(3, alike), event(4, { type, data: {} }), event(5)];
   return expectRead(t, { bytes: frames(all), events: all });
@@ -154,7 +153,6 @@ check(cursor, { needs: FOLLOW, premises: RECONNECT, profile: 'core' }, async (t)
   expectCursor(run, await run.stream(), '44');
 });
 
-/** Maximum number of cuts; a client on a busy machine reads the events before one of them. */
 const MOST_CUTS = 5;
 for (const last of ['end', 'cut'] as const)
   check(reconnect, { ...WITH_CURSOR, aspect: `with-its-${last}` }, async (t) => {
@@ -162,13 +160,13 @@ for (const last of ['end', 'cut'] as const)
     await using run: StreamRun = await StreamRun.after(t, all.slice(0, 2));
     let stream = run.current;
     let given = 2;
-    // Cuts again until the client has read the events whole, because a cut takes the bytes that it has not read yet.
+    // Repeats the cut, because a cut takes the bytes that the client has not read yet.
     const most = last === 'cut' ? MOST_CUTS : 1;
     for (let n = 0; n < most && stream.cursor !== String(given); n += 1) {
       const from = n === 0 ? given : Number(stream.cursor ?? 0);
       given += 2;
       const sent = stream.send(frames(all.slice(from, given)));
-      // Waits before a cut, which discards unsent bytes; a proper end may share a packet with the events.
+      // A cut discards unsent bytes; a proper end may share a packet with the events.
       if (last === 'cut') await sent;
       stream[last]();
       stream = await run.stream();
@@ -176,13 +174,13 @@ for (const last of ['end', 'cut'] as const)
     const shown = all.slice(0, given + 2);
     await stream.send(frames(shown.slice(Number(stream.cursor ?? 0))));
     await run.untilDispatched(String(shown.length));
-    // Counts each event once, because a replay may repeat events.
+    // A replay may repeat events.
     const once = new Set(run.dispatched.map(({ id }) => id));
     const expected = `events 1 to ${shown.length} to be dispatched, in order`;
     run.must([...once].join() === shown.map(({ id }) => id).join(), { expected, actual: run.outcome });
   });
 
-// Tests the id 0, because no section says that ids begin with 1.
+// No section says that ids begin with 1.
 check(cursor, { ...WITH_CURSOR, aspect: 'zero' }, async (t) => {
   await using run: StreamRun = await StreamRun.after(t, [event(0)]);
   run.current.cut();
@@ -262,7 +260,7 @@ const replay = requirement({
   text: 'A replay of very many events is dispatched whole and in order, unless the client says that events are lost.',
 });
 
-/** Number of events in the first replay: few, because a client may start a process for each event. */
+/** Few, because a client may start a process for each event. */
 const FIRST_EVENTS = 250;
 const MOST_EVENTS = 100_000;
 const QUICK_MS = 2000;
@@ -278,7 +276,7 @@ check(replay, WITH_CURSOR, async (t) => {
   for (let count = FIRST_EVENTS, sent = 1; sent < MOST_EVENTS; count *= 2) {
     const since = performance.now();
     const last = sent + count;
-    // Sends events without waiting for the client, which may have stopped reading, or left to come back for the rest.
+    // Does not wait for the client, which may have stopped reading, or left to come back for the rest.
     for (let id = sent + 1; id <= last; id += EVENTS_IN_A_PIECE) {
       void again.send(frames(eventsFrom(id, Math.min(last - id + 1, EVENTS_IN_A_PIECE))));
       await turn();

@@ -49,7 +49,7 @@ const expiredReported = requirement({
 });
 check(expiredReported, WITH_CURSOR, async (t) => {
   await using run: StreamRun = await expired(t);
-  // Answers later requests too, because a client may report lost events together with its next event.
+  // A client may report lost events together with its next event.
   const came = await run.until(() => {
     for (const asked of run.requests) {
       if (asked.status !== undefined || asked.closed) continue;
@@ -80,10 +80,8 @@ check(goesOn, AGAIN, async (t) => {
   await expectLater(run, [dead, later], last);
 });
 
-/** Maximum number of requests with an expired cursor that the check refuses. */
 const MOST_REPEATS = 5;
 
-/** Refuses expired cursors with 410, and serves `later` to the first request without an expired cursor. */
 async function expectLater(run: StreamRun, gone: readonly SentEvent[], later: SentEvent): Promise<ClientRequest> {
   for (let attempt = 0; attempt < MOST_REPEATS; attempt += 1) {
     const asked = await run.request('the client to ask again without the cursor that has expired');
@@ -112,7 +110,7 @@ check(loop, WITH_CURSOR, async (t) => {
   await expectNoHammering(run, 'that are all answered 410', refuseExpired);
 });
 
-/** Status after which clients do not repeat a request. */
+/** Clients do not repeat a request after this status. */
 const FORBIDDEN = 403;
 
 const reported = requirement({
@@ -168,7 +166,7 @@ check(bodies, { ...AFTER_TOLD, slow: true }, async (t) => {
   }
 });
 
-/** Returns how the client reports a refusal; `usual` is its report of the error body that published platforms send. */
+/** `usual`: report of the error body that published platforms send. */
 async function reportOf(t: Client, list: Answering, name = '', usual?: string): Promise<string> {
   await using run: JobRun = await JobRun.untilEnded(t, { job: 'list', answer: platform({ list }) });
   expectFailure(run, `${FORBIDDEN} with ${name}`);
@@ -218,7 +216,6 @@ check(laterPage, AFTER_TOLD, async (t) => {
   expectFailure(run, `${FORBIDDEN} on the second page`);
 });
 
-/** Returns a later time as an HTTP date, rounded up to whole seconds. */
 const dateIn = (seconds: number): string => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toUTCString();
 
 export const retryAfter = requirement({

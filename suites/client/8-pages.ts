@@ -1,4 +1,3 @@
-/** Section 8: paging through a list of the Platform API. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
@@ -23,7 +22,7 @@ export const { requirement, check, checks } = section({ level: 'SHOULD', section
 
 const RULE = 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.';
 const LIST = forJob('list');
-/** Enough items for more than two pages of any size. */
+/** More than two pages of any size. */
 const all = itemsFrom(1, 230);
 
 const list = (t: Client, answer: JobRunOptions['answer'], variables: Record<string, string> = {}): Promise<JobRun> =>
@@ -44,7 +43,7 @@ const items = requirement({
   text: 'A client gives each item of a list to its caller once, and ends.',
 });
 const few = itemsFrom(1, 3);
-/** Essential: wrong or missing items make every other check meaningless. The next check judges repeats. */
+/** Essential, because wrong items make other checks meaningless. The next check judges repeats. */
 check(items, { aspect: 'any', needs: LIST.needs, essential: true }, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(few) }));
   expectItems(run, few, 'once or more');
@@ -56,7 +55,7 @@ check(items, { needs: LIST.needs, premises: [`${items.id}.any`], deviation: ITEM
 
 function expectStride(run: JobRun): ReturnType<typeof pageWindow>[] {
   const asked = run.requests.filter(IS_ASKED.list).map((each) => pageWindow(each));
-  // Accepts offset 0 at any time, because a client may first look at one item, or change the page size.
+  // Offset 0 is always fine, because a client may first look at one item, or change the page size.
   const seen = new Set(asked.map(({ limit, offset }) => `${limit} ${offset}`));
   const stray = asked.find(({ limit, offset }) => offset > 0 && !seen.has(`${limit} ${offset - limit}`));
   const expected = 'each page at offset 0, or at offset + limit of another page with the same limit';
@@ -96,7 +95,7 @@ const full = requirement({
   text: 'A client ends after a last page that is full.',
 });
 check(full, NEXT, async (t) => {
-  // Lists 200 items, which fill the last page for every limit that divides 200.
+  // 200 items fill the last page for every limit that divides 200.
   const even = itemsFrom(1, 200);
   await using run: JobRun = await list(t, platform({ list: pages(even) }));
   expectItems(run, even);
@@ -135,7 +134,7 @@ check(wanted, LIST, async (t) => {
     const variables = { [CLIENT_VARIABLES.limit]: size };
     await using run: JobRun = await JobRun.untilSettled(t, { job: 'list', answer, variables });
     asked.push(run.requests.findLast(IS_ASKED.list)?.query.get('limit') ?? null);
-    // Skips a client that sends the same size twice, because such a client offers its caller no choice.
+    // Equal sizes mean that the client offers its caller no choice.
     if (asked.length < SIZES.length || asked[0] === asked[1]) continue;
     run.must(asked.join() === SIZES.join(), {
       expected: `limit=${SIZES.join(' and limit=')}, as ${CLIENT_VARIABLES.limit} says`,
@@ -150,9 +149,9 @@ const moving = requirement({
   clause: RULE,
   text: 'A client lists what is there from first to last, and ends without an error, while other items come and go.',
 });
-// Adds a newest item at the beginning, which moves all other items by one.
+// A newest item at the beginning moves all others by one.
 check(moving, { ...NEXT, aspect: 'grows' }, (t) => expectStaying(t, () => [...itemsFrom(1000, 1), ...all]));
-// Removes all items after the first page, so that the next page is empty.
+// Without the items after the first page, the next page is empty.
 check(moving, { ...NEXT, aspect: 'shrinks' }, (t) => expectStaying(t, (limit) => all.slice(0, limit)));
 
 async function expectStaying(t: Client, replaced: (limit: number) => typeof all): Promise<void> {
@@ -199,7 +198,7 @@ export const totalCount = requirement({
 check(totalCount, LIST, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(all) }));
   const counts = run.requests.filter(({ query }) => query.getAll('expand').join().includes('total_count')).length;
-  // Allows total_count in one request, because a progress bar needs the number once.
+  // A progress bar needs the number once.
   const expected = 'no expand=total_count, or one for the whole list';
   run.must(counts <= 1, { expected, actual: `${counts} of ${run.requests.length} requests with expand=total_count` });
   t.observe('total_count of a list that is listed whole', counts === 0 ? 'not asked for' : 'asked for once');

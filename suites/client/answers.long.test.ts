@@ -1,4 +1,4 @@
-/** Tests that the suite's own answers keep to the contract, because a client may fail at any other answer. */
+/** Keeps the suite's own answers to the contract, because a client may fail at any other answer. */
 import { createParser } from 'eventsource-parser';
 import Type from 'typebox';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -12,10 +12,10 @@ import { referenceBehaviour } from '../../simulators/client/reference.ts';
 import { clientSuite } from './index.ts';
 import { ClientRequest } from './support/server.ts';
 
-/** Values of enumerations that no version has; checks send them deliberately. */
+/** Values in no version; checks send them deliberately. */
 const UNKNOWN = ['orbiting', 'hibernating'];
 
-/** Answer to a ping with `round_trip_nanos`, which a platform may omit but the suite always sends. */
+/** A platform may omit `round_trip_nanos`, but the suite always sends it. */
 const pong = shape('Pong', Type.Required(pingResponse.schema));
 
 const SHAPES: readonly (readonly [route: RegExp, shape: Shape])[] = [
@@ -40,12 +40,12 @@ beforeAll(async () => {
     answer.call(this, status, body, headers);
   });
   vi.spyOn(ClientRequest.prototype, 'send').mockImplementation(function (this: ClientRequest, piece) {
-    // Keeps each byte as one latin1 character, because a piece may end within a character.
+    // One latin1 character per byte, because a piece may end within a character.
     const text = typeof piece === 'string' ? Buffer.from(piece).toString('latin1') : piece.toString('latin1');
     streams.set(this, (streams.get(this) ?? '') + text);
     return send.call(this, piece);
   });
-  // Leaves out checks that send answers which no agent sends.
+  // Checks of choices send answers that no agent sends.
   const only = clientSuite.checks.map(({ id }) => id).filter((id) => !id.startsWith('client.choices.'));
   const report = await runClientSuite(
     referenceWith(() => referenceBehaviour),
@@ -55,7 +55,6 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => void vi.restoreAllMocks());
 
-/** Ignores unknown values of enumerations, which checks send deliberately. */
 const problems = (due: Shape, value: unknown): string[] =>
   due
     .problems(value)

@@ -1,4 +1,3 @@
-/** The client suite: followers of a device's event stream, and callers of the Device API and the Platform API. */
 import { suite } from '../../harness/runner/define.ts';
 import type { Suite } from '../../harness/runner/types.ts';
 import type { ClientContext } from '../../harness/targets/opened.ts';

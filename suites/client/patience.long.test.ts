@@ -1,4 +1,3 @@
-/** Tests that waits end for a client that repeats itself, and within the time limit of a check. */
 import { expect, test, vi } from 'vitest';
 import { TooLittleSeen } from '../../harness/runner/violation.ts';
 import { referenceWith } from '../../harness/tools/subjects/clients.ts';

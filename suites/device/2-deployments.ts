@@ -1,4 +1,4 @@
-/** Sections 2.1, 2.2 and 4.1: the current deployment, its statuses, and the ends of a deployment. */
+/** Sections 2.1, 2.2 and 4.1: the current deployment, its statuses, and its end. */
 import fc from 'fast-check';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
@@ -45,7 +45,7 @@ const shape = requirement({
 check(shape, { turn: 'last', profile: 'core', premises: SERVED }, async (t: Device) => {
   const response = await request(t, { path: CURRENT }, '200 with a Deployment');
   if (meansNoDeployment(response)) {
-    // Leaves the check out instead of deploying, because concurrent checks read the retained events.
+    // Deploys nothing, because concurrent checks read the retained events.
     if (t.capabilities.has('drive')) return t.notApplicable('the checks before it have left no current deployment');
     t.undecided('the device has no current deployment, and the specification does not say what it answers then');
   }
@@ -85,7 +85,7 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
   if (t.capabilities.has('drive')) await t.control.deploy();
   const first = await readTwice(t);
   if (typeof first?.['id'] !== 'string') return t.undecided('the device shows no current deployment');
-  // Waits longer than one second if the device writes timestamps in whole seconds.
+  // Waits over one second if the device writes timestamps in whole seconds.
   await pause(/\.\d*[1-9]/.test(String(first['created_at'])) ? SOME_MS : 1050);
   const later = await currentDeployment(t);
   t.must(later?.['id'] !== first['id'] || later?.['created_at'] === first['created_at'], {
@@ -113,7 +113,7 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
 const SOME_MS = 15;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Maximum number of attempts to get two equal answers; a deployment may come between two reads. */
+/** Maximum attempts at two equal answers; a deployment may come between two reads. */
 const ATTEMPTS = 5;
 
 async function readTwice(t: Device): Promise<Record<string, unknown> | undefined> {
@@ -129,7 +129,7 @@ async function readTwice(t: Device): Promise<Record<string, unknown> | undefined
   }
 }
 
-/** Keeps only the fields of section 2.1, because a device may add fields that change at each read. */
+/** Keeps the fields of section 2.1, because other fields may change at each read. */
 function specified(body: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   return body && Object.fromEntries(Object.entries(body).filter(([name]) => name in deploymentFields));
 }
@@ -174,7 +174,7 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
     const payload = parseObject(data)?.['data'];
     if (!isObject(payload)) continue;
     if (event === 'deployment.deployed' && expectMergedStatus(t, payload, `the payload of ${data}`)) seen += 1;
-    // Section 6.3 shows no payload of deployment.removed, so its status is only recorded.
+    // Only recorded, because section 6.3 shows no payload of deployment.removed.
     if (event !== 'deployment.removed') continue;
     const { status, activity_status, error_status } = payload;
     const merged = error_status === 'none' ? activity_status : error_status;
@@ -186,7 +186,7 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
 
 rule(merge, { premises: [merge.id] }, () => (seen, judge) => {
   const body = deploymentIn(seen);
-  // Skips a deployment without both statuses, which device.deployment.shape reports.
+  // Left to device.deployment.shape.
   if (typeof body?.['activity_status'] !== 'string' || typeof body['error_status'] !== 'string') return;
   judge.saw(() => JSON.stringify(body));
   expectMergedStatus(judge, body, 'the current deployment');
@@ -208,7 +208,7 @@ check(failed, { needs: ['drive'], premises: CURRENT_SHOWN }, async (t: Device) =
   if (made?.error_status !== 'failed') return t.notApplicable('control cannot drive a deployment to failed');
   const { id, activity_status: answered } = made;
   const hasLeft = async (): Promise<boolean> => (await activeState(t, id)) === undefined;
-  // Only warns about a failed deployment that stays deployed, because control may have forced its state.
+  // Only warns, because control may have forced the deployment to stay deployed.
   if (answered === 'deployed' && !(await hasLeft())) {
     const left = await happens(t, 'the failed deployment to leave', hasLeft, { within: t.patienceMs / 2 });
     t.should(left, {
@@ -237,7 +237,7 @@ check(removed, { needs: ['drive'], premises: [...CURRENT_SHOWN, 'device.events.w
   const files = [configFile('{"c":3}')];
   const { id } = await deployShown(t, files);
   if (t.capabilities.has('files'))
-    // Missing files only block this check; device.events.written-first reports them.
+    // Only blocks, because device.events.written-first reports missing files.
     for (const file of files)
       if ((await findConfigFile(t, configRoot(t), file)).length === 0)
         t.blocked(`${file.filepath} is not below config_root, though its deployment is deployed`);

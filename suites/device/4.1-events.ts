@@ -1,4 +1,4 @@
-/** Section 4.1: parameters of GET /events: cursors, the filter by type, and the header Last-Event-ID. */
+/** Section 4.1: cursors, the filter by type, and the header Last-Event-ID. */
 import fc from 'fast-check';
 import { byOracle } from './oracle/explore.ts';
 import { type Device, LIVE, STREAM } from './support/check.ts';
@@ -19,7 +19,7 @@ const malformed = requirement({
   text: 'A cursor that is not an integer event id is refused with a 4xx that is not 410: no stream, no 5xx, no hang.',
 });
 check(malformed, { profile: 'core', premises: STREAM }, async (t: Device, streams) => {
-  // Opens a stream first: a device that refuses every request must not pass.
+  // A device that refuses every request must not pass.
   await (await streams.open()).close();
   await t.property(
     fc.tuple(nonsense, fc.constantFrom('after', 'Last-Event-ID')),
@@ -48,7 +48,7 @@ check(malformed, { profile: 'core', premises: STREAM }, async (t: Device, stream
   );
 });
 
-/** Cursors far above usual event ids; a device may accept them, because the specification sets no maximum. */
+/** Cursors that a device may accept, because the specification sets no maximum. */
 const HUGE = [String(2n ** 63n), String(2n ** 64n), '9'.repeat(10_000)];
 
 const NONSENSE: string[] = [...HUGE, 'abc', '1.5', '', '1e3', '0x10', '1,2', '1;drop', 'NaN', 'null', '١٢', '1\0'];
@@ -123,7 +123,7 @@ check(types, { ...PUBLISHING, aspect: 'encoded', premises: LIVE }, async (t: Dev
   const known = [...new Set(events.map(({ type }) => type))];
   if (last === undefined) return t.blocked('nothing was published');
   const due = (listed: readonly string[]) => distinct(events).filter(({ type }) => listed.includes(type));
-  // A percent-encoded letter or dot equals the plain character (RFC 3986, section 6.2.2.2).
+  // Percent-encoded letters and dots equal plain ones (RFC 3986, section 6.2.2.2).
   const escaped = [...Buffer.from(last.type)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`);
   const query = `after=${cursor}&types=${escaped.join('')}`;
   const one = await streams.open({ query });
@@ -131,7 +131,7 @@ check(types, { ...PUBLISHING, aspect: 'encoded', premises: LIVE }, async (t: Dev
   await one.close();
   expectSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
   if (known.length < 2) return t.note('events of one type alone are retained');
-  // RFC 3986, section 2.2, lets an encoded comma differ in meaning, so a difference only warns.
+  // Only warns, because an encoded comma may differ in meaning (RFC 3986, section 2.2).
   const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
   const several = await streams.try({ query: list });
   const came = several.status === 200 ? await streams.follow(several).drain(last.id) : [];

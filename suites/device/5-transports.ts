@@ -37,7 +37,7 @@ check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX, essential: 
   expectDeviceApi(t, t.http.with({ headers: {} }), 'without credentials'),
 );
 
-/** Expects a deployment or an event stream; a server that answers every path alike offers neither. */
+/** Expects a deployment or a stream; a server that answers every path alike offers neither. */
 function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void> {
   return withStreams(t, async (streams) => {
     const response = await request(t, { path: CURRENT }, `an answer ${how}`, http);
@@ -89,7 +89,7 @@ check(
       actual: problems,
     });
     const { token } = content as { token: string };
-    // Allows blanks and other scripts, of which no section says anything.
+    // Allows blanks and other scripts, which no section excludes.
     const at = [...token].findIndex((character) => character < ' ' || character === '\x7f');
     const what = /[\r\n]/.test(token[at] ?? '') ? 'a line end' : 'a control character';
     t.must(at < 0, {
@@ -109,13 +109,13 @@ const bearer = requirement({
 check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
   const { token } = t.transport;
-  // Opens a stream first: a device that serves no request must not pass.
+  // A device that serves no request must not pass.
   await (await streams.open()).close();
   await shouldRefuseTokenElsewhere(t, token);
   await expectWrongTokensRefused(t, token);
 });
 
-/** Only warns, because each request contains the right token, merely in a wrong place. */
+/** Only warns, because each request contains the right token. */
 async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<void> {
   const shouldRefuse = async (path: string, authorization: string | undefined, what: string): Promise<void> => {
     const status = await statusOn(t, path, clientWith(t, authorization));
@@ -138,7 +138,6 @@ async function expectWrongTokensRefused(t: Device, token: string): Promise<void>
   const changed = (from: number, to: number): string =>
     [...token].map((sign, at) => (at >= from && at < to ? (/z/i.test(sign) ? '7' : 'Z') : sign)).join('');
   const late = Math.max(0, token.replace(/=+$/, '').length - 4);
-  // Changes all characters, only the first, or only the fourth from the end.
   const others = [changed(0, token.length), changed(0, 1), changed(late, late + 1)].filter((other) => other !== token);
   const swapped = usesBothCases(token) ? otherCase(token) : undefined;
   if (swapped !== undefined) others.push(swapped);
@@ -150,7 +149,7 @@ async function expectWrongTokensRefused(t: Device, token: string): Promise<void>
     {
       runs: examples.length + 12,
       examples,
-      // Describes only the length of the header, because its text may contain most of the token.
+      // Gives only the length, because the header may contain most of the token.
       describe: ([authorization, path]: [string | undefined, string]) =>
         authorization === undefined
           ? `GET ${path} with no Authorization`
@@ -177,11 +176,11 @@ function otherCase(token: string): string | undefined {
   return swapped.join('') === token ? undefined : swapped.join('');
 }
 
-/** True for a token in mixed case; a token in one case, such as hexadecimal, may be valid in both cases. */
+/** False for a token in one case, such as hexadecimal, which may be valid in both cases. */
 const usesBothCases = (token: string): boolean => /[a-z]/.test(token) && /[A-Z]/.test(token);
 
 const anyWrongHeader = (token: string): fc.Arbitrary<string | undefined> => {
-  // Leaves the padding unchanged, since a device that decodes the token may ignore it.
+  // Keeps the padding, because a device that decodes the token may ignore it.
   const bare = token.replace(/=+$/, '');
   return fc
     .oneof(
@@ -203,7 +202,6 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
   const shown = authorization === undefined ? 'no Authorization' : 'a wrong Authorization';
   t.must(status >= 300, { expected: `nothing served for GET ${path} with ${shown} (401 is usual)`, actual: status });
   t.should(status === 401, { expected: `401 for GET ${path} with ${shown}`, actual: status });
-  // Repeats the wrong request on a connection that a request with the right token has used.
   const kept = { keepsAlive: true };
   await request(t, { path: CURRENT }, 'an answer before the connection is used again', t.http.with(kept));
   const later = await statusOn(t, path, clientWith(t, authorization).with(kept));
@@ -277,12 +275,12 @@ check(permissions, { needs: ['unix', 'root'], premises: STREAM }, async (t: Devi
   });
 });
 
-/** User ids: `nobody` on common systems, then two rarely used ids. */
+/** User ids: `nobody` on common systems, and two rarely used ids. */
 const OTHER_USERS = [65_534, 65_533, 65_532];
 const OTHERS_WRITE = 0o002;
 const OTHERS_ENTER = 0o001;
 
-/** Script for a child process, because a process cannot undo a change of its user. */
+/** Script of a child process, because a process cannot undo a change of its user. */
 const ATTEMPT = `
 const socket = require('node:net').connect(process.argv[1]);
 socket.on('connect', () => { process.stdout.write('connected'); process.exit(); });
@@ -366,7 +364,7 @@ async function answersAt(t: Device, host: string, port: number): Promise<boolean
       socket.destroy();
       resolve(result);
     };
-    // Some addresses drop packets silently; two seconds without an answer count as closed.
+    // Counts two seconds without an answer as closed, because some addresses drop packets.
     const timer = setTimeout(() => done(false), Math.min(2000, t.patienceMs));
     socket.once('connect', () => done(true));
     socket.once('error', () => done(false));

@@ -51,7 +51,7 @@ export const contentType = requirement({
   clause: 'Response 200: SSE stream (frame format in section 6).',
   text: 'GET /events answers 200 with content-type text/event-stream; caching is off.',
 });
-/** Essential: no check of events can pass if no stream opens. The next check judges the content type. */
+/** Essential, because no check of events can pass if no stream opens. */
 check(
   contentType,
   { aspect: 'any', profile: 'core', premises: SERVED, essential: true },
@@ -125,7 +125,7 @@ function checkFrames(
       actual: `${stream.framing.invalidUtf8} lines that are not`,
     });
   };
-  // Publishes two events; later checks derive the speed of the device from the time between the two events.
+  // Publishes two events, because later checks derive the speed of the device from the time between them.
   check(requirement, { ...PUBLISHING, ...deviation, profile: 'core', premises: driven }, (t: Device, streams) =>
     expectOnLiveAndReplay(t, streams, () => publish(t, 2), expectAll),
   );
@@ -166,7 +166,6 @@ check(
     for (const error_status of ['retrying', 'failed'] as const) {
       const wanted = { activity_status: 'deployed', target_status: 'deployed', error_status } as const;
       const made = await t.control.deploy(wanted).catch(ignoreRefusal);
-      // Skips the state if control refuses it, or if the device archives the failed deployment.
       if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
       deployed += 1;
       const hasArrived = (): boolean => live.events.some((event) => isDeployedEvent(event, made.id));
@@ -236,7 +235,7 @@ check(framing, asked, async (t: Device, streams) => {
     async (value) => {
       const from = live.stream.frames.length;
       const given = { description: value, config_instances: [configFile(JSON.stringify({ value }))] };
-      // Puts the text also into the release id if control accepts it, because events carry no description.
+      // Tries the text in the release id, because events carry no description.
       const made =
         (await t.control.deploy({ ...given, release_id: `rls_${value}` }).catch(ignoreRefusal)) ??
         (await t.control.deploy(given).catch(ignoreRefusal));
@@ -245,7 +244,7 @@ check(framing, asked, async (t: Device, streams) => {
       t.saw('awkward texts');
       if (made.release_id.includes(value)) onStream += 1;
       const body = await currentDeployment(t);
-      // Expects the description from control's answer, because a platform may shorten the requested description.
+      // Compares with control's answer, because a platform may shorten a description.
       t.must(body?.['id'] !== made.id || body['description'] === made.description, {
         expected: `the description ${JSON.stringify(made.description.slice(0, 200))}`,
         actual: body?.['description'],
@@ -288,7 +287,7 @@ const text: fc.Arbitrary<string> = fc.oneof(
 
 async function expectIntact(t: Device, live: Subscription, from: number, made: Deployment): Promise<void> {
   const seen = await readUpToDeployed(live, made).finally(() => {
-    // Reports a broken frame instead of the missing event that the broken frame explains.
+    // Reports a broken frame instead of the missing event that it explains.
     for (const frame of live.stream.frames.slice(from)) {
       expectEventFrame(t, frame);
       expectEnvelope(t, frame);
@@ -313,7 +312,7 @@ check(
   monotonic,
   { ...PUBLISHING, profile: 'core', premises: ['device.events.frame'], least: { events: 4 } },
   (t: Device, streams) => {
-    // Publishes by concurrent calls, which may make an agent store events out of order.
+    // Concurrent calls may make an agent store events out of order.
     const publishAtOnce = async (): Promise<Published> => {
       const portion = Math.ceil(eventBudget(t, 40) / 4);
       await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));
@@ -328,7 +327,6 @@ check(
   {
     ...RETAINED_ONLY,
     premises: ['device.events.frame.retained'],
-    // Requires two events, because one event has no order.
     least: { events: 2 },
     orElse: 'a log that keeps two events or more shows their order',
   },
@@ -343,7 +341,7 @@ rule(monotonic, { premises: [monotonic.id] }, () => {
     const before = newest.get(seen.stream);
     newest.set(seen.stream, before === undefined || id > before ? id : before);
     judge.saw(() => frameText(seen.frame));
-    // Allows two equal ids in a row, because other checks judge repeated events.
+    // Allows repeated events, which other checks judge.
     judge.must(before === undefined || id >= before, {
       expected: `an id above ${before}, the highest so far on this stream`,
       actual: `event ${id}`,

@@ -1,4 +1,4 @@
-/** Section 6.2, rule 3: heartbeats, which keep idle streams open. */
+/** Section 6.2, rule 3: heartbeats on idle streams. */
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
 import { heartbeatsSeen } from '../../harness/runner/declarations.ts';
@@ -46,10 +46,10 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
 });
 
 const LONG_SECONDS = 45;
-/** Heartbeat interval in seconds above which a check waits for only one heartbeat. */
+/** Interval in seconds above which a check waits for only one heartbeat. */
 const SHORT_SECONDS = 5;
 
-// Uses one stream for both cursor and filter, because a device may serve few streams at once.
+// One stream for both cursor and filter, because a device may serve few streams.
 check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t: Device, streams) => {
   const lastEventId = await someCursor(t, streams);
   if (lastEventId === undefined) return t.undecided('the device replays no event that it retained');

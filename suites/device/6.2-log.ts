@@ -1,4 +1,4 @@
-/** Section 6.2, rule 5: the event log, its compaction, and its survival of restarts and kills. */
+/** Section 6.2, rule 5: the event log, its compaction, and its survival. */
 import { TELLING_BATCH } from '../../harness/runner/session.ts';
 import { byOracle } from './oracle/explore.ts';
 import { CURRENT_SHOWN, type Device, LIVE, RETAINED } from './support/check.ts';
@@ -43,7 +43,6 @@ check(
   },
 );
 
-/** Leaves out events that the device may have compacted away. */
 async function stillRetained(streams: Streams, events: readonly SeenEvent[]): Promise<readonly SeenEvent[]> {
   const all = distinct(events);
   const from = await earliestServedIn(streams, { cursor: all[0]?.id ?? 0n, events: all });
@@ -63,7 +62,7 @@ async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): P
     expected: `each of the events ${showIds(events)} on a line of its own in the log`,
     actual: `no line holds ${showIds(missing)}`,
   });
-  // Ignores lines before the first of the events, where an old crash may have left a torn line.
+  // Ignores earlier lines, where an old crash may have left a torn line.
   const first = [...at.values()].flat().reduce((least, line) => Math.min(least, line), lines.length);
   const broken = lines.slice(first).find(({ json }) => !json);
   t.must(broken === undefined, {
@@ -100,7 +99,7 @@ check(bounded, toFill, async (t: Device) => {
   const least = TIMES_THE_LIMIT * retention;
   if (least > MOST_EVENTS)
     return t.undecided(`${least} events would have to be published, as the log keeps ${retention}`);
-  // Judges the speed by a batch, because single events wait for the processor of a busy machine.
+  // Judges the speed by a batch, because a busy machine delays single events.
   await publishUnread(t, TELLING_BATCH);
   const isSlow = t.session.isSlow('publish');
   if (!isSlow) await publishUnread(t, Math.min(retention, 1000));
@@ -139,7 +138,7 @@ check(bounded, toFill, async (t: Device) => {
   });
 });
 
-/** Maximum size of the log as a multiple of the retention limit; log segments and late compaction take space. */
+/** Maximum size of the log in retention limits; segments and late compaction take space. */
 const TIMES_THE_LIMIT = 4;
 const SLACK_BYTES = 64 * 1024;
 const PUBLISHED_TIMES = 20;

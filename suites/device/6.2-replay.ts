@@ -1,4 +1,4 @@
-/** Sections 4.1 and 6.2: replay of a few events and of a full log, without loss at the change to live events. */
+/** Sections 4.1 and 6.2: replays, and the change from replay to live events. */
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { parseObject } from '../json.ts';
@@ -96,7 +96,7 @@ rule(complete, { premises: [complete.id] }, () => {
     const { id = '', event: type = 'message', data: text } = seen.frame;
     if (!DECIMAL.test(id) || text === undefined || text.length > LONGEST_REMEMBERED) return;
     const kept = known.get(id);
-    // Detects a newly installed agent, which counts ids from 1 again after the old streams have ended.
+    // A newly installed agent counts ids from 1 again after the old streams have ended.
     const isOther = kept !== undefined && kept.stream !== seen.stream && whenOf(kept.text) !== whenOf(text);
     const isAnew = seen.request !== undefined && isOther;
     if (isAnew) known.clear();
@@ -143,7 +143,7 @@ check(live, { ...CORE, premises: REPLAY, least: { events: 3 } }, async (t: Devic
   for (let round = 0; round < t.session.rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
 });
 
-// Runs without open streams, because an agent may wrongly store only events that it sends to a stream.
+// No stream is open, because an agent may wrongly store only events that it sends.
 check(
   complete,
   { aspect: 'unheard', needs: ['drive'], sharing: 'disruptive', premises: REPLAY },
@@ -163,7 +163,7 @@ const seam = requirement({
 check(seam, { ...CORE, premises: ['device.events.replay.live'], least: { events: 5 } }, async (t: Device, streams) => {
   requireRoomFor(t, 1);
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-  // Keeps half of a small log free for events published while streams open.
+  // Half of a small log stays free for events published while streams open.
   const before = Math.floor(Math.min(eventBudget(t, 10), mostEvents(t) / 2));
   if (before > 0) await readUpTo(live, await publish(t, before));
   const opened = await openWhilePublishing(t, streams, cursor);
@@ -180,7 +180,7 @@ const OPENING_MS = 3000;
 const MOST_STREAMS = 24;
 const STREAMS_MS = 6000;
 
-/** Opens streams while events are published, so each switches from replay to live at a different moment. */
+/** Opens streams while events are published, so that each changes to live at another moment. */
 async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint): Promise<Subscription[]> {
   const opened: Subscription[] = [];
   let goesOn = true;
@@ -192,7 +192,7 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
       rest -= portion;
     }
   })();
-  // The promise is awaited later; until then, a failure must not count as an unhandled rejection.
+  // A failure before the await below must not count as an unhandled rejection.
   publisher.catch(() => {});
   try {
     const started = performance.now();
@@ -225,7 +225,7 @@ check(complete, { ...PUBLISHING, aspect: 'whole', premises: LIVE }, async (t: De
   t.note(`replays of up to ${stretch.events.length} events were compared`);
   await expectStretchReplayed(t, streams, stretch);
   await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
-  // Replays from the last id with fewer digits too, because ids sorted as text are out of order there.
+  // Starts at the last id with fewer digits too, because ids sorted as text are out of order there.
   const digits = String(stretch.events.at(-1)?.id).length;
   const below = stretch.events.findLastIndex(({ id }) => String(id).length < digits);
   const cursor = stretch.events[below]?.id;
@@ -248,7 +248,6 @@ check(
       const publishing = (async () => {
         for (let at = 0; at < portion; at += 1) await publish(t, 1);
       })();
-      // The promise is awaited later; until then, a failure must not count as an unhandled rejection.
       publishing.catch(() => {});
       const stream = await streams.try(opening);
       await publishing;
@@ -261,7 +260,7 @@ check(
   },
 );
 
-/** Maximum number of events to replay; large, because a short replay may end before the check publishes events. */
+/** Maximum length of the replay; a short one may end before the check publishes events. */
 const SEAM_EVENTS = 400;
 const SEAM_STREAMS = 6;
 const SEAM_PUBLISHED = 60;

@@ -1,4 +1,4 @@
-/** Section 6.2 without control: replays of the retained events must agree. */
+/** Section 6.2 without control: replays of retained events must agree. */
 import fc from 'fast-check';
 import { type OpenEvents, StreamEnded, StreamTimeout } from '../../harness/client/sse.ts';
 import { afterWins, header, types } from './4.1-events.ts';
@@ -23,7 +23,7 @@ const comparing = {
 check(
   complete,
   { ...comparing, premises: RETAINED },
-  // Drops the event at the cursor itself, which device.events.replay.exclusive judges.
+  // Drops the event at the cursor, which device.events.replay.exclusive judges.
   (t: Device) =>
     expectReplayFromAnywhere(
       t,
@@ -45,7 +45,7 @@ type Compare = (came: readonly SeenEvent[], due: readonly SeenEvent[], cursor: b
 function expectReplayFromAnywhere(
   t: Device,
   openAt: (cursor: bigint, other: bigint) => OpenEvents,
-  // Compares ids only, since device.events.replay.complete judges the content of events.
+  // Compares only ids, because device.events.replay.complete judges the content.
   expectSame: Compare = (came, due, _, where) => expectSameIds(t, came, due, where),
 ): Promise<void> {
   return withStreams(t, async (streams) => {
@@ -63,7 +63,7 @@ function expectReplayFromAnywhere(
   });
 }
 
-/** Maximum number of events to replay: the newest, which compaction removes last. */
+/** Number of newest events to replay; compaction removes them last. */
 const NEWEST = 60;
 
 async function retainedEvents(t: Device, streams: Streams): Promise<SeenEvent[]> {
@@ -99,7 +99,7 @@ async function replayUpTo(
   }
   const replay = new Subscription(t, stream);
   const came = await replay.drain(last);
-  // Skips a replay that the device broke off because the event at its cursor has been compacted away.
+  // Skips a replay that broke off because the event at its cursor was compacted away.
   const { by } = replay.stream.ended ?? {};
   const brokeOff = !came.some(({ id }) => id >= last) && (by === 'server' || by === 'error');
   if (brokeOff && !(await retainedEvents(t, streams)).some(({ id }) => id <= cursor)) return undefined;
@@ -134,7 +134,7 @@ check(exclusive, { aspect: 'future.retained', turn: 'last', premises: RETAINED_R
   const after = newest + 2n ** 40n;
   const stream = await streams.try({ after });
   const none = { frames: 0, comments: Number.POSITIVE_INFINITY };
-  // Waits up to half a second, because a busy device needs time to start a replay.
+  // Waits up to half a second, because a busy device starts a replay late.
   await stream.activity(none, { within: 500, atMost: 500, for: 'a replay' }).catch((error: unknown) => {
     if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
   });

@@ -1,4 +1,4 @@
-/** Sections 6 and 6.2: several subscribers at once, slow readers, and the standard client `eventsource`. */
+/** Sections 6 and 6.2: several subscribers, slow readers, and the standard client `eventsource`. */
 import type { ClientMessage, EventSourceClient } from '../../harness/client/eventsource.ts';
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import { Fact } from '../../harness/runner/session.ts';
@@ -85,7 +85,6 @@ check(slowReaderComplete, overfilling, async (t: Device, streams) => {
   const due = distinct(live.events);
   const last = due.at(-1)?.id ?? cursor;
   slow.stream.resume();
-  // A device may drop the slow reader or wait for it, but must not skip an event.
   const seen = await slow.drain(last);
   const dropped = slow.stream.ended?.by === 'server' || slow.stream.ended?.by === 'error';
   const from = seen.at(-1)?.id ?? cursor;
@@ -96,7 +95,6 @@ check(slowReaderComplete, overfilling, async (t: Device, streams) => {
   expectSameEvents(t, upTo(seen, last), upTo(before, last), where);
   if (from >= last) return;
   const again = await streams.try({ after: from });
-  // Accepts status 410, which tells the client that the log no longer holds its next events.
   if (again.status === 410 && dropped) return t.note('when it came back, the log had been compacted past it (410)');
   t.must(again.status === 200, {
     expected: `200 for a subscriber that stopped reading and comes back after event ${from}`,
@@ -134,7 +132,7 @@ check(client, { ...PUBLISHING, profile: 'core', premises: LIVE }, async (t: Devi
       const newest = live.events.findLast(({ type }) => types.includes(type));
       if (newest !== undefined) await expectReceived(t, source, newest);
     };
-    // Checks now, because a small log soon drops the events that a slow client still needs.
+    // Checks now, because a small log soon drops events that a slow client needs.
     await expectNewest();
     await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
     await expectNewest();
@@ -147,7 +145,7 @@ check(client, { ...PUBLISHING, profile: 'core', premises: LIVE }, async (t: Devi
   }
 });
 
-/** Multiple of the run's patience within which the client connects; a busy machine connects late. */
+/** Time to connect in multiples of the run's patience; a busy machine connects late. */
 const LONGEST_CONNECT = 3;
 
 async function firstMessage(t: Device, source: EventSourceClient): Promise<ClientMessage> {

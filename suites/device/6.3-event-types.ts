@@ -46,7 +46,7 @@ async function deployAndCompare(
   files: readonly ConfigFile[],
 ): Promise<(FileDifferences & { id: string }) | undefined> {
   const root = configRoot(t);
-  // Compares files at each deployment event, because control may name its deployment only after the event.
+  // Compares at each event, because control may name its deployment only after the event.
   const differencesAt = new Map<unknown, FileDifferences>();
   let made: { id: string; activity_status: string } | undefined;
   const pending = t.control.deploy({ config_instances: [...files] }).then((deployment) => {
@@ -54,10 +54,10 @@ async function deployAndCompare(
     return deployment;
   });
   const refused = pending.then(() => Promise.withResolvers<never>().promise);
-  // Prevents an unhandled rejection, because the loop below may never await this promise.
+  // Prevents an unhandled rejection, because the loop may never await this promise.
   refused.catch(() => {});
   for (;;) {
-    // Waits for control or for any event first, because the timeout of the next event starts below.
+    // Waits for control or any event first, because the timeout of the next event starts below.
     if (made === undefined) {
       const { frames, unread } = live.stream;
       const seen = { frames: frames.length - unread, comments: Number.POSITIVE_INFINITY };

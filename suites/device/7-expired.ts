@@ -17,10 +17,10 @@ const gone = requirement({
 byOracle(check, gone, { isAlone: true, profile: 'core', needs: ['compact'], least: 'expired cursors' });
 byOracle(check, gone, { aspect: 'restart', needs: ['compact', 'restart'], least: 'expired cursors' });
 
-/** Multiple of the usual timeout after which an unfinished answer counts as endless. */
+/** Multiple of the usual timeout after which an answer counts as endless. */
 const ENDLESS = 6;
 
-/** Describes a body by its JSON member names, since values differ from run to run. */
+/** Shows only member names, because values differ from run to run. */
 function formOf(body: string): string {
   if (body.trim() === '') return 'empty';
   try {
@@ -58,7 +58,7 @@ async function expectGone(t: Device, streams: Streams, options: OpenEvents): Pro
 check(gone, { aspect: 'retained', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   const zero = await streams.try({ after: 0 });
   if (zero.status !== 410) return t.notApplicable('no cursor is known that is certainly expired');
-  // Opens a stream first: a device that answers every request with 410 must not pass.
+  // A device that answers every request with 410 must not pass.
   await (await streams.open()).close();
   await expectGone(t, streams, { after: 0 });
   await expectGone(t, streams, { lastEventId: 0 });

@@ -23,14 +23,14 @@ check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) =
   const { basePath } = t.http;
   const current = await answerAt(t, basePath);
   if (isDeployment(current)) return;
-  // Tries the stream too, because a device without a deployment may answer 404 at the other path.
+  // A device without a deployment may answer 404 at the other path.
   const stream = await streamAt(streams, t);
   t.must(current?.status !== 404 || stream?.status !== 404, {
     expected: `the Device API below ${basePath}: a deployment at ${CURRENT}, or an event stream at /events`,
     actual: `404 for both${await deploymentElsewhere(t)}`,
   });
   await stream?.close();
-  // Tries a wrong version too, because a server that opens a stream at every path proves nothing.
+  // A server that opens a stream at every path proves nothing.
   const other = isStream(stream) ? await streamAt(streams, t, `${rootOf(t)}/v9.9`) : undefined;
   if (!isStream(stream) || isStream(other))
     t.blocked(
@@ -52,7 +52,6 @@ function unlessViolated(error: unknown): undefined {
 
 const isStream = (stream: EventStream | undefined): boolean => stream?.status === 200 && isEventStream(stream);
 
-/** Tries prefixes that a device may use by mistake: none, the release, or the major version. */
 async function deploymentElsewhere(t: Device): Promise<string> {
   for (const elsewhere of ['', '/v0.2.2', '/v0'].map((prefix) => rootOf(t) + prefix))
     if (isDeployment(await answerAt(t, elsewhere))) return `; there is a deployment at ${elsewhere}${CURRENT}`;
@@ -60,7 +59,7 @@ async function deploymentElsewhere(t: Device): Promise<string> {
 }
 
 check(prefix, { aspect: 'elsewhere', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
-  // Opens a stream, which proves that the API is served even by a device without a deployment.
+  // Proves that the API is served, even by a device without a deployment.
   await (await streams.open()).close();
   for (const elsewhere of [rootOf(t), `${rootOf(t)}/v9.9`]) {
     const current = await request(t, { path: elsewhere + CURRENT, absolute: true });

@@ -1,4 +1,3 @@
-/** Registers the sections of the device suite. */
 import { suite } from '../../harness/runner/define.ts';
 import type { DeviceContext } from '../../harness/targets/opened.ts';
 import { checks as deployments } from './2-deployments.ts';

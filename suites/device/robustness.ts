@@ -1,4 +1,4 @@
-/** Odd requests: the server must answer them or close the connection, and keep serving. */
+/** Odd requests: the server must answer or hang up, and keep serving. */
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpClient } from '../../harness/client/http.ts';
@@ -18,7 +18,7 @@ const robust = requirement({
     'and the next request works.',
 });
 check(robust, { premises: STREAM }, async (t: Device, streams) => {
-  // Opens a stream first: a device that serves nothing must not pass.
+  // A device that serves no request must not pass.
   await (await streams.open()).close();
   const requests = oddRequests(t.http);
   await t.property(
@@ -38,7 +38,6 @@ check(robust, { premises: STREAM }, async (t: Device, streams) => {
 interface OddRequest {
   name: string;
   parts: (string | Buffer)[];
-  /** Number of answers that the device must send, unless it may hang up. Default: 1. */
   answers?: number;
   methods?: string[];
   mayHangUp?: boolean;
@@ -122,7 +121,7 @@ async function send(
   return (await retryWhileThrottled(t, once, { mayClear })).result;
 }
 
-/** Sends raw bytes with a timeout of its own, because an unanswered odd request must not shorten other timeouts. */
+/** Has a timeout of its own, because an unanswered odd request must not shorten others. */
 async function rawExchange(
   t: Device,
   parts: readonly (string | Buffer)[],
@@ -138,7 +137,7 @@ async function rawExchange(
 
 const usualStatus = async (t: Device): Promise<number> => (await t.http.get(CURRENT)).status;
 
-/** `usual`: returns the status of a plain request, which may be 503 on a device without a deployment. */
+/** `usual`: status of a plain request, which may be 503 without a deployment. */
 async function expectHandled(
   t: Device,
   odd: OddRequest,
@@ -153,7 +152,6 @@ async function expectHandled(
   const wrong = statuses.find((status) => !accepts(status));
   const isRight = wrong === undefined || (accepts === noServerError && wrong === 503 && (await usual()) === 503);
   t.must(isRight, { expected, actual: wrong });
-  // A server may close the connection after an answer with `Connection: close`.
   const announced = end === 'closed' && responses.at(-1)?.closes === true;
   t.must(end === 'answered' || announced || (mayHangUp && end === 'closed'), {
     expected,
@@ -179,11 +177,10 @@ async function expectNextServed(t: Device, after: string): Promise<void> {
   });
 }
 
-/** Number of requests that stay unfinished; few, because the specification states no limit. */
+/** Number of unfinished requests; few, because the specification states no limit. */
 const UNFINISHED = 16;
 
 check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM }, async (t: Device) => {
-  // Opens a stream first: a device that serves nothing must not pass.
   await withStreams(t, (streams) => streams.open());
   const whole = requestText(t.http, { target: t.http.basePath + CURRENT });
   const usual = await usualStatus(t);
@@ -196,7 +193,6 @@ check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM },
     }),
   );
   try {
-    // Sends a request on a new connection, which shows that the server still accepts connections.
     const next = await rawExchange(t, [whole]);
     const name = `a whole request on another connection, beside ${UNFINISHED} requests that were begun and not ended`;
     await expectHandled(t, { name, parts: [], accepts: noServerError }, next, async () => usual);

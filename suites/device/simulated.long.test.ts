@@ -1,9 +1,8 @@
-/** Tests that the reference device passes the suite while other clients publish events. */
 import { expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
 
-/** Checks that follow events by id and must ignore the events of others. */
+/** Checks that follow events by id and must ignore foreign ones. */
 const FOLLOWERS = [
   ...'replay.exclusive replay.live replay.seam replay.complete.sequences'.split(' '),
   ...'types at-least-once concurrent client'.split(' '),

@@ -1,4 +1,4 @@
-/** Tests that the reference device passes the suite; `npm run matrix` covers its variants and defects. */
+/** Tests the reference device; `npm run matrix` covers its variants and defects. */
 import { describe, expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
@@ -6,7 +6,7 @@ import { combined } from '../../simulators/defects/define.ts';
 import { deviceVariant } from '../../simulators/defects/device/index.ts';
 import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
 
-/** Milliseconds between heartbeats; few, so that a test sees several heartbeats. */
+/** Milliseconds between heartbeats; few, so that a test sees several. */
 const HEARTBEAT_MS = 500;
 
 const startDevice = () => startRobot({ fresh: true, heartbeatMs: HEARTBEAT_MS });
@@ -48,7 +48,7 @@ describe('the reference device', () => {
     const names = ['few-streams-retry-after', 'replay-without-cursor', 'ends-long-streams'];
     const behaviour = combined(names.map(deviceVariant), referenceBehaviour);
     await using started = await startRobot({ fresh: true, behaviour });
-    // Publishes more events than this device sends before it ends a stream.
+    // More events than this device sends before it ends a stream.
     await started.device.publish(600);
     const only = ['device.events.types', 'device.events.concurrent'];
     const report = await runDeviceSuite(started.place, { only });

@@ -1,4 +1,3 @@
-/** Tests that an agent which refuses a torn log fails only the requirement about torn lines. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

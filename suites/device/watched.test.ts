@@ -1,4 +1,3 @@
-/** Tests the rules on traffic of broken devices, and on odd but correct traffic. */
 import { describe, expect, test } from 'vitest';
 import type { Happening, RequestSeen } from '../../harness/client/happening.ts';
 import { SseParser } from '../../harness/client/sse-parser.ts';

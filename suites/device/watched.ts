@@ -1,4 +1,3 @@
-/** Rules that judge the watched traffic of a device. */
 import type { Happening } from '../../harness/client/happening.ts';
 import { SseParser } from '../../harness/client/sse-parser.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
@@ -15,7 +14,6 @@ const DIGITS = /^\d{1,40}$/;
 /** Milliseconds within which an event reaches every open stream. */
 const SETTLED_MS = 1000;
 
-/** Finds replays that begin with the event at their cursor, which the client already has. */
 const exclusiveRule = (): Rule => {
   const known = new Recollection<{ type: string | undefined; data: string; at: number }>();
   const begun = new WeakSet<object>();
@@ -32,7 +30,7 @@ const exclusiveRule = (): Rule => {
     begun.add(stream);
     if (!isSame && data.length <= LONGEST_REMEMBERED) known.set(`${id}`, { type, data, at });
     if (!isFirst || !isForEvents(request)) return;
-    // Reads the cursor first from `after` (section 4.1); skips a request in which `after` comes twice.
+    // `after` comes first (section 4.1); a request with two is skipped.
     const [after, ...others] = queryOf(request).getAll('after');
     const written = after ?? request.headers['last-event-id'] ?? '';
     if (others.length > 0 || !DIGITS.test(written)) return;
@@ -74,11 +72,11 @@ function holdsEvents(text: string): boolean {
   return isFound;
 }
 
-/** Judges the content type only of an answer with events, because a login page may answer 200 too. */
+/** Judges only answers with events, because a login page may answer 200 too. */
 const contentTypeRule = (): Rule => (seen, judge: Judge) => {
   const answer = eventsAnswer(seen);
   if (answer?.status !== 200) return;
-  // Accepts a repeated content type, which proxies may cause.
+  // Proxies may repeat a content type.
   const isTyped = /(?:^|,)\s*text\/event-stream\b/i.test(answer.headers['content-type'] ?? '');
   if (!isTyped && !holdsEvents(answer.text)) return;
   judge.saw(() => describeResponse(answer));

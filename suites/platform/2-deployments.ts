@@ -1,4 +1,4 @@
-/** Sections 2, 3, 8 and 9: deployments move forward; resources, filters and orders are alike in every answer. */
+/** Sections 2, 3, 8 and 9: deployments, and resources, filters and orders that are alike everywhere. */
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { byExploring } from './oracle/checks.ts';
 import { UNCHANGING } from './oracle/kinds.ts';
@@ -40,7 +40,6 @@ const sameEverywhere = requirement({
     'A deployment has one device, one release and one creation timestamp: in a list, read alone, expanded in another ' +
     'resource, as it was created, and in every version.',
 });
-/** Maximum number of deployments that the rule remembers for comparison. */
 const MOST_KNOWN = 2000;
 check(...byExploring(sameEverywhere, { premises: [shape.id] }));
 rule(sameEverywhere, { premises: [sameEverywhere.id] }, () => {
@@ -57,7 +56,7 @@ rule(sameEverywhere, { premises: [sameEverywhere.id] }, () => {
       const field = UNCHANGING.find((name) => {
         const [left, right] = [before[name], shown[name]];
         if (typeof left !== 'string' || typeof right !== 'string' || left === right) return false;
-        // Ignores differences below one second, because a version may show timestamps in whole seconds.
+        // A version may show timestamps in whole seconds.
         return name !== 'created_at' || Math.abs(Date.parse(left) - Date.parse(right)) >= 1000;
       });
       judge.agrees(field === undefined, before, {
@@ -158,7 +157,7 @@ const timestamps = requirement({
     'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: ' +
     'each once it has happened, in that order.',
 });
-/** Needs no write, so the check runs on a read-only platform, too. */
+/** Runs on a read-only platform too. */
 check(...byExploring(timestamps, { aspect: 'listed', needs: ['everglades'] }));
 check(...byExploring(timestamps, inEverglades));
 

@@ -42,7 +42,7 @@ check(timeout, { writes: true, needs: ['offline-device'], slow: true }, async (t
   const device = t.offlineDevice ?? t.blocked('no offline device was named');
   const toleranceMs = await measureTolerance(t);
   for (const nanos of [MILLISECOND_NANOS, 300 * MILLISECOND_NANOS, 3 * SECOND_NANOS]) {
-    // Pings an online device at the same time, whose answer must not count for the offline device.
+    // An online device's answer must not count for the offline one.
     const concurrent = t.onlineDevice === undefined ? [] : [ping(t, t.onlineDevice, { timeout_nanos: SECOND_NANOS })];
     const [response] = await Promise.all([pingInTime(t, device, nanos, toleranceMs), ...concurrent]);
     await mustNotSucceed(t, device, response);
@@ -51,7 +51,6 @@ check(timeout, { writes: true, needs: ['offline-device'], slow: true }, async (t
 
 async function mustNotSucceed(t: Platform, device: string, response: HttpResponse): Promise<void> {
   if (pingCode(response) === 'success') {
-    // Blocks the check if the device has come online meanwhile.
     const { json } = await send(t, { path: `/devices/${encodeURIComponent(device)}` });
     const isOnline = (json as { status?: unknown } | undefined)?.status === 'online';
     if (isOnline) t.blocked(`${device} has come online meanwhile`);
@@ -69,7 +68,6 @@ async function mustNotSucceed(t: Platform, device: string, response: HttpRespons
 
 const TOLERANCE = { baseMs: 1500, latencies: 20, shareOfTimeout: 1 / 4 };
 
-/** Measures by how many milliseconds an answer may be late: more on a slow platform. */
 async function measureTolerance(t: Platform): Promise<number> {
   let slowest = 0;
   for (let sample = 0; sample < 5; sample += 1) {
@@ -193,7 +191,6 @@ const BAD_BODIES = [
   '{"timeout_nanos":1000000}}',
   `{"timeout_nanos":${'['.repeat(2000)}${']'.repeat(2000)}}`,
 ];
-/** Bodies that the specification does not mention; the check only records the answers. */
 const UNSPECIFIED_BODIES = [
   '',
   '{}',

@@ -19,7 +19,7 @@ check(supported, { profile: 'core', sharing: 'exclusive' }, async (t: Platform) 
   const [collection] = await servedCollections(t);
   for (const version of SUPPORTED_VERSIONS) {
     const answer = await getList(t, collection, { limit: 1 }, clientOfVersion(t, version));
-    // Only warns, because the specification does not state which versions a vendor serves.
+    // Only warns, because no section states which versions a vendor serves.
     t.should(!refused(answer) || answer.status === 404, {
       expected: `${version} to be served: it is listed as a version, and not as one that is no longer supported`,
       actual: `${describeResponse(answer)} to GET /${collection}`,
@@ -38,10 +38,9 @@ for (const codename of SUPPORTED_CODENAMES) {
 }
 check(...byExploring(supported, { aspect: 'operations' }));
 
-/** Statuses of a refusal that may have a cause other than the version. */
 export const STATUSES_OF_OTHER_CAUSES: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
 
-/** Records whether the platform accepts a declared version; skips a platform that serves no version. */
+/** Skips a platform that serves no version. */
 async function seeDeclared(t: Platform, version: string): Promise<void> {
   const asked = ['devices', { limit: 1 }] as const;
   const [other, own] = [await getList(t, ...asked), await getList(t, ...asked, clientOfVersion(t, version))];

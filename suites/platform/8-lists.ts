@@ -17,7 +17,7 @@ export const envelope = requirement({
     'Every collection answers with the list envelope: ' +
     'object "list", integer limit and offset, boolean has_more, and data whose items have an object and an id.',
 });
-/** Essential: a platform without any list fails this check alone instead of every check. */
+/** Essential: without any list, this check fails instead of every check. */
 check(envelope, { aspect: 'any', profile: 'core', essential: true }, async (t: Platform) => {
   await servedCollections(t);
 });
@@ -26,7 +26,7 @@ check(envelope, { profile: 'core', deviation: ENVELOPE_ODD }, async (t: Platform
     for (const query of [{}, { limit: 100 }, { offset: 1 }, { expand: 'total_count' }]) {
       const response = await getList(t, collection, query);
       const { status } = response;
-      // Skips a list that the version lacks or that the key may not read.
+      // Skips a list that the version lacks or the key may not read.
       if ((status >= 300 && status <= 499) || status === 501) break;
       const problems = status === 200 ? envelopeProblems(response.json) : ['the status is not 200'];
       t.must(problems.length === 0, {

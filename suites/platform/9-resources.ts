@@ -109,13 +109,13 @@ for (const codename of codenamesFrom('rainier'))
 check(token, { needs: ['write', 'rainier', 'tetons'], aspect: 'tetons' }, async (t: Platform) => {
   if (t.session.get(ISSUED_TOKENS).size === 0) await mustIssueToken(inVersion(t, 'rainier'));
   const response = await postTo(inVersion(t, 'tetons'), PATH);
-  // Only warns, because no section states how older versions answer this endpoint.
+  // Only warns, because no section states how older versions answer.
   const expected = `POST ${PATH} not to be there in 2026-03-09.tetons`;
   t.should(!ok(response), { expected, actual: `${response.status}` });
 });
 check(token, { needs: ['write', 'rainier'], aspect: 'replaced' }, async (t: Platform) => {
   const device = await createDevice(t);
-  // Uses the path of published platforms, because the specification names none.
+  // Path of published platforms, because the specification names none.
   const path = `/devices/${encodeURIComponent(device.id)}/activation_token`;
   const answer = await postTo(inVersion(t, 'rainier'), path);
   const expected = `POST ${path} not to be there in 2026-05-06.rainier, since provisioning tokens replace it`;
@@ -124,7 +124,7 @@ check(token, { needs: ['write', 'rainier'], aspect: 'replaced' }, async (t: Plat
 
 const PATH = '/provisioning_tokens';
 
-/** Tokens that the platform has issued in this run; few, because a platform may limit their number. */
+/** Tokens of this run; few, because a platform may limit their number. */
 const ISSUED_TOKENS = new Fact(() => new Set<string>());
 
 async function postTo(t: Platform, path: string): Promise<HttpResponse> {
@@ -134,7 +134,7 @@ async function postTo(t: Platform, path: string): Promise<HttpResponse> {
   return response;
 }
 
-/** Expects a new token; a refusal only blocks the check, because a platform may require a body or limit tokens. */
+/** A refusal only blocks the check, because a platform may require a body or limit tokens. */
 async function mustIssueToken(t: Platform): Promise<void> {
   const response = await postTo(t, PATH);
   await requireEndpoint(t, PATH, response);
@@ -147,7 +147,7 @@ async function mustIssueToken(t: Platform): Promise<void> {
   // Only warns, because the name of the field comes from published platforms.
   const expected = 'an ISO 8601 date-time in expires_at';
   t.should(typeof expiry === 'string' && isIso8601(expiry), { expected, actual: expiry });
-  // Prefers the platform's clock (the header Date) to the clock of this machine.
+  // Prefers the platform's clock to this machine's.
   const now = Date.parse(response.headers['date'] ?? '') || Date.now();
   t.should(!(Date.parse(String(expiry)) <= now), { expected: 'an expiry in the future', actual: expiry });
   const issued = t.session.get(ISSUED_TOKENS);

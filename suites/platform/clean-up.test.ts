@@ -1,4 +1,3 @@
-/** Tests the clean-up after a failed check. */
 import { expect, it } from 'vitest';
 import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
@@ -11,7 +10,7 @@ it('archives staged deployments after a failure', async () => {
   const { url, apiKey } = platform;
   const report = await runPlatformSuite({ url, apiKey }, { only: ['platform.deployment.forward-only'] });
   expect(resultsWith(report, 'warn')).toHaveLength(1);
-  // The evidence of a finding must not contain the clean-up.
+  // Evidence of a finding must not contain the clean-up.
   const [{ exchanges = [], script = '', curl = '' } = {}] = report.checks;
   expect(exchanges.length).toBeGreaterThan(0);
   expect(exchanges.filter(({ url }) => url.endsWith('/archive'))).toEqual([]);

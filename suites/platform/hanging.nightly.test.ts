@@ -1,4 +1,3 @@
-/** Tests a platform that hangs on some requests: other requests are judged, and one cause is one finding. */
 import { expect, it } from 'vitest';
 import { leadsFirst } from '../../harness/runner/causes.ts';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';

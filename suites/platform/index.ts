@@ -1,4 +1,3 @@
-/** Registers the sections of the platform suite. */
 import { suite } from '../../harness/runner/define.ts';
 import type { Suite } from '../../harness/runner/types.ts';
 import type { PlatformContext } from '../../harness/targets/opened.ts';
@@ -9,6 +8,6 @@ import { checks as lists } from './8-lists.ts';
 import { checks as resources } from './9-resources.ts';
 import { checks as robustness, routes } from './robustness.ts';
 
-/** Starts with the plainest checks, because a report leads with the first finding. */
+/** Plainest checks first, because a report leads with the first finding. */
 const sections = [lists, keysAndVersions, routes.checks, deployments, ping, resources, robustness];
 export const platformSuite: Suite<PlatformContext> = suite('platform', sections);

@@ -12,12 +12,12 @@ import { describeRequest, describeResponse, ok, refused, send, serverError } fro
 
 const COMMON = { level: 'SHOULD', section: '4.2', since: '2026-11-21' } as const;
 
-/** Section of checks that run early, before any check creates a record. */
+/** Runs early, before any check creates a record. */
 export const routes = section(COMMON);
 
 export const { requirement, check, checks } = section(COMMON);
 
-/** Number of characters in a path above which a server may answer 414 instead of 404. */
+/** Characters of a path above which a server may answer 414 instead of 404. */
 const LONG_PATH = 1000;
 
 const noRoute = routes.requirement({
@@ -35,7 +35,7 @@ routes.check(noRoute, {}, async (t: Platform) => {
     });
   }
   const device = `/devices/${encodeURIComponent((await findDevice(t)) ?? 'dvc_unknown')}`;
-  // Sends GET instead of POST, because the device may be in use.
+  // Sends GET, because the device may be in use.
   for (const path of [`${device}/ping`, `${device}/no-such-action`]) {
     const response = await send(t, { path });
     t.must(response.status === 404 || response.status === 405, {
@@ -91,12 +91,12 @@ check(bodies, { needs: ['write'] }, async (t: Platform) => {
 interface MalformedBody {
   what: string;
   body: string | Uint8Array;
-  /** True if a lenient reader may accept the body, so that only a 5xx is wrong. */
+  /** True if a lenient reader may accept the body; only a 5xx is then wrong. */
   lenient?: boolean;
   contentType?: string;
 }
 
-/** Returns malformed bodies; any record that a platform creates from them has `mark` in its name or slug. */
+/** `mark` is in the name or slug of any record that a platform creates from these. */
 function malformedBodies(mark: string): MalformedBody[] {
   const nested = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
   const lenient = true;
@@ -141,7 +141,7 @@ function malformedBodies(mark: string): MalformedBody[] {
   ];
 }
 
-/** Number of bytes in a body above which a server may close the connection without reading it. */
+/** Bytes of a body above which a server may close the connection without reading it. */
 const LARGE_BODY = 1_000_000;
 const UPLOAD_MS = 10_000;
 

@@ -1,4 +1,3 @@
-/** The reference platform passes the suite when empty, and while other clients write to it. */
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
@@ -12,7 +11,7 @@ describe('the reference platform', () => {
     const place = await workspace.place();
     const writes: Promise<unknown>[] = [];
     const { url, asked } = await overheard(place.url, (request) => {
-      // Writes once in ten requests, because a list that doubles while it is read is no list in use.
+      // Writes once in ten requests, because no list in use doubles while it is read.
       if (request % 10 > 0) return;
       const name = `foreign-${request}`;
       writes.push(workspace.create('/config_types', { name, slug: name }), workspace.create('/devices', { name }));
@@ -35,7 +34,7 @@ describe('the reference platform', () => {
   });
 });
 
-/** Relays to the platform. `onRequest`: called with the number of each request, from 1 on. */
+/** `onRequest`: called with the number of each request, from 1 on. */
 async function overheard(platform: string, onRequest: (request: number) => void = () => {}) {
   const asked = new Set<string>();
   const used = new WeakSet<Socket>();

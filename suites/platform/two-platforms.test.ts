@@ -1,4 +1,3 @@
-/** Tests that runs in one process share no knowledge of their platforms. */
 import { expect, it } from 'vitest';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
 import { platformDefect } from '../../simulators/defects/platform/index.ts';

@@ -1,4 +1,4 @@
-/** Checks section 3 of the specification: platform and device agree after random deployments and outages. */
+/** Section 3: platform and device agree after random deployments and outages. */
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../harness/common/defined.ts';
 import type { StopSignal } from '../../harness/contract/control.ts';
@@ -33,7 +33,7 @@ check(
       async (commands) => {
         await t.online();
         await using events = await EventFollower.open(t);
-        // Deploys once for a first event, whose id the follower needs as cursor to reconnect without loss.
+        // The follower needs the id of a first event as cursor, to reconnect without loss.
         const first = await deploy(t, events);
         const model: OutageModel = { online: true, rollOuts: [first] };
         await onlineAfterwards(t, () => fc.asyncModelRun(() => ({ model, real: { t, events } }), commands));
@@ -69,7 +69,6 @@ const command = (text: string, isPossible: Command['check'], run: Command['run']
   toString: () => text,
 });
 
-/** `wait`: waits until an online device has received the deployment. */
 const makeDeployment = (wait: boolean): Command =>
   command(
     wait ? 'make a deployment and wait until the device has it' : 'make a deployment',

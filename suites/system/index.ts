@@ -1,4 +1,3 @@
-/** System suite: checks that need a platform and a device together. */
 import { suite } from '../../harness/runner/define.ts';
 import type { Suite } from '../../harness/runner/types.ts';
 import type { SystemContext } from '../../harness/targets/opened.ts';

@@ -33,24 +33,24 @@ const reachesDevice = requirement({
   clause: 'Purpose: check connectivity with a device.',
   text: 'A ping on the platform reaches the device and comes back.',
 });
-// Runs first and alone, because some agents finish earlier work before they answer a ping.
+// Some agents finish earlier work before they answer a ping.
 check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profile: 'core' }, async (t: System) => {
   await mustReach(t, 'from the device, which is online');
 });
 
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
-/** True after pings without any answer, so that a repetition of the check waits for a quarter of the time. */
+/** After pings without any answer, a repetition of the check waits for a quarter of the time. */
 const UNREACHED = new Fact(() => false);
 
 /**
- * Repeats the ping, because a ping can get lost, e.g. while a device connects. Returns the milliseconds of the answered
- * ping.
+ * Repeats the ping, because one can get lost, e.g. while a device connects. Returns the milliseconds of the answered
+ * one.
  */
 async function mustReach(t: System, from: string): Promise<number> {
   const timeoutMs = t.platform.patienceMs / (t.session.get(UNREACHED) ? 4 : 1);
   let last: HttpResponse | undefined;
-  // Doubles the timeout of each ping, because many short pings keep an agent busy.
+  // Doubles the timeout, because many short pings keep an agent busy.
   let nanos = SECOND_NANOS / 4;
   const tryFor = async (timeout_nanos: number): Promise<HttpResponse | undefined> => {
     last = await ping(platformSide(t), t.deviceId, { timeout_nanos });
@@ -66,7 +66,7 @@ async function mustReach(t: System, from: string): Promise<number> {
     },
     { timeoutMs, firstPauseMs: 100, growth: 1.5, longestPauseMs: 1000, signal: t.signal },
   );
-  // Sends one more ping, because the device may have reconnected after the last ping.
+  // The device may have reconnected after the last ping.
   const reached =
     inTime ?? (await tryFor(Math.min(LONGEST_NANOS, Math.max(SECOND_NANOS, timeoutMs * MILLISECOND_NANOS))));
   t.session.set(UNREACHED, reached?.status !== 200);
@@ -133,7 +133,7 @@ check(arrives, { ...coreOptions, premises: [`${arrives.id}.told`] }, async (t: S
 
 const SETTLED = '2026-11-25';
 
-/** Applies only until `SETTLED`, when `system.newer` and `system.replaced` took over the requirement. */
+/** Until `SETTLED`, when `system.newer` and `system.replaced` took over. */
 const replaces = requirement({
   id: 'system.replace',
   section: '6.3',
@@ -219,7 +219,7 @@ async function replaceOne(
   return made;
 }
 
-/** File path that no device can write, because file systems limit a name to 255 bytes. */
+/** File systems limit a name to 255 bytes. */
 const IMPOSSIBLE_PATH = `/srv/configs/${'too-long-'.repeat(40)}.json`;
 
 const failed = requirement({
@@ -246,7 +246,7 @@ check(failed, afterDeploy, async (t: System) => {
     actual: statuses(end),
   });
   await mustLeaveNothing(t, bad);
-  // Deploys again, because the device must still accept the next deployment.
+  // The device must still accept the next deployment.
   await deploy(t, events, `/srv/configs/${recordName('after-failure')}.json`);
   const expected = `no deployment.deployed of ${bad.id}, whose files were never written`;
   t.must(events.count('deployment.deployed', bad.id) === 0, { expected, actual: 'there was one' });
@@ -258,8 +258,8 @@ const currentOnDevice = async (t: System): Promise<Partial<Item>> =>
 const readDeployment = (t: System, { id }: RollOut): Promise<Item> => readItem(platformSide(t), 'deployments', id);
 
 /**
- * Ends the check as not applicable if the device applies the deployment or keeps retrying, because the specification
- * does not say which errors are fatal.
+ * Not applicable if the device applies the deployment or keeps retrying, because the specification does not say which
+ * errors are fatal.
  */
 async function requireFailure(t: System, bad: RollOut): Promise<void> {
   let last = await eventually(t, `${bad.id} to fail: its file cannot be written`, async () => {
@@ -314,7 +314,7 @@ check(queued, offlineOptions, async (t: System) => {
     await events.until('deployment.deployed', waiting.id);
     await untilActivity(t, waiting.id, 'deployed');
     await untilCurrent(t, waiting.id);
-    // Deploys again: events arrive in order, so after this deployment no event of `waiting` can arrive.
+    // Events arrive in order, so no event of `waiting` can follow this deployment.
     await deploy(t, events);
     const times = events.count('deployment.deployed', waiting.id);
     t.must(times === 1, {

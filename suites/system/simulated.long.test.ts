@@ -1,10 +1,9 @@
-/** Tests that a platform which announces no deployment does not hide the results of other checks. */
 import { expect, it } from 'vitest';
 import { runSystemSuite } from '../../harness/tools/subjects/run.ts';
 import { behavioursWith, startWorkspace } from '../../harness/tools/subjects/simulators.ts';
 import { systemDefects } from '../../simulators/defects/platform/index.ts';
 
-/** Milliseconds to wait for an answer; the suite waits four times as long for an effect. */
+/** For an answer; the suite waits four times as long for an effect. */
 const IMPATIENT_MS = 3000;
 
 it('a device without news of a deployment is reconnected, and passes other checks', async () => {

@@ -1,4 +1,3 @@
-/** Defines `muster check device`, `platform`, `system` and `client`. */
 import { defined } from '../../common/defined.ts';
 import { exitCodesText } from '../../common/usage.ts';
 import {
@@ -28,7 +27,7 @@ const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, C
   },
 });
 
-/** Shortens the wait for a first answer to `--patience` in a fast run, which then ends soon on a silent target. */
+/** Limits the wait for a first answer to `--patience` in a fast run, which then soon ends on a silent target. */
 const firstAnswer = ({ fast }: { fast: boolean }, { patienceMs }: { patienceMs: number }) =>
   fast ? { firstAnswerMs: patienceMs } : {};
 

@@ -1,4 +1,3 @@
-/** `muster clean platform`: archives the deployments that earlier runs of Muster left. */
 import process from 'node:process';
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
@@ -57,7 +56,7 @@ async function clean(http: HttpClient, isDry: boolean): Promise<number> {
   const outcomes = { archived: 0, stay: 0, failed: 0 };
   for (const { id } of isDry ? [] : open) {
     const response = await http.post(`/deployments/${encodeURIComponent(String(id))}/archive`, {});
-    // Status 409 means that the platform cannot archive the deployment in its present state.
+    // Status 409: the platform cannot archive the deployment in its present state.
     const outcome = response.status < 300 ? 'archived' : response.status === 409 ? 'stay' : 'failed';
     outcomes[outcome] += 1;
     if (outcome !== 'archived')

@@ -1,4 +1,3 @@
-/** `muster compare`: compares reports or certificates, or checks several implementations and compares their reports. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -148,7 +147,7 @@ function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mend
   };
 }
 
-/** Checks each given image and command; returns the exit code instead of results after an interrupt. */
+/** Returns the exit code instead of results after an interrupt. */
 async function checked(args: OptionsOf<typeof options>, context: CommandContext, signal: AbortSignal) {
   const { image = [], command: lines = [], api, out } = args;
   const targets = [

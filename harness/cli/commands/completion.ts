@@ -1,4 +1,4 @@
-/** `muster completion`: prints a shell script that asks the installed Muster for completions at each Tab. */
+/** `muster completion`: prints a shell script that asks the installed Muster at each Tab. */
 import process from 'node:process';
 import { command, OPTION } from '../options.ts';
 
@@ -38,7 +38,7 @@ const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
 export const completion = command({
   options: {
-    // The shell has no default, because $SHELL names the login shell and not the running shell.
+    // $SHELL is no default, because it names the login shell and not the running shell.
     shell: OPTION.oneOf(SHELLS, 'Shell that will read the script', { positional: true, required: true }),
   },
   examples: [

@@ -1,4 +1,3 @@
-/** `muster doctor`: tests which features of Muster work on this machine. */
 import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { createServer, type ListenOptions } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -66,7 +65,7 @@ export const doctor = command({
         : `\n${ending}\n`,
     );
     const code = able ? EXIT.conformant : EXIT.harness;
-    // Exits at once, because an unanswered probe would keep the process running.
+    // Exits immediately, because an unanswered probe would keep the process running.
     if (findings.some(({ waits }) => waits)) process.exit(code);
     return code;
   },
@@ -85,7 +84,7 @@ type Finding = Omit<Probe, 'probe'> & { ok: boolean; seen: string; waits: boolea
 class Silent extends Error {}
 
 const PATIENCE_MS = 5000;
-/** Minimum number of free bytes for logs, config files and the report of a check. */
+/** Free bytes that logs, config files and the report of a check need. */
 const FREE_BYTES = 16 * 2 ** 20;
 const ROBOTS = 200;
 
@@ -97,7 +96,7 @@ const PROBES: readonly Probe[] = [
     name: 'unix socket',
     async probe() {
       using folder = temporary();
-      // Uses the longest file name of Muster's sockets, because a socket's path is limited to about 100 bytes.
+      // Longest file name of Muster's sockets, because a socket's path is limited to about 100 bytes.
       const path = join(folder.path, 'control.sock');
       const { close } = await listenUnix(
         path,
@@ -140,7 +139,6 @@ const PROBES: readonly Probe[] = [
   {
     group: CONTAINERS,
     name: 'testcontainers',
-    // Imports testcontainers to find a broken installation.
     probe: () => import('testcontainers').then(() => 'installed'),
     todo: 'Run: npm install --save-dev testcontainers',
   },

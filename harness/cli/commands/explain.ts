@@ -1,7 +1,3 @@
-/**
- * `muster list`: lists requirements. `muster explain`: explains requirements, checks, capabilities and profiles, and
- * how the specification is covered.
- */
 import process from 'node:process';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
 import { nearest, UsageError } from '../../common/usage.ts';
@@ -123,7 +119,6 @@ type Field = readonly [label: string, ...texts: string[]];
 type Explained = { name: string; kind: string; meaning: string; fields: readonly Field[] };
 
 export function explainText(all: Catalogue, id: string, paint: Paint, columns: number): string {
-  // Writes a label before the first of its texts, and wraps texts but not the commands to try.
   const fieldLines = ([label, ...texts]: Field): string[] =>
     texts.flatMap((text, index) =>
       hanging(paint('dim', index === 0 ? label : ''), label === 'try' ? [text] : wrap(text, columns - 14), 2, 10),

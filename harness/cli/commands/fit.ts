@@ -1,4 +1,3 @@
-/** `muster fit`: tells which agents, platforms and clients work together, from reports and certificates in a folder. */
 import process from 'node:process';
 import { printableJson, withoutCiCommands } from '../../common/terminal.ts';
 import { exitCodesText } from '../../common/usage.ts';

@@ -1,4 +1,3 @@
-/** `muster fleet`: runs a scenario of thousands of simulated robots against a platform. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -78,7 +77,7 @@ export const fleet = command({
 });
 
 async function runShard(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<number> {
-  // Checks here, because workers and the platform are processes, whose errors of Node reach nobody.
+  // Checks here, because no user sees errors of Node in the processes of workers and platform.
   expectPlatformPackages();
   const { runFleet, PreflightError, UnreachableError } = await import('../../../simulators/fleet/run/run.ts');
   let place: Place | undefined;
@@ -122,7 +121,7 @@ async function mirrorFrom(args: FleetArguments): Promise<Mirror | undefined> {
 
 type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
 
-/** Decides the output folder and shard of this process. Throws UsageError, PreflightError or NoRunError. */
+/** Decides the output folder and shard. Throws UsageError, PreflightError or NoRunError. */
 async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<Place> {
   const shard = shardFrom(args.shard, process.env);
   const id = runIdFrom(args['run-id'], process.env);
@@ -143,7 +142,7 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirr
 async function awaitedRun(args: FleetArguments, mirror: Mirror | undefined, withinMs: number, signal: AbortSignal) {
   const { createFolders } = await import('../../../simulators/fleet/run/ready.ts');
   const out = resolve(args.out);
-  // Creates the folders first, so that a pod that may not write there fails at once.
+  // Creates the folders first, so that a pod without write access fails immediately.
   createFolders({ out, stateDir: resolve(args.state) });
   if (mirror === undefined) {
     process.stderr.write(`waiting for a run to be announced in ${args.out}\n`);
@@ -156,10 +155,10 @@ async function awaitedRun(args: FleetArguments, mirror: Mirror | undefined, with
   });
 }
 
-/** Writes why this shard failed, so that `muster merge` does not wait for its result. */
+/** Records why this shard failed, so that `muster merge` does not wait for its result. */
 function leaveReason({ out, shard, identity }: Place, error: unknown): void {
   if (shard === undefined || identity === undefined) return;
-  // Leaves the folder alone if another process has written its result or a sign of life there.
+  // Keeps out of a folder with the result or sign of life of another process.
   if ([RESULT_FILE, ALIVE_FILE].some((name) => existsSync(join(out, name)))) return;
   try {
     writeFailed(out, { shard, reason: error instanceof Error ? error.message : String(error) });

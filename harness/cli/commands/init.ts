@@ -1,4 +1,3 @@
-/** `muster init`: writes `muster.yaml`, and a CI job that runs its check. */
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
@@ -19,7 +18,6 @@ const NODE = 24;
 const REPORTS = 'muster-report';
 const reportsOf = (api: Api): string[] => ['pretty', `junit=${REPORTS}/${api}.xml`, `html=${REPORTS}/${api}.html`];
 
-/** Returns the line of a CI job; npx takes the packages that this check needs and others do without. */
 function jobLine(api: Api, { image }: { image?: string }, control: string | undefined): string {
   const more = [
     ...(image === undefined ? [] : ['testcontainers']),
@@ -33,7 +31,6 @@ function jobLine(api: Api, { image }: { image?: string }, control: string | unde
 
 const yaml = (value: object): string => stringify(value, { lineWidth: 0 });
 const KEY = 'MUSTER_API_KEY';
-/** Placeholder in the CI job, which users replace by the command that builds their project. */
 const BUILD = 'true # build here what is checked';
 const needsKey = (api: Api): boolean => api === 'platform';
 
@@ -128,7 +125,7 @@ export const init = command({
     const config = `# yaml-language-server: $schema=${schema}\n${yaml({ check: { [api]: own } })}`;
     if (isThere(CONFIG_FILE)) throw new UsageError(`${CONFIG_FILE}: is there already; edit it, or remove it first`);
     const job = ci === 'none' ? undefined : JOBS[ci];
-    // Writes the configuration last, because a later try refuses to write where it is.
+    // Writes the configuration last, because `muster init` refuses to run where one exists.
     if (job !== undefined) writeNew(job.file, job.text(api, jobLine(api, reached, driven?.control)));
     writeNew(CONFIG_FILE, config);
     const next = [

@@ -1,4 +1,3 @@
-/** `muster keygen`: generates the keys that sign certificates. */
 import process from 'node:process';
 import { generateKey } from '../../reports/certificate/envelope.ts';
 import { command, OPTION, wholePath } from '../options.ts';

@@ -1,7 +1,3 @@
-/**
- * `muster kubernetes`: prints the manifests of a fleet run on a cluster: one Job with a pod for each shard, and one Job
- * that merges results.
- */
 import process from 'node:process';
 import { Document } from 'yaml';
 import { memoryOf, robotCost, sensibleWorkers } from '../../../simulators/fleet/run/capacity.ts';
@@ -108,10 +104,10 @@ function label(option: string, text: string, most: number): string {
 }
 
 const MIB = 2 ** 20;
-/** Fraction of the requested memory that a shard may fill; the fleet requires the remaining memory to be free. */
+/** Fraction of the requested memory that a shard may fill; the fleet requires the rest to be free. */
 const USED = 0.85;
 const ROBOTS_PER_CPU = 5000;
-/** Factor from the size of the robots' files to the size of their disk, because event logs grow with each roll-out. */
+/** Factor from the size of the robots' files to their disk, because event logs grow with each roll-out. */
 const FILES_SPARE = 3;
 
 function shardResources(robots: number, scenario: Pick<Scenario, 'uplink' | 'subscribers' | 'phases'>) {
@@ -124,7 +120,7 @@ function shardResources(robots: number, scenario: Pick<Scenario, 'uplink' | 'sub
     cpu: String(Math.max(1, Math.ceil(robots / ROBOTS_PER_CPU))),
     memory: steps(memory, 256),
     memoryLimit: steps(2 * memory, 512),
-    /** Size of the memory disk that holds the robots' files; `memory` includes this size. */
+    /** Memory disk for the robots' files, which is part of `memory`. */
     files: steps((FILES_SPARE * robots * cost.memoryDiskBytes) / MIB, 64),
   };
 }
@@ -141,7 +137,6 @@ const POD = {
 };
 const CONTAINER = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
 
-/** Builds the YAML for `kubectl apply -f -`; a comment at the top quotes `line`, the command that printed the YAML. */
 function manifestsOf(run: ClusterRun, line: string): string {
   const scenario = {
     apiVersion: 'v1',
@@ -202,7 +197,7 @@ const labels = (component: string) => ({
 const scenarioName = ({ name }: ClusterRun): string => `${name}-scenario`;
 const claimName = ({ name, claim }: ClusterRun): string => claim ?? `${name}-results`;
 
-/** Never restarts a failed shard, because a second attempt would be a different run; the other shards continue. */
+/** Never restarts a failed shard, because a second attempt would be a different run; other shards continue. */
 const shardsOf = (run: ClusterRun) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
@@ -305,10 +300,10 @@ const shardArguments = (own: readonly string[]): string[] => [
 
 const resultsOf = (run: ClusterRun) => ({ name: 'results', persistentVolumeClaim: { claimName: claimName(run) } });
 
-/** Exit codes of Muster itself; a signal causes a code above 128, after which a retry may succeed. */
+/** Codes of Muster itself; signals cause codes above 128, after which a retry may succeed. */
 const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
 
-/** Retries a merge that a signal or a drained node has ended, but no merge that Muster has ended. */
+/** Retries a merge that a signal or a drained node has ended, but none that Muster has ended. */
 const mergeOf = (run: ClusterRun) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',

@@ -1,4 +1,3 @@
-/** `muster merge`: merges the shards of a fleet run into one result. */
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';

@@ -1,4 +1,3 @@
-/** `muster mutate client` and `system`: measures which known defects the tests of a user find. */
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
 import { exitCodesText, headerSecret, UsageError } from '../../common/usage.ts';

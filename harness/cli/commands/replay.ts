@@ -1,7 +1,3 @@
-/**
- * `muster replay`: repeats the findings of a JSON report. Uses the target in the report only if an earlier run in this
- * folder has used that target.
- */
 import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { isNamed } from '../../runner/plan.ts';
@@ -54,7 +50,7 @@ export const replay = command({
     const before = (await parse(wordsBefore(report, file, anew)))?.given ?? {};
     const kept = Object.entries(before).filter(([name]) => !isExcluded(name, given, check.options));
     const options = { ...Object.fromEntries(kept), ...given };
-    // Repeats for a rule without requests of its own the checks whose traffic broke the rule.
+    // A rule may send no requests, so the checks whose traffic broke it run again, too.
     const checks: ReplayPlan['checks'] = failed.flatMap((finding) => [
       coordinatesOf(finding),
       ...(finding.seen_by ?? []).map((seen) => ({ check: seen })),

@@ -1,4 +1,3 @@
-/** `muster report`: renders a stored JSON result in other formats. */
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { reportHtml } from '../../../simulators/fleet/report/report.ts';
@@ -32,7 +31,7 @@ export const report = command({
     const { stdout, stderr, env } = process;
     if (looksLikeReport(value)) {
       const run = reportFrom(value, file);
-      // Needs no secrets to mask, because Muster masked the report when writing.
+      // Masks no secrets, because Muster masked the report when writing it.
       const reporters = createReporters(formats ?? [], { redactor: new Redactor(), stdout, stderr, env, verbose });
       for (const reporter of reporters) await reporter.onEnd?.(run);
     } else if (isFleet(value)) {

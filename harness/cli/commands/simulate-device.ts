@@ -1,4 +1,3 @@
-/** `muster simulate device`: serves a Device API to develop against, until a signal. */
 import { resolve } from 'node:path';
 import process from 'node:process';
 import type { Deviation } from '../../../simulators/console/page/device/document.ts';

@@ -1,4 +1,3 @@
-/** `muster simulate platform`: serves a Platform API to develop against, until a signal. */
 import process from 'node:process';
 import { destination, type Logger, pino } from 'pino';
 import { isLoopback, LOOPBACK, urlHost } from '../../../simulators/platform/address.ts';
@@ -105,7 +104,6 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
   };
 }
 
-/** Refuses to serve beyond loopback if a defect turns off the check of API keys. */
 async function hostOf({ host }: SimulatePlatformArguments, behaviour: PlatformOptions['behaviour']): Promise<string> {
   if (urlHost(host) === undefined)
     throw new UsageError(
@@ -130,9 +128,7 @@ async function controlOf({
   return { port, token: usage('--control-token', () => controlTokenIn(file)) };
 }
 
-/**
- * Splits `KEY=SCOPES` at the last `=`, also before a misspelt scope, which must not become part of an unlimited key.
- */
+/** Splits `KEY=SCOPES` at the last `=`, also before a misspelt scope, which must not join an unlimited key. */
 function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
   const mark = text.lastIndexOf('=');
   const scopes = text.slice(mark + 1).split(',');

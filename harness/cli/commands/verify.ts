@@ -1,4 +1,3 @@
-/** `muster verify`: checks a certificate, and shows the certificate's claims. */
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
 import {
@@ -81,7 +80,6 @@ export const verify = command({
 interface Verified {
   statement: Statement;
   claims: Claims;
-  /** Id of the key. */
   id: string;
 }
 

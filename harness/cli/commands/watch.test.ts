@@ -1,4 +1,3 @@
-/** Runs `muster watch` as a command: addresses, output, exit codes. */
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -128,7 +127,7 @@ const FULL = '/dev/full';
 test.skipIf(!existsSync(FULL))('a watch relays all traffic when standard error cannot be written', async () => {
   const under = ['sh', '-c', `exec "$0" "$@" 2> ${FULL}`];
   const { run, near } = await watchedPlatform('1', [], (words) => home.start(words, { under }));
-  // Sends more than enough requests: the first finding takes fewer than ten.
+  // The first finding takes fewer than ten requests.
   for (let request = 0; request < 300; request += 1)
     expect((await fetch(`${near}/devices?limit=1`, { headers: HEADERS })).status).toBe(200);
   expect((await run.stop()).code).toBe(1);
@@ -139,7 +138,7 @@ test('a watch judges a HAR of another tool and names the details it lacks', asyn
   const response = { status: 200, headers: [], content: { text: JSON.stringify({ ...DEPLOYMENT, id: 'x' }) } };
   const entries = [{ startedDateTime: '2026-11-26T10:00:00Z', time: 3, request, response }];
   writeFileSync(at('x.har'), JSON.stringify({ log: { version: '1.2', entries } }));
-  // `ui` in the config file is for live traffic, so a replay must ignore the option.
+  // A replay must ignore `ui` in the config file, which is for live traffic.
   writeFileSync(at('muster.yaml'), 'watch: {device: {ui: true}}');
   const { code, stdout } = await home.start(['watch', 'device', '--replay', 'x.har']).ended;
   expect(code).toBe(1);

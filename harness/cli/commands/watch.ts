@@ -1,4 +1,3 @@
-/** Defines `muster watch device` and `muster watch platform`, which judge live or recorded traffic. */
 import { exitCodesText } from '../../common/usage.ts';
 import { type Command, command, type OptionTable } from '../options.ts';
 import { type WatchArguments, watchDeviceOptions, watchPlatformOptions } from '../watching/options.ts';

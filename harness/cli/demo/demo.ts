@@ -1,4 +1,4 @@
-/** `muster demo`: starts a platform and a fleet, rolls out a release, and checks both, in less than a minute. */
+/** `muster demo`: starts a platform and a fleet, rolls out a release and checks both, in less than a minute. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
@@ -31,10 +31,10 @@ import { VERSION } from '../version.ts';
 
 export { PreflightError } from '../../../simulators/fleet/run/ready.ts';
 
-/** Number of bits of a robot's key; short keys are made quickly, and the platform of the demo accepts 1024 bits. */
+/** Bits of a robot's key; short keys are made quickly, and the demo's platform accepts 1024 bits. */
 const DEMO_KEY_BITS = 1024;
 
-/** Number of devices whose deployments together show every state, which a check needs. */
+/** Devices whose deployments together show every state, which a check needs. */
 const PAST_DEVICES = 12;
 
 interface Demo {
@@ -46,7 +46,7 @@ interface Demo {
   signal: AbortSignal;
 }
 
-/** Runs the demo and resolves with the exit code; an interrupt closes everything and rejects. */
+/** Resolves with the exit code; an interrupt closes everything and rejects. */
 export async function runDemo(demo: Demo): Promise<number> {
   const { robots, seed, out, uiPort, screen, signal } = demo;
   const keys = { full: `demo_${randomBytes(12).toString('hex')}`, limited: `demo_${randomBytes(12).toString('hex')}` };
@@ -74,7 +74,7 @@ export async function runDemo(demo: Demo): Promise<number> {
   mkdirSync(out, { recursive: true });
   const early = uiPort === undefined ? await conclude(fleet, out) : undefined;
 
-  // Checks a robot outside the fleet, because a check manipulates its robot and would spoil the result of the fleet.
+  // Checks a robot outside the fleet, because a check manipulates its robot and would spoil the fleet's result.
   const place = { socket: join(scratch, 'robot.sock'), control: join(scratch, 'control.sock') };
   stack.use(
     await simulateDevice({ dir: join(scratch, 'robot'), socket: place.socket, control: { path: place.control }, seed }),
@@ -210,7 +210,7 @@ export class DemoScreen {
       ended = true;
       this.done(label, text, { good, startedMs });
     };
-    /** Ignores calls after the end, because a fleet reports progress while its robots run. */
+    /** Ignores calls after the end, because a fleet reports progress while robots run. */
     const update = (done: number, doing: string): void => {
       if (!ended) this.#display.progress(`  ${label}`, done, total, { doing });
     };

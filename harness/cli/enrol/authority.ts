@@ -1,20 +1,19 @@
-/** Makes certificates in DER (RFC 5280): an authority for one run, and servers on loopback. */
+/** Certificates in DER (RFC 5280): an authority for one run, and servers on loopback. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 export type ServerCertificate = { cert: string; key: string };
 export type Authority = ServerCertificate & { ca: string };
 
 const VALID_MS = 7 * 86_400_000;
-/** Milliseconds before now at which a certificate becomes valid, because the clocks of two machines may differ. */
+/** Start of validity in milliseconds before now, because the clocks of two machines may differ. */
 const EARLIER_MS = 3_600_000;
 
-/** Makes an authority and one server certificate, both valid for a week, and discards the authority's private key. */
+/** Authority and server certificate, both valid for a week; the authority's private key is discarded. */
 export function makeAuthority(): Authority {
   const { ca, issue } = issuingAuthority();
   return { ca, ...issue() };
 }
 
-/** Makes an authority that issues server certificates, each valid for a week from `now`. */
 export function issuingAuthority(): { ca: string; issue(now?: Date): ServerCertificate } {
   const ca = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const issuer = { name: nameOf(`Muster run ${randomBytes(4).toString('hex')}`), key: ca.privateKey };

@@ -1,4 +1,3 @@
-/** Enrols an agent in a separate process, drives it through deployments, and certifies it. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -25,7 +24,7 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   expect(code).toBe(0);
   expect(report.summary.pass).toBeGreaterThan(15);
   expect(report.target.capabilities).toEqual(expect.arrayContaining(['unix', 'drive', 'restart', 'log']));
-  // Muster must not print the token that it passes to this agent in the environment.
+  // The environment passes the token to this agent, so Muster must not print it.
   expect(stderr).not.toContain('MUSTER_TOKEN=');
 
   const envelope = JSON.parse(readFileSync(certificate, 'utf8')) as { payload: string };

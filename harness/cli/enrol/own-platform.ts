@@ -32,14 +32,11 @@ import { type Authority, makeAuthority } from './authority.ts';
 
 export interface ControlPlatformOptions extends OwnPlatform {
   redactor: Redactor;
-  /** Tells the user how to start the agent; the text contains the unmasked provisioning token. */
+  /** Tells the user how to start the agent, with the unmasked provisioning token. */
   announce(text: string): void;
-  /** Returns the address of a proxy for `url`, so that Muster can cut connections; the proxy listens on `port`. */
+  /** Address of a proxy for `url`, which listens on `port` and lets Muster cut connections. */
   relay?(url: string, port: number | undefined): Promise<string>;
-  /**
-   * Milliseconds to wait for an agent to enrol. Default: 4 minutes, because a provisioning token is valid for 5
-   * minutes.
-   */
+  /** Milliseconds to wait for enrolment. Default: 4 minutes, because a provisioning token is valid for 5 minutes. */
   enrolMs?: number;
   signal?: AbortSignal;
 }
@@ -47,12 +44,12 @@ export interface ControlPlatformOptions extends OwnPlatform {
 export type ControlPlatform = Awaited<ReturnType<typeof startControlPlatform>>;
 
 const ENROL_MS = 240_000;
-/** Milliseconds to wait for the enrolment of an agent that Muster has started and that already serves. */
+/** Milliseconds to wait for the enrolment of an agent that Muster started and that already serves. */
 const STARTED_ENROL_MS = 60_000;
 const SERVE_MS = 10_000;
 const POLL_MS = 100;
 const WARM_UP_MS = 20_000;
-/** Number of events that the agent logs before the checks, because some checks compare events. */
+/** Events that the agent logs before the checks, because some checks compare events. */
 const FIRST_EVENTS = 3;
 
 export async function startControlPlatform(options: ControlPlatformOptions) {
@@ -82,9 +79,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   const enrolled = enrolment(client, options);
   const started = stack.move();
   return {
-    /** Environment of the agent: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN, and with TLS MUSTER_CA_FILE. */
     env,
-    /** Text for `{ca}` in the command of the agent: the file with the certificate of the authority, only with TLS. */
     placeholders: defined({ ca: made?.file }),
     caFile: made?.file,
     url: platform.url,
@@ -97,7 +92,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
         deviceId: await enrolled(),
         syncPath: options.syncPath,
       });
-      // Gives the device a deployment and events before the checks; later checks report a device that fails here.
+      // Gives the device a deployment and events; later checks report a device that fails here.
       await control.publish(FIRST_EVENTS, AbortSignal.timeout(WARM_UP_MS)).catch((error: unknown) => {
         if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
       });
@@ -147,7 +142,6 @@ function authorityInFolder(): Disposable & { authority: Authority; file: string 
   return { authority, file, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Throws UsageError for a port that is in use or forbidden, and any other error unchanged. */
 function notListening(error: unknown): never {
   const { code, port } = (error ?? {}) as { code?: unknown; port?: unknown };
   if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
@@ -155,7 +149,6 @@ function notListening(error: unknown): never {
   throw new UsageError(`Muster's platform cannot listen on port ${String(port)}: ${why}`, { cause: error });
 }
 
-/** Reads how to start the agent. Throws UsageError for a container, which cannot reach Muster's loopback. */
 async function agentSettings({ command, image, target }: DeviceTargetOptions, redactor: Redactor) {
   const { loadTargetFile } = await import('../../targets/settings.ts');
   const file = target === undefined ? undefined : loadTargetFile(target, process.env, redactor).file;
@@ -190,7 +183,7 @@ async function openAgent(platform: ControlPlatform, target: DeviceTargetOptions,
     return opened.unreachable === undefined || undefined;
   };
   try {
-    // Waits for the Device API, because an agent may enrol before the agent serves.
+    // An agent may enrol before it serves its Device API.
     await pollWithin('the agent to serve', served, {
       timeoutMs: SERVE_MS,
       firstPauseMs: POLL_MS,

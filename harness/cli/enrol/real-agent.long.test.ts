@@ -15,7 +15,7 @@ const TARGET = join(FIXTURES, 'targets/miru-agent.yaml');
 const EXPECTED = join(FIXTURES, 'baselines/miru-agent.yaml');
 
 const WRITTEN = ['/etc/muster', '/muster'];
-/** Gives each run its own network and mounts, because the agent uses fixed paths and ports. */
+/** Own network and mounts for each run, because the agent uses fixed paths and ports. */
 const OWN =
   `ip link set lo up && for folder in /run /var/lib /var/log /srv ${WRITTEN.join(' ')}; do mount -t tmpfs ` +
   'none $folder || exit; done';
@@ -28,7 +28,7 @@ function whyNot(): string | undefined {
 }
 const reason = whyNot();
 
-/** Maximum number of milliseconds for a test; an idle machine needs ten minutes. */
+/** Milliseconds allowed for a test; an idle machine needs ten minutes. */
 const MOST_MS = 25 * 60_000;
 
 interface WatchedSide {
@@ -77,7 +77,7 @@ const unexpected = ({ checks }: Report) =>
     .filter(({ id, outcome }) => outcome !== 'undecided' || !SLOW.includes(id))
     .map(({ id, outcome, expected, actual, reason: why }) => ({ id, outcome, expected, actual, why }));
 
-/** Prints a list as text, because Vitest shortens long arrays in its messages. */
+/** Text, because Vitest shortens long arrays in its messages. */
 const listed = (found: readonly unknown[]): string => found.map((each) => JSON.stringify(each)).join('\n');
 
 const expectedRed = (api: string): string[] =>
@@ -104,10 +104,10 @@ describe.skipIf(reason !== undefined)(
         const { code, report } = await check('device', folder);
         expect(listed(unexpected(report))).toBe('');
         expect(ids(report, 'known')).toEqual(expectedRed('device'));
-        // Ignores `device.deployment.shape`, which applies only if an earlier check has left a current deployment.
+        // `device.deployment.shape` applies only if an earlier check has left a current deployment.
         const lacking = ids(report, 'not_applicable').filter((id) => id !== 'device.deployment.shape');
         expect(lacking).toEqual(LACKING.device);
-        // Accepts exit code 2 for undecided checks, because the platform deploys too slowly for some checks.
+        // Exit code 2 is for undecided checks, because the platform deploys too slowly for some checks.
         expect(code).toBe(report.profile_coverage.undecided.length > 0 ? 2 : 0);
       },
       MOST_MS,
@@ -159,7 +159,6 @@ const SLOW: readonly string[] = [
   'device.log.bounded',
 ];
 
-/** Checks of features that the agent lacks, e.g. loopback. */
 const LACKING = {
   device: [
     'device.deployment.failed',

@@ -1,4 +1,3 @@
-/** Runs a fleet with too little memory: the kernel kills a worker, and the fleet names the exceeded limit. */
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -30,7 +29,7 @@ it('a fleet names the container’s memory limit when it kills a worker', async 
   using group = new SmallGroup();
   const words = fleets.words('  - { do: hold, for: 5s }\n', { platform: undefined, robots: '1000', uplink: 'none' });
   const fleet = fleets.start([...words, '--force']);
-  // Moves the main process into the group, which workers inherit.
+  // Workers inherit the group of the main process.
   group.take(fleet.child.pid ?? 0);
   const { code, stdout } = await fleet.ended;
   expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(

@@ -1,5 +1,3 @@
-/** Tests faults of the network between robots and platform: an unplugged cable, failing DNS, expired certificates. */
-
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { mosquittoPath, runMosquitto } from '../../../simulators/platform/broker/testing/mosquitto.ts';
@@ -9,7 +7,7 @@ import { Running, reportIn, typed, unlessSaturated } from '../testing/muster.ts'
 import { type Addresses, onlineOf, rollouts, Scene } from './testing/faulted-fleet.ts';
 import { Cable, FaultyProxy, noNamespaces, withHosts } from './testing/faults.ts';
 
-/** Maximum number of milliseconds to detect a fault; keep-alive takes two periods of 18 s on an idle machine. */
+/** Milliseconds to detect a fault; keep-alive takes two periods of 18 s on an idle machine. */
 const BOUND_MS = 100_000;
 
 it.skipIf(noNamespaces !== '')(
@@ -113,7 +111,7 @@ it.skipIf(mosquittoPath === undefined)('a fleet rolls out despite a Mosquitto ou
   await outage(scene, platform, mosquitto);
 });
 
-/** Eight days ago, so that a certificate issued then has expired. */
+/** Long enough ago that a certificate issued then has expired. */
 const LAST_WEEK = new Date(Date.now() - 8 * 86_400_000);
 
 function authorityIn(scene: Scene) {
@@ -138,7 +136,7 @@ it('a fleet rolls out although certificates expire midway, and names the expiry'
     proxy.renew(expired);
     proxy.cut();
   }
-  // Waits for nine attempts: one by each of the eight robots, and one that may have begun before.
+  // One attempt by each of the eight robots, and one that may have begun before.
   const before = broker.tries;
   await poll('robots to be refused', () => broker.tries > before + 8 || undefined, { timeoutMs: 100_000 });
   for (const proxy of [http, broker]) proxy.renew(authority.issue());

@@ -1,5 +1,3 @@
-/** Tests faults of processes in a roll-out: reset answers, a stopped worker, a clock that jumps. */
-
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { unlessSaturated } from '../testing/muster.ts';
@@ -52,7 +50,7 @@ it('a fleet ends incomplete when the platform resets the first requests of a rol
   proxy.resets = () => true;
   const { code, result, said } = await fleet.end();
   expect(result.complete).toBe(false);
-  // The roll-out may fail at any of its first requests, because the resets begin between two requests.
+  // Any first request of the roll-out may fail, because the resets begin between two requests.
   expect(said).toMatch(/the phase rollout could not begin: (GET|POST) \/config_/);
   expect(code).toBe(2);
 });

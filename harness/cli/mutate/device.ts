@@ -1,4 +1,3 @@
-/** Starts simulated devices for the tests of a client: correct, with a defect, or with a legal difference. */
 import { rmSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -35,7 +34,7 @@ export function deviceSubjects(setting: DeviceSetting, requirements: Requirement
   });
   return {
     subjects,
-    // Records each group of decisions by itself, because a device's behaviour is nested.
+    // Records each group of decisions separately, because a device's behaviour is nested.
     async faithful() {
       const taken = new Set<string>();
       const groups = Object.entries(reference).map(([name, group]) => [
@@ -49,10 +48,10 @@ export function deviceSubjects(setting: DeviceSetting, requirements: Requirement
 }
 
 async function startDevice(setting: DeviceSetting, { transport, ...others }: DeviceBehaviour): Promise<Server> {
-  // Allows requests without a token on the plain address, even if a defect breaks the check of tokens.
+  // Allows requests without a token on the plain address, even if a defect breaks the token check.
   const authorized: typeof transport.authorized = (header, token, way) =>
     way === PLAIN || transport.authorized(header, token, way);
-  // Uses a proxy instead of a copy, because copying would record decisions that no request has used.
+  // Proxy instead of a copy, because copying would record decisions that no request has used.
   const get = (target: typeof transport, name: string): unknown =>
     name === 'authorized' ? authorized : Reflect.get(target, name);
   const behaviour = { ...others, transport: new Proxy(transport, { get }) };
@@ -79,7 +78,7 @@ export async function openDevice(setting: DeviceSetting, options: Pick<DeviceOpt
       loopback: { discovery: place.discovery },
       endpoints: [plain],
       control: { port: 0 },
-      // Skips fsync, because events must survive a restart of the agent but not a crash of the machine.
+      // Events must survive a restart of the agent but not a crash of the machine, so fsync is skipped.
       durability: 'os',
       heartbeatMs,
       seed,

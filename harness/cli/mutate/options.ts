@@ -1,4 +1,3 @@
-/** Defines the options of both `muster mutate client` and `muster mutate system`. */
 import { MUTATION_FORMATS_TEXT } from '../../reports/mutation/formats.ts';
 import { SUBJECT_KINDS } from '../../reports/mutation/report.ts';
 import { type OptionsOf, type OptionTable, optionsIn, REPORTED, wholePath } from '../options.ts';

@@ -1,4 +1,3 @@
-/** Starts simulated platforms for the tests of a client: correct, with a defect, or with a legal difference. */
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import {
   type PlatformBehaviour,
@@ -19,10 +18,10 @@ export interface PlatformSetting {
   readonly devices: number;
 }
 
-/** API key with every scope; each platform has the same key, so that tests need no new one. */
+/** Same key with every scope for each platform, so that tests need no new one. */
 const KEY = 'key_mutate_0123456789abcdefghij';
 
-/** Prepares the platforms with their defects; rejects if the seed file has a mistake. */
+/** Rejects if the seed file has a mistake. */
 export async function platformSubjects(
   setting: PlatformSetting,
   requirements: Requirements,

@@ -1,4 +1,3 @@
-/** Runs `muster mutate`, shows its progress on standard error, and writes its reports. */
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -94,7 +93,7 @@ export async function runMutate(
   worldOf: (seed: number) => Promise<SubjectSource>,
 ): Promise<number> {
   const { stdout, stderr, env } = process;
-  // Masks secrets of the environment, because the tests inherit and may print the environment.
+  // Masks secrets of the environment, because tests inherit and may print it.
   const redactor = new Redactor(Object.keys(env).flatMap((name) => (isSecretName(name) && env[name]) || []));
   const say = (text: string): void => void stderr.write(withoutCiCommands(`${printable(redactor.text(text))}\n`));
   const { report: formats = [], verbose } = args;
@@ -200,7 +199,7 @@ function repeatOf(args: MutateArguments, table: OptionTable, side: string, seed:
   return `${commandLine(['mutate', side], table, Object.fromEntries(kept))} --jobs 1 --seed ${seed} --only`;
 }
 
-/** Reads the source file of a defect, which is JavaScript in the published package. */
+/** The source file of a defect is JavaScript in the published package. */
 function sourceOf(file: string): string {
   const root = new URL('../../../', import.meta.url);
   const path = [file, file.replace(/ts$/, 'js')]

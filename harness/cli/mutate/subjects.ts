@@ -15,7 +15,7 @@ interface Deviations<B> {
   readonly all: readonly Located<Defect<B> | Variant<B>>[];
   readonly requirements: Requirements;
   readonly reference: B;
-  /** Command line by which a user starts a server with this defect or variant. */
+  /** Command line with which a user starts this server. */
   byHand(kind: Subject['kind'], name: string, breaks: readonly string[]): string;
   start(behaviour: B, signal: AbortSignal): Promise<Server>;
 }
@@ -32,7 +32,7 @@ export function deviatingServers<B extends object>(deviations: Deviations<B>): S
       kind,
       summary,
       file,
-      // Takes the section of a variant from the name of its file, because a variant breaks no requirement.
+      // A variant breaks no requirement, so the name of its file gives the section.
       section: broken[0]?.section ?? /^\d[\d.]*/.exec(basename(file))?.[0] ?? '',
       requirements: broken.map(({ id, section, text, clause }) => ({ id, section, text, ...defined({ clause }) })),
       decisions: [...each.effects(reference).keys()],
@@ -49,7 +49,7 @@ export function deviatingServers<B extends object>(deviations: Deviations<B>): S
   };
 }
 
-/** Records in `taken` which decisions of the simulator are used: functions when called, other values when read. */
+/** Records used decisions of the simulator in `taken`: functions when called, other values when read. */
 export const recordingDecisions = <T extends object>(behaviour: T, taken: Set<string>, prefix = ''): T =>
   new Proxy(behaviour, {
     get(target, name) {
@@ -66,7 +66,7 @@ export const recordingDecisions = <T extends object>(behaviour: T, taken: Set<st
     },
   });
 
-/** Names of environment variables that tell tests where the server is; see `fixtures/mutate/README.md`. */
+/** Environment variables that tell tests where the server is; see `fixtures/mutate/README.md`. */
 export const VARIABLES = {
   url: 'MUSTER_URL',
   socket: 'MUSTER_SOCKET',

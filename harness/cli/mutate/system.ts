@@ -24,12 +24,12 @@ export interface OwnPlatform {
   readonly mqtt: string | undefined;
 }
 
-/** Maximum number of milliseconds for a robot to come online; usually two seconds suffice. */
+/** Milliseconds for a robot to come online; usually two seconds suffice. */
 const START_LIMIT_MS = 30_000;
 
-/** Enrols a new robot for each run of the tests; the robot later stays in the platform, offline. */
+/** Enrols a new robot for each run of the tests; it stays in the platform, offline. */
 export function agentSubjects(platform: OwnPlatform, setting: DeviceSetting, requirements: Requirements) {
-  // Names `muster mutate` as the command to repeat, because `muster simulate device` lacks these defects.
+  // `muster mutate` repeats the run, because `muster simulate device` lacks these defects.
   const byHand = `muster mutate system --api agent --url ${platform.url} --jobs 1 --command LINE --only`;
   const { password } = new URL(platform.url);
   return {
@@ -56,7 +56,7 @@ async function startRobot(
   starting.defer(() => http.close());
   const token = () => new PlatformClient(http).provisioningToken();
   const uplink = createUplink({ kind: 'agent', platform: agentUrl, token, habits, dialect, ...defined({ mqtt }) });
-  // Makes a new robot by a new seed, because the platform may know the old robot.
+  // A new seed makes a new robot, because the platform may know the old one.
   const anew = { ...setting, seed: randomUUID() };
   const { device, server } = await openDevice(anew, { behaviour: dialectBehaviour(dialect), uplink });
   starting.use(server);
@@ -86,7 +86,6 @@ async function startRobot(
   };
 }
 
-/** Waits for `work`, but rejects after START_LIMIT_MS or an interrupt. */
 async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
   const limit = AbortSignal.timeout(START_LIMIT_MS);
   const either = AbortSignal.any([signal, limit]);

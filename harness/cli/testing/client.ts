@@ -1,4 +1,4 @@
-/** Runs the simulated client with the defects that its arguments name. For tests of `muster check client`. */
+/** Simulated client with the defects that its arguments name. For tests of `muster check client`. */
 import process from 'node:process';
 import { referenceBehaviour } from '../../../simulators/client/reference.ts';
 import { runClient } from '../../../simulators/client/run.ts';

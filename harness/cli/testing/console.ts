@@ -1,10 +1,9 @@
-/** Opens pages of consoles in a real browser. For tests. */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterEach, describe, expect } from 'vitest';
 import { barriers, CHROMIUM, fits, openConsole, SKIPPED, useBrowser } from '../../common/testing/browser.ts';
 import { ask } from './muster.ts';
 
-/** Maximum number of milliseconds for `expect.poll`; a start takes up to a minute on a busy machine. */
+/** Milliseconds for `expect.poll`; a start takes up to a minute on a busy machine. */
 export const soon = { timeout: 200_000, interval: 20 };
 const LONGEST = { timeout: 600_000 };
 
@@ -18,7 +17,6 @@ interface Look extends Partial<(typeof LOOKS)[number]> {
   except?: RegExp;
 }
 
-/** Runs tests in a browser, or skips the tests without one; an unexpected error of a page fails its test. */
 export function describeConsole(
   name: string,
   tests: (open: (url: string, look?: Look) => Promise<Page>, browser: () => Browser) => void,

@@ -1,12 +1,9 @@
-/** Measures the peak memory of a command on Linux. For tests. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
-/** Reads the peak memory in bytes from a copy of `/proc/PID/status`. */
 export const mostBytesIn = (status: string): number =>
   1024 * Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, 'utf8'))?.[1]);
 
-/** Environment that makes a Node process copy `/proc/self/status` to `file` at its end. */
 export function keepingStatus(file: string): NodeJS.ProcessEnv {
   const script = `${file}.mjs`;
   const copy =

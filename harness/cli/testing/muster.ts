@@ -19,7 +19,7 @@ import { parseCommandLine } from '../command-line.ts';
 import { type CommandContext, complete } from '../options.ts';
 
 export const MAIN = fileURLToPath(new URL('../launch.cjs', import.meta.url));
-/** Shared compile cache, which makes the start of each command faster. */
+/** Shared compile cache, for a faster start of each command. */
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url));
 
 export interface Ended {
@@ -33,7 +33,7 @@ export interface RunOptions {
   cwd?: string;
   /** Words before the command, such as `ip netns exec NAME`. */
   under?: readonly string[];
-  /** Starts a process group, so that a test can kill the command with its children. Default: true. */
+  /** Process group, with which a test can kill the command and its children. Default: true. */
   detached?: boolean;
 }
 
@@ -100,7 +100,6 @@ export class Running implements AsyncDisposable {
   }
 }
 
-/** Environment in which Node finds none of the named packages, as where nobody has installed them. */
 export function withoutPackages(...names: readonly string[]): NodeJS.ProcessEnv {
   const source = `import{registerHooks}from'node:module';registerHooks({resolve(name,context,next){
     if(${JSON.stringify(names)}.includes(name)){const missing=new Error(\`Cannot find package '\${name}'\`);
@@ -110,7 +109,7 @@ export function withoutPackages(...names: readonly string[]): NodeJS.ProcessEnv 
 
 export const muster = (...words: string[]): Promise<Ended> => new Running(words).ended;
 
-/** Splits a command line at blanks; an inserted text stays one word, an inserted list becomes several words. */
+/** Splits a command line at blanks; an inserted text stays one word, an inserted list becomes several. */
 export function typed(
   line: TemplateStringsArray,
   ...values: readonly (string | number | readonly string[])[]
@@ -124,13 +123,13 @@ export function typed(
 export const optionWords = (options: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
 
-/** Makes one folder for the tests of a file; the returned function makes paths in it. */
+/** One folder for all tests of a file. */
 export function useFolder(): (...names: string[]) => string {
   const folder = temporaryFolder();
   return (...names) => join(folder, ...names);
 }
 
-/** Makes a folder for each test, and ends the commands of the test with the test. */
+/** One folder for each test; the commands of a test end with the test. */
 export function useHome() {
   const runs: Running[] = [];
   const home = useScratch();
@@ -143,7 +142,7 @@ export function useHome() {
     for (const { child, ended } of runs.splice(0)) {
       child.kill('SIGKILL');
       const { stderr } = await ended;
-      // Shows the standard error of a command if its test failed, because a timeout has no message.
+      // A timeout has no message, so the standard error of the command shows the cause.
       if (task.result?.state === 'fail') process.stderr.write(stderr);
     }
   });
@@ -201,7 +200,6 @@ export function needsDocker(context: TestContext): void {
   if (!hasDocker()) context.skip('no Docker on this machine');
 }
 
-/** Words before a command that hide the socket of Docker; skips the test without root. */
 export function withoutDocker(context: TestContext): string[] {
   if (!hasDocker()) return [];
   if (process.getuid?.() !== 0) context.skip('there is Docker, and only root can hide it');
@@ -218,14 +216,10 @@ export function useFleetRuns() {
     return home.start(words, { env: { MUSTER_API_KEY: '', TMPDIR: path('tmp'), ...env } });
   };
   return {
-    /** Returns a path in the folder of the test. */
     path,
     start,
     run: (words: readonly string[], env?: Record<string, string>): Promise<Ended> => start(words, env).ended,
-    /**
-     * Words of a fleet run with 8 robots; `phases` is YAML, and `change` overrides options (undefined removes an
-     * option).
-     */
+    /** `phases` is YAML, and `change` overrides options (undefined removes an option). */
     words: (phases: string, change: Record<string, string | undefined> = {}): string[] => {
       const scenario = path('s.yaml');
       const head = 'name: test\nkey_bits: 1024\nphases:\n  - { do: ramp, over: 200ms, measure: false }\n';
@@ -244,5 +238,5 @@ export function useFleetRuns() {
   };
 }
 
-/** Expected exit code, or 98 if the machine was too busy for valid figures. */
+/** 98 if the machine was too busy for valid figures. */
 export const unlessSaturated = (code: number, { verdict }: FleetResult): number => (verdict === 'invalid' ? 98 : code);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { closedPort } from '../../common/testing/servers.ts';
 
 const README = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
-/** Blocks to leave out, because `.ci/run` runs these commands itself. */
+/** `.ci/run` runs these commands itself. */
 const RUN_BY_CI = ['npm ci && npm start', 'npm ci && npm test'];
 
 const all = [...README.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trim());
@@ -21,7 +21,7 @@ const script = (port: number): string =>
       block
         .replaceAll('8080', String(port))
         .replaceAll(/ &$/gm, ' >ready.json &\nuntil grep -q \'"ready":true\' ready.json; do kill -0 %1; done'),
-      // Begins with a line feed, because the output before may not end with one.
+      // The output before may not end with a line feed.
       `code=$?; printf '\\nblock ${index} exits with %s\\n' "$code"; wait`,
     ]),
   ].join('\n');
@@ -29,7 +29,6 @@ const script = (port: number): string =>
 const OUTPUTS = [...README.matchAll(/```text\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.trim().split('\n'));
 const withoutNumbers = (text: string): string => text.replaceAll(/\d+/g, '0');
 
-/** Throws unless `said` contains each line of the README's outputs; numbers may differ. */
 export function expectOutputsIn(said: string): void {
   const printed = withoutNumbers(said);
   assert.ok(OUTPUTS.length > 0);
@@ -51,7 +50,7 @@ export async function runReadme(
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (piece) => (said += String(piece)));
   await new Promise((resolve) => shell.once('close', resolve));
   const ends = said.match(/^block \d+ exits with \d+$/gm) ?? [];
-  // Accepts exit code 98 of a fleet, which means that the machine was too busy for valid figures.
+  // A fleet may exit with 98: the machine was too busy for valid figures.
   const expected = blocks.map((block, index) => {
     const saturated = `block ${index} exits with 98`;
     if (/\bmuster\b.* fleet /.test(block) && ends[index] === saturated) return saturated;

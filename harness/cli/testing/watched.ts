@@ -99,7 +99,7 @@ export class Watched implements AsyncDisposable {
 }
 
 export interface DeviceDay {
-  /** Name of a defect, or of a legal variant, of the simulated server. */
+  /** Defect or legal variant of the simulated server. */
   defect?: string;
   clientDefect?: string;
   faults?: readonly string[];
@@ -157,7 +157,6 @@ export const called = (
     complain: () => {},
   });
 
-/** Publishes deployments and events until `holds` returns true. */
 export const dayUntil =
   (holds: (watched: Watched) => boolean): DeviceDay['day'] =>
   async (device, watched) => {
@@ -171,11 +170,10 @@ export const dayUntil =
 export const untilFound = (id: string): DeviceDay['day'] => dayUntil(({ found }) => found.includes(id));
 export const streams = ({ traffic }: Watched): number => traffic.filter(({ kind }) => kind === 'response').length;
 
-/** Fault that breaks each stream off after 900 to 2000 bytes, even within an event. */
+/** Breaks each stream off after 900 to 2000 bytes, even within an event. */
 export const BROKEN_LINK = ['reset=900..2000'];
 
 export interface PlatformDay {
-  /** Name of a defect, or of a legal variant, of the simulated server. */
   defect?: string;
   clientDefect?: string;
   jobs?: readonly ClientValues[];
@@ -184,7 +182,6 @@ export interface PlatformDay {
   online?: boolean;
 }
 
-/** Queries that users type by hand, with valid and invalid numbers. */
 const STRANGE = ['?limit=500', '?limit=1000', '?limit=-5', '?limit=0', '?offset=-3', '?offset=-9'];
 export const BY_HAND = ['?limit=20&offset=20', ...STRANGE].flatMap((query) => ['/devices', `/devices${query}`]);
 export const DEPLOYMENTS = ['/deployments?limit=100', '/deployments?limit=100&offset=100'];

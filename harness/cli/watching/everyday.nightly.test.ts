@@ -1,4 +1,4 @@
-/** Tests that a watch finds defects of clients that show only after a long time. */
+/** Defects of clients that a watch finds only after a long time. */
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../simulators/common/testing/scratch.ts';
@@ -54,7 +54,7 @@ describe('a watch of a following client', { timeout: 120_000 }, () => {
 });
 
 describe('a watch finds nothing in a legal choice', { timeout: 120_000 }, () => {
-  /** Leaves out variants that are only slow, because their answers are those of the reference. */
+  /** The answers of slow variants are those of the reference. */
   const namesOf = (variants: readonly { name: string; file: string }[]): string[] =>
     variants.filter(({ file }) => !file.includes('slowness')).map(({ name }) => name);
 

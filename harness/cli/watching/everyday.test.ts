@@ -1,4 +1,3 @@
-/** Tests that a watch finds defects in everyday traffic. */
 import { describe, expect, it } from 'vitest';
 import { PLATFORM_VERSIONS } from '../../contract/versions.ts';
 import type { Traffic } from '../../watch/traffic.ts';

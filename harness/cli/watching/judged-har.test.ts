@@ -1,4 +1,3 @@
-/** Tests a watch of a HAR recording, which lacks some details of live traffic. */
 import { expect, test } from 'vitest';
 import type { Pairs } from '../../common/http-parser.ts';
 import { trafficOfHar } from '../../watch/har-traffic.ts';

@@ -1,4 +1,3 @@
-/** Tests that a watch finds nothing in correct but unusual traffic, which earlier versions misjudged. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';

@@ -1,4 +1,3 @@
-/** Defines the options of `muster watch device` and `muster watch platform`. */
 import { commonOptions, deviceTargetOptions, platformTargetOptions } from '../check-options.ts';
 import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfSocket, wholePath } from '../options.ts';
 
@@ -9,7 +8,7 @@ const CONSOLE = optionsIn('Console');
 
 const { only, section, requirements, bail, report, verbose, baseline, 'fail-on': failOn } = commonOptions;
 
-/** Excludes an option together with `--replay`, because a recording has no live traffic. */
+/** Excludes `--replay`, because a recording has no live traffic. */
 const LIVE = { conflicts: 'replay' } as const;
 
 const both = {

@@ -1,4 +1,3 @@
-/** Serves the page of `muster watch --ui`: live figures of traffic and findings. */
 import { type Console, serveConsole } from '../../../simulators/console/console.ts';
 import { Feed } from '../../../simulators/console/feed.ts';
 import type { FindingLine, WatchDocument } from '../../../simulators/console/page/watch/document.ts';
@@ -34,7 +33,6 @@ export class WatchPage implements AsyncDisposable {
     });
   }
 
-  /** Serves the page and resolves with its address; throws UsageError if the port cannot be used. */
   async serve(port: number): Promise<string> {
     try {
       this.#console = await serveConsole({ page: 'watch', title: 'Watch', feed: this.#feed, actions: {}, port });
@@ -84,7 +82,7 @@ export class WatchPage implements AsyncDisposable {
     this.#feed.set({ findings });
   }
 
-  /** Shows why the server is unreachable; null ends the outage. */
+  /** Reason of an outage; null ends the outage. */
   unreachable(why: string | null): void {
     this.#feed.set({ unreachable: why });
   }

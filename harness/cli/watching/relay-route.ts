@@ -1,4 +1,4 @@
-/** Finds the address of the watched server, and tells clients the address of the relay. */
+/** Finds the address of the watched server, and publishes the address of the relay to clients. */
 import { lookup } from 'node:dns/promises';
 import { chmodSync, chownSync, rmSync, type Stats, statSync, unwatchFile, watchFile } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -27,7 +27,7 @@ export interface RelayRoute {
   server: ServerAddress;
   listen: Place;
   upstream(): Upstream;
-  /** Tells clients the bound port or socket; returns fields for the ready line on standard output. */
+  /** Publishes the bound port or socket to clients; returns fields for the ready line on standard output. */
   publish(port: number): Record<string, string | number>;
   close(): void;
 }
@@ -63,7 +63,6 @@ async function onSocket(real: string, path: string): Promise<RelayRoute> {
   if (there?.isSocket() === false) throw new UsageError(`--listen ${path}: is there already, and is no socket`);
   if (await accepts({ path })) throw new UsageError(`--listen ${path}: something else already serves it`);
   prepareFile(`--listen ${path}`, `${path}.probe`);
-  // Removes a socket file on which no process listens.
   if (there !== undefined) rmSync(path);
   let looks: NodeJS.Timeout | undefined;
   return {
@@ -75,7 +74,7 @@ async function onSocket(real: string, path: string): Promise<RelayRoute> {
     publish() {
       chmodSync(path, SECRET_MODE);
       copyAccess(real, path);
-      // Copies again and again, because the agent may start later or change its permissions.
+      // Copies repeatedly, because the agent may start later or change its permissions.
       looks = setInterval(() => copyAccess(real, path), LOOKS_MS).unref();
       return { socket: path };
     },
@@ -83,12 +82,12 @@ async function onSocket(real: string, path: string): Promise<RelayRoute> {
   };
 }
 
-/** Copies permissions and owner, which decide who may connect (section 5 of the specification). */
+/** Permissions and owner decide who may connect (section 5 of the specification). */
 function copyAccess(from: string, to: string): void {
   const steps = [
     ({ gid }: Stats) => chownSync(to, -1, gid),
     ({ mode }: Stats) => chmodSync(to, mode & 0o777),
-    // Changes the owner last, because Muster can then no longer change the permissions.
+    // Last, because Muster can then no longer change the permissions.
     ({ uid }: Stats) => chownSync(to, uid, -1),
   ];
   for (const step of steps) {
@@ -96,12 +95,12 @@ function copyAccess(from: string, to: string): void {
       const access = statSync(from, { throwIfNoEntry: false });
       if (access !== undefined) step(access);
     } catch {
-      // Ignores the error, because only a privileged user can change the owner of a file.
+      // Only a privileged user can change the owner of a file.
     }
   }
 }
 
-/** Writes a copy of the agent's discovery file with the relay's port, by which clients find the relay. */
+/** Clients find the relay by a copy of the agent's discovery file with the relay's port. */
 function onLoopback(file: string, listen: string): RelayRoute {
   const own = prepareFile(`--listen ${listen}`, listen);
   if (own === file) throw new UsageError(`--listen ${listen}: is the discovery file of the agent itself`);
@@ -124,12 +123,12 @@ function onLoopback(file: string, listen: string): RelayRoute {
     },
     publish(port) {
       write(port);
-      // Writes the copy again after each change, because a restarted agent has a new token.
+      // A restarted agent has a new token.
       watchFile(file, { interval: LOOKS_MS, persistent: false }, () => {
         try {
           write(port);
         } catch {
-          // Ignores a half-written file, because the next change of the file triggers another attempt.
+          // A half-written file changes again, which triggers another attempt.
         }
       });
       return { discovery: own, port };
@@ -173,7 +172,7 @@ async function isOneAddress(here: ReturnType<typeof listenPort>, there: typeof h
   if (here.port !== there.port) return false;
   const [own, others] = await Promise.all([addressesOf(here.host), addressesOf(there.host)]);
   const interfaces = Object.values(networkInterfaces()).flatMap((each = []) => each.map(({ address }) => address));
-  // Adds loopback for 0.0.0.0 and ::, because the system connects these addresses to loopback.
+  // The system connects 0.0.0.0 and :: to loopback.
   const reached = others.flatMap((address) => (isAny(address) ? [address, LOOPBACK, '::1'] : [address]));
   return reached.some((address) => own.includes(address) || (own.some(isAny) && interfaces.includes(address)));
 }

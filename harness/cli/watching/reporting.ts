@@ -1,4 +1,3 @@
-/** Prints findings of a watch immediately, and turns its results into reports and an exit code. */
 import process from 'node:process';
 import { Recorder } from '../../client/recorder.ts';
 import { quote } from '../../client/request-forms.ts';
@@ -24,7 +23,7 @@ import { VERSION } from '../version.ts';
 export interface Conclusion {
   suite: Suite<never>;
   plan: Plan<never>;
-  /** Results of all rules; undefined if the judging thread failed. */
+  /** Undefined if the judging thread failed. */
   concluded: Concluded | undefined;
   found: ReadonlyMap<string, PlainJudged>;
   troubles: readonly string[];
@@ -32,9 +31,9 @@ export interface Conclusion {
   reporters: readonly Reporter[];
   redactor: TrafficRedactor;
   arguments: readonly string[];
-  /** Start of the watch in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   began: number;
-  /** File with the recorded traffic; a finding names the command that judges this file again. */
+  /** File with the recorded traffic, for the command that judges it again. */
   recording: string | undefined;
   settle(results: CheckResult[]): CheckResult[];
 }
@@ -82,13 +81,13 @@ export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'wr
   try {
     stderr.write(withoutCiCommands(`muster: ${printableLine(text)}\n`));
   } catch {
-    // Ignores a failed output, because the watch must go on and the report has the same text.
+    // The watch must go on, and the report has the same text.
   }
 }
 
 type OutageListener = { announce(text: string): void; trouble(text: string): void; changed(why: string | null): void };
 
-/** Maximum number of messages about a server that fails and returns repeatedly. */
+/** Bounds messages about a server that fails and returns repeatedly. */
 const MOST_TOLD = 40;
 
 export function outageReporter({ announce, trouble, changed }: OutageListener) {
@@ -114,7 +113,6 @@ export function outageReporter({ announce, trouble, changed }: OutageListener) {
   };
 }
 
-/** Returns `EXIT.hungUp` if SIGHUP ended a watch without a finding, otherwise `code`. */
 export const exitCodeAfter = (code: number, signal: string | undefined): number =>
   signal === 'SIGHUP' && (code === EXIT.conformant || code === EXIT.incomplete) ? EXIT.hungUp : code;
 
@@ -128,10 +126,10 @@ interface FindingReporterOptions {
   env: NodeJS.ProcessEnv;
 }
 
-/** Finding that no earlier finding explains, with figures for the page. */
+/** Finding that no earlier finding explains. */
 export interface LeadingFinding {
   result: CheckResult;
-  /** Time of the finding in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   at: number;
   /** Number of times that traffic obeyed or broke the rule so far. */
   looked: number;
@@ -139,7 +137,7 @@ export interface LeadingFinding {
   followers: string[];
 }
 
-/** Prints only the first of several findings with the same cause. */
+/** Prints only the first of several findings with the same cause; the report lists all. */
 export class FindingReporter {
   readonly #options: FindingReporterOptions;
   readonly #found: CheckResult[] = [];
@@ -168,14 +166,13 @@ export class FindingReporter {
     if (result === undefined) return;
     this.#found.push(result);
     this.#about.set(id, { at: Date.now(), looked: judged.sightings });
-    // Skips a finding that an earlier finding explains; the report lists all findings.
     if (!this.#leads().some((lead) => lead.id === id)) return;
     const { stderr, env, verbose } = this.#options;
     const text = findingText(result, { paint: painter(stderr, env), columns: columns(env), verbose });
     try {
       stderr.write(text);
     } catch {
-      // Ignores a failed output, because the relay must go on and the report has the finding, too.
+      // The relay must go on, and the report has the finding, too.
     }
   }
 

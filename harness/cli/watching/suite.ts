@@ -1,4 +1,3 @@
-/** Selects the rules for watched traffic, both of the server and of its clients. */
 import { type TransportKind, watchedRules } from '../../../suites/client/watched/index.ts';
 import { suite } from '../../runner/define.ts';
 import { inOrder, premisesOf } from '../../runner/plan.ts';
@@ -9,7 +8,7 @@ export type { TransportKind } from '../../../suites/client/watched/index.ts';
 export const WATCHED_APIS = ['device', 'platform'] as const;
 export type WatchedApi = (typeof WATCHED_APIS)[number];
 
-/** Reason of a rule that also judges the requests of checks, and names no traffic of its own. */
+/** Reason for rules that also judge requests of checks, and so name no traffic of their own. */
 const OR_ELSE = 'no traffic was seen that decides it: answers as `muster explain ID` states them';
 
 export async function watchSuite(api: WatchedApi, way: TransportKind): Promise<Suite<never>> {
@@ -21,7 +20,6 @@ export async function watchSuite(api: WatchedApi, way: TransportKind): Promise<S
   return rulesOf(api, [...(await checksOf(api)), ...ofTraffic]);
 }
 
-/** Selects the rules for answers of the server, without the rules for clients. */
 export async function serverRules(api: WatchedApi): Promise<Suite<never>> {
   return rulesOf(api, await checksOf(api));
 }
@@ -41,9 +39,9 @@ function rulesOf(api: WatchedApi, all: readonly Check<never>[]): Suite<never> {
     below.set(check.id, new Set(direct.flatMap((premise) => [premise, ...(below.get(premise.id) ?? [])])));
   }
   const rules = all.filter(({ rule }) => rule !== undefined);
-  // Removes required capabilities, because the traffic of any client may decide a rule.
+  // The traffic of any client may decide a rule, so no capability is required.
   const judging = rules.map(({ needs: _, ...check }) => {
-    // Replaces the checks that a rule presupposes by rules of the same requirements, because a watch runs no checks.
+    // A watch runs no checks, so rules of the same requirements replace presupposed checks.
     const presupposed = new Set([...(below.get(check.id) ?? [])].map(({ requirement }) => requirement.id));
     presupposed.delete(check.requirement.id);
     const premises = rules.filter(({ requirement }) => presupposed.has(requirement.id)).map(({ id }) => id);

@@ -1,4 +1,3 @@
-/** Worker thread that judges traffic. */
 import { workerData } from 'node:worker_threads';
 import { serveJudge } from '../../watch/judge-thread.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
@@ -10,7 +9,7 @@ export interface ThreadData {
   api: WatchedApi;
   way: TransportKind;
   place: ServerAddress;
-  /** True for a sample of answers: the judge counts every violation and ignores clients. */
+  /** Sample of answers: the judge counts every violation and ignores clients. */
   sample?: boolean;
   shown?: readonly string[];
   record?: { path: string; limit: number; head: Omit<RecordingHead, 'part'> };

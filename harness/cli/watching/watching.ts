@@ -85,7 +85,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     shown?.page.follow(String(published['url'] ?? published['discovery'] ?? published['socket']), relay, link);
     process.stdout.write(`${JSON.stringify({ ready: true, ...published, ...defined({ ui: shown?.ui }) })}\n`);
     const signal = AbortSignal.any([interrupt.signal, enough.signal]);
-    // Waits for a signal; the poll has nothing to find, so its first pause is 12 days.
+    // Only a signal or the timeout ends this poll, so its first pause is 12 days.
     const waiting = { timeoutMs: lasts, firstPauseMs: 2 ** 30, signal };
     await pollWithin('the end of the watch', () => undefined, waiting).catch(() => {});
     // Ends judging before the relay closes connections, which would look like a fault of client or server.
@@ -136,7 +136,6 @@ async function pageOf(api: WatchedApi, { address }: RelayRoute, plan: Plan<never
   return { page, ui, [Symbol.asyncDispose]: () => page[Symbol.asyncDispose]() };
 }
 
-/** Ends judging on an unhandled error, while the relay continues. */
 function faultsEndJudging(link: JudgeLink): Disposable {
   const take = (error: unknown): void => {
     taking = takeFaults(take);
@@ -191,7 +190,7 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
   if (head !== undefined && head.api !== api)
     throw new UsageError(`--replay ${file}: is a recording of a ${head.api}; use muster watch ${head.api}`);
   const server = args.url === undefined ? undefined : new URL(webAddress('--url', args.url));
-  // Judges HAR as traffic over a URL, because HAR does not name the transport.
+  // HAR does not name the transport, so its traffic counts as traffic over a URL.
   const way: TransportKind = head?.way === 'unix' || head?.way === 'loopback' ? head.way : 'url';
   const { suite, plan, conclusion, reporter } = await prepareWatch(api, way, table, args);
   const found = new Map<string, PlainJudged>();

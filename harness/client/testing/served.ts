@@ -1,4 +1,3 @@
-/** Servers and clients that a test closes at its end. */
 import { createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { served } from '../../common/testing/servers.ts';

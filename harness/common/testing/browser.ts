@@ -1,4 +1,3 @@
-/** Opens pages in Chromium, records their requests and errors, and checks accessibility. For tests. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -13,7 +12,6 @@ export const SKIPPED = CHROMIUM === undefined ? ' (skipped: no chromium here)' :
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-background-networking'] });
 
-/** Opens one browser for the tests of a group. */
 export function useBrowser(): () => Browser {
   let browser: Browser;
   beforeAll(async () => {
@@ -78,7 +76,7 @@ export async function openConsole(
   const wrong: string[] = [];
   page.on('pageerror', (error) => wrong.push(error.message));
   page.on('console', (message) => {
-    // Ignores errors of a changed network, which a container of a concurrent test causes; the page reloads by itself.
+    // A container of a concurrent test changes the network; the page reloads by itself.
     if (message.text().includes('net::ERR_NETWORK_CHANGED')) return;
     if (message.type() === 'error') wrong.push(message.text());
   });
@@ -89,7 +87,7 @@ export async function openConsole(
   try {
     await page.locator('.card').first().waitFor();
   } catch (error) {
-    // Adds the text of the page, which tells a failed script from a browser that draws nothing.
+    // The text of the page tells a failed script from a browser that draws nothing.
     throw new Error(`the page shows no card; ${wrong.join('; ') || 'nothing went wrong'}; ${await stateOf(page)}`, {
       cause: error,
     });

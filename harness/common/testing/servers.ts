@@ -1,11 +1,8 @@
-/** Servers and free ports for tests. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/**
- * Starts a server on a Unix socket, or on a free port of 127.0.0.1, until the test ends. `sockets`: all connections.
- */
+/** Listens on a Unix socket or a free port of 127.0.0.1 until the test ends. */
 export async function served(server: Server, path?: string) {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => void sockets.add(socket.on('error', () => {})));

@@ -12,7 +12,7 @@ import { Type } from '../type.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { body, fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
 
-/** Leaves out `removing` before rainier, which added it (section 9 of the specification). */
+/** `removing` came with rainier (section 9 of the specification). */
 const statusesIn = (version: SupportedVersion, statuses: readonly string[]): readonly string[] =>
   atLeast(version, 'rainier') ? statuses : statuses.filter((status) => status !== 'removing');
 
@@ -70,7 +70,7 @@ export interface CreateDeployment {
   release_id: string;
   device_id: string;
   config_instance_ids: string[];
-  /** Deployment that the caller expects to be the current target: `null` for none, omitted for no expectation. */
+  /** Expected current target: `null` for none, omitted for no expectation. */
   parent_id?: string | null;
 }
 

@@ -49,7 +49,7 @@ export const deviceResource = resource('device', 'dvc_', {
   orders: { status: { since: 'everglades' } },
 });
 
-/** Name of at most 48 characters, as on published platforms; the specification states no limit. */
+/** Published platforms allow 48 characters; the specification states no limit. */
 const name = printable(48, 'The name of the device, unique');
 const createBody = body({ name });
 export type CreateDevice = Static<typeof createBody>;

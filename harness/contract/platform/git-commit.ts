@@ -1,4 +1,3 @@
-/** Git commits of releases and config schemas. */
 import type { Static, TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';
@@ -7,7 +6,7 @@ import { body, type Operation, operationsOn, resource } from './operation.ts';
 export const GIT_REPOSITORY_TYPES = ['github', 'gitlab', 'bitbucket'] as const;
 export type GitRepositoryType = (typeof GIT_REPOSITORY_TYPES)[number];
 
-/** Reference to a commit by `id` or `sha`; `id` takes precedence. */
+/** `id` takes precedence over `sha`. */
 export const gitCommitRef = body({ id: Type.Optional(Type.String()), sha: Type.Optional(Type.String()) });
 export type GitCommitRef = Static<typeof gitCommitRef>;
 

@@ -1,4 +1,3 @@
-/** Generates the OpenAPI document of a version of the Platform API. */
 import type { TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { LIST_LIMITS } from '../limits.ts';
@@ -20,7 +19,6 @@ import { operationsOf, RESOURCES } from './operations.ts';
 
 type Json = Record<string, unknown>;
 
-/** `server`: base address, including the path segment `beta`. */
 export function openApiDocument(
   version: SupportedVersion,
   { dialect = 'spec', server = '/beta' }: { dialect?: Dialect; server?: string } = {},

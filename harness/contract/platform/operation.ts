@@ -17,7 +17,7 @@ export const RESOURCE_KINDS = [
 ] as const;
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
-/** Range of API versions, both ends inclusive. Default: from the oldest to the newest. */
+/** API versions, both ends inclusive. Default: from the oldest to the newest. */
 export interface Span {
   since?: SupportedCodename;
   last?: SupportedCodename;
@@ -52,15 +52,15 @@ export interface Resource {
 export interface Operation extends Span {
   id: string;
   method: 'GET' | 'POST' | 'PATCH';
-  /** Path below the base address; `{name}` is a parameter. */
+  /** Below the base address; `{name}` is a parameter. */
   path: string;
   summary: string;
   tag: string;
-  /** Scopes that an API key needs; empty if the platform accepts every key. */
+  /** Empty if the platform accepts every key. */
   scopes: readonly string[];
   kind?: ResourceKind;
   list?: boolean;
-  /** True for a list below a single resource, which has pages but no filters and orders. */
+  /** List below a single resource, with pages but without filters and orders. */
   sub?: boolean;
   query?: Record<string, TSchema>;
   body?(version: SupportedVersion): TObject;
@@ -69,7 +69,7 @@ export interface Operation extends Span {
   answer?: { name: string; schema: TSchema } | 'binary';
 }
 
-/** Describes a resource; the kind `config_type` implies the schema name `ConfigType` and the path `/config_types`. */
+/** The kind `config_type` implies the schema name `ConfigType` and the path `/config_types`. */
 export const resource = (
   kind: ResourceKind,
   prefix: string,
@@ -108,7 +108,7 @@ export function operationsOn({ kind, collection }: Resource, tag: string, span: 
 
 export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
 
-/** Body of a request; refuses unknown fields, so that a client notices a misspelt optional field. */
+/** Refuses unknown fields, so that a client notices a misspelt optional field. */
 export const body = exact;
 
 export const fieldsIn = <P extends TProperties>(

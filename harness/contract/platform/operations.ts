@@ -1,4 +1,3 @@
-/** Lists the resources and operations of the Platform API over all versions. */
 import type { SupportedVersion } from '../versions.ts';
 import { configInstanceOperations, configInstanceResource } from './config-instance.ts';
 import { configSchemaOperations, configSchemaResource } from './config-schema.ts';

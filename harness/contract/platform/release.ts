@@ -1,4 +1,3 @@
-/** Releases: versions of software, each with the config schemas that the software needs. */
 import type { Static, TObject } from 'typebox';
 import { nullable, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';

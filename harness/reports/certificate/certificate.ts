@@ -1,5 +1,3 @@
-/** Verifies certificates: signature, consistency, subject and suites. */
-
 import type { KeyObject } from 'node:crypto';
 import { defined } from '../../common/defined.ts';
 import { html, type Markup } from '../../common/html.ts';
@@ -42,9 +40,9 @@ interface VerifyOptions {
   own?: OwnSuites;
   digest?: string;
   now?: Date;
-  /** Maximum number of milliseconds since the run began. */
+  /** Since the run began. */
   maxAgeMs?: number;
-  /** Oldest accepted date of the run's requirement set (YYYY-MM-DD). */
+  /** Oldest accepted requirement set (YYYY-MM-DD). */
   atLeast?: string;
 }
 
@@ -67,7 +65,7 @@ export function ownSuites(version: string, suites: readonly Suite<never>[]): Own
   };
 }
 
-/** Verifies a certificate, whose text is `file`. Throws Refused with the first problem. */
+/** `file`: text of the certificate. Throws Refused with the first problem. */
 export function verifyCertificate(file: string, publicKey: KeyObject, options: VerifyOptions = {}): Statement {
   const content = parseSigned(openEnvelope(file, publicKey).toString('utf8'));
   if (!statement.is(content)) {
@@ -120,7 +118,7 @@ function subject({ subject: [what], predicate: { muster } }: Statement, wanted: 
   }
 }
 
-/** Milliseconds by which clocks and time zones may differ: one day. */
+/** One day, by which clocks and time zones may differ. */
 const CLOCK_SLACK_MS = 86_400_000;
 
 function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeMs, atLeast }: VerifyOptions): void {
@@ -140,14 +138,13 @@ function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeM
     throw new Refused(`its requirements are of ${date}, and those of ${atLeast} or later are asked for`);
 }
 
-/** Compares requirement sets and suites with those of this Muster. */
 function sameAsHere({ predicate }: Statement, own: OwnSuites): void {
   const { muster } = predicate;
   const { api, requirements_version: date } = muster;
-  // Compares digests of requirement sets, which all versions of Muster share, because released sets never change.
+  // All versions of Muster share the digests of requirement sets, because released sets never change.
   const named = requirementsDigest(predicate);
   const here = own.requirementsDigest(api, date);
-  // Refuses an unknown date before the newest set, because no version of Muster removes a set.
+  // No version of Muster removes a requirement set.
   if (here === undefined && date <= own.newestRequirements) throw new Refused(`there are no requirements of ${date}`);
   if (named !== undefined && here !== undefined && here !== `sha256:${named}`)
     throw new Refused(`its requirements are not those of ${date}: sha256:${named}, here ${here}`);
@@ -158,11 +155,11 @@ function sameAsHere({ predicate }: Statement, own: OwnSuites): void {
     );
   }
   const decided = new Set(muster.verdicts.map(({ id }) => id));
-  // Asks nothing of a later set, which this Muster does not know.
+  // A later set is unknown to this Muster.
   const asked = here === undefined ? [] : own.checkIds(api, muster.profile, date);
   const missing = isSameVersion ? asked.filter((id) => !decided.has(id)) : [];
   if (missing.length > 0) throw new Refused(`incomplete: ${missing.join(', ')} missing`);
-  // Compares requirements for any version of Muster, because versions differ in checks, and a set never changes.
+  // Versions of Muster differ in checks, but a requirement set never changes.
   const requirementOf = (id: string): string => own.requirementOf(api, id) ?? id;
   const ofProfile = muster.verdicts.filter(({ in_profile }) => in_profile === true);
   const shown = new Set(muster.verdicts.map(({ id }) => requirementOf(id)));
@@ -185,7 +182,7 @@ const API_NAMES = {
   client: 'a client',
 };
 
-/** Kind of control that kills a process which Muster started, so that the kill needs no proof. */
+/** Control that kills a process which Muster started, so that the kill needs no proof. */
 const OWN_PROCESS = 'process';
 
 export interface Claims {
@@ -354,7 +351,7 @@ font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
 `.markup;
 }
 
-/** Estimated width of a text in pixels; the attribute `textLength` fits the text into the width. */
+/** Estimate in pixels; the attribute `textLength` fits the text into the width. */
 const widthOf = (text: string): number => Math.round(text.length * 6.6) + 12;
 
 export interface Issuer {
@@ -362,7 +359,7 @@ export interface Issuer {
   issue(report: Report): { file: string; keyId: string; result: string; verdict: string };
 }
 
-/** Issuer of certificates. Throws UsageError before the run if the key or the file is unusable. */
+/** Throws UsageError before the run if the key or the file is unusable. */
 export function certificateIssuer(file: string, keyFile: string | undefined, words: SignersWords = {}): Issuer {
   if (keyFile === undefined)
     throw new UsageError('--certificate needs --key FILE, a private key (`muster keygen FILE` makes one)');

@@ -16,7 +16,7 @@ import { readInputText, whyNot } from '../../common/user-files.ts';
 import { exact, shape } from '../../contract/shape.ts';
 import { Type } from '../../contract/type.ts';
 
-/** Id of a key: SHA-256 of its SubjectPublicKeyInfo, in lowercase hex. */
+/** SHA-256 of the SubjectPublicKeyInfo, in lowercase hex. */
 export function keyId(key: KeyObject): string {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   return createHash('sha256')
@@ -24,9 +24,7 @@ export function keyId(key: KeyObject): string {
     .digest('hex');
 }
 
-/**
- * Writes a new private key to `file` (mode 0600) and the public key to `file.pub`. Throws UsageError if a file exists.
- */
+/** Writes a private key to `file` (mode 0600), its public key to `file.pub`. Throws UsageError if a file exists. */
 export function generateKey(file: string): { keyId: string; publicFile: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const publicFile = `${file}.pub`;
@@ -71,7 +69,7 @@ function read(file: string, kind: string, make: (pem: string) => KeyObject): Key
   return key;
 }
 
-/** Parses JSON. Throws SyntaxError even for a repeated member, because readers disagree on which value counts. */
+/** Throws SyntaxError even for a repeated member, because readers disagree on which value counts. */
 export function parseStrict(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const open: (Set<string> | undefined)[] = [];
@@ -134,7 +132,7 @@ export function openEnvelope(text: string, publicKey: KeyObject): Buffer {
   const payload = bytes(parsed.payload, 'payload');
   const id = keyId(publicKey);
   const [signature, other] = parsed.signatures;
-  // Accepts a missing key id, which is an optional hint.
+  // The key id is an optional hint.
   if (signature === undefined || other !== undefined || (signature.keyid ?? id) !== id) {
     const by = parsed.signatures.map(({ keyid = 'a key without name' }) => keyid).join(', ');
     throw new Refused(`not signed by this key alone: the key is ${id}, the signature says ${by}`);
@@ -153,7 +151,7 @@ export function parseSigned(text: string): unknown {
   }
 }
 
-/** Decodes canonical base64 only, because decoders ignore stray characters. */
+/** Accepts canonical base64 only, because decoders ignore stray characters. */
 function bytes(base64: string, what: string): Buffer {
   const decoded = Buffer.from(base64, 'base64');
   if (decoded.toString('base64') !== base64) throw new Refused(`the ${what} is not in canonical base64`);

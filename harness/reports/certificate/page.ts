@@ -1,4 +1,3 @@
-/** Page of a verified certificate: its claims, what it does not claim, and how each check was decided. */
 import { html, type Markup, reportPage } from '../../common/html.ts';
 import { printable } from '../../common/terminal.ts';
 import { SYMBOLS } from '../findings.ts';

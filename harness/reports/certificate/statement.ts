@@ -91,12 +91,11 @@ export type Statement = Static<typeof statement.schema>;
 export type Predicate = Statement['predicate'];
 type Own = Predicate['muster'];
 
-/** Outcomes that a certificate counts as failed, including excused (`known`) and flaky checks. */
+/** Includes excused (`known`) and flaky checks. */
 const FAILED: readonly Outcome[] = ['fail', 'known', 'flaky'];
 
 type Tests = Pick<Predicate, 'passedTests' | 'warnedTests' | 'failedTests'>;
 
-/** Ids of the passed, warned and failed checks, as a certificate counts them. */
 export function testsIn(checks: readonly Pick<CheckResult, 'id' | 'outcome' | 'fails_by'>[]): Tests {
   const named = (isMeant: (outcome: Outcome, failsBy?: string) => boolean): string[] =>
     checks.filter(({ outcome, fails_by: by }) => isMeant(outcome, by)).map(({ id }) => id);
@@ -147,7 +146,7 @@ export interface SignersWords {
   signer?: string | undefined;
 }
 
-/** Statement about a run. Throws Refused if the run cannot be certified. */
+/** Throws Refused if the run cannot be certified. */
 export function statementOf(report: Report, suites: SuitesDigest, words: SignersWords = {}): Statement {
   const why = whyNotCertifiable(report);
   if (why !== undefined) throw new Refused(`no certificate: ${why}`);
@@ -222,10 +221,10 @@ function subjectDetails(target: TargetDescription): Pick<Own, 'digest_of'> & Par
   };
 }
 
-/** Digest of a subject without a measured file: SHA-256 of `{"name":…,"version":…}`. */
+/** For a subject without a measured file: SHA-256 of `{"name":…,"version":…}`. */
 export const declaredDigest = (name: string, version: string): string => digestOf(JSON.stringify({ name, version }));
 
-/** Verdict without evidence, because readers of a certificate cannot repeat the run. */
+/** Omits evidence, because readers of a certificate cannot repeat the run. */
 function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: CheckResult): JudgedCheck {
   return { id, level, section, outcome, ...defined({ reason, in_profile, fails_by, saw: saw && { ...saw } }) };
 }
@@ -241,10 +240,10 @@ export interface SuitesDigest {
 
 const FOLDERS = ['suites', 'harness/runner', 'harness/client', 'harness/contract'];
 
-/** Folder above `harness/`: the checkout, or `dist/` in a package. */
+/** The checkout, or `dist/` in a package. */
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Digest of the suites' files except tests; equals `find … | sort | sha256sum | sha256sum`. */
+/** Leaves out tests; equals `find … | sort | sha256sum | sha256sum`. */
 export function suitesDigest(root: string = ROOT): SuitesDigest {
   const form = import.meta.filename.endsWith('.ts') ? 'source' : 'package';
   const files = FOLDERS.filter((folder) => existsSync(join(root, folder)))

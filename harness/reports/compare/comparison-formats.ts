@@ -1,5 +1,3 @@
-/** Renders a comparison for a terminal and as an HTML page. */
-
 import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
 import { cutTo, hanging, type Paint, printable, width, wrap } from '../../common/terminal.ts';
 import { sectionTitle } from '../../contract/sections.ts';

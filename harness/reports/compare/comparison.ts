@@ -47,14 +47,14 @@ export interface Changes {
 
 type Outcomes = ReadonlySet<Outcome | undefined>;
 const HELD: Outcomes = new Set(['pass', 'fixed']);
-/** Outcomes that count as broken; a flaky check counts as broken, whatever its last outcome. */
+/** A flaky check counts as broken, whatever its last outcome. */
 const BROKEN: Outcomes = new Set(['fail', 'warn', 'known', 'flaky']);
 const DECIDED = HELD.union(BROKEN);
 const OPEN: Outcomes = new Set(['blocked', 'not_applicable', 'undecided', undefined]);
 
 type Terms = ReadonlyMap<string, Pick<Requirement, 'since' | 'until'>>;
 
-/** Compares two or more reports of the same API. Throws UsageError for other reports. */
+/** Throws UsageError unless given two or more reports of the same API. */
 export function compare(given: readonly Entry[], terms: Terms = new Map()): Comparison {
   if (given.length < 2) throw new UsageError('there is only one report: give two or more to compare');
   const apis = new Set(given.map(({ api }) => api));
@@ -113,7 +113,6 @@ function weightOf(row: RequirementRow): number {
 export const judgedApart = ({ outcomes }: RequirementRow): boolean =>
   new Set(outcomes.filter((outcome) => DECIDED.has(outcome))).size > 1;
 
-/** Share of checks that the reports decided, e.g. `58 of 90 checks decided by both, 32 by neither`. */
 export function shareOf({ checks, both, flaky, undecided, undecidedBefore, inOneSet }: Changes): string {
   const alone = undecided.length + undecidedBefore.length;
   return lines(
@@ -134,7 +133,7 @@ function requirementRows(entries: readonly Entry[]): RequirementRow[] {
       const known = found.filter((check) => check !== undefined);
       return {
         id,
-        // Takes the strictest level; the level varies, because a check of a MUST may find a violated SHOULD.
+        // The strictest level, because a check of a MUST may find a violated SHOULD.
         level: LEVELS.find((level) => known.some((check) => check.level === level)) ?? 'INFO',
         section: known[0]?.section ?? '',
         requirement: known.find(({ requirement }) => requirement !== undefined)?.requirement ?? '',
@@ -179,7 +178,7 @@ export interface GateVerdict {
   share: string;
   /** `warn`: no gate is set, and a requirement broke or became undecided. */
   tone: 'pass' | 'warn' | 'fail';
-  /** Exit code: 0 for success, 1 if the gate refuses, 2 if undecided. */
+  /** 0; 1 if the gate refuses; 2 if undecided. */
   code: number;
   meaning: string;
 }

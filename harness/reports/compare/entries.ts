@@ -1,5 +1,3 @@
-/** Reads the entries of `muster compare`: reports and certificates. */
-
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../common/defined.ts';
@@ -26,10 +24,7 @@ export type EntryCheck = Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome
 
 export type Said = Pick<CheckResult, 'expected' | 'actual' | 'reason' | 'consequence_of'>;
 
-/**
- * Reads reports and certificates; sorts the files of a folder by the start of their run. Throws UsageError with the
- * file.
- */
+/** Sorts the files of a folder by the start of their run. Throws UsageError with the file. */
 export function readEntries(paths: readonly string[]): Entry[] {
   return paths.flatMap((path) => {
     const entries = recordedIn(path).map((each) =>
@@ -86,7 +81,7 @@ const named = (name: string | undefined, version: string | undefined): string | 
 
 type Recorded = { file: string } & ({ report: Report } | { certified: Statement });
 
-/** Finds reports and certificates in a file or folder, sorted by file name. Throws UsageError if `path` has none. */
+/** Sorted by file name. Throws UsageError if `path` holds no report and no certificate. */
 export function recordedIn(path: string): Recorded[] {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
     const recorded = recordedAs(path);

@@ -35,8 +35,8 @@ interface Evidence {
 const UNNAMED = '';
 
 /**
- * Reads reports and certificates, oldest first. `today`: YYYY-MM-DD in UTC. Throws UsageError, which names the
- * unreadable file, or if nothing has a name.
+ * Oldest first. `today`: YYYY-MM-DD in UTC. Throws UsageError that names an unreadable file, or if no file names a
+ * subject.
  */
 export function readEvidence(paths: readonly string[], today: string): Evidence[] {
   const found = paths
@@ -88,7 +88,7 @@ function ofCertificate({ subject: [what], predicate }: Statement, file: string, 
 const API_OF = { agent: 'device', platform: 'platform', client: 'client' } as const satisfies Record<string, Api>;
 type Role = keyof typeof API_OF;
 
-/** Selected implementations by role: `NAME`, `NAME@VERSION` or `sha256:…`. Default: the newest version of each name. */
+/** `NAME`, `NAME@VERSION` or `sha256:…` by role. Default: the newest version of each name. */
 export type Wanted = { readonly [R in Role]?: readonly string[] | undefined };
 
 interface Piece extends Subject {
@@ -108,7 +108,7 @@ export interface Fit {
   answer: Answer;
   code: number;
   meaning: string;
-  /** Runs that decide nothing, because no name says what was tested. */
+  /** Runs that decide nothing, because they name no subject. */
   unnamed: readonly string[];
 }
 
@@ -157,13 +157,13 @@ function piecesOf(role: Role, evidence: readonly Evidence[], selectors: readonly
   });
 }
 
-/** True for the same implementation; compares digests, which tell builds apart, only if both subjects have a digest. */
+/** Compares digests, which tell builds apart, only if both subjects have a digest. */
 const isSame = (one: Subject, other: Subject | undefined): boolean =>
   one.name === other?.name &&
   one.version === other.version &&
   (one.digest ?? other.digest) === (other.digest ?? one.digest);
 
-/** Newest run; among runs that began at the same time, the worst run counts. */
+/** Among runs that began at the same time, the worst counts. */
 function newest(evidence: readonly Evidence[]): Evidence | undefined {
   const last = evidence.at(-1)?.startedAt;
   const together = evidence.filter(({ startedAt }) => startedAt === last);
@@ -183,8 +183,8 @@ function together(agent: Piece, platform: Piece, evidence: readonly Evidence[]):
 }
 
 /**
- * Decides by separate runs: server and client fit if each keeps to the specification. Empty if the client does not use
- * the server's API.
+ * Server and client fit if each keeps to the specification in its own runs. Empty if the client does not use the
+ * server's API.
  */
 function byContract(server: Piece, client: Piece, evidence: readonly Evidence[]): Pair | [] {
   const pieces = [server, client] as const;

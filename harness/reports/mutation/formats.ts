@@ -42,7 +42,7 @@ const STATUS: Readonly<Partial<Record<MutationState, MutantStatus>>> = {
   not_run: 'Pending',
 };
 
-/** Default thresholds in per cent, by which viewers colour a score. */
+/** Per cent, by which viewers colour a score. */
 const HIGH = 80;
 const LOW = 60;
 
@@ -117,7 +117,7 @@ const FORMATS: readonly Format[] = [
 export const MUTATION_FORMATS_TEXT =
   'Report: pretty, json or mutation (the mutation testing report schema, for its viewers), each with =FILE';
 
-/** Writer of the chosen reports, by default `pretty`. Throws UsageError if a file cannot be written. */
+/** Default: `pretty`. Throws UsageError if a file cannot be written. */
 export function mutationWriters(specs: readonly string[], writing: MutationWriting): (report: MutationReport) => void {
   const write = reportWriter(specs.length === 0 ? ['pretty'] : specs, FORMATS, writing.stdout);
   return (report) => write((format, isTerminal) => format.text(report, writing, isTerminal));
@@ -161,7 +161,7 @@ function heading(report: MutationReport, { paint, columns }: Style): string[] {
   return [
     `${paint('bold', `mutate ${side}`)}  ${paint('dim', `defects of the ${api} · ${about}`)}`,
     ...hanging(paint('dim', 'tests'), wrap(printable(report.command), columns - LABEL - 2), 2, LABEL),
-    // Leaves commands unwrapped, so that a user can copy each command.
+    // Commands stay unwrapped, so that a user can copy them.
     ...again,
     ...wroteLines(first.wrote, paint, WROTE.first),
   ];

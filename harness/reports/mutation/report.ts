@@ -6,10 +6,7 @@ import { Type } from '../../contract/type.ts';
 
 export const SUBJECT_KINDS = ['defect', 'variant'] as const;
 
-/**
- * `killed` to `known` are states of defects, `accepted` and `brittle` of variants, the last three of defects and
- * variants.
- */
+/** `killed` to `known`: defects; `accepted` and `brittle`: variants; the last three: both. */
 const MUTATION_STATES = [
   'killed',
   'timed_out',
@@ -118,7 +115,7 @@ export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean =>
 
 const KILLED_CHARACTERS = 2000;
 
-/** Shortens the output of killed defects; call only after redaction, because the redactor misses a cut secret. */
+/** Call only after redaction, because the redactor misses a cut secret. */
 export const shortened = (report: MutationReport): MutationReport => ({
   ...report,
   subjects: report.subjects.map((subject) => {
@@ -137,7 +134,7 @@ export const inState = <S extends Pick<MutationSubject, 'state'>>(subjects: read
 export const summaryOf = (subjects: readonly MutationSubject[]): MutationReport['summary'] =>
   Object.fromEntries(MUTATION_STATES.map((state) => [state, inState(subjects, state).length])) as never;
 
-/** Percentage of killed defects; undefined if no defect was killed or survived. */
+/** In per cent; undefined if no defect was killed or survived. */
 export function scoreOf(subjects: readonly MutationSubject[]): number | undefined {
   const killed = subjects.filter(isKilled).length;
   const decided = killed + inState(subjects, 'survived').length;
@@ -163,7 +160,7 @@ export function sectionsOf(subjects: readonly MutationSubject[]): MutationSectio
     });
 }
 
-/** Percentage rounded down to a tenth, so that only a full score reads 100 %. */
+/** Rounded down to a tenth, so that only a full score reads 100 %. */
 export const inPercent = (score: number | undefined): string =>
   score === undefined ? '–' : `${Math.floor(score * 10) / 10} %`;
 
@@ -177,6 +174,6 @@ export const findingOf = ({ kind, state }: Pick<MutationSubject, 'kind' | 'state
     ? `The tests ${state === 'survived' ? 'pass' : 'passed'} although the server is wrong.`
     : 'The tests fail although the server is right: the specification leaves this open.';
 
-/** Text of the first requirement that a defect breaks; '' for a variant, which breaks none. */
+/** First requirement that a defect breaks; '' for a variant, which breaks none. */
 export const requirementOf = ({ requirements }: Pick<MutationSubject, 'requirements'>): string =>
   requirements[0]?.text ?? '';

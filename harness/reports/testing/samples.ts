@@ -1,5 +1,3 @@
-/** Sample reports with every outcome, for tests of report formats. */
-
 import type { Recorded } from '../../client/recorder.ts';
 import { coverageOf } from '../../runner/coverage.ts';
 import { exitCode, summaryOf } from '../../runner/results.ts';

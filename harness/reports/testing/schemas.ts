@@ -1,4 +1,3 @@
-/** Validates reports against `fixtures/schemas`, for tests. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Ajv2020 from 'ajv/dist/2020.js';

@@ -1,4 +1,3 @@
-/** Tests the `premises` of checks, which a plan takes as valid. */
 import { errorOf } from '../../client/errors.ts';
 import { inOrder, type Lane, laneOf, premisesOf } from '../plan.ts';
 import type { Check } from '../types.ts';

@@ -1,4 +1,3 @@
-/** Tests running a client in a container, with a fake of Docker. */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Runs one client, as a process group or in a container, and reads the client's output line by line. */
 import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -15,7 +14,7 @@ const complaintsIn = (stderr: string): string => (stderr.trim() === '' ? '' : la
 /** Milliseconds between SIGTERM and SIGKILL for a client, which has no data to lose. */
 const GRACE_MS = 2000;
 
-/** Never throws; if the command cannot start, the returned client ends at once. */
+/** Never throws; if the command cannot start, the returned client ends immediately. */
 export function startClientProcess(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -71,13 +70,13 @@ export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientCon
 
 const FOLDER = '/run/muster';
 
-/** Client image whose containers use this machine's network, because Muster's servers listen on loopback. */
+/** Containers use this machine's network, because Muster's servers listen on loopback. */
 interface ClientImage {
   readonly ran: MeasuredImplementation;
   start(situation: ClientStart, listener: ClientListener): RunningClient;
 }
 
-/** Pulls the image unless this machine has it. Throws StartFailed. */
+/** Pulls only a missing image. Throws StartFailed. */
 export async function findClientImage(image: string, notify: (text: string) => void): Promise<ClientImage> {
   const { testcontainers, client } = await containerRuntime('run the client without a container: --command LINE');
   const { host } = client.info.containerRuntime;
@@ -94,7 +93,7 @@ export async function findClientImage(image: string, notify: (text: string) => v
       const why = `not on this machine, and it cannot be fetched (${reasonOf(error)})`;
       throw new StartFailed(`--image ${image}: ${why}`, { cause: error });
     });
-  // The reaper of testcontainers removes the containers if Muster is killed.
+  // Removes the containers if Muster is killed.
   const labels = await testcontainers.getReaper(client).then(
     ({ sessionId }) => ({ [testcontainers.LABEL_TESTCONTAINERS_SESSION_ID]: sessionId }),
     () => {
@@ -105,12 +104,12 @@ export async function findClientImage(image: string, notify: (text: string) => v
   const docker = client.container.dockerode;
   return {
     ran: { of: 'image', digest: digestOfImage({ Id, RepoDigests }) },
-    // Starts the image by id, because the name may point to a newer image during the run.
+    // Starts the image by id, because the name may move to a newer image during the run.
     start: (situation, listener) => new ContainerRun(create(docker, Id, labels, situation), listener),
   };
 }
 
-/** True if this machine can listen on `host`; a list of interfaces would omit inactive interfaces. */
+/** Tries to listen on `host`, because a list of interfaces would omit inactive interfaces. */
 async function isHere(host: string): Promise<boolean> {
   const server = createServer();
   try {
@@ -191,7 +190,7 @@ class ContainerRun implements RunningClient {
 }
 
 function create(docker: Docker, image: string, labels: Record<string, string>, { variables, folder }: ClientStart) {
-  // Lets every user read the folder, because the container runs as a different user.
+  // Lets every user read the folder, because the container runs as another user.
   if (folder !== undefined) chmodSync(folder, 0o755);
   const inside = (value: string): string =>
     folder !== undefined && value.startsWith(`${folder}/`) ? `${FOLDER}${value.slice(folder.length)}` : value;

@@ -1,4 +1,3 @@
-/** Opens a client as a target: asks for the client's self-description, and starts the client for each situation. */
 import { unlessAborted } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
 import { readableDuration } from '../../common/units.ts';
@@ -77,7 +76,7 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
 async function wayOf(options: ClientTargetOptions): Promise<Way> {
   const { command = '', image, env: given = process.env, notify = () => {}, signal } = options;
   if (image === undefined) {
-    // Removes Muster's variables, which may hold keys, and excludes this machine from proxies.
+    // Drops Muster's variables, which may hold keys.
     const kept = Object.entries(given).filter(([name]) => !name.startsWith('MUSTER_'));
     const env = { ...Object.fromEntries(kept), ...withoutProxy(given) };
     return {

@@ -1,4 +1,3 @@
-/** Tests what a check's control records, and when a finding is the control's fault. */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** Control of one check: records the calls, ends with the check, and separates control faults from findings. */
+/** Records the calls of a check's control, and separates control faults from findings. */
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { Recorder } from '../../client/recorder.ts';
 import type { ControlCompacted, ControlInfo } from '../../contract/control.ts';
@@ -28,16 +28,16 @@ function inWords(call: ControlCall): string {
 
 const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);
 
-/** Number of batches whose ids are compared with the log; a control that counts wrongly does so from the start. */
+/** Batches whose ids are compared with the log; a control that counts wrongly does so from the start. */
 const MOST_COMPARED = 3;
-/** Maximum number of consecutive calls without a timely answer; the next call of the same name fails at once. */
+/** Consecutive late calls, after which the next call of the same name fails immediately. */
 const MOST_LATE_CALLS = 2;
-/** Milliseconds after which a call counts as late if its check ends during the call. */
+/** Milliseconds after which a call is late if its check ends during the call. */
 const LONG_CALL_MS = 10_000;
 
 const ID_FIELDS: ReadonlySet<string> = new Set(['id', 'first_id', 'last_id', 'earliest_id', 'latest_id']);
 
-/** Control of one check, whose calls reject with ControlError on failure. */
+/** Failed calls reject with ControlError. */
 export class CheckControl extends Control implements TargetHooks {
   readonly kind: string;
   readonly #control: Control;
@@ -185,7 +185,7 @@ export class CheckControl extends Control implements TargetHooks {
 
 function asControlError(name: CallName, error: unknown, lateAgain: boolean): ControlError | undefined {
   if (lateAgain) return new ControlLate(`control ${name}: no answer in time, after one that came too late`);
-  // A server that control depends on has failed, e.g. a platform, so the target is not at fault.
+  // Blames a server that control depends on, e.g. a platform, not the target.
   if (error instanceof NoAnswer || error instanceof Unfinished || error instanceof Unreachable)
     return new ControlError(`control ${name}: ${error.message}`, { cause: error });
   return error instanceof ControlError ? error : undefined;

@@ -1,4 +1,3 @@
-/** Drives an agent under test; a subclass carries out the calls. */
 import {
   type ControlCompacted,
   type ControlDeployment,
@@ -12,7 +11,7 @@ import type { Deployment } from '../../contract/device-api.ts';
 import type { Shape } from '../../contract/shape.ts';
 import { Blocked } from '../../runner/violation.ts';
 
-/** Failure of the control; the check is blocked and says nothing about the target. */
+/** Failure of the control, which blocks the check without a verdict on the target. */
 export class ControlError extends Blocked {
   override name = 'ControlError';
   readonly code = 'MUSTER_CONTROL';
@@ -27,7 +26,7 @@ export class ControlLate extends ControlError {
   override name = 'ControlLate';
 }
 
-/** An agent that Muster started has ended by itself, which is a fault of the target. */
+/** An agent that Muster started ended by itself, which is a fault of the target. */
 export class AgentEnded extends ControlError {
   override name = 'AgentEnded';
 }
@@ -100,7 +99,6 @@ export function eventIn(text: string): { id: number | bigint; [field: string]: u
   }
 }
 
-/** Adds the capability `log` or `files` for a declared path of the event log or of config files. */
 export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'capabilities'>): ControlInfo {
   const capabilities = new Set(info.capabilities);
   if (declared.event_log !== undefined) capabilities.add('log');
@@ -108,12 +106,12 @@ export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'cap
   return { ...declared, ...info, capabilities: [...capabilities] };
 }
 
-/** Parses an answer, or throws ControlError: with text `withoutId` for a missing id, else with prefix `said`. */
+/** Throws ControlError: with text `withoutId` for a missing id, else with prefix `said`. */
 export function answerTo({ name }: ControlCall, text: string, said: string, withoutId: string): Answer {
   if (name === 'stop' || name === 'start') return undefined;
   const value = jsonOf(text);
   if (name === 'deploy' || name === 'remove') {
-    // Checks the id only, because the suite checks the shape of deployments.
+    // Checks only the id, because the suite checks the shape of deployments.
     if (typeof (value as { id?: unknown } | null | undefined)?.id === 'string') return value as Deployment;
     throw new ControlError(withoutId);
   }

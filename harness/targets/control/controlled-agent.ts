@@ -30,9 +30,9 @@ export interface ControlledAgentOptions {
 
 export class ControlledAgent {
   readonly calls = new Waits(WAIT_POLICIES.control);
-  /** Names of calls whose claimed effect the device contradicted, with the reason; such calls are not repeated. */
+  /** Calls whose claimed effect the device contradicted, with the reason; such calls are not repeated. */
   readonly untrue = new Map<CallName, string>();
-  /** Names of calls that the device contradicted once; after a second contradiction, a call is not repeated. */
+  /** Calls that the device contradicted once; after a second contradiction, a call is not repeated. */
   readonly doubted = new Set<CallName>();
   readonly log: AgentPlace | undefined;
   readonly config: AgentPlace | undefined;
@@ -71,7 +71,7 @@ export class ControlledAgent {
     this.#down = { why: errorOf(error).message, again: this.#down.again && !(error instanceof ControlLate) };
   }
 
-  /** Waits until the agent stops answering. Throws ControlError if the agent still answers. */
+  /** Throws ControlError if the agent still answers. */
   async expectDown(signal: AbortSignal): Promise<void> {
     const look = async () => ((await this.#serves(signal)) ? undefined : true);
     const down = await pollWithin('the agent to be down', look, { timeoutMs: DOWN_MS, firstPauseMs: LOOK_MS, signal });
@@ -109,7 +109,7 @@ export class ControlledAgent {
     return this.ask(signal, async (http) => (await whyUnreachable(http, '')) === undefined);
   }
 
-  /** True if the agent answers; a proxy accepts connections even while its agent is down. */
+  /** Needs an answer, because a proxy accepts connections even while its agent is down. */
   #serves(signal: AbortSignal): Promise<boolean> {
     const look = async (http: HttpClient) => !GATEWAY_ERRORS.includes((await http.get('/deployments/current')).status);
     return this.ask(signal, look).catch((error: unknown) => {

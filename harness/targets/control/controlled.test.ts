@@ -1,4 +1,3 @@
-/** Tests the proxy between an agent and the servers that the agent talks to. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';

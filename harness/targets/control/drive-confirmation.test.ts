@@ -1,4 +1,3 @@
-/** Tests when the device and its log contradict what control claims to have done. */
 import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** After a finding, compares the effects that control claims with the device and its event log. */
+/** Compares effects that control claims with the device and its event log, after a finding. */
 import { join } from 'node:path';
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
@@ -32,7 +32,7 @@ export interface Unseen {
 
 type LogMark = ReadonlyMap<string, Pick<FileInfo, 'size' | 'version'>>;
 
-/** Bytes at the beginning of a file of the log, more than its first event takes. */
+/** Bytes at the beginning of a log file, more than its first event takes. */
 const BEGINNING_BYTES = 2 ** 20;
 const MOST_KEPT = 1000;
 
@@ -43,7 +43,6 @@ export class Drives {
   all: Drive[] = [];
   logChanged = false;
   compacted: bigint | undefined;
-  /** Last drive, with the state of the log before the drive. */
   newest: Unseen | undefined;
 
   constructor(log: AgentPlace | undefined) {
@@ -58,7 +57,7 @@ export class Drives {
     this.newest = { drive, mark };
     if (this.all.length < MOST_KEPT) this.all.push(drive);
     const after = await this.mark();
-    // A log that did not exist before counts as changed, because the first event creates the log.
+    // A new log counts as changed, because the first event creates the log.
     if (after !== undefined && (mark === undefined || changed(mark, after))) this.logChanged = true;
     else if (this.#unseen.length < MOST_KEPT) this.#unseen.push({ drive, mark });
     return answer;
@@ -185,7 +184,7 @@ export async function wrongIds(drives: Drives, count: number, asked: Confirmatio
   return `control named the events ${from} to ${last}, and the log has ${first} to ${logged.at(-1)}`;
 }
 
-/** Compares the earliest event that control named after a compaction with the log and the stream, as `wrongIds`. */
+/** Compares, as `wrongIds`, the earliest event that control named after a compaction. */
 export async function wrongEarliest(drives: Drives, asked: ConfirmationContext): Promise<string | undefined> {
   const { compacted } = drives;
   if (compacted === undefined || !asked.agent.logTells) return undefined;
@@ -198,7 +197,6 @@ export async function wrongEarliest(drives: Drives, asked: ConfirmationContext):
 
 const idsIn = (lines: string): bigint[] => lines.split('\n').flatMap((line) => idOf(line) ?? []);
 
-/** Asks the device; undefined if it does not answer. */
 const ask = <T>(
   drives: Drives,
   asked: ConfirmationContext,
@@ -211,7 +209,7 @@ const ask = <T>(
       throw error;
     });
 
-/** Finds a claim of control that the device contradicts; otherwise the finding counts against the target. */
+/** Claim of control that the device contradicts; without one, the finding counts against the target. */
 export async function findFalseClaim(drives: Drives, asked: ConfirmationContext): Promise<FalseClaim | undefined> {
   if (drives.all.length === 0 && drives.compacted === undefined) return undefined;
   return await ask(drives, asked, async (looking) => (await untrueCompaction(looking)) ?? untrueDrive(looking));
@@ -277,7 +275,6 @@ const isLogged = (looking: Looking, one: Unseen): Promise<boolean> =>
 const isCurrent = (looking: Looking, id: string): Promise<boolean> =>
   shows(looking, 'the deployment to be shown', async () => (await current(looking.http))['id'] === id);
 
-/** True if a new deployment shows on the device, but its event is missing in the log. */
 async function losesEvents(looking: Looking): Promise<boolean> {
   const { agent, control, signal } = looking;
   const deploy = async (): Promise<Drive | undefined> => {
@@ -319,7 +316,7 @@ async function publishes(looking: Looking, stream: EventStream): Promise<boolean
   if ((await firstId(looking, stream)) !== undefined) return true;
   const last = BigInt(last_id);
   if ((await firstAfter(looking, last - 1n)) === last) return true;
-  // Deploys a release: if the device shows the deployment without an event, the device loses events.
+  // A deployment that shows without an event proves that the device loses events.
   const { id } = await control.deploy({}, signal);
   agent.losesEvents = (await isCurrent(looking, id)) && (await firstId(looking, stream)) === undefined;
   return agent.losesEvents;

@@ -1,4 +1,3 @@
-/** Tests requests and answers of control by HTTP and by shell lines, and the abort of calls. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';

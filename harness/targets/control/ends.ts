@@ -1,4 +1,3 @@
-/** Control of an agent by its control API, or by shell lines. */
 import { HttpClient, type HttpResponse } from '../../client/http.ts';
 import { curlLine, quote } from '../../client/request-forms.ts';
 import { cut } from '../../client/timeline.ts';
@@ -117,8 +116,8 @@ export type ControlCommands = Omit<NonNullable<TargetFile['control']>, 'http' | 
 export type CommandControlOptions = Pick<LineOptions, 'env'> & Partial<Pick<LineOptions, 'cwd' | 'timeoutMs'>>;
 
 /**
- * Control by shell lines of a target file, for agents that can be scripted but have no control API. A call without a
- * shell line throws ControlError.
+ * Control by shell lines of a target file, for agents without a control API. A call without a shell line throws
+ * ControlError.
  */
 export class CommandControl extends Control {
   readonly kind = 'commands';
@@ -193,7 +192,7 @@ export interface LineOptions {
 }
 
 const SHOWN_CHARACTERS = 2000;
-/** Maximum number of bytes that a control command prints; a deployment has a few hundred. */
+/** Bytes that a control command may print; a deployment has a few hundred. */
 const MOST_PRINTED_BYTES = 1024 * 1024;
 
 /**
@@ -227,6 +226,6 @@ export async function runControlLine(name: string, line: string, options: LineOp
   if (late.aborted) throw new ControlLate(`${what} did not end within ${timeoutMs / 1000} s${shown}`);
   if (signal?.aborted === true) throw new ControlError(`${what} was ended with its check`);
   if (group.code === 0) return Buffer.concat(pieces).toString('utf8');
-  // A shell line refuses by its exit code; a shell that a signal ended has failed.
+  // A shell line refuses by its exit code; a shell ended by a signal has failed.
   throw new (group.code === undefined ? ControlError : ControlRefused)(`${what} ${group.how}${shown}`);
 }

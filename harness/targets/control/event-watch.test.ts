@@ -1,4 +1,3 @@
-/** Tests which events a watch receives from a device, also across restarts. */
 import { expect, onTestFinished, test } from 'vitest';
 import { poll } from '../../common/waiting.ts';
 import { EventWatch } from './event-watch.ts';

@@ -13,9 +13,8 @@ export interface WatchedEvent {
 
 const RECONNECT_MS = 100;
 const LOOK_MS = 5;
-/** Milliseconds without data, above every heartbeat interval, after which an event stream counts as dead. */
+/** Milliseconds without data, above every heartbeat interval, after which a stream counts as dead. */
 const SILENCE_MS = 120_000;
-/** Errors after which the watch connects again. */
 const LOST = [Unreachable, NoAnswer, StreamEnded, StreamTimeout];
 
 export class EventWatch implements AsyncDisposable {
@@ -33,7 +32,7 @@ export class EventWatch implements AsyncDisposable {
     this.#http = http.with({ signal: this.#over.signal });
   }
 
-  /** Resolves once the event stream is open; later events are not missed. Throws ControlError after `withinMs`. */
+  /** Later events are not missed. Throws ControlError after `withinMs`. */
   async start(withinMs: number, signal?: AbortSignal): Promise<void> {
     this.#following ??= this.#follow();
     const opened = await this.#when('the event stream to open', () => this.#opened || undefined, withinMs, signal);
@@ -80,7 +79,7 @@ export class EventWatch implements AsyncDisposable {
   async #read(): Promise<undefined> {
     const stream = await openEvents(this.#http, this.#cursor === undefined ? {} : { after: this.#cursor });
     this.#stream = stream;
-    // Status 410 means that the log no longer holds the cursor, so the next stream starts without a cursor.
+    // Status 410: the log no longer holds the cursor, so the next stream starts without a cursor.
     if (stream.status === 410) this.#cursor = undefined;
     if (stream.status !== 200) throw new StreamEnded(`GET /events answered ${stream.status}`);
     this.#opened = true;

@@ -1,4 +1,3 @@
-/** Tests which calls a layer handles, and which calls the inner control gets. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

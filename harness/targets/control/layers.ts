@@ -1,4 +1,4 @@
-/** Wraps controls: a layer handles some calls and passes all others to the inner control. */
+/** A layer handles some calls of a control, and passes all others to the inner control. */
 import { errorOf } from '../../client/errors.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { ControlCapability, ControlCompacted, ControlInfo } from '../../contract/control.ts';
@@ -20,7 +20,7 @@ import { type LineOptions, runControlLine } from './ends.ts';
 export interface Layer {
   kind?: string;
   info?(signal?: AbortSignal): Promise<ControlInfo>;
-  /** Handles a call, or returns undefined to pass the call to the inner control. */
+  /** Undefined passes the call to the inner control. */
   call?(call: ControlCall, signal?: AbortSignal): Promise<Answer> | undefined;
   line?(call: ControlCall): string | undefined;
   close?(): Promise<void>;
@@ -55,7 +55,7 @@ export const CAPABILITY_FOR: { readonly [Name in CallName]: ControlCapability } 
   start: 'restart',
 };
 
-/** Combines two controls: `first` handles each call unless only `second` has the capability. */
+/** `first` handles each call unless only `second` has the capability. */
 export function combinedControl(first: Control, second: Control): Control {
   if (first === noControl) return second;
   if (second === noControl) return first;
@@ -99,7 +99,6 @@ export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
 const FILL_MS = 60_000;
 /** Bytes at the beginning of a log, more than its first line takes; a log may not fit into memory. */
 const LONGEST_LINE = 2 ** 20;
-/** Milliseconds within which an agent must compact its log. */
 const COMPACTION_MS = 5000;
 
 export const canFill = ({ capabilities }: ControlInfo): boolean =>
@@ -129,7 +128,7 @@ export function withFilling(inner: Control, { log, line, env, cwd, files }: Fill
     const { last_id } = await inner.publish(1, signal);
     const hasChanged = async (): Promise<true | undefined> => ((await firstLine()) === before ? undefined : true);
     await pollWithin('the agent to compact its log', hasChanged, { timeoutMs: COMPACTION_MS, signal });
-    // The log's first line holds the earliest event that the compaction left.
+    // First line of the log: the earliest event that the compaction left.
     const event = eventIn(await firstLine());
     if (event !== undefined) return { earliest_id: event.id, latest_id: last_id };
     throw new ControlError(`control: the first line of ${log} has no \`id\`, so what a compaction left is not known`);

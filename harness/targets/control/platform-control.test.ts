@@ -1,4 +1,3 @@
-/** Tests control of an agent through a platform. */
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { HttpClient } from '../../client/http.ts';

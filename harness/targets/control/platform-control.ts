@@ -1,4 +1,4 @@
-/** Controls an unmodified agent through a platform, by deployments alone. */
+/** Controls an unmodified agent through a platform, only by deployments. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
@@ -19,7 +19,7 @@ interface ReleaseFixture {
   instanceIds: string[];
 }
 
-/** Client of the Platform API in its newest version. Throws ControlError if the platform refuses a call. */
+/** Client of the newest Platform API. Throws ControlError if the platform refuses a call. */
 export class PlatformClient {
   readonly #http: HttpClient;
   readonly #made: { typeId?: string };
@@ -115,18 +115,18 @@ export interface PlatformControlOptions {
   deviceId: string;
   /** Milliseconds within which an agent must carry out a deployment. Default 60 000. */
   timeoutMs?: number;
-  /** Path of the Device API on which a request makes the agent ask the platform at once. */
+  /** Path of the Device API that makes the agent ask the platform immediately. */
   syncPath?: string | undefined;
 }
 
 const POLL_MS = 20;
-/** Factor by which pauses between polls grow, because frequent polls slow an agent on a busy machine. */
+/** Growth of pauses between polls, because frequent polls slow an agent on a busy machine. */
 const POLL_GROWTH = 1.3;
 const LONGEST_POLL_MS = 150;
 /** Path that no agent can write, because a file name has at most 255 bytes. */
 const IMPOSSIBLE = `/srv/robot/${'too-long-'.repeat(40)}.json`;
 
-/** Milliseconds of retries, after which control stops waiting for the deployment to fail. */
+/** Milliseconds of retries, after which control stops waiting for a failure. */
 const RETRIES_MS = 10_000;
 const ONLY_RETRIES = 'control: the agent retries what it cannot apply, and does not call it failed';
 
@@ -203,7 +203,7 @@ export class PlatformControl extends Control {
     return this.#deployed(await reach.platform.deploy(deviceId, description, filesOf(request)), reach);
   }
 
-  /** Replaces the deployment by another release, because a platform cannot remove deployments. */
+  /** Deploys another release, because a platform cannot remove deployments. */
   async #remove(deploymentId: string, reach: Reach): Promise<Deployment> {
     const { platform } = reach;
     const { activity_status: activity } = await platform.deployment(deploymentId);
@@ -212,7 +212,6 @@ export class PlatformControl extends Control {
     return this.#reported(deploymentId, ({ activity_status }) => activity_status === 'archived', 'archived', reach);
   }
 
-  /** Publishes once for all waiting calls; each call gets the last `count` event ids. */
   async #publishTogether(count: number, signal: AbortSignal | undefined) {
     signal?.throwIfAborted();
     this.#waiting ??= this.#inOneTurn();
@@ -242,7 +241,7 @@ export class PlatformControl extends Control {
     const unwanted = new AbortController();
     const { signal } = unwanted;
     const ids = this.#inTurn(signal, async () => {
-      // Waits for further calls, because checks that shared a publication ask again almost together.
+      // Waits, because checks that shared a publication ask again almost together.
       if (this.#wasJoint || joint.calls > 1) await sleep(JOINING_MS, undefined, { signal });
       this.#wasJoint = joint.calls > 1;
       this.#waiting = undefined;
@@ -272,7 +271,7 @@ export class PlatformControl extends Control {
         );
       earliest ??= event.id;
     } while (published().length < count);
-    // Sorts the ids; callers take the last ids, because earlier events concern the replaced deployment.
+    // Callers take the last ids, because earlier events concern the replaced deployment.
     const ids = published().map(({ id }) => id);
     return ids.sort((left, right) => (left < right ? -1 : 1));
   }
@@ -289,7 +288,7 @@ export class PlatformControl extends Control {
     return id;
   }
 
-  /** Makes a deployment fail. Throws ControlRefused if the agent only retries (section 2.2 of the specification). */
+  /** Throws ControlRefused if the agent only retries (section 2.2 of the specification). */
   async #fail(request: ControlDeployment, reach: Reach): Promise<Deployment> {
     if (this.#onlyRetries) throw new ControlRefused(ONLY_RETRIES);
     const files = [...filesOf(request), { filepath: IMPOSSIBLE, content: '{}' }];
@@ -373,7 +372,7 @@ export class PlatformControl extends Control {
   }
 }
 
-/** Files of a deployment; adds a file to an empty deployment, because some agents refuse empty deployments. */
+/** Adds a file to an empty deployment, because some agents refuse empty deployments. */
 function filesOf({ config_instances: files = [] }: ControlDeployment): ConfigFile[] {
   if (files.length === 0)
     return [{ filepath: '/srv/robot/config.json', content: JSON.stringify({ made: randomUUID() }) }];

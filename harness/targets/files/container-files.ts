@@ -24,7 +24,7 @@ export interface TarEntry {
   readonly content: Buffer | undefined;
 }
 
-/** Yields the entries of a tar archive, with content only if `wanted`. Throws Error for an invalid archive. */
+/** Yields content only if `wanted`. Throws Error for an invalid archive. */
 export async function* readTar(archive: Readable, wanted: boolean): AsyncGenerator<TarEntry> {
   const input = new ByteReader(archive);
   let extended: { path?: string; size?: number } = {};
@@ -56,7 +56,6 @@ export async function* readTar(archive: Readable, wanted: boolean): AsyncGenerat
 
 const KINDS: { readonly [type: string]: TarEntry['kind'] } = { '0': 'file', '\0': 'file', '5': 'folder', '2': 'link' };
 
-/** Packs one file as a tar archive. Throws RangeError for a name of more than 100 bytes. */
 export function tarOf({ name, mode, uid, gid }: Pick<TarEntry, 'name' | 'mode' | 'uid' | 'gid'>, content: Buffer) {
   if (Buffer.byteLength(name) > 100) throw new RangeError(`${name}: longer than 100 bytes`);
   const header = Buffer.alloc(BLOCK_BYTES);
@@ -81,7 +80,7 @@ function checksumOf(header: Buffer): number {
   return sum;
 }
 
-/** Number in a tar header: octal digits, or a big-endian integer if the first bit is set. */
+/** Octal digits, or a big-endian integer if the first bit is set. */
 function numberIn(header: Buffer, at: number, length: number): number {
   const field = header.subarray(at, at + length);
   if ((field[0] ?? 0) < 128) return Number.parseInt(field.toString('latin1').replace(/\0.*$/s, '').trim() || '0', 8);
@@ -155,7 +154,7 @@ export interface ArchiveApi {
   putArchive(archive: Buffer, options: { path: string }): Promise<unknown>;
 }
 
-/** Maximum number of bytes in a file, which is held in memory; bounded logs are far smaller. */
+/** Bytes of a file, which is held in memory; bounded logs are far smaller. */
 const LARGEST_FILE_BYTES = 268_435_456;
 const MOST_LINKS = 40;
 
@@ -210,8 +209,8 @@ export class ContainerFiles implements TargetFiles {
   }
 
   /**
-   * Path on this machine, or undefined outside mounted folders. Resolves links step by step, because an absolute link
-   * starts at the container's root.
+   * Resolves links step by step, because an absolute link starts at the container's root. Undefined outside mounted
+   * folders.
    */
   #onHost(path: string): string | undefined {
     let rest = partsOf(path);
@@ -274,7 +273,7 @@ export class ContainerFiles implements TargetFiles {
     const listed: Pick<TarEntry, 'name' | 'kind' | 'size'>[] = [];
     for await (const { name, kind, size } of this.#archive(found.path, false)) listed.push({ name, kind, size });
     const entries: FileEntry[] = [];
-    // Reads the whole archive first, because Docker answers no other request about the container meanwhile.
+    // Reads the archive first, because Docker answers no other request about the container meanwhile.
     for (const { name, kind, size } of listed) {
       const [, ...below] = partsOf(name);
       if (below.length === 0 || (!deep && below.length > 1)) continue;
@@ -305,7 +304,7 @@ export class ContainerFiles implements TargetFiles {
   }
 }
 
-/** Bits of Go's FileMode, by which Docker describes a file. */
+/** Go's FileMode, by which Docker describes a file. */
 const FOLDER = 2 ** 31;
 const LINK = 2 ** 27;
 const NO_FILE = (2 ** 25) | (2 ** 24) | (2 ** 26) | (2 ** 21);

@@ -1,4 +1,3 @@
-/** Files of the agent under test, on this machine or in a container. */
 import { closeSync, constants, openSync, readdirSync, readFileSync, readSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../../client/errors.ts';
@@ -8,7 +7,7 @@ import { Blocked } from '../../runner/violation.ts';
 export interface FileInfo {
   readonly kind: 'file' | 'folder' | 'other';
   readonly size: number;
-  /** Text that changes with each write; the size alone may stay equal although a log has changed. */
+  /** Changes with each write; the size may stay equal although a log has changed. */
   readonly version?: string;
 }
 
@@ -21,13 +20,13 @@ export interface TargetFiles {
   stat(path: string): Promise<FileInfo | undefined>;
   read(path: string): Promise<Buffer | undefined>;
   readPart(path: string, from: number, bytes: number): Promise<Buffer | undefined>;
-  /** Lists a folder, with subfolders if `deep`; a missing folder has no entries. */
+  /** Includes subfolders if `deep`; a missing folder has no entries. */
   list(folder: string, options?: { deep?: boolean }): Promise<FileEntry[]>;
   /** Throws FilesUnreadable for a missing file. */
   append(path: string, bytes: Buffer): Promise<void>;
 }
 
-/** The agent's files cannot be read, so the check is blocked and says nothing about the agent. */
+/** Unreadable files of the agent, which block the check without a verdict on the agent. */
 export class FilesUnreadable extends Blocked {
   override name = 'FilesUnreadable';
 }
@@ -38,7 +37,7 @@ export const isAbsent = (error: unknown): boolean => ABSENT.has(codeOf(error) ??
 
 export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM'].includes(codeOf(error) ?? '');
 
-/** Files of this machine, read synchronously to see their state without delay after an event. */
+/** Reads synchronously, to see the state of files without delay after an event. */
 export const hostFiles: TargetFiles = {
   stat: async (path) => attempt(path, () => infoOf(path)),
   read: async (path) => attempt(path, () => (infoOf(path).kind === 'file' ? readFileSync(path) : undefined)),

@@ -1,4 +1,3 @@
-/** Runs containers for `--image`, watches for their end, and removes them. */
 import { rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
@@ -17,12 +16,12 @@ import { OutputTail, type Started, StartFailed, type StartOptions, type Waiting,
 export type Docker = ContainerRuntimeClient['container']['dockerode'];
 export type DockerContainer = ReturnType<Docker['getContainer']>;
 
-/** Loads testcontainers and finds a container runtime. Throws StartFailed, whose message suggests `instead`. */
+/** Throws StartFailed, whose message suggests `instead`. */
 export async function containerRuntime(instead: string): Promise<{
   testcontainers: typeof import('testcontainers');
   client: ContainerRuntimeClient;
 }> {
-  // Muster installs without testcontainers, which has many dependencies and install scripts.
+  // Not installed with Muster, because of its many dependencies and install scripts.
   const testcontainers = await import('testcontainers').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new StartFailed(
@@ -96,7 +95,7 @@ class RunningContainer {
     return { host: this.#started.getHost(), port: this.#started.getMappedPort(port) };
   }
 
-  /** Waits until `look` returns true. Throws StartFailed after `timeoutMs`, or if the container ends. */
+  /** Throws StartFailed after `timeoutMs`, or if the container ends. */
   async until(what: string, look: () => Promise<boolean>, signal = this.#waiting.signal): Promise<void> {
     await waitUntil(what, async () => (await look()) || undefined, {
       ...this.#waiting,
@@ -110,13 +109,12 @@ class RunningContainer {
     return this.#ended === undefined ? undefined : `${this.#waiting.name} ${this.#ended}`;
   }
 
-  /** Signals the container and waits for its end; sends SIGKILL after 10 s. */
   async kill(signal: StopSignal): Promise<void> {
     this.#expected = true;
     const gone = (timeoutMs: number) =>
       pollWithin('the end of the container', () => this.#how(), { timeoutMs, firstPauseMs: 20 });
     await this.#handle.kill({ signal }).catch(unlessSo);
-    // The first process of a container ignores signals without a handler, so SIGKILL follows.
+    // SIGKILL follows, because a container's first process ignores signals without a handler.
     if ((await gone(GRACE_MS)) !== undefined) return;
     await this.#handle.kill({ signal: 'SIGKILL' }).catch(unlessSo);
     await gone(Number.POSITIVE_INFINITY);
@@ -162,13 +160,13 @@ class RunningContainer {
       ({ StatusCode: code }: { StatusCode: number }) => {
         if (run === this.#runs && !this.#expected) this.#ended = `ended with exit code ${code}`;
       },
-      // Ignores a failed wait, which means that Docker or the container is gone.
+      // A failed wait means that Docker or the container is gone.
       () => {},
     );
   }
 }
 
-/** Accepts status 304 and 409: the container already is in the requested state. */
+/** Status 304 or 409: the container already is in the requested state. */
 function unlessSo(error: unknown): void {
   const { statusCode } = error as { statusCode?: unknown };
   if (statusCode !== 304 && statusCode !== 409) throw error;
@@ -187,7 +185,7 @@ function containerFor(
     }
   }
   class Container extends GenericContainer {
-    /** Limits the log's size on disk, because Docker keeps every line by default. */
+    /** Limits the log on disk, because Docker keeps every line by default. */
     withBoundedLog(): this {
       this.hostConfig.LogConfig = { Type: 'json-file', Config: { 'max-size': '4m', 'max-file': '1' } };
       return this;
@@ -208,7 +206,7 @@ function containerFor(
   return container;
 }
 
-/** Starts the container, without the reaper if the reaper's image cannot be pulled, e.g. offline. */
+/** Goes on without the reaper if the reaper's image cannot be pulled, e.g. offline. */
 async function start(container: GenericContainer, docker: Docker, name: string, notify: StartOptions['notify']) {
   try {
     return await container.start();
@@ -229,8 +227,8 @@ async function start(container: GenericContainer, docker: Docker, name: string, 
 const DEFAULT_SOCKET = '/run/muster/agent.sock';
 
 /**
- * Starts an agent's image. Throws StartFailed, or UsageError for a control socket outside the socket's folder. An image
- * with a port has no restart, because the mapped port changes with each start.
+ * Throws StartFailed, or UsageError for a control socket outside the socket's folder. An image with a port has no
+ * restart, because the mapped port changes with each start.
  */
 export async function startImage(options: StartOptions, image: ImageOptions): Promise<Started> {
   const { port } = image;

@@ -135,7 +135,6 @@ test('a wait names the condition it is still waiting for', async () => {
   expect(said).toEqual(['still waiting: it has not come; it has 60 s']);
 });
 
-/** A process prints only one ready line. */
 const READY = `echo '{"ready":true}'; sleep 600`;
 const SLOW = `echo $$ > ${folder}/slow; echo warming up; exec sleep 600`;
 

@@ -1,7 +1,4 @@
-/**
- * Runs shell lines in process groups, e.g. the command that starts the target, and a helper process that ends all
- * groups when Muster dies, even by SIGKILL.
- */
+/** Runs shell lines in process groups; a helper process ends all groups when Muster dies, even by SIGKILL. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -57,13 +54,13 @@ function endWithUs(group: number): () => void {
 
 function tellReaper(line: string): void {
   reaper ??= startReaper();
-  // Writes the line at once, because Muster may die at any time. Skips the line if the helper process could not start.
+  // Writes the line immediately, because Muster may die at any time. Skips the line if the helper could not start.
   if (reaper.stdin?.writable === true) reaper.stdin.write(`${line}\n`);
 }
 
 function startReaper(): ChildProcess {
   const child = spawn('/bin/sh', ['-c', REAPER_SCRIPT], {
-    // Starts a new session, so that signals to the terminal or to Muster's group do not reach the helper process.
+    // Starts a new session, so that signals to the terminal or to Muster's group do not reach the helper.
     detached: true,
     cwd: '/',
     env: { PATH: '/usr/bin:/bin' },
@@ -90,7 +87,7 @@ export interface GroupOptions {
   onStderr?(output: Buffer): void;
 }
 
-/** Runs a shell line in a process group. Reads all output, because a full pipe would block the processes. */
+/** Reads all output, because a full pipe would block the processes. */
 export class ProcessGroup {
   readonly label: string;
   readonly ended: Promise<void>;
@@ -145,7 +142,7 @@ export class ProcessGroup {
       if (!this.#alive()) this.#release();
       exited.resolve();
     });
-    // `close` comes after `exit`, once all output is read.
+    // Comes after `exit`, once all output is read.
     this.#child.once('close', () => ended.resolve());
   }
 
@@ -161,7 +158,7 @@ export class ProcessGroup {
     return this.#stderr.text;
   }
 
-  /** Sends the signal to all processes of the group, and SIGKILL after `graceMs`. Idempotent. */
+  /** Signals all processes of the group, and sends SIGKILL after `graceMs`. Idempotent. */
   stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     this.#stopping ??= this.#stop(signal);
     return this.#stopping;
@@ -195,7 +192,7 @@ export class ProcessGroup {
     return this.#signal(0) && (this.how === undefined || hasLiving(this.#child.pid));
   }
 
-  /** Signals the group, or only looks for it with 0; false if the group has ended already. */
+  /** Signal 0 only looks for the group; false if the group has ended. */
   #signal(signal: NodeJS.Signals | 0): boolean {
     const { pid } = this.#child;
     try {
@@ -244,7 +241,7 @@ interface ReadyLine {
   control?: string;
 }
 
-/** Parses a target's ready line `{"ready":true,"socket"|"discovery"|"url"|"control":…}`; undefined for other lines. */
+/** E.g. `{"ready":true,"socket"|"discovery"|"url"|"control":…}`; undefined for other lines. */
 export function readyLine(line: string, transports: readonly Transport[]): ReadyLine | undefined {
   const said: Record<string, unknown> = line.startsWith('{') ? Object(jsonOf(line)) : {};
   if (said['ready'] !== true) return undefined;
@@ -275,7 +272,7 @@ class ServingGroup extends ProcessGroup {
     return `${this.label} ${how}${lastLines(this.#output)}`;
   }
 
-  /** Resolves with the ready line once target and control API accept connections. Throws StartFailed. */
+  /** Waits until target and control API accept connections. Throws StartFailed. */
   async untilServing(at = this.#options.at, signal = this.#options.signal) {
     const { control, transports, timeoutMs, notify } = this.#options;
     const hint = (): string | undefined => {
@@ -288,7 +285,7 @@ class ServingGroup extends ProcessGroup {
       const ready = this.#ready();
       if (ready === undefined) return undefined;
       if (ready.at !== undefined) return { ...ready, at: ready.at };
-      // Fails at once, because a process prints only one ready line.
+      // Fails immediately, because a process prints only one ready line.
       throw new StartFailed(`${this.label} is ready, but has not printed ${readyForm(transports)}`);
     };
     const serves = async (place: TransportAddress) =>
@@ -309,7 +306,7 @@ class ServingGroup extends ProcessGroup {
   }
 }
 
-/** Starts the command and waits until the target serves. On failure ends the command and throws StartFailed. */
+/** On failure ends the command and throws StartFailed. */
 export async function startCommand(given: CommandOptions): Promise<Started> {
   const written = new Written();
   const options = { ...given, written };

@@ -1,4 +1,3 @@
-/** Options, failures and output of a target that Muster starts by command or image. */
 import { StringDecoder } from 'node:string_decoder';
 import type { Recorder } from '../../client/recorder.ts';
 import { pollWithin } from '../../common/waiting.ts';
@@ -28,7 +27,7 @@ export interface MeasuredImplementation {
 
 export interface Restarter {
   stop(signal: StopSignal): Promise<void>;
-  /** Resolves once the agent serves. An abort ends the wait, but not the agent. */
+  /** Resolves once the agent serves; an abort ends only the wait. */
   start(signal?: AbortSignal): Promise<void>;
   endedByItself?: () => string | undefined;
 }
@@ -45,7 +44,7 @@ export interface Started {
   close(): Promise<void>;
 }
 
-/** Failed start of a target; the message ends with the last lines of the target's output. */
+/** Its message ends with the last lines of the target's output. */
 export class StartFailed extends Error {
   override name = 'StartFailed';
 }
@@ -57,7 +56,7 @@ export interface Waiting extends Pick<StartOptions, 'timeoutMs' | 'signal' | 'no
   hint?(): string | undefined;
 }
 
-/** Polls `look`. Throws StartFailed if the target ends first, or after `timeoutMs`; `what` completes the message. */
+/** Throws StartFailed if the target ends first, or after `timeoutMs`; `what` completes the message. */
 export async function waitUntil<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
@@ -68,7 +67,7 @@ export async function waitUntil<T>(
   const lookWhileRunning = async (): Promise<T | undefined> => {
     const found = await look();
     if (found !== undefined) return found;
-    // Checks for an abort first, because Ctrl-C in the terminal ends the target, too.
+    // Checks for an abort first, because Ctrl-C in the terminal also ends the target.
     signal?.throwIfAborted();
     const how = await ended();
     if (how !== undefined) throw new StartFailed(`${name} ${how} before it ${what}${lastLines(await output())}`);
@@ -103,7 +102,6 @@ export class OutputTail {
     this.#kept = all.slice(-this.#limit);
   }
 
-  /** Last characters of the output, after `…` if earlier output was dropped. */
   get text(): string {
     return this.#cut ? `…${this.#kept}` : this.#kept;
   }
@@ -179,7 +177,7 @@ export class Written {
 
 const CLOSED =
   /\b(?:BrokenPipeError|Connection(?:Reset|Aborted)Error|EPIPE|ECONNRESET|ECONNABORTED)\b|broken pipe|reset by peer/i;
-/** Trace lines precede the error in Python, and follow the error in JavaScript. */
+/** Trace lines precede the error in Python, and follow it in JavaScript. */
 const ABOVE =
   /^\s+(?!\s|at )|^-{10,}$|^Traceback \(most recent|^Exception (?:occurred|ignored)|^During handling of|^The above exc/;
 const BELOW = /^\s+at |^-{10,}$/;

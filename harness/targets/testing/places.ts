@@ -1,4 +1,3 @@
-/** Creates folders and servers that end with their test. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';

@@ -39,9 +39,9 @@ export interface Transport {
   readonly fields: Readonly<Record<string, TransportField>>;
   readonly addressField: string;
   readonly usage: string;
-  /** File name that replaces `{<addressField>}` in a command; undefined if the transport has no placeholder. */
+  /** Replaces `{<addressField>}` in a command; undefined if the transport has no placeholder. */
   readonly placeholder?: string;
-  /** Prepares an agent's start. Throws Error if the agent cannot serve at `address`. */
+  /** Throws Error if the agent cannot serve at `address`. */
   prepare?(address: string): Promise<void>;
   accepts(address: string): Promise<boolean>;
   served(address: string): string;
@@ -55,7 +55,7 @@ export interface Connection {
   readonly problem?: string | undefined;
   readonly hint: string;
   readonly capabilities: readonly Capability[];
-  /** Number of bytes that exceeds all buffers between an agent and a client that does not read. */
+  /** Bytes that exceed all buffers between an agent and a client that does not read. */
   readonly bufferBytes: number;
   client(recorder: Recorder): HttpClient;
   relocate(redactor: Redactor): Promise<Connection>;
@@ -68,7 +68,7 @@ export interface TransportAddress {
 
 const LOOK_AGAIN_MS = 50;
 
-/** Reason why no connection succeeds, or undefined. While nothing listens, retries for `listensWithinMs`. */
+/** Undefined if a connection succeeds. While no server listens, retries for `listensWithinMs`. */
 export async function whyUnreachable(http: HttpClient, hint: string, listensWithinMs = 0): Promise<string | undefined> {
   const patience = new Patience(listensWithinMs);
   for (;;) {
@@ -103,7 +103,7 @@ export function acceptsControl(address: string): Promise<boolean> {
   return accepts({ host: hostname, port: Number(port || 80) });
 }
 
-/** Endpoint of a control API at an `http(s)://` URL, a port, or the path of a unix socket. */
+/** Accepts an `http(s)://` URL, a port, or the path of a unix socket. */
 export function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
   if (/^\d+$/.test(address)) return { origin: `http://127.0.0.1:${address}`, path: '' };
   if (/^https?:/.test(address)) {
@@ -113,10 +113,10 @@ export function endpointOf(address: string): { origin: string; socketPath?: stri
   return { origin: 'http://localhost', socketPath: address, path: '' };
 }
 
-/** Maximum number of bytes in a socket's path, limited by the system's `sun_path`. */
+/** Bytes of a socket's path, limited by the system's `sun_path`. */
 const LONGEST_SOCKET_PATH = 107;
 
-/** Unix socket without credentials; file permissions decide who may connect. */
+/** No credentials; file permissions decide who may connect. */
 export const unix = {
   name: 'unix',
   fields: {
@@ -148,9 +148,8 @@ export class UnixConnection implements Connection {
   readonly address: string;
   readonly socketPath: string;
   readonly headers: Given['headers'];
-  /** Adds `root` for the superuser, who alone can test file permissions as another user. */
+  /** Adds `root`, because only the superuser can test file permissions as another user. */
   readonly capabilities: readonly Capability[] = process.getuid?.() === 0 ? ['unix', 'root'] : ['unix'];
-  /** Number of bytes that exceeds the buffers of a unix socket. */
   readonly bufferBytes = 1_200_000;
 
   constructor(socketPath: string, headers?: Given['headers']) {
@@ -181,7 +180,6 @@ export class UnixConnection implements Connection {
 
 const TOKEN_VARIABLE = 'MUSTER_TOKEN';
 
-/** Loopback TCP; a discovery file holds port and bearer token. */
 export const loopback = {
   name: 'loopback',
   fields: {
@@ -195,7 +193,7 @@ export const loopback = {
   usage: '--discovery FILE',
   placeholder: 'discovery.json',
   prepare: async (address) => {
-    // Removes the discovery file of an earlier run, whose port is outdated.
+    // Removes an earlier run's discovery file, whose port is outdated.
     rmSync(address, { force: true });
   },
   accepts: async (address) => {
@@ -215,10 +213,9 @@ export const loopback = {
   },
 } as const satisfies Transport;
 
-/** Number of bytes that exceeds the buffers of TCP on loopback. */
 const TCP_BUFFER_BYTES = 4_500_000;
 
-/** Stand-in for a missing discovery file; no server listens on port 1. */
+/** No server listens on port 1. */
 const NO_DISCOVERY: DiscoveryFile = { port: 1, token: '' };
 
 export class LoopbackConnection implements Connection {
@@ -336,7 +333,7 @@ export const url = {
   },
 } as const satisfies Transport;
 
-/** Removes a final slash from an http(s) address. Throws UsageError for an invalid address. */
+/** Throws UsageError for an invalid address. */
 export function webAddress(option: string, text: string): string {
   const parsed = URL.parse(text);
   if (parsed === null || !/^https?:$/.test(parsed.protocol))
@@ -347,7 +344,7 @@ export function webAddress(option: string, text: string): string {
   return parsed.href.replace(/\/$/, '');
 }
 
-/** Adds `ca` to Node's root certificates, which the TLS option `ca` would otherwise replace. */
+/** Adds `ca` to Node's root certificates, which the TLS option `ca` would replace. */
 export const webEndpoint = (origin: string, { ca, caFile }: Pick<Given, 'ca' | 'caFile'>): Endpoint => ({
   origin,
   ...(ca === undefined ? {} : { ca: [...tls.rootCertificates, ca].join('\n'), caFile }),

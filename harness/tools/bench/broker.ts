@@ -61,14 +61,14 @@ const clients = {
   socket: async (_robot: number, port: number): Promise<unknown> => {
     const socket = connect({ host: '127.0.0.1', port, noDelay: true });
     socket.on('data', (bytes) => {
-      // Answers pings only; a shorter packet is an acknowledgement of the broker.
+      // A shorter packet is an acknowledgement of the broker.
       if (bytes.length >= PING_BYTES) socket.write(message);
     });
     return await once(socket, 'connect');
   },
 };
 
-/** Functions that the bench calls in two processes: one for the broker, one for the robots. */
+/** Called in two processes: one for the broker, one for the robots. */
 const tasks = {
   broker: async (): Promise<number> => {
     const messenger = mqttMessenger(systemClock);
@@ -94,7 +94,7 @@ const tasks = {
     const server = createServer((socket) => {
       socket.setNoDelay(true).on('error', () => {});
       socket.on('data', () => {
-        // Sends the acknowledgement that an MQTT broker sends for each pong (QoS 1).
+        // The acknowledgement of an MQTT broker for each pong (QoS 1).
         socket.write(acknowledgement);
         waiting.get(socket)?.();
       });

@@ -76,7 +76,7 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
   await clients.call('connect', socket);
   while (device.stats().subscribers < SUBSCRIBERS) await turn();
   await turn();
-  // Publishes one event to learn the bytes per event, which are equal for all events.
+  // All events have the same number of bytes.
   const before = await clients.call('settle');
   await device.publish(1);
   const each = ((await clients.call('settle')) - before) / SUBSCRIBERS;
@@ -88,13 +88,12 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
   });
 }
 
-/** Sends `EVENTS` frames to each client; returns the frames per second until 99 % of the bytes arrived. */
 async function framesPerSecond(
   clients: Task<typeof tasks>,
   bytes: number,
   write: () => Promise<void>,
 ): Promise<number> {
-  // Starts to count received bytes before the first write.
+  // Counts received bytes from before the first write.
   await clients.call('expect', Math.floor(bytes * EVENTS * SUBSCRIBERS * 0.99));
   const read = clients.call('read');
   const started = performance.now();
@@ -103,7 +102,6 @@ async function framesPerSecond(
   return (EVENTS * SUBSCRIBERS * 0.99 * 1_000) / (performance.now() - started);
 }
 
-/** Opens a durable event log; any notice of the log fails the bench. */
 const eventLog = (directory: string, retain: number): EventLog =>
   openLog(directory, {
     retain,
@@ -123,7 +121,7 @@ const textOf = (events: readonly StoredEvent[]): string => events.map(({ json })
 const APPENDING_ROBOTS = 32;
 const BATCH = 10;
 const APPENDS = 30;
-/** Number of rounds: many short ones, so that other work of the disk slows both measurements alike. */
+/** Many short rounds, so that other work of the disk slows both measurements alike. */
 const APPEND_ROUNDS = 15;
 
 async function appending(): Promise<Figure> {
@@ -154,7 +152,7 @@ async function logs(directory: string): Promise<number> {
     return eventLog(`${directory}/${at}`, Number.MAX_SAFE_INTEGER);
   });
   const drafts = fillerEvents(0, BATCH, systemClock);
-  // Appends once before the measurement, because the first append also creates files.
+  // The first append also creates files.
   await Promise.all(open.map((log) => log.append(drafts)));
   const rate = await perSecond(open, (log) => log.append(drafts));
   await Promise.all(open.map((log) => log.close()));

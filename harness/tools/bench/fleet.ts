@@ -23,7 +23,6 @@ interface FleetRun {
   meanwhile?(fleet: Running): Promise<void>;
 }
 
-/** Runs `muster fleet`; rejects with the command's error output if the command wrote no result. */
 export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
   const { scenario, meanwhile, ...more } = run;
   using home = scratch();
@@ -50,10 +49,10 @@ export function partsOf({ costs }: FleetResult, taken: (part: CostPart) => numbe
   return `${parts.map(([name, part]) => `${name} ${taken(part).toFixed(0)}`).join(', ')} ${unit}`;
 }
 
-/** Number of robots: one open file per robot, with 2,500 left for other uses. */
+/** One open file a robot, with 2,500 left for other uses. */
 const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
 const UNCONNECTED = 'name: bench\nuplink: none\nsubscribers: 0\n';
-/** Bytes of disk that a robot needs in the fleet's folder. */
+/** Disk space of a robot in the fleet's folder. */
 export const ROBOT_BYTES = 64 * KIB;
 const WARM_UP = 100;
 
@@ -66,7 +65,7 @@ interface RobotKind {
   goals: { whole: number; marginal: number };
 }
 
-/** Number of connected robots in the floor's one process, which needs five descriptors for each robot. */
+/** Robots of the floor's only process, which needs five descriptors for each. */
 const CONNECTED_FLOOR = 3000;
 
 export async function benchFleet(): Promise<Figure[]> {
@@ -101,14 +100,14 @@ const tasks = {
 async function bytesOf(kind: 'listen' | 'connect', count: number): Promise<number> {
   using place = scratch(baseDirFor(count * ROBOT_BYTES));
   await using task = new Task<typeof tasks>(import.meta.url, { flags: WORKER_FLAGS });
-  // Starts some robots before the measurement, because the first robots also load code and buffers.
+  // The first robots also load code and buffers.
   await task.call(kind, place.path, 0, WARM_UP);
   const before = pssBytes([task.pid]);
   await task.call(kind, place.path, WARM_UP, WARM_UP + count);
   return (pssBytes([task.pid]) - before) / count;
 }
 
-/** Milliseconds to wait for steady memory after all robots are online. */
+/** Time for memory to become steady after all robots are online. */
 const SETTLE_MS = 10_000;
 
 async function weighRobots(kind: RobotKind, floor: number): Promise<Figure[]> {

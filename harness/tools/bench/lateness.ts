@@ -10,12 +10,12 @@ const RATES = [1000, 5000, 10_000, 20_000];
 const WARM_UP_S = 2;
 const MEASURED_S = 6;
 const STALL_MS = 500;
-/** Tolerated difference between fleet and server: `share` of the server's value, or `ms` if larger. */
+/** Tolerated difference between fleet and server: a share of the server's value, or `ms` if larger. */
 const TOLERANCE = { share: 0.1, ms: 2 };
 
 interface Seen {
   result: FleetResult;
-  /** Milliseconds by which each measured request arrived late at the server, ascending. */
+  /** Lateness of the measured requests at the server, in milliseconds, ascending. */
   wire: number[];
 }
 
@@ -60,10 +60,7 @@ async function run(rate: number, stalls: boolean): Promise<Seen> {
   return { result, wire: latenessOf((await server.call('arrivals')).slice(warmUp), rate) };
 }
 
-/**
- * Milliseconds by which requests arrived late, ascending.
- * Sender and server share no clock, so the earliest request counts as on time.
- */
+/** Milliseconds, ascending; sender and server share no clock, so the earliest request counts as on time. */
 export function latenessOf(arrivals: readonly number[], rate: number): number[] {
   const slot = 1000 / rate;
   const early = arrivals.reduce((least, at, number) => Math.min(least, at - number * slot), Number.POSITIVE_INFINITY);
@@ -139,7 +136,7 @@ const server = createServer({ noDelay: true }, (socket) => {
 const tasks = {
   listen: (at: number | undefined): Promise<number> => {
     stallAt = at;
-    // Uses a backlog above Node's default of 511, so that no connection is refused during a stall.
+    // Above Node's default backlog of 511, so that no connection is refused during a stall.
     return listenAnywhere(server, 16_384);
   },
   arrivals: (): readonly number[] => arrivals,

@@ -12,17 +12,15 @@ import { arrivalServer, type Load, latenessOf, openLoop } from './lateness.ts';
 const RATES = [5000, 10_000];
 const SECONDS = 10;
 const ROUNDS = 3;
-/** Maximum milliseconds of lateness of a request that counts as on time. */
 const IN_TIME_MS = 10;
-/** Maximum share of missing or surplus requests; tools stop at slightly different moments. */
+/** Maximum share of missing or surplus requests: tools stop at slightly different moments. */
 const NEARLY_ALL = 0.0001;
-/** Seconds at the start in which lateness does not count. */
 const WARM_UP_S = 2;
 
 interface Outcome {
   arrived: number;
   perCpuSecond: number;
-  /** Share of requests that arrived on time; NaN if any request is missing. */
+  /** NaN if any request is missing. */
   inTime: number;
   p99Ms: number;
 }
@@ -110,7 +108,6 @@ interface Tool {
   run(load: Load): Promise<unknown>;
 }
 
-/** URL of the load, whose requests the bench's server counts. */
 const urlOf = ({ port }: Load): string => `http://127.0.0.1:${port}/beta/devices?limit=100&offset=0`;
 
 const wordsOf = (load: Load): string[] => [urlOf(load), String(load.rate), String(load.rate * load.seconds)];

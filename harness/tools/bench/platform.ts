@@ -52,10 +52,9 @@ export async function benchPlatform(): Promise<Figure[]> {
   };
   const measures = Object.entries(requests).map(([name, list]) => [name, () => requestsPerSecond(list)]);
   const taken: Record<string, number[]> = await inTurns(1 + ROUNDS, Object.fromEntries(measures));
-  /** Requests per second in the best round, except the first round, in which Node compiles code. */
+  /** Best round but the first, in which Node compiles code. */
   const best = (name: keyof typeof requests): number => Math.max(...(taken[name]?.slice(1) ?? []));
   const rss = (await platform.call('memory')) / 1e6;
-  /** Figure for the time of a request, as a multiple of the time for the first page. */
   const cost = (what: string, name: keyof typeof requests, times: number): Figure =>
     timesFloor(`platform: ${what} against the first`, 1e6 / best(name), 1e6 / best('first'), times, 'µs');
   return [
@@ -72,7 +71,7 @@ export async function benchPlatform(): Promise<Figure[]> {
 function scattered(): number[] {
   const offsets: number[] = [];
   for (let offset = 0; offset + 10 <= DEVICES; offset += 10) offsets.push(offset);
-  // Shuffles the offsets in steps of a prime, so that consecutive requests ask for distant pages.
+  // In steps of a prime, so that consecutive requests ask for distant pages.
   return offsets.map((_, index) => offsets[(index * 7919) % offsets.length] ?? 0);
 }
 
@@ -91,7 +90,7 @@ const tasks = {
   memory: (): number => process.memoryUsage().rss,
 };
 
-/** Opens a raw socket, which costs less processor time than an HTTP client. */
+/** A raw socket costs less processor time than an HTTP client. */
 async function openLane(port: number) {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   await once(socket, 'connect');
@@ -102,7 +101,7 @@ async function openLane(port: number) {
   socket.on('close', () => answered.reject(new Error('the server closed the connection')));
   socket.on('data', (bytes: Buffer) => {
     received += bytes.length;
-    // Reads the length from the first packet, in which both servers send the whole head.
+    // Both servers send the whole head in the first packet.
     if (expected === undefined) {
       const at = bytes.indexOf(LENGTH) + LENGTH.length;
       const head = bytes.indexOf(HEAD_END) + HEAD_END.length;

@@ -40,10 +40,9 @@ export async function benchRollout(): Promise<Figure[]> {
   ];
 }
 
-/** Number of robots per process; each robot needs four descriptors. */
+/** Each robot needs four descriptors. */
 const ROBOTS_OF_A_PROCESS = 3000;
 
-/** Seconds that bare sockets need for the messages and files of a roll-out. */
 async function bareSeconds(): Promise<number> {
   using place = scratch(baseDirFor(ROBOTS * ROBOT_BYTES));
   await using stack = new AsyncDisposableStack();
@@ -60,10 +59,10 @@ async function bareSeconds(): Promise<number> {
   return (performance.now() - began) / 1000;
 }
 
-/** Message and event of about the same size as in a real fleet. */
+/** About as many bytes as in a real fleet. */
 const MESSAGE = Buffer.alloc(150, 'x');
 const EVENT = Buffer.alloc(500, 'x');
-/** Requests per robot in a roll-out; `body` and `answer` are sizes in bytes, as in a real fleet. */
+/** Requests of a robot in a roll-out; `body` and `answer`: bytes, as in a real fleet. */
 const REQUESTS = [
   { method: 'POST', path: '/deployments', body: 199, answer: 438 },
   { method: 'GET', path: '/agent/deployments', body: 0, answer: 931 },
@@ -75,7 +74,7 @@ const LANES = 64;
 interface BareRobot {
   folder: string;
   log: number;
-  /** `uplink` connects to the platform; `stream` and `client` are both ends of a local client's connection. */
+  /** `stream` and `client`: both ends of a local client's connection. */
   uplink: Socket;
   stream: Socket;
   client: Socket;
@@ -132,7 +131,7 @@ async function receive(robot: BareRobot): Promise<void> {
   await told;
   await send(list, robot);
   const config = await send(content, robot);
-  // Writes configuration and state by renames, the minimum of disk work that survives a crash.
+  // Renames: the minimum of disk work that survives a crash.
   const [set, state] = [join(folder, 'set'), join(folder, 'state')];
   mkdirSync(set);
   writeFileSync(join(set, 'config'), config);

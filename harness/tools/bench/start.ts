@@ -11,7 +11,6 @@ import { cpuSeconds, cpuSecondsOfEnded, startMuster, treeOf } from '../measure/p
 import { untilOnline } from './fleet.ts';
 
 const ROUNDS = 5;
-/** Maximum number of seconds of processor time that a command may need to start. */
 const GOALS = { device: 0.4, check: 0.5, fleet: 0.9 };
 const SUITE = import.meta.resolve('../../../suites/device/index.ts');
 const LOAD = `require('node:module').enableCompileCache();import(${JSON.stringify(SUITE)})`;
@@ -38,7 +37,7 @@ export async function benchStart(): Promise<Figure[]> {
     },
     fleet: () => untilUp(fleet, (started) => untilOnline(started, 1)),
   };
-  // Runs once before the measurement, to fill Node's compile cache.
+  // Fills Node's compile cache.
   await inTurns(1, starts);
   const taken = await inTurns(ROUNDS, starts);
   const floor = median(taken.bare);

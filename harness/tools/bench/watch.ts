@@ -106,7 +106,6 @@ async function requestsPerSecond(port: number): Promise<number> {
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
 }
 
-/** Milliseconds that `muster watch` adds to the 99th percentile of latency. */
 async function latency(): Promise<Figure> {
   await using server = new Task<typeof tasks>(import.meta.url);
   const origin = await server.call('serve');
@@ -138,7 +137,7 @@ async function slowest(origin: number, port: number): Promise<{ direct: number; 
   return { direct: median(taken.direct), through: median(taken.through) };
 }
 
-/** Maximum milliseconds of direct latency for a valid result; a busier machine hides small additions. */
+/** Maximum direct latency of a valid result: a busier machine hides small additions. */
 const STEADY_MS = 3;
 
 const tasks = {
@@ -147,7 +146,7 @@ const tasks = {
     const server = createServer((request, response) => {
       if (request.url !== '/v0.2/events') return void response.setHeader('content-type', 'application/json').end(body);
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-      // Starts the heartbeats of each stream when the stream opens, as agents do.
+      // Heartbeats start with their stream, as in agents.
       const beat = setInterval(() => response.write(': heartbeat\n\n'), 1000);
       response.once('close', () => clearInterval(beat));
     });
@@ -177,7 +176,7 @@ const tasks = {
       const request = get({ port, host: '127.0.0.1', path: '/v0.2/events', agent: false });
       const [response] = await once(request, 'response');
       response.resume();
-      // Opens the streams with pauses, so that their heartbeats spread over a second.
+      // Spreads the heartbeats of the streams over a second.
       await wait(1);
     }
   },

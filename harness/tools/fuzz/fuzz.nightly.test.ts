@@ -4,7 +4,7 @@ import { FUZZERS } from './fuzzers.ts';
 
 const SEED = Date.now() % 2 ** 31;
 
-// Names the seed in the title, because an input that blocks or ends the process leaves no message of the fuzzer.
+// The title has the seed, because an input that blocks or ends the process leaves no message.
 it.each(Object.entries(FUZZERS))(`no input of half a minute shows a fault, seed ${SEED}: %s`, (_name, fuzzer) =>
   fuzz(fuzzer, 30_000, SEED),
 );

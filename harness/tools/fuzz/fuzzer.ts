@@ -8,27 +8,22 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 
 export interface Subject<T> extends AsyncDisposable {
-  /**
-   * Returns a description of the fault that the input shows, or undefined; a thrown error also is a fault.
-   * Must end for any input.
-   */
+  /** Fault that the input shows; a thrown error is one too. Must end for any input. */
   attack(input: T): Promise<string | undefined> | string | undefined;
-  /** True if the subject remains usable after a fault; otherwise a new subject replaces it. */
+  /** Usable after a fault; otherwise a new subject replaces it. */
   readonly unharmed?: boolean;
 }
 
 export interface Fuzzer<T> {
-  /** Inputs to draw, which must be JSON values; a string can hold bytes, one per character. */
+  /** JSON values; a string can hold bytes, one a character. */
   inputs: fc.Arbitrary<T>;
   open(): Promise<Subject<T>>;
 }
 
-/** Folder of the inputs that once showed a fault, with a subfolder per fuzzer. */
 const FINDS = fileURLToPath(new URL('../../../fixtures/fuzz/', import.meta.url));
 
 export const storedFuzzers = (): string[] => readdirSync(FINDS);
 
-/** Attacks with each stored input. Throws Error with the file of the first input that shows a fault. */
 export async function repeatFinds<T>(name: string, fuzzer: Fuzzer<T>): Promise<void> {
   await using attacker = await openAttacker(fuzzer);
   for (const file of readdirSync(`${FINDS}${name}`)) {
@@ -38,10 +33,9 @@ export async function repeatFinds<T>(name: string, fuzzer: Fuzzer<T>): Promise<v
   }
 }
 
-/** Milliseconds to find the smallest input after the first fault. */
 const SHRINK_MS = 30_000;
 
-/** Attacks for `ms` milliseconds. Throws Error with the smallest input found that shows a fault, and with the seed. */
+/** Throws Error with the seed and the smallest input found that shows a fault. */
 export async function fuzz<T>(fuzzer: Fuzzer<T>, ms: number, seed: number): Promise<void> {
   await using attacker = await openAttacker(fuzzer);
   let end = performance.now() + ms;
@@ -63,7 +57,6 @@ export async function fuzz<T>(fuzzer: Fuzzer<T>, ms: number, seed: number): Prom
   throw new Error(`${wrong}\nseed ${seed}, as a file of fixtures/fuzz:\n${find}`);
 }
 
-/** Opens a subject, and replaces it by a new one once an input has harmed it. */
 async function openAttacker<T>(fuzzer: Fuzzer<T>) {
   let subject = await fuzzer.open();
   return {
@@ -81,22 +74,20 @@ async function openAttacker<T>(fuzzer: Fuzzer<T>) {
   };
 }
 
-// Represents bytes as strings with one character per byte, and cuts or damages such strings.
+// Bytes are strings with one character a byte.
 
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
 export const wordsOfRows = (...rows: readonly string[]): string[] => rows.flatMap((row) => row.split('¦'));
 export const oneOfRows = (...rows: readonly string[]) => fc.constantFrom(...wordsOfRows(...rows));
-/** Part of `fc.oneof` that draws a word of the rows. */
 export const weighed = (weight: number, ...rows: readonly string[]) => ({ weight, arbitrary: oneOfRows(...rows) });
 
-/** Encodes a text in UTF-8, as a string with a character per byte. */
 export const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
 export const anyBytes = (maxLength: number): fc.Arbitrary<string> =>
   fc.uint8Array({ maxLength }).map((bytes) => Buffer.from(bytes).toString('latin1'));
 
-/** Random positions at which an input is cut, in 65,536ths of its length. */
+/** In 65,536ths of the length of the input. */
 export const cuts = fc.array(fc.nat(0xffff), { maxLength: 12 });
 
 export function piecesOf(bytes: Buffer, at: readonly number[]): Buffer[] {
@@ -123,7 +114,7 @@ export async function isClosedWithin(socket: Socket, withinMs: number): Promise<
   return !late.signal.aborted;
 }
 
-/** Change of a text. `at`: position in 65,536ths of the text; `length`: number of characters. */
+/** `at`: position in 65,536ths of the text; `length`: number of characters. */
 export type Damage =
   | { do: 'cut' | 'remove' | 'double' | 'swap'; at: number; length: number }
   | { do: 'insert' | 'replace'; at: number; text: string };

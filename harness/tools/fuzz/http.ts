@@ -26,9 +26,7 @@ import {
 import { againstServers, attackClients, type ServerName, type Servers } from './servers.ts';
 
 const CRLF = '\r\n';
-/** Placeholder for the server's credentials in requests. */
 const CREDENTIALS = '@credentials';
-/** Request hidden in a body, which no server may answer. */
 const SMUGGLED = `GET /smuggled HTTP/1.1${CRLF}Host: x${CRLF}${CRLF}`;
 
 const size = oneOfRows('5¦0¦3¦05¦+5¦-5¦ 5 ¦5,5¦5, 6¦0x5¦5e0¦99999999999999999999¦¦a¦5\u0000¦٥');
@@ -116,8 +114,8 @@ const answerText = fc
   .map(([first, headers, end, content]) => whole(first, headers, end, content));
 
 /**
- * Returns the methods of the requests in `text`, up to the first request that RFC 9112 forbids.
- * The last request may lack a part of its body, because a server may answer after the head.
+ * Methods of the requests in `text`, up to the first request that RFC 9112 forbids.
+ * The last one may lack a part of its body, because a server may answer after the head.
  */
 function plainRequests(text: string): string[] {
   const methods: string[] = [];
@@ -130,16 +128,16 @@ function plainRequests(text: string): string[] {
   }
 }
 
-/** Maximum Content-Length that Node's parser accepts, a number of 64 bits. */
+/** Maximum that Node's parser accepts, a number of 64 bits. */
 const MOST_LENGTH = 2n ** 64n - 1n;
 
 function firstOf(given: string): { method: string; rest: string | undefined } | undefined {
-  // Imitates Node's parser, which accepts a lone line feed after a request line without a version.
+  // Node's parser accepts a lone line feed after a request line without a version.
   const text = given.replace(/^([^ \r\n]+ +[^ \r\n]+)\n/, '$1\r\n');
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [first = '', ...lines] = text.slice(0, end).split('\r\n');
-  // Imitates Node's parser, which accepts several spaces, HTTP 0.9 or 2.0, RTSP 1.0, or no version.
+  // Node's parser accepts several spaces, HTTP 0.9 or 2.0, RTSP 1.0, or no version.
   const [, method] = /^([!#$%&'*+.^_`|~\w-]+) +[^ ]+(?: +HTTP\/(?:0\.9|1\.[01]|2\.0)| +RTSP\/1\.0)?$/.exec(first) ?? [];
   if (method === undefined) return undefined;
   const headers = lines.map((line) => /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/s.exec(line));
@@ -150,7 +148,7 @@ function firstOf(given: string): { method: string; rest: string | undefined } | 
   const after = text.slice(end + 4);
   if (codings.length > 0) {
     if (lengths.length > 0) return undefined;
-    // Finds the end of a chunked body only if `chunked` is the last coding, applied once (RFC 9112, section 6.3).
+    // A chunked body has an end only if `chunked` is the last coding, applied once (RFC 9112, section 6.3).
     const applied = codings
       .join(',')
       .toLowerCase()
@@ -208,7 +206,6 @@ const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...(Object.keys(TARGETS)
   }),
 );
 
-/** Maximum milliseconds to wait until the server closes the connection. */
 const LONGEST_MS = 40_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
@@ -239,7 +236,7 @@ function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string)
   const answers: RawResponse[] = [];
   for (let rest = bytes; rest.length > 0; ) {
     const found = parseResponse(rest, methods[answers.length] ?? 'GET', true);
-    // Ignores an incomplete answer, because TCP may drop the end if a server closes with unread bytes.
+    // The answer may be incomplete: TCP may drop the end if a server closes with unread bytes.
     if (found === undefined) break;
     if (found === 'malformed') return `${server} answers with a wrong framing`;
     rest = rest.subarray(found.length);
@@ -253,7 +250,6 @@ function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string)
   return undefined;
 }
 
-/** Framing of HTTP requests against all four servers, held to a strict model. */
 export const http: Fuzzer<HttpInput> = {
   inputs,
   open: () => againstServers(attack),
@@ -275,7 +271,7 @@ const answersInputs: fc.Arbitrary<AnswersInput> = fc.record({
   method: fc.constantFrom('GET', 'GET', 'HEAD'),
 });
 
-/** Milliseconds to wait for an answer; never reached, because the server always closes the connection. */
+/** Never reached, because the server always closes the connection. */
 const TIMEOUT_MS = 20_000;
 
 async function attackClient(http: HttpClient, bytes: Buffer, method: string): Promise<string | undefined> {
@@ -292,13 +288,12 @@ async function attackClient(http: HttpClient, bytes: Buffer, method: string): Pr
   if (raw.end === 'timeout') return 'the raw exchange waits after the server has hung up';
   const [strict] = raw.responses;
   const [head = ''] = bytes.toString('latin1').split('\r\n\r\n');
-  // Compares only heads of printable ASCII, which all parsers read alike.
+  // Only heads of printable ASCII, which all parsers read alike.
   const isPlain = head.split('\r\n').every((line) => /^[ -~]*$/.test(line));
   if (raw.end === 'answered' && !(whole instanceof Error) && strict !== undefined && isPlain) {
     if (strict.status !== whole.status) return 'client and raw exchange read other statuses';
     if (!strict.body.equals(whole.bytes)) return 'client and raw exchange read other bodies';
   }
-  // Expects the same result of the parser when more bytes arrive.
   const parsed = parseResponse(bytes, method, false);
   const step = Math.max(1, Math.floor(bytes.length / 200));
   for (let length = 0; length < bytes.length; length += step) {
@@ -312,7 +307,6 @@ async function attackClient(http: HttpClient, bytes: Buffer, method: string): Pr
 const isExpected = (error: Error): boolean =>
   [NoAnswer, Unreachable, LimitReached].some((kind) => error instanceof kind);
 
-/** Hostile answers against the harness's HTTP client and its raw exchange. */
 export const answers: Fuzzer<AnswersInput> = {
   inputs: answersInputs,
   open: () => {

@@ -78,7 +78,6 @@ const utf16 = (text: string, low: boolean): string => {
   return (low ? bytes : bytes.swap16()).toString('latin1');
 };
 
-/** JSON text, mostly invalid, as a string with a character per byte. */
 const jsonValue: fc.Arbitrary<string> = fc.oneof({ weight: 8, arbitrary: value }, { weight: 1, arbitrary: deep });
 
 const jsonText: fc.Arbitrary<string> = fc.oneof(
@@ -94,7 +93,7 @@ const jsonText: fc.Arbitrary<string> = fc.oneof(
   },
 );
 
-/** Request that a fuzzer sends; `@kind` stands for the id of the newest resource of that kind. */
+/** `@kind` stands for the id of the newest resource of that kind. */
 interface Call {
   server: ServerName;
   method: string;
@@ -248,7 +247,7 @@ function wrongWith({ status, json, text, headers }: HttpResponse, what: string, 
 }
 
 export const json: Fuzzer<Call[]> = {
-  // Draws several calls, because a later call may use a resource that an earlier call created.
+  // Several calls, because a later one may use a resource that an earlier one created.
   inputs: fc.array(call, { minLength: 1, maxLength: 5 }),
   open: () => {
     const ids: Ids = new Map();

@@ -11,7 +11,7 @@ import { hostFiles } from '../../targets/files/target-files.ts';
 import { anyBytes, bytesOf, type Damage, damagesFrom, type Fuzzer, utf8, weighed, withDamages } from './fuzzer.ts';
 
 interface LinesInput {
-  /** Contents of the log's files, oldest first; several files form a folder of segments. */
+  /** Oldest first; several files form a folder of segments. */
   files: string[];
   damages: Damage[];
   id: number;
@@ -50,7 +50,7 @@ async function attackReader(path: string, { files, damages, id }: LinesInput): P
   if (lines.map(({ text }) => text).join('\n') !== expected.join('\n')) return 'the reader gives other lines';
   for (const found of lines) {
     if (found.json !== isJson(found.text)) return 'a line is taken for JSON, or is not';
-    // Tests only undamaged lines, because damage may join two lines into JSON with two ids.
+    // Only undamaged lines, because damage may join two lines into JSON with two ids.
     if (found.text === eventLine(id) && !storesEvent(found, BigInt(id))) return 'an event is not found in its line';
   }
   return undefined;

@@ -10,7 +10,6 @@ import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { PROBE, startMuster } from '../measure/process.ts';
 import type { Subject } from './fuzzer.ts';
 
-/** Milliseconds that a server may take to stop, before SIGKILL ends the process. */
 const END_MS = 10_000;
 export const API_KEY = 'key_fuzz_0123456789abcdefghij';
 
@@ -22,7 +21,7 @@ export interface Server extends AsyncDisposable {
   readonly trouble: string | undefined;
 }
 
-/** Starts a server; rejects with the server's output if the server ends before it is ready. */
+/** Rejects with the server's output if it ends before it is ready. */
 export async function startServer(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv): Promise<Server> {
   const loaded = { TMPDIR: tmp, NODE_OPTIONS: `--import=${PROBE}`, ...env };
   const running = startMuster(['simulate', ...words, '--log-level', 'silent'], loaded);
@@ -37,7 +36,7 @@ export async function startServer(words: readonly string[], tmp: string, env: No
       return stderr === '' ? undefined : `the process says: ${lastLines(stderr)}`;
     },
     [Symbol.asyncDispose]: async () => {
-      // Kills a server that does not stop, e.g. because an input blocks the process.
+      // An input may block the process.
       const late = setTimeout(() => child.kill('SIGKILL'), END_MS);
       await running[Symbol.asyncDispose]();
       clearTimeout(late);
@@ -45,7 +44,7 @@ export async function startServer(words: readonly string[], tmp: string, env: No
   };
 }
 
-/** Last error messages in a text, without stack traces, which vary between runs. */
+/** Error messages without stack traces, which vary between runs. */
 const lastLines = (text: string): string =>
   text
     .split('\n')
@@ -144,7 +143,7 @@ async function startServers(): Promise<Servers> {
   };
 }
 
-/** Number of attacks after which the servers restart, because their state grows. */
+/** Attacks between restarts, because the state of the servers grows. */
 const FRESH_AFTER = 5_000;
 
 export async function againstServers<T>(

@@ -19,9 +19,9 @@ interface Dispatched {
   data: string;
 }
 
-/** Events that a client must dispatch for the bytes, by the WHATWG standard. */
+/** Events by the WHATWG standard. */
 function dispatchedOf(bytes: Uint8Array): Dispatched[] {
-  // Drops the last line, which is unfinished; the decoder removes a byte order mark.
+  // The last line is unfinished; the decoder removes a byte order mark.
   const lines = new TextDecoder('utf-8').decode(bytes).split(/\r\n|\n|\r/);
   lines.pop();
   const events: Dispatched[] = [];
@@ -89,7 +89,7 @@ const eventOf = ({ lastEventId, event, data = '' }: SseFrame): Dispatched => ({
   data,
 });
 
-/** Reads with the `eventsource` parser; a final line feed makes the parser end a line after a carriage return. */
+/** The final line feed makes the parser end a line after a carriage return. */
 function theirs(chunks: readonly Buffer[]): Dispatched[] {
   const events: Dispatched[] = [];
   let id = '';
@@ -104,7 +104,7 @@ function theirs(chunks: readonly Buffer[]): Dispatched[] {
   return events;
 }
 
-/** Reads with the parser of the fleet's robots, which supports no lone carriage return and no byte order mark. */
+/** The parser of the fleet's robots supports no lone carriage return and no byte order mark. */
 function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
   const events: Omit<Dispatched, 'id'>[] = [];
   const reader = new SseReader({
@@ -160,7 +160,7 @@ async function suite(http: HttpClient, expected: readonly Dispatched[]): Promise
 }
 
 async function client(http: HttpClient, expected: readonly Dispatched[]): Promise<string | undefined> {
-  // Skips events named `error` or `open`, because an EventSource also dispatches its own events by these names.
+  // An EventSource also dispatches its own events by these names.
   const types = new Set(expected.map(({ event }) => event));
   if (types.has('error') || types.has('open')) return undefined;
   const source = new EventSourceClient(http, { path: '/', types: [...types] });
@@ -175,7 +175,6 @@ async function client(http: HttpClient, expected: readonly Dispatched[]): Promis
     : 'the client of eventsource gives other events than the standard';
 }
 
-/** Event streams over a socket against the suite's stream and the eventsource client. */
 export const streams: Fuzzer<StreamInput> = {
   inputs: streamInputs,
   open: () => {

@@ -1,5 +1,3 @@
-/** Tests that the matrix reports errors of a suite, e.g. a missed defect or a false finding. */
-
 import { describe, expect, it, vi } from 'vitest';
 import { defined } from '../../common/defined.ts';
 import { painter } from '../../common/terminal.ts';

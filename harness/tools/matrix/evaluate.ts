@@ -1,4 +1,3 @@
-/** Evaluates a suite's report on one subject of the matrix, e.g. on a simulator with a planted defect. */
 import { defined } from '../../common/defined.ts';
 import { isFinding, rateInWords } from '../../runner/attempts.ts';
 import { leadsFirst } from '../../runner/causes.ts';
@@ -10,13 +9,12 @@ export interface Verdict {
   subject: Subject;
   passed: number;
   red: readonly string[];
-  /** Leading finding of the whole suite on a defect; absent if `--fast` excluded the checks for the defect. */
+  /** Leading finding of the whole suite; absent if `--fast` left out the checks for the defect. */
   headline?: {
     id: string | undefined;
-    /** True if the finding names a requirement that the defect breaks. */
     right: boolean;
   };
-  /** Names of planted defects that no finding shows, in a run with two defects. */
+  /** Names of planted defects without a finding, in a run with two defects. */
   hidden?: readonly string[];
   /** Id of a failed check that blocked the checks for a hidden defect. */
   essential?: string;
@@ -31,11 +29,11 @@ export interface Problem {
 }
 
 export interface RunConditions {
-  /** Runs the whole suite on a defect, not only the checks of the requirements that the defect breaks. */
+  /** On a defect: the whole suite, not only the checks of the requirements that it breaks. */
   whole?: boolean;
   pairs?: boolean;
   fast?: boolean;
-  /** Maximum number of milliseconds of a run; needs an otherwise idle machine. */
+  /** Needs an otherwise idle machine. */
   mostMs?: number;
 }
 
@@ -56,7 +54,7 @@ export async function evaluateSubject(
     const narrowed = subject.kind === 'defect' && !whole;
     const report = await subject.run({
       fast,
-      // Sends unusual forms of requests only to correct targets, which must answer all forms alike.
+      // Only correct targets must answer unusual forms of requests like the usual ones.
       varied: subject.kind === 'reference' || subject.kind === 'variant',
       ...(narrowed && breaks !== undefined ? { only: [...breaks, ...beside] } : {}),
       ...(narrowed && rate !== undefined ? { tries: true } : {}),
@@ -118,7 +116,6 @@ const isLeftOut = (checks: readonly CheckResult[], broken: string): boolean => {
 
 const wasLeftOut = ({ reason }: CheckResult): boolean => reason?.startsWith('not run: ') === true;
 
-/** True if a check of `broken` fails, or is blocked by a check of a requirement that the defect breaks. */
 function isCaught({ breaks = [] }: Subject, checks: readonly CheckResult[], broken: string): boolean {
   const breaksIt = (id: string): boolean =>
     checks.some((check) => check.id === id && breaks.some((each) => concerns(check, each)));
@@ -211,7 +208,7 @@ function rateProblems(subject: Subject, { checks }: Report): Problem[] {
   return [{ what, todo: `let it come so, or correct \`rate\`${inFile(subject)}` }];
 }
 
-/** Problems of a run with a faulty control API or few resources: a finding, or no check blocked by `reason`. */
+/** With a faulty control API or few resources, `reason` must block a check. */
 function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {
   const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
   const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));
@@ -226,7 +223,7 @@ function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Rep
   ];
 }
 
-/** Problems for blocked checks, except for lack of time on a slow target (`not decided: …`). */
+/** Except for lack of time on a slow target (`not decided: …`). */
 const blockedProblems = (report: Report, slow = false): Problem[] =>
   problems(
     report.checks
@@ -245,7 +242,7 @@ const notAsDeclared = ({ declarations }: Report): Problem[] =>
 const concerns = ({ id, requirement_id }: CheckResult, broken: string): boolean =>
   requirement_id === broken || id === broken || id.startsWith(`${broken}.`);
 
-/** Ids of checks that fail on no defect, so that nothing proves that the checks can fail. */
+/** Ids of checks that fail on no defect, and so may be unable to fail. */
 export function neverRed(verdicts: readonly Verdict[], ids: readonly string[]): string[] {
   const red = new Set(verdicts.filter(({ subject }) => subject.kind === 'defect').flatMap((verdict) => verdict.red));
   return ids.filter((id) => !red.has(id));

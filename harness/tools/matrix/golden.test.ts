@@ -1,4 +1,3 @@
-/** Tests how changed outcomes of the matrix are classified, e.g. as lost or gained. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';

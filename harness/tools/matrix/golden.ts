@@ -1,4 +1,3 @@
-/** Records the outcome of every check on every subject of the matrix in a file, and compares two files. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { defined } from '../../common/defined.ts';
 import { inParallel } from '../../common/parallel.ts';
@@ -10,28 +9,28 @@ const SEEDS = [11, 23];
 const NONE = 'none';
 const OR = ' / ';
 
-/** State of a check on a subject; `MUST` and `SHOULD` mean a finding of that level. */
+/** `MUST` and `SHOULD`: a finding of that level. */
 type State = 'MUST' | 'SHOULD' | 'pass' | 'not applicable' | 'undecided' | 'blocked' | 'as due' | 'not asked';
 
-/** Kind of a subject; `narrowed` means a defect on which only the checks for the defect run. */
+/** `narrowed`: a defect on which only the checks for it run. */
 type Kind = SubjectKind | 'narrowed';
 
-/** Unusual outcomes of checks on a subject, by check id; `first` is the id of the leading finding. */
+/** Unusual outcomes by check id; `first`: id of the leading finding. */
 type Row = Readonly<Record<string, string>>;
 
 type Cost = readonly [requests: number, seconds: number];
 
-/** The keys of `subjects` and `costs` name subjects, e.g. `device defect frame-without-event`. */
+/** Keys: names of subjects, e.g. `device defect frame-without-event`. */
 export interface Golden {
   checks: readonly string[];
   subjects: Record<string, Row>;
   costs: Record<string, Cost>;
 }
 
-/** `FOUND` orders the outcomes on a defect from best to worst, `CORRECT` the outcomes on a correct target. */
+/** From best to worst: `FOUND` on a defect, `CORRECT` on a correct target. */
 const FOUND: readonly State[] = ['MUST', 'SHOULD', 'pass', 'not applicable', 'undecided', 'blocked', 'not asked'];
 const CORRECT: readonly State[] = ['pass', 'not applicable', 'undecided', 'blocked', 'SHOULD', 'MUST'];
-/** Outcomes that vary with the speed of the machine, so that comparisons treat the outcomes as equal. */
+/** Outcomes that vary with the speed of the machine, and so count as equal. */
 const GREEN: readonly string[] = ['pass', 'not applicable', 'undecided'];
 const RANKS: Record<Kind, readonly State[]> = {
   reference: CORRECT,
@@ -53,7 +52,7 @@ const usualOf = (kind: Kind): State => USUAL[kind] ?? 'pass';
 function stateOf(kind: Kind, { outcome, level, reason = '' }: CheckResult): State {
   const words = { fail: 'MUST', warn: 'SHOULD', not_applicable: 'not applicable' } as const;
   const state = outcome in words ? words[outcome as keyof typeof words] : (outcome as State);
-  // Ignores checks that an option (`not run:`) or a missing capability (`needs`) excluded.
+  // An option (`not run:`) or a missing capability (`needs`) left the check out.
   const isLeftOut = state === 'not applicable' && /^(not run: |needs )/.test(reason);
   return RANKS[kind].includes(state) && !isLeftOut && level !== 'INFO' ? state : usualOf(kind);
 }
@@ -77,7 +76,6 @@ export function rowOf(kind: Kind, runs: readonly (readonly CheckResult[])[]): Ro
   };
 }
 
-/** Number of requests of a check, or for a failed check the number of requests in its finding. */
 const requestsOf = ({ saw, exchanges = [] }: CheckResult): number =>
   saw?.['requests'] ?? exchanges.reduce((sum, { times = 1 }) => sum + times, 0);
 
@@ -106,10 +104,10 @@ export async function recordGolden(
   });
 }
 
-/** Path of the file for requests and seconds, which differ with every run. */
+/** Requests and seconds differ with every run. */
 const costsOf = (file: string): string => file.replace(/(\.json)?$/, '.cost.json');
 
-/** Reads recorded outcomes; throws if the file is missing, but not if only the costs are missing. */
+/** Throws if the file is missing, but not if only the costs are missing. */
 export function readGolden(file: string): Golden {
   const read = (from: string) => JSON.parse(readFileSync(from, 'utf8'));
   return { ...read(file), costs: existsSync(costsOf(file)) ? read(costsOf(file)) : {} };
@@ -124,8 +122,8 @@ export function writeGolden(file: string, { checks, subjects, costs }: Golden): 
 }
 
 /**
- * Kinds of changes. `lost`: worse with both seeds. `gained`: better with both seeds.
- * `moved`: blocked or not run, because a different finding leads. `unsteady`: any other change.
+ * `lost`: worse with both seeds. `gained`: better with both seeds. `unsteady`: any other change.
+ * `moved`: blocked or not run, because a different finding leads.
  */
 const CHANGES = ['lost', 'moved', 'unsteady', 'gained'] as const;
 export interface Change {
@@ -160,7 +158,7 @@ function changesOf(subject: string, old: Row, row: Row, checks: ReadonlySet<stri
   const changeOf = (id: string): Change | undefined => {
     const was = old[id] ?? usual;
     const is = row[id] ?? (checks.has(id) ? usual : 'not asked');
-    // Ignores a check that one run left out, unless the check finds the defect in the other run.
+    // Ignores a check left out of one run, unless it finds the defect in the other.
     const isOpen = (state: string, other: string) =>
       state === 'not asked' && !(RANKS[kind] === FOUND && /MUST|SHOULD/.test(other));
     if (was === is || isOpen(was, is) || isOpen(is, was)) return undefined;

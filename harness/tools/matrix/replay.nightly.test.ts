@@ -1,4 +1,3 @@
-/** Tests that `muster replay` repeats the counterexample of a report. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -51,7 +50,7 @@ function resultOf(file: string, id: string): CheckResult {
   return found;
 }
 
-/** Text without ids of resources, which differ between runs. */
+/** Ids of resources differ between runs. */
 const withoutIds = (text: string): string => text.replaceAll(/\b([a-z]+_)[a-z0-9]{20}\b/g, '$1…');
 
 function expectTheSame(found: CheckResult, again: CheckResult): void {
@@ -90,10 +89,10 @@ describe('a counterexample is replayed', () => {
   ] as const)('of a platform: %s by %s', async ([defect, only, muster, kind]) => {
     const behaviour = platformDefect(defect).behaviour(referenceBehaviour);
     await using platform = await simulatePlatform({ behaviour, seed: 1, devices: 24, mqtt: false });
-    // Passes the API key in the environment, because a report contains no key.
+    // In the environment, because a report contains no key.
     const key = { MUSTER_API_KEY: platform.apiKey };
     const { codes, found, again } = await checkAndReplay(muster, 'platform', only, ['--url', platform.url], key);
-    // Compares explorations loosely, because a replay may find a different failing request.
+    // A replay of an exploration may find a different failing request.
     if (kind === 'directed') expectTheSame(found, again);
     else expect(again).toMatchObject({ outcome: found.outcome, counterexample: expect.any(String) });
     expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);

@@ -74,7 +74,6 @@ if (subjects.length < asked.length)
   process.stdout.write(`${subjects.length} of ${asked.length} subjects, with --seed ${seed}\n`);
 if (subjects.length === 0) exitWithUsage('no subject is left to run');
 
-// Order of the runs: subjects with the longest runs start first.
 const LONGEST_FIRST: readonly SubjectKind[] = ['unwilling', 'starved', 'null', 'variant', 'reference', 'defect'];
 const turn = ({ kind, slow }: Subject): number => (slow === true ? -1 : LONGEST_FIRST.indexOf(kind));
 if (values.against !== undefined && values.with !== undefined) {
@@ -132,7 +131,6 @@ async function recordAndCompare(): Promise<boolean> {
   return (before === undefined || reportChanges(before, after, known)) && failed === 0;
 }
 
-/** Prints changed outcomes; returns true if no outcome is worse. */
 function reportChanges(before: Golden, after: Golden, known: ReadonlySet<string>): boolean {
   const changes = compareGolden(before, after, known);
   const lines = changesInWords(changes, before, after);
@@ -182,7 +180,7 @@ const everyDefect = values.pairs === 0 && values.sample === 1 && only === undefi
 const order = new Map(subjects.map((subject, index) => [subject, index]));
 const place = ({ subject }: Verdict): number => order.get(subject.members?.[0] ?? subject) ?? 0;
 const parts = suites.map(({ api, checks }): Part => {
-  // Skips requirements with `until`, which belong to an older set that the matrix does not run.
+  // Requirements with `until` belong to an older set, which the matrix does not run.
   const decisive = (checks as readonly { id: string; requirement: { level: Level; until?: string } }[])
     .filter(({ requirement }) => requirement.level !== 'INFO' && requirement.until === undefined)
     .map(({ id }) => id);

@@ -1,5 +1,3 @@
-/** Tests how the matrix selects samples of subjects, bundles of variants, and pairs of defects. */
-
 import { describe, expect, it } from 'vitest';
 import { random } from '../../../simulators/common/random.ts';
 import { variant } from '../../../simulators/defects/define-device.ts';

@@ -1,5 +1,3 @@
-/** Selects subjects of the matrix: samples of similar subjects, bundles of variants, and pairs of defects. */
-
 import { ConflictError } from '../../../simulators/defects/define.ts';
 import { FLOODS } from '../../../simulators/defects/null.ts';
 import { defined } from '../../common/defined.ts';
@@ -7,12 +5,12 @@ import { behavioursWith, type Changes } from '../subjects/simulators.ts';
 import { evaluateSubject, type RunConditions, type Verdict } from './evaluate.ts';
 import type { Subject } from './subjects.ts';
 
-/** Keeps one in `share` subjects of each family, rounded up, and drops slow subjects. */
+/** Keeps one in `share` subjects of each family, rounded up, and drops slow ones. */
 export function sampleOf(subjects: readonly Subject[], share: number, next: () => number): readonly Subject[] {
   if (share === 1) return subjects;
   const quick = subjects.filter(({ slow }) => slow !== true);
   const families = Map.groupBy(shuffled(quick, next), ({ api, kind, name, breaks }) => {
-    // Keeps all references and variants, because only correct targets reveal false findings.
+    // Only correct targets reveal false findings.
     if (kind === 'reference' || kind === 'variant') return undefined;
     const floods = kind === 'null' && FLOODS.some((flood) => flood === name);
     return [api, kind, floods, breaks?.[0]].join(' ');
@@ -23,19 +21,17 @@ export function sampleOf(subjects: readonly Subject[], share: number, next: () =
   return subjects.filter((subject) => drawn.includes(subject));
 }
 
-/** `next` returns random numbers from 0 to 1. */
 export const shuffled = <T>(items: readonly T[], next: () => number): T[] =>
   items
     .map((item) => ({ item, order: next() }))
     .toSorted((a, b) => a.order - b.order)
     .map(({ item }) => item);
 
-// A bundle combines several variants in one run; after a finding, halves of the bundle run again.
+// A bundle combines several variants in one run; after a finding, its halves run again.
 
-/** Maximum number of variants per bundle; in larger bundles, variants hide the effects of other variants. */
+/** In larger bundles, variants hide the effects of others. */
 const MOST_TOGETHER = 6;
 
-/** Combines random variants that are compatible into bundles. */
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {
   const bundles: Subject[][] = [];
   for (const subject of shuffled(subjects, next)) {

@@ -1,4 +1,3 @@
-/** Lists the subjects of the matrix: correct and defective simulators, useless servers, and runs without resources. */
 import { join } from 'node:path';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
@@ -34,46 +33,44 @@ export interface Subject {
   kind: SubjectKind;
   name: string;
   summary: string;
-  /** Ids of requirements that the defect breaks; a check of each requirement must fail. */
+  /** Ids of requirements that the defect breaks; a check of each must fail. */
   breaks?: readonly string[];
   tells?: RegExp;
-  /** Pattern of the expected failure rate of a check on the defect, e.g. `2 of 3`. */
+  /** Expected failure rate of a check on the defect, e.g. `2 of 3`. */
   rate?: RegExp;
   beside?: readonly string[];
-  /** Marks a defect that shows rarely; runs of whole suites leave out such defects. */
+  /** Shows rarely; runs of whole suites leave it out. */
   seldom?: true;
   file?: string;
   reason?: RegExp;
-  /** Pattern of ids of checks that may be not applicable on a reference; if absent, all checks may. */
+  /** Ids of checks that may be not applicable on a reference; absent: all may. */
   notApplicable?: RegExp;
-  /** Pattern of ids of checks that must not pass on a null server, which implements no API; if absent, no check may. */
+  /** Ids of checks that must not pass on a null server, which implements no API; absent: all. */
   proves?: RegExp;
-  /** True to run each check without its premises; on a null server, even SHOULD checks must then not pass. */
+  /** Runs each check without its premises; even SHOULD checks must then not pass on a null server. */
   alone?: boolean;
   slow?: boolean;
-  /** Changes of the simulator that make the subject, and the function that runs the suite with changes. */
   together?: { changes: Changes; run: RunWith };
-  /** Subjects that the run combines: the variants of a bundle, or both defects of a pair. */
+  /** Variants of a bundle, or both defects of a pair. */
   members?: readonly Subject[];
   run(choice: RunChoice): Promise<Report>;
 }
 
 type RunWith = (changes: Changes, choice: RunChoice) => Promise<Report>;
-/** Milliseconds that checks wait on a null server, which never sends the expected data. */
+/** A null server never sends the expected data. */
 const NULL_PATIENCE_MS = 1000;
-/** Milliseconds that checks wait on a null server if each check runs without its premises. */
 const ALONE_PATIENCE_MS = 200;
-/** Milliseconds that checks wait on a defect: short, because every step of shrinking waits again. */
+/** Short, because every step of shrinking waits again. */
 const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   device: 4000,
-  /** Shorter than for devices, because the system suite waits four times as long for an effect. */
+  /** Shorter, because the system suite waits four times as long for an effect. */
   system: 3000,
-  /** At least 3 s, because the client runs in the same process and is slow on a busy machine. */
+  /** At least 3 s, because the client runs in this process and is slow on a busy machine. */
   client: 3000,
 };
 const SLOW_FILE = /\/slowness\.ts$/;
 
-/** Names of null servers, except servers that send single bytes, on which a suite takes minutes. */
+/** Without servers that send single bytes, on which a suite takes minutes. */
 const NULL_NAMES = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !DRIPS.includes(name));
 const QUIET = NULL_NAMES.filter((name) => !FLOODS.includes(name));
 
@@ -92,7 +89,7 @@ const RUN_WITH: Record<Api, RunWith> = {
     ),
 };
 
-/** Single transport on which the change shows; undefined if the change shows on every transport. */
+/** Undefined if the change shows on every transport. */
 function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): Changes['transport'] {
   const isOf = (part: string): boolean => breaks.some((id) => id.startsWith(`device.${part}.`));
   if (name === 'unauthorized-is-403' || isOf('loopback')) return 'loopback';
@@ -141,7 +138,7 @@ export const variantSubject = (
 const variants = (api: Api, all: readonly Declared[], prefixed = false): Subject[] =>
   all.map((variant) => ({
     ...variantSubject(api, titleOf(variant, prefixed), changesBy(variant), RUN_WITH[api]),
-    // Variants with slow streams do not slow the system suite, which waits for deployments.
+    // Slow streams do not slow the system suite, which waits for deployments.
     slow: api !== 'system' && SLOW_FILE.test(variant.file),
   }));
 
@@ -169,7 +166,6 @@ const NOTHING = /^$/;
 const lackedBut = ({ source }: RegExp): RegExp =>
   new RegExp(`\\.retained$|slow-reader(\\.complete)?$|^device\\.deployment\\.shape$|${source}`);
 
-/** Patterns of checks that may be not applicable on a reference, e.g. for lack of the transport. */
 const LACKED_ON_ROBOTS = {
   'unix socket': lackedBut(/^device\.(loopback\.|socket\.permissions$|.*after-wins\.zero$)/),
   loopback: lackedBut(/^device\.(socket\.|loopback\.only$|.*after-wins\.zero$)/),
@@ -181,7 +177,7 @@ async function runOnRobot(options: Parameters<typeof startRobot>[0], choice: Run
   return await runDeviceSuite(robot.place, choice);
 }
 
-/** Runs the device suite on a null server; `willing` adds a control API that accepts all requests without effect. */
+/** `willing` adds a control API that accepts all requests without effect. */
 async function runDeviceNull(name: NullServerName, willing: boolean, choice: RunChoice): Promise<Report> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(scratch());
@@ -192,10 +188,10 @@ async function runDeviceNull(name: NullServerName, willing: boolean, choice: Run
   return await runDeviceSuite({ ...place, control: control.address }, choice);
 }
 
-/** Maximum milliseconds of a run with a faulty control API, which may delay some checks, but not all. */
+/** A faulty control API may delay some checks, but not all. */
 const UNWILLING_MS = 150_000;
 
-/** Checks that must not pass on a server that answers every request with an endless event stream. */
+/** Must not pass on a server that answers every request with an endless event stream. */
 const NOT_OF_STREAMS = /^device\.(?!socket\.permissions$|events\.content-type\.any$)/;
 
 const deviceSubjects = (): Subject[] => [
@@ -256,7 +252,7 @@ async function runOnPlatform(
   return await runPlatformSuite({ ...(await workspace.place()), ...defined({ apiVersion }) }, choice);
 }
 
-/** Checks that must not pass on a server that answers every request with an empty list. */
+/** Must not pass on a server that answers every request with an empty list. */
 const NOT_OF_LISTS =
   /auth|walk|has-more|ping\.(?!limit$)|deployment|group|slug|provisioning|clamp.(high|low|offset|huge)/;
 

@@ -1,4 +1,3 @@
-/** Prints the results of the matrix: a row per API, the slowest subjects, and the problems. */
 import type { Paint } from '../../common/terminal.ts';
 import { readableDuration } from '../../common/units.ts';
 import { lines } from '../../reports/findings.ts';
@@ -9,7 +8,7 @@ import type { SubjectKind } from './subjects.ts';
 export interface Part {
   api: Api;
   verdicts: readonly Verdict[];
-  /** Ids of all checks; absent if only some defects ran. */
+  /** Absent if only some defects ran. */
   checks?: readonly string[];
 }
 
@@ -19,10 +18,8 @@ export const subjectsIn = (verdicts: readonly Verdict[]): number =>
 const verdictsOn = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
   verdicts.filter(({ subject }) => subject.kind === kind);
 
-/** Minimum share of defects whose leading finding names a broken requirement. */
 const RIGHT_HEADLINES = 0.95;
 
-/** Minimum share of pairs of defects whose findings show both defects. */
 const SHOWN_PAIRS = 0.98;
 
 const shareOf = (some: number, all: number): string => `${some} of ${all} (${Math.floor((100 * some) / all)} %)`;
@@ -45,7 +42,7 @@ function hidingShares({ api, verdicts }: Part): string[] {
   );
 }
 
-/** Reports pairs with a hidden defect, but tolerates one such pair, or 2 % of all pairs. */
+/** Tolerates one pair with a hidden defect, or 2 % of all pairs. */
 function hidingProblems({ api, verdicts }: Part): TableProblem[] {
   const pairs = verdicts.filter(({ hidden }) => hidden !== undefined);
   const hiding = pairs.filter(({ hidden = [] }) => hidden.length > 0);
@@ -63,7 +60,7 @@ function headlinesOf(part: Part): { right: number; wrong: Verdict[] } {
   return { right: judged.length - wrong.length, wrong };
 }
 
-/** Ids of checks that fail on no defect; unknown if whole suites ran, in which failed checks block others. */
+/** Unknown if whole suites ran, in which failed checks block others. */
 const unproven = ({ verdicts, checks = [] }: Part): string[] =>
   verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
 

@@ -1,4 +1,3 @@
-/** Figures of benches with their goals, and measurements in alternating order. */
 export const KIB = 1024;
 export const MIB = 2 ** 20;
 
@@ -7,7 +6,7 @@ export interface Figure {
   value: number;
   /** Value of bare sockets or files, in the same unit; absent for an absolute goal. */
   floor?: number;
-  /** Ratio to print. Default: `value / floor`. */
+  /** Default: `value / floor`. */
   ratio?: number;
   goal: string;
   unit: string;
@@ -41,7 +40,7 @@ export const atMost = (
   beside: Pick<Figure, 'floor' | 'why'> = {},
 ): Figure => ({ name, value, ...beside, goal: `≤ ${limit} ${unit}`, unit, met: value <= limit });
 
-/** Runs all measurements once per round, in alternating order, so that other work slows all alike. */
+/** Alternating order, so that other work slows all measurements alike. */
 export async function inTurns<K extends string, T = number>(
   rounds: number,
   measures: Record<K, (round: number) => Promise<T> | T>,
@@ -54,7 +53,6 @@ export async function inTurns<K extends string, T = number>(
   return taken;
 }
 
-/** Median of the values; 0 without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

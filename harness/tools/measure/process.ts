@@ -8,19 +8,19 @@ import { fileURLToPath } from 'node:url';
 import { Running } from '../../cli/testing/muster.ts';
 
 /**
- * Runs `muster` with the compile cache that users have, because a bench includes the time to load code.
+ * Runs with the compile cache that users have, because a bench includes the time to load code.
  * Ctrl-C ends the command together with the tool.
  */
 export const startMuster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
   new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });
 
-/** Listens on a free port of 127.0.0.1, and returns the port. The default of `backlog` is Node's. */
+/** Returns a free port of 127.0.0.1. Default of `backlog`: Node's. */
 export async function listenAnywhere(server: Server, backlog = 511): Promise<number> {
   await once(server.listen({ port: 0, host: '127.0.0.1', backlog }), 'listening');
   return (server.address() as AddressInfo).port;
 }
 
-/** Module that `node --import` loads into a server to sample its memory. */
+/** `node --import` loads it into a server to sample its memory. */
 export const PROBE = fileURLToPath(new URL('./series.ts', import.meta.url));
 
 export const wordsOf = (options: object): string[] =>
@@ -54,7 +54,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
       execArgv: [...flags],
       env: { ...process.env, ...env },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      // Starts a process group, so that the end of the task also ends child processes.
+      // A process group, so that the end of the task also ends child processes.
       detached: true,
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -72,7 +72,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
     });
   }
 
-  /** Calls a function in the child process; rejects with `TaskEnded` if the process ends first. */
+  /** Rejects with `TaskEnded` if the process ends first. */
   async call<K extends keyof F & string>(name: K, ...values: Parameters<F[K]>): Promise<Awaited<ReturnType<F[K]>>> {
     const waiting = Promise.withResolvers<unknown>();
     this.#calls += 1;
@@ -93,7 +93,6 @@ export class Task<F extends Functions> implements AsyncDisposable {
   }
 }
 
-/** Answers calls of the parent process, and exits when the parent disconnects. */
 export function serveTask(functions: Functions): void {
   process.on('message', async ({ number, name, values }: { number: number; name: string; values: unknown[] }) => {
     const reply = await Promise.try(() => functions[name]?.(...values)).then(
@@ -121,11 +120,11 @@ export const childrenOf = (pid: number): number[] =>
 
 export const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid)];
 
-/** Bytes of memory of the processes, each with its proportional share of shared memory (PSS). */
+/** Memory with a proportional share of shared memory (PSS). */
 export const pssBytes = (pids: readonly number[]): number =>
   pids.reduce((sum, pid) => sum + (memoryOf(textOf(`/proc/${pid}/smaps_rollup`), 'Pss') ?? 0), 0);
 
-/** Returns the value `name` in bytes. `file`: text of a file in /proc, in which values are in kB. */
+/** Value in bytes. `file`: text of a file in /proc, in which values are in kB. */
 export function memoryOf(file: string, name: string): number | undefined {
   const [, value] = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(file) ?? [];
   return value === undefined ? undefined : Number(value) * 1024;
@@ -135,9 +134,9 @@ export const cpuSeconds = (pids: readonly number[]): number => pids.reduce((sum,
 
 export const cpuSecondsOfEnded = (): number => secondsAt('self', OF_CHILDREN);
 
-/** Number of clock ticks per second, the unit of times in /proc. */
+/** Clock ticks a second, the unit of times in /proc. */
 const TICKS = 100;
-/** Index of the user time among the fields after the name in /proc/PID/stat; the system time follows. */
+/** Index of the user time after the name in /proc/PID/stat; the system time follows. */
 const OWN = 11;
 const OF_CHILDREN = 13;
 
@@ -147,7 +146,7 @@ function secondsAt(pid: number | 'self', first: number): number {
   return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
 }
 
-/** Text of a file in /proc; empty if the process has ended. */
+/** Empty if the process has ended. */
 export function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

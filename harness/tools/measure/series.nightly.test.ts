@@ -1,4 +1,3 @@
-/** Tests that samples of a real process show a planted leak. */
 import { expect, test } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { PROBE, Task } from './process.ts';
@@ -9,7 +8,7 @@ const SERVER = new URL('./testing/leaking-server.ts', import.meta.url).href;
 const BATCHES = 60;
 const BATCH = 60;
 
-/** Names of the series that grow while a server leaks `bytes` in each of 3,600 requests. */
+/** Series that grow while a server leaks `bytes` in each of 3,600 requests. */
 async function growing(bytes: number): Promise<string[]> {
   using folder = scratch();
   const env = { MUSTER_SOAK: folder.path, MUSTER_SOAK_EVERY: '15' };

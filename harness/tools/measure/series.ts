@@ -9,10 +9,10 @@ import { sparkline } from '../../common/terminal.ts';
 import { MIB, median } from './figure.ts';
 import { memoryOf, textOf } from './process.ts';
 
-// Probe that `--import` loads into servers: writes heap and active resources to a file in MUSTER_SOAK every
-// MUSTER_SOAK_EVERY milliseconds; with MUSTER_WATCH, reports changes to shared prototypes.
+// Probe for `--import`: writes heap and active resources to a file in MUSTER_SOAK every MUSTER_SOAK_EVERY milliseconds;
+// with MUSTER_WATCH, reports changes to shared prototypes.
 
-/** Heap in bytes, number of timers, and number of resources that keep this process alive. */
+/** Heap in bytes; resources that keep this process alive. */
 export function ownFigures(): { heap: number; timers: number; resources: number } {
   const resources = process.getActiveResourcesInfo();
   const timers = resources.filter((name) => name === 'Timeout' || name === 'Immediate').length;
@@ -20,13 +20,13 @@ export function ownFigures(): { heap: number; timers: number; resources: number 
 }
 
 const EVERY_MS = Number(process.env['MUSTER_SOAK_EVERY'] ?? 4_000);
-/** Number of samples between garbage collections, each of which stops the process for 30 ms. */
+/** Samples between garbage collections, each of which stops the process for 30 ms. */
 const COLLECT_EVERY = 10;
 const folder = process.env['MUSTER_SOAK'];
 if (folder !== undefined) {
   const file = join(folder, `${process.pid}.json`);
   let told = 0;
-  /** Bytes that the heap and buffers outside the heap hold after a full garbage collection. */
+  /** Bytes in the heap and in buffers outside it, after a full garbage collection. */
   let live: number | undefined;
   setInterval(() => {
     if (told % COLLECT_EVERY === 0) {
@@ -62,15 +62,15 @@ if (process.env['MUSTER_WATCH'] !== undefined) {
 
 export type Sample = readonly [seconds: number, value: number];
 
-/** Minimum gain that counts as growth: `least` units, and `share` of the median. */
+/** Minimum growth: `least` units, and `share` of the median. */
 export interface GrowthThreshold {
   least: number;
   share: number;
-  /** True if a single step is no growth, e.g. memory that a process allocates once and keeps. */
+  /** A single step is no growth, e.g. memory that a process allocates once and keeps. */
   steps?: boolean;
 }
 
-/** Slope in units per minute, with its confidence interval of 95 %. */
+/** Units a minute, with a confidence interval of 95 %. */
 export interface Slope {
   perMinute: number;
   low: number;
@@ -80,14 +80,14 @@ export interface Slope {
 }
 
 const BLOCKS = 20;
-/** Share of the samples to ignore at the start, in which caches fill and Node compiles code. */
+/** Share of ignored samples at the start, in which caches fill and Node compiles code. */
 const WARM_UP = 1 / 3;
 const FEWEST = 8;
 const Z_95 = 1.96;
 
 /**
- * Estimates the growth of a series by the Theil-Sen slope; undefined for too few samples.
- * A series grows if the 95 % interval is above 0, the gain exceeds the noise, and the minimum rises.
+ * Theil-Sen slope; undefined for too few samples.
+ * Growth: the 95 % interval is above 0, the gain exceeds the noise, and the minimum rises.
  */
 export function slopeOf(samples: readonly Sample[], noise: GrowthThreshold): Slope | undefined {
   const [first, last] = [samples[0]?.[0] ?? 0, samples.at(-1)?.[0] ?? 0];
@@ -106,7 +106,7 @@ export function slopeOf(samples: readonly Sample[], noise: GrowthThreshold): Slo
   const grows =
     all.low > 0 &&
     gain > tooMuch &&
-    // Requires a rise of the minimum, because steady growth also raises the minimum.
+    // Steady growth also raises the minimum.
     risen > tooMuch / 2 &&
     halves.every((part) => trend(blocks(part)).low > 0);
   return { ...all, median: middle, grows };

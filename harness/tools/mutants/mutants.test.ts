@@ -1,4 +1,3 @@
-/** Tests that an environment variable activates one mutant, and that code patterns match equivalent mutants. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -7,7 +7,6 @@ import { readYaml } from '../../common/yaml.ts';
 export const PLAIN_APIS = ['device', 'platform'] as const;
 export type PlainApi = (typeof PLAIN_APIS)[number];
 
-/** Environment variable that holds the id of the active mutant. */
 export const ACTIVE_MUTANT = '__STRYKER_ACTIVE_MUTANT__';
 
 export interface Mutant {
@@ -56,7 +55,7 @@ export async function withMutants(name: string, source: string): Promise<Instrum
   const lines = source.split('\n');
   const mutants = made.mutants.map(({ id, location: { start, end }, mutatorName: mutator, replacement }) => {
     const whole = lines.slice(start.line, end.line + 1);
-    // Cuts the end first, because start and end may be in the same line.
+    // The end first, because start and end may be in the same line.
     whole.push((whole.pop() ?? '').slice(0, end.column));
     const was = [(whole.shift() ?? '').slice(start.column), ...whole].join('\n');
     return {
@@ -81,7 +80,7 @@ const shortened = (code: string): string => (code.length > SHOWN ? `${code.slice
 export const mutantText = ({ file, line, mutator, was, now }: Mutant): string =>
   `${file}:${line} ${mutator}: ${shortened(was)} → ${shortened(now)}`;
 
-/** Pattern of mutants that no test can detect, for the reason in `why`. */
+/** Mutants that no test can detect, for the reason in `why`. */
 export interface Equivalent {
   file: string;
   why: string;

@@ -91,7 +91,7 @@ async function foundBy(api: PlainApi, program: string, id: string): Promise<stri
     });
     if (report === undefined || report.unreachable !== undefined) return 'it does not start';
     if (first !== undefined) return first.id;
-    // Finds a mutant without findings by a blocked check, or by an incomplete run.
+    // A blocked check or an incomplete run also finds a mutant.
     const blocked = report.checks.find(({ outcome }) => outcome === 'blocked');
     if (blocked !== undefined) return `blocked: ${blocked.id}`;
     const [open] = report.profile_coverage.undecided;
@@ -105,7 +105,7 @@ using folder = scratch();
 const servers = await Promise.all(
   (values.api ?? PLAIN_APIS).map(async (api) => {
     const { code, mutants } = await instrumentedServer(api);
-    // Named `.mts`, so that Node runs the file as a module without a package.json.
+    // Node runs an `.mts` file as a module without a package.json.
     const program = join(folder.path, `${api}.mts`);
     writeFileSync(program, code);
     const { visible, equivalent } = splitEquivalents(mutants, readEquivalents());

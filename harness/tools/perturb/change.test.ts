@@ -1,4 +1,3 @@
-/** Tests how each kind of change affects JSON, requests, pages and event streams. */
 import { describe, expect, it } from 'vitest';
 import { changeMember, changePage, writtenAs } from './change.ts';
 import { changedStreamRequest } from './device.ts';
@@ -102,7 +101,7 @@ function streamed(it: Pick<Perturbation, 'kind'> & Partial<Perturbation>): [stri
   return [text, letters];
 }
 
-/** Text of a stream; digits stand for events of `STREAM`, `.` for a heartbeat, `=` for the block `own`. */
+/** Digits: events of `STREAM`; `.`: a heartbeat; `=`: the block `own`. */
 const sent = (blocks: string, own = ''): string => {
   const named: Readonly<Record<string, string | undefined>> = { '.': ': heartbeat', '5': STREAM[5], '=': own };
   return [...blocks].map((each) => `${named[each] ?? STREAM[Number(each) - 1]}\n\n`).join('');

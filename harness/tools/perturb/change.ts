@@ -1,4 +1,3 @@
-/** Changes JSON values of answers and events in a chosen way, e.g. removes a member. */
 import type { Item, Kind } from './perturbation.ts';
 
 export type Json = Record<string, unknown>;
@@ -39,7 +38,7 @@ function retyped(value: unknown): unknown {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Changes the member at `path`. `other`: replacement value for the kinds `foreign` and `stale`. */
+/** `other`: replacement for the kinds `foreign` and `stale`. */
 export function changeMember(root: unknown, path: readonly string[], kind: Kind, other?: unknown): void {
   const holder = valueAt(root, path.slice(0, -1)) as Json | undefined;
   const name = path.at(-1) ?? '';
@@ -85,7 +84,7 @@ const reversed = (value: unknown): unknown => {
 };
 
 const TIME = /"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(Z|\+00:00)"/g;
-/** Private character that marks text to replace in the output of `JSON.stringify`. */
+/** Private character that marks text to replace in JSON. */
 const MARK = '\uE000';
 const integers = (_: string, value: unknown): unknown =>
   Number.isSafeInteger(value) ? `${MARK}${value}.0${MARK}` : value;
@@ -104,5 +103,5 @@ const WRITINGS: Partial<Record<Kind, (value: unknown) => string>> = {
     JSON.stringify(value).replaceAll(TIME, (_, time, zone) => `"${time}${zone === 'Z' ? '+00:00' : 'Z'}"`),
 };
 
-/** Writes `value` as JSON in an unusual but equivalent form; undefined for all other kinds of changes. */
+/** Unusual but equivalent JSON; undefined for all other kinds of changes. */
 export const writtenAs = (kind: Kind, value: unknown): string | undefined => WRITINGS[kind]?.(value);

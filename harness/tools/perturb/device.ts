@@ -1,4 +1,3 @@
-/** Changes requests and answers of a Device API in the proxy, to test whether a suite notices the changes. */
 import type http from 'node:http';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { changeMember, type Json, makeStale, valueAt } from './change.ts';
@@ -20,7 +19,7 @@ import { isWithin, type Perturbation, subjectOf } from './perturbation.ts';
 const CURRENT = 'GET /deployments/current';
 const LAST = 'last-event-id';
 
-/** Changes a request for a stream; returns the same object if the kind of change does not apply. */
+/** Returns the same object if the kind of change does not apply. */
 export function changedStreamRequest({ kind, value = '' }: Perturbation, exchange: Exchange): Exchange {
   const { url, headers } = exchange;
   const [query, last] = [queryOf(url), headerOf(headers, LAST)];
@@ -89,7 +88,7 @@ export class DeviceChanges extends Changes {
     }
     if (stream.statusCode !== 200) return this.whole(stream);
     if (made !== exchange || (isIn && kind === 'media')) this.trace('a');
-    // Answers 410 only to cursors of existing events, because the specification allows any answer to later cursors.
+    // 410 only for cursors of existing events: the specification allows any answer to later cursors.
     if (isIn && kind === 'refused' && (value !== '410' || Number(query.get('after') ?? last) <= this.#newest)) {
       stream.destroy();
       return this.refusal();

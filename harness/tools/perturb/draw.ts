@@ -1,4 +1,3 @@
-/** Draws a random change of the answers of a Platform API or a Device API, by a seed. */
 import type { Random } from '../../../simulators/common/random.ts';
 import { deployedPayload, deploymentFields, eventEnvelope } from '../../contract/device-api.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, EVENT_TYPES } from '../../contract/enums.ts';
@@ -15,7 +14,7 @@ interface Draw {
 }
 
 const PING = 'POST /devices/{device_id}/ping';
-/** Members of the list envelope (section 2.6 of the specification). */
+/** List envelope (section 2.6 of the specification). */
 const ENVELOPE = ['object', 'limit', 'offset', 'has_more', 'data', 'total_count'];
 const WRITTEN = /^(name|slug|parent_id|(activity_|target_)?status|(queued|deployed|archived)_at)$/;
 const USUAL = ['dropped', 'null', 'retyped'] as const;
@@ -46,7 +45,7 @@ const DRAWS: readonly [upTo: number, (draw: Draw) => Drawn | undefined][] = [
   [1, statusChange],
 ];
 
-/** Draws a change that a client can recognise as wrong by other answers; a draw may give none. */
+/** Change that a client can recognise as wrong by other answers; a draw may give none. */
 export function platformChange(draw: Draw): Drawn | undefined {
   const share = draw.chance.next();
   const made = DRAWS.find(([upTo]) => share < upTo)?.[1](draw);
@@ -54,12 +53,12 @@ export function platformChange(draw: Draw): Drawn | undefined {
   const { operation = '', form } = made.cell;
   const [first = ''] = made.path ?? [];
   const isRead = operation.startsWith('GET') && kindsOf('member', 'page').includes(made.kind);
-  // Leaves out requests to which the specification allows any answer, because their key has no scopes.
+  // The specification allows any answer to these requests, because their key has no scopes.
   const isFree = !isRead || form === 'expanded' || Object.hasOwn(resourceOf(operation).expansions, first);
   return isFree ? undefined : made;
 }
 
-/** Draws the class of requests to change. `fixed`: probability that the class names a version. */
+/** `fixed`: probability that the cell names a version. */
 function cellOf({ chance, survey }: Draw, operation: string, forms: readonly Form[] = [], fixed = 0.75): Cell {
   return {
     operation,
@@ -83,7 +82,7 @@ function listForms({ survey, server }: Draw, operation: string): Form[] {
 function memberChange(draw: Draw): Drawn | undefined {
   const { chance, survey } = draw;
   if (chance.chance(0.08)) {
-    // Changes a member of the answer to a ping (section 2.5 of the specification).
+    // Answer to a ping (section 2.5 of the specification).
     const name = chance.pick(['code', 'round_trip_nanos'] as const);
     const kinds: readonly Kind[] = name === 'code' ? [...USUAL, 'altered'] : USUAL;
     return { kind: chance.pick(kinds), cell: cellOf(draw, PING), path: [name] };
@@ -95,13 +94,12 @@ function memberChange(draw: Draw): Drawn | undefined {
     ({ path: [first = ''] }) => !Object.hasOwn(expansions, first) || (cell.form ?? 'expanded') === 'expanded',
   );
   const { path, type } = chance.pick(leaves);
-  // Requires an answer that contradicts the change, except for `object` and `id`, which every resource has.
+  // Another answer must contradict the change, except for `object` and `id`, which every resource has.
   if (!['object', 'id'].includes(nameOf(path)) && !isShownElsewhere(survey, cell, path)) return undefined;
   const kind = chance.pick(KINDS_BY_TYPE[type].filter((each) => each !== 'foreign' || path.at(-1) !== 'object'));
   return { kind, cell, path, item: isList(operation) ? chance.pick(ITEMS) : undefined };
 }
 
-/** True if an unchanged answer also shows the member, so that a client can notice the change. */
 function isShownElsewhere(survey: Survey, cell: Cell, path: readonly string[]): boolean {
   const { operation = '', version, form, connection, key } = cell;
   if (form !== undefined || connection !== undefined || key !== undefined) return true;
@@ -136,7 +134,6 @@ function pageChange(draw: Draw): Drawn {
   return { kind, cell: whole, item: chance.pick(['first', 'last'] as const) };
 }
 
-/** Draws a change by which the server ignores a part of the request, e.g. the key or a parameter. */
 function requestChange(draw: Draw): Drawn | undefined {
   const { chance, survey } = draw;
   const kind = 'let-through';
@@ -207,12 +204,12 @@ function staleness(draw: Draw): Drawn | undefined {
   return { kind: 'stale', cell: cellOf(draw, operation), path: member?.path, item };
 }
 
-/** Draws a change of status or media type, which the specification defines only for lists and pings. */
+/** The specification defines status and media type only for lists and pings. */
 function statusChange(draw: Draw): Drawn {
   const { chance, survey } = draw;
   const kind = chance.pick(kindsOf('status'));
   const operation = chance.chance(0.2) ? PING : chance.pick((kind === 'refused' ? readsIn : listsIn)(survey));
-  // Refuses an operation in a single version only, because a server may refuse an operation in all versions.
+  // In a single version only, because a server may refuse an operation in all versions.
   const forms = operation === PING ? [] : listForms(draw, operation);
   const cell = cellOf(draw, operation, forms, kind === 'media' ? 0.5 : 1);
   if (kind === 'media') return { kind, cell };
@@ -280,7 +277,7 @@ function deviceRequestChange(chance: Random): Drawn {
     case 'cursor-inclusive':
       return { kind, cell: { ...cell, typed, cursor: sometimes(chance, 0.4, WITH_CURSOR) } };
     case 'let-through':
-      // Applies to any stream, because the first streams meet no expired cursor.
+      // Any stream, because the first streams meet no expired cursor.
       return { kind, cell: { operation: 'GET /events', cursor: sometimes(chance, 0.6, WITH_CURSOR) } };
     default: {
       const value = kind === 'refused' ? chance.pick(['410', '500', '404']) : undefined;
@@ -306,7 +303,7 @@ function eventChange(chance: Random): Drawn {
   const places: readonly (number | 'last')[] = phase === 'replay' ? [1, 2, 'last', 'last'] : [1, 2, 3];
   const cell: Cell = {
     ...stream,
-    // Allows the cursor `none` only for live events, because a stream without a cursor need not replay events.
+    // `none` only for live events, because a stream without a cursor need not replay events.
     cursor: phase === 'live' || cursor !== 'none' ? cursor : undefined,
     phase,
     place: sometimes(chance, 0.4, places),
@@ -314,7 +311,7 @@ function eventChange(chance: Random): Drawn {
   };
   if (isFrame) return { kind, cell };
   const path = eventPath(chance, kind);
-  // Limits some changes to `deployment.deployed`, because the payload of `deployment.removed` is unspecified.
+  // The payload of `deployment.removed` is unspecified.
   const isWide = phase === undefined && stream.stream === undefined;
   const isDeployed = path[1] === 'deployed_at' || (path.length > 1 && isWide);
   return { kind, cell: isDeployed ? { ...cell, type: 'deployment.deployed' } : cell, path };

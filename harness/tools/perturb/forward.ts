@@ -1,4 +1,3 @@
-/** Forwards HTTP requests through the proxy, and changes answers of both APIs. */
 import http from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { isObject, type Json, writtenAs } from './change.ts';
@@ -9,7 +8,7 @@ export type Upstream = { socketPath: string } | { host: string; port: number };
 export interface Exchange {
   method: string;
   url: string;
-  /** Names and values of headers, alternating. */
+  /** Alternating names and values. */
   headers: string[];
   body: Buffer;
   connection: 'new' | 'kept';
@@ -20,15 +19,15 @@ export interface Answer {
   reason: string;
   headers: string[];
   body: Buffer;
-  /** `Content-Length` of the server's answer, needed for answers to HEAD, which have no body. */
+  /** `Content-Length` of the server's answer; an answer to HEAD has no body. */
   length?: string | undefined;
 }
 
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect', 'upgrade']);
-/** Milliseconds before a retry if the server's queue of connections is full. */
+/** Time before a retry if the server's queue of connections is full. */
 const QUEUE_MS = 5;
 
-/** Removes hop-by-hop headers (RFC 9110, section 7.6.1). */
+/** Without hop-by-hop headers (RFC 9110, section 7.6.1). */
 export const endToEnd = (raw: readonly string[]): string[] =>
   raw.filter((_, n) => !HOP_BY_HOP.has((raw[n - (n % 2)] ?? '').toLowerCase()));
 
@@ -37,7 +36,6 @@ export function headerOf(raw: readonly string[], name: string): string | undefin
   return index === -1 ? undefined : raw[index + 1];
 }
 
-/** Sets a header; an undefined `value` removes the header. */
 export function withHeader(raw: readonly string[], name: string, value: string | undefined): string[] {
   const others = raw.filter((_, n) => raw[n - (n % 2)]?.toLowerCase() !== name);
   return value === undefined ? others : [...others, name, value];
@@ -45,7 +43,7 @@ export function withHeader(raw: readonly string[], name: string, value: string |
 
 export const queryOf = (url: string): URLSearchParams => new URLSearchParams(url.split('?').slice(1).join('?'));
 
-/** Removes a parameter from the query; `expand.NAME` removes only NAME from the list `expand`. */
+/** `expand.NAME` removes only NAME from the list `expand`. */
 export function withoutParameter(url: string, parameter: string): string {
   const [path = '', ...rest] = url.split('?');
   const [name, one] = parameter.split('.');
@@ -70,7 +68,7 @@ export function jsonOf({ headers, body }: Answer): unknown {
   }
 }
 
-/** Records `v` for each exchange of the chosen class, and `a` for each changed exchange. */
+/** `v`: an exchange of the chosen class; `a`: a changed exchange. */
 export type Trace = (letter: 'v' | 'a') => void;
 
 export abstract class Changes {

@@ -1,4 +1,3 @@
-/** Changes the events of a stream in a chosen way, e.g. drops an event. */
 import { changeMember, isObject, type Json, valueAt, writtenAs } from './change.ts';
 import type { Trace } from './forward.ts';
 import { isWithin, type Perturbation, subjectOf } from './perturbation.ts';
@@ -42,7 +41,6 @@ function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: J
   return { ...frame, envelope };
 }
 
-/** Writes a block of a stream in an equivalent form, e.g. with fields in reverse order. */
 function writtenBlock({ kind }: Perturbation, block: string): string {
   const lines = block.split('\n');
   if (kind === 'comment-added') return `: note\n${block}`;
@@ -51,14 +49,14 @@ function writtenBlock({ kind }: Perturbation, block: string): string {
   if (kind === 'line-ends') return `${block}\n\n`.replaceAll('\n', '\r\n');
   if (kind === 'fields-reversed') return lines.reverse().join('\n');
   const frame = frameIn(block);
-  // Skips `whitespace`, whose line feeds in JSON would end the field of a stream.
+  // Line feeds in JSON would end the field of a stream.
   if (frame === undefined || kind === 'whitespace') return block;
   const text = kind === 'data-split' ? JSON.stringify(frame.envelope, undefined, 1) : writtenAs(kind, frame.envelope);
   const data = text?.split('\n').map((line) => `data: ${line}`);
   return lines.flatMap((line) => (line.startsWith('data: ') ? (data ?? line) : line)).join('\n');
 }
 
-/** Milliseconds without an event after which a replay counts as over. */
+/** Time without an event after which a replay counts as over. */
 const QUIET_MS = 50;
 
 export class Frames {

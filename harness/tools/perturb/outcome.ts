@@ -23,7 +23,7 @@ export interface Tried {
   outcome: Outcome;
   found: string[];
   why?: string | undefined;
-  /** Exchanges: `visited` in the chosen class, `changed` by the proxy, which records at most 200 in total. */
+  /** Exchanges in the chosen class and changed ones; the proxy records at most 200 in total. */
   visited: number;
   changed: number;
   durationMs: number;
@@ -33,10 +33,7 @@ const CLI = fileURLToPath(new URL('../../cli/launch.cjs', import.meta.url));
 const PROXY = fileURLToPath(new URL('proxy.ts', import.meta.url));
 const LONGEST_MS = 600_000;
 
-/**
- * Tries one change of a server's answers. `line`: shell line that starts the server.
- * `whole`: continues after the first finding.
- */
+/** `line`: shell line that starts the server. `whole`: continues after the first finding. */
 export async function tryOut(perturbation: Perturbation, line: string, whole = false): Promise<Tried> {
   using folder = scratch();
   const inFolder = (name: string): string => join(folder.path, name);
@@ -85,6 +82,6 @@ function outcomeOf(
   return { outcome, found: findings.map(({ id }) => id), why };
 }
 
-/** True if the suite is wrong: a finding without a change, or after a legal change. */
+/** The suite is wrong: a finding without a change, or after a legal change. */
 export const isFalse = ({ perturbation, outcome }: Tried): boolean =>
   outcome === 'false red' || (outcome === 'red' && isOpen(perturbation.kind));

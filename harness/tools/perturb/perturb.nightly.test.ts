@@ -1,4 +1,3 @@
-/** Tests that a suite finds a wrong answer through the proxy, and accepts a legal change. */
 import { expect, it } from 'vitest';
 import { useFolder } from '../../cli/testing/muster.ts';
 import { type Tried, tryOut } from './outcome.ts';

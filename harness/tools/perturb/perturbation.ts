@@ -10,36 +10,34 @@ export interface Cell {
   /** E.g. `GET /devices/{device_id}` or `GET /events`. */
   operation?: string | undefined;
   version?: string | undefined;
-  /** `none` is a missing or unknown key. */
+  /** `none`: a missing or unknown key. */
   key?: 'full' | 'limited' | 'none' | undefined;
   form?: Form | undefined;
-  /** `kept` is a connection with an earlier request. */
+  /** `kept`: a connection with an earlier request. */
   connection?: 'new' | 'kept' | undefined;
   restarted?: boolean | undefined;
   activity?: string | undefined;
-  /** Part of the stream request that carries the cursor. */
   cursor?: 'none' | 'query' | 'header' | 'both' | undefined;
   typed?: boolean | undefined;
   stream?: number | undefined;
   /** `replay`: events that occurred before the stream opened; `live`: later events. */
   phase?: 'replay' | 'live' | undefined;
-  /** Position of the event in its phase, from 1; `last` is the last event of a replay. */
+  /** Position in its phase, from 1; `last`: the last event of a replay. */
   place?: number | 'last' | undefined;
   type?: string | undefined;
 }
 
-/** True if the cell allows these properties of a request, an answer or an event. */
 export const isWithin = (cell: Cell, seen: Cell): boolean =>
   (Object.keys(seen) as (keyof Cell)[]).every((name) => (cell[name] ?? seen[name]) === seen[name]);
 
-/** Items of a page to change; `one` is a single record, changed in every list that contains the record. */
+/** `one`: a single record, changed in every list that contains it. */
 export const ITEMS = ['each', 'first', 'last', 'one'] as const;
 export type Item = (typeof ITEMS)[number];
 
 export interface Drawn {
   kind: Kind;
   cell: Cell;
-  /** Path of a member in a record, or in the envelope of a list or event. */
+  /** In a record, or in the envelope of a list or event. */
   path?: readonly string[] | undefined;
   item?: Item | undefined;
   value?: string | undefined;
@@ -134,7 +132,7 @@ export function kindsOf(...subjects: readonly Subject[]): Kind[] {
 export const descriptionOf = (kind: Kind): string =>
   (KINDS[subjectOf(kind)] as Readonly<Record<string, string>>)[kind] ?? '';
 
-/** True if the kind of change is legal, because it breaks no promise of the specification. */
+/** Legal, because the change breaks no promise of the specification. */
 export const isOpen = (kind: Kind): boolean => ['json', 'bytes', 'stream'].includes(subjectOf(kind));
 
 export const sometimes = <T>(chance: Random, probability: number, values: readonly T[]): T | undefined =>

@@ -1,4 +1,3 @@
-/** Changes requests and answers of a Platform API in the proxy, to test whether a suite notices the changes. */
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import { changeMember, changePage, isObject, itemsOf, type Json, makeStale, valueAt } from './change.ts';
 import {
@@ -51,7 +50,7 @@ function requestInCell(cell: Cell, { method, url, headers, connection }: Exchang
   );
 }
 
-/** Changes a request; returns the same object if the kind of change does not apply. */
+/** Returns the same object if the kind of change does not apply. */
 export function changedRequest({ kind, value = '' }: Perturbation, exchange: Exchange, keys: Keys): Exchange {
   const { url, headers, body } = exchange;
   if (kind === 'other-version') return { ...exchange, headers: withHeader(headers, VERSION, value) };
@@ -92,7 +91,7 @@ export class PlatformChanges extends Changes {
     if (!requestInCell(cell, exchange, this.#keys)) return this.#forward(exchange);
     this.trace('v');
     if (subject === 'request') return this.#changedByRequest(exchange);
-    // Does not forward a refused write, because a refused write must have no effect.
+    // A refused write must have no effect.
     if (kind === 'refused' && exchange.method !== 'GET') return this.refusal();
     const answer = await this.#forward(exchange);
     if (subject !== 'json' && answer.status >= 300) return answer;
@@ -162,7 +161,7 @@ export class PlatformChanges extends Changes {
       const headers = ['Host', 'platform', KEY, this.#keys.full, VERSION, each];
       const read = (to: string): Promise<unknown> => this.read(`${base}/${to}`, headers);
       let record = await read(`${collection}/${id}`);
-      // Searches the list for the record, because some servers have no route for a single record.
+      // Some servers have no route for a single record.
       for (let offset = 0; record === undefined && offset < 300; offset += 100) {
         const data = valueAt(await read(`${collection}?limit=100&offset=${offset}`), ['data']);
         if (!Array.isArray(data) || data.length === 0) break;

@@ -45,7 +45,7 @@ function write(kind: Kind | undefined, response: http.ServerResponse, bytes: Buf
 function send(kind: Kind | undefined, response: http.ServerResponse, answer: Answer): void {
   const { status, reason, headers, body, length } = answer;
   const own = headersFor(kind, headers);
-  // Keeps the length that the server stated for HEAD, because an answer to HEAD has no body.
+  // An answer to HEAD has no body, only the length that the server stated.
   const bytes = body.length === 0 ? (length ?? '0') : String(body.length);
   if (kind !== 'split' && status !== 204 && status !== 304) own.push('Content-Length', bytes);
   if (kind === 'closed') own.push('Connection', 'close');
@@ -80,7 +80,7 @@ type Responder = (exchange: Exchange, response: http.ServerResponse, signal: Abo
 const used = new WeakSet<Socket>();
 
 async function listen(at: string | ListenOptions, respond: Responder): Promise<http.Server> {
-  // Sets no timeouts, because closing an idle connection may lose a request under way.
+  // No timeouts, because closing an idle connection may lose a request under way.
   const server = http.createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, async (request, response) => {
     const over = new AbortController();
     response.once('close', () => over.abort());
@@ -100,7 +100,6 @@ async function listen(at: string | ListenOptions, respond: Responder): Promise<h
   return server;
 }
 
-/** Starts the server, and ends this process when the server ends. */
 async function started(line: string): Promise<Record<string, unknown>> {
   const child = spawn('/bin/sh', ['-c', `exec ${line}`], { stdio: ['ignore', 'pipe', 'inherit'] });
   child.once('exit', (code) => process.exit(code ?? 1));
@@ -145,7 +144,7 @@ async function beforeDevice(
   let proxy: http.Server | undefined;
   await listen(control, async (exchange, response) => {
     const answer = await api.control(exchange, { socketPath: controlPath });
-    // Stops and starts the proxy together with the agent, before the caller gets the answer.
+    // The proxy stops and starts with the agent, before the caller gets the answer.
     if (exchange.url === '/stop' && answer.status < 300) {
       proxy?.close().closeAllConnections();
       proxy = undefined;

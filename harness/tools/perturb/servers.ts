@@ -98,7 +98,7 @@ export async function surveyOf({ writes }: Server, line: string): Promise<Survey
       const isServed = method === 'GET' ? list || Object.hasOwn(one, 'id') : writes.test(lineOf(operation));
       if (!isServed) continue;
       const ofVersions = survey.get(lineOf(operation)) ?? new Map<string, readonly Leaf[]>();
-      // Omits expansions for writes, whose answers contain none.
+      // Answers to writes contain no expansions.
       const own = method === 'GET' ? leaves : leaves.filter(({ path: [first = ''] }) => !names.includes(first));
       survey.set(lineOf(operation), ofVersions.set(version, own));
     }

@@ -11,7 +11,7 @@ import { type Failure, open, RecordedDisk } from '../../../simulators/device/log
 import { LogReader } from '../../../simulators/device/stream/reader.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
-/** Folder in memory, because a simulated crash needs no real disk. */
+/** In memory, because a simulated crash needs no real disk. */
 const MEMORY = '/dev/shm';
 
 export const crash = {
@@ -28,7 +28,7 @@ export const crash = {
 };
 
 interface CrashResult {
-  /** Injected faults by kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
+  /** By kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
   injected: Record<string, number>;
   violations: string[];
 }
@@ -41,15 +41,15 @@ interface LogHistory {
   durable: boolean;
   rules: LogBehaviour;
   disk: RecordedDisk;
-  /** Events that clients have received once the disk has made `step` steps. */
+  /** Events that clients have received after `step` steps of the disk. */
   delivered: { step: number; id: number; json: string }[];
   written: Map<number, Set<string>>;
-  /** First id that each compaction keeps, with the step of the disk at which the compaction starts. */
+  /** First id that each compaction keeps, and the step of the disk at its start. */
   cuts: { step: number; from: number }[];
 }
 
 /**
- * Injects `points` crashes into event logs, the same crashes for the same seed, and returns violations.
+ * The same crashes for the same seed.
  * `dir`: empty folder, which the caller removes. `rules`: behaviour of the log, for tests.
  */
 export async function crashMatrix(
@@ -72,7 +72,7 @@ export async function crashMatrix(
       inject(kind);
       const folder = join(dir, `point${done}`);
       mkdirSync(folder);
-      // Leaves the last step incomplete, unless a client has already received the event of the step.
+      // The last step is incomplete, unless a client has already received its event.
       const underWay = !history.delivered.some(({ step }) => step === after);
       leave(steps, after, folder, lottery && { lottery, underWay });
       const problems = await judgeCrash(history, after, lottery !== undefined, folder);
@@ -155,7 +155,7 @@ function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
   }).log;
 }
 
-/** Disk without syncs, to check states after a crash faster. */
+/** Without syncs, to check states after a crash faster. */
 const HASTY: DiskIo = {
   ...disk,
   open: (path, flags, mode) =>
@@ -189,7 +189,7 @@ async function judgeCrash(history: LogHistory, steps: number, powerLoss: boolean
   const here = new Set(found.map(([id]) => id));
   const missing = mayLose ? [] : [...known.keys()].filter((id) => id >= floor && !here.has(id));
   if (missing.length > 0) problems.push(`events ${missing.join(', ')} were delivered and are lost`);
-  // Allows ids to start again if a log without syncs is empty after a power loss.
+  // Ids may start again if a log without syncs is empty after a power loss.
   const isNew = mayLose && log.latest === 0;
   const removed = { type: 'deployment.removed', data: {} };
   const { first, last } = await log.append([removed, removed]);

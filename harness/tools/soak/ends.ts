@@ -13,18 +13,17 @@ import { pollWithin } from '../../common/waiting.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
 const AT_ONCE = 2;
-/** Milliseconds to wait for a command to end; only a command that hangs takes so long. */
+/** Only a command that hangs takes longer. */
 const PATIENCE_MS = 180_000;
-/** Maximum number of seconds between the start of a command and the signal. */
 const LATEST_SECONDS = 12;
 
-/** Ways to end a command; `terminal` closes its output and sends SIGHUP, as a lost SSH connection does. */
+/** `terminal` closes the output and sends SIGHUP, as a lost SSH connection does. */
 const WAYS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL', 'terminal'] as const;
 type Way = (typeof WAYS)[number];
 
 const NODE = process.execPath;
 const AGENT = `${NODE} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir} --log-level warn`;
-/** Shell line of an agent that ignores signals, so that only SIGKILL ends the agent. */
+/** Agent that ignores signals, so that only SIGKILL ends it. */
 const STUBBORN = `trap '' HUP INT TERM; ${AGENT} & wait; wait`;
 
 const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string[]>> = {
@@ -58,7 +57,7 @@ const CODES: Readonly<Record<Way, readonly (number | null)[]>> = {
   terminal: [129],
 };
 
-/** Soak test that ends commands; runs only on Linux, because it finds processes in /proc. */
+/** Only on Linux, because it finds processes in /proc. */
 export const ends = {
   about: 'all commands, ended at any moment, by every signal and with their terminal',
   run: async (words: readonly string[], say: (line: string) => void): Promise<readonly string[]> => {
@@ -114,9 +113,9 @@ async function ended(name: string, way: Way, place: string, tag: string, dice: R
 function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, underWay: boolean): string[] {
   const { exitCode, signalCode } = child;
   const sent = way === 'terminal' ? 'SIGHUP' : way;
-  // Accepts the signal itself as the end, because a starting command does not handle signals yet.
+  // A starting command does not handle signals yet.
   const isDue = CODES[way].includes(exitCode) || signalCode === sent;
-  // Accepts any end before the signal, and the exit codes of a command that finishes by itself.
+  // A command may end before the signal, or finish by itself.
   const mayBeDone = !underWay || [0, 1, 2].includes(exitCode ?? -1);
   const isTrace = /\n {4}at |node:internal/.test(stdout + stderr);
   return [
@@ -125,7 +124,7 @@ function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, u
   ];
 }
 
-/** Processes and files that remain after a command; after SIGKILL, `sweep` removes temporary folders first. */
+/** After SIGKILL, `sweep` removes temporary folders first. */
 async function remainsOf(tag: string, wasKilled: boolean, at: (name: string) => string): Promise<string[]> {
   const none = await pollWithin('the end of its processes', () => (processesOf(tag).length === 0 ? true : undefined), {
     timeoutMs: PATIENCE_MS,

@@ -72,7 +72,7 @@ export const underLoad =
     ];
   };
 
-/** Counts actions and problems under load; `slow` collects timeouts, which a busy machine may cause. */
+/** `slow` collects timeouts, which a busy machine may cause. */
 export class Tally {
   readonly done = new Map<string, number>();
   readonly problems: string[] = [];
@@ -109,16 +109,16 @@ export class Tally {
   }
 }
 
-/** Client that waits up to 60 s for an answer, because the machine is busy. */
+/** Waits up to 60 s for an answer, because the machine is busy. */
 export const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });
 
-/** Client with a new recorder, for a single request, because a recorder keeps all exchanges in memory. */
+/** For a single request, because a recorder keeps all exchanges in memory. */
 export const withNewRecorder = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
 
 export const keepPublishing = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('publish', async (round) => {
     const { status, json } = await withNewRecorder(control).post('/events', { count: 1 + (round % 20) });
-    // Accepts 409 and 503, which the control API answers while the agent restarts.
+    // The control API answers 409 and 503 while the agent restarts.
     if (status === 200) {
       state.latest = (json as { last_id: number }).last_id;
       tally.count('events published', 1 + (round % 20));
@@ -130,7 +130,7 @@ export const keepPublishing = (tally: Tally, control: HttpClient, state: { lates
     await tally.pause();
   });
 
-/** Follows the event stream, and reports missing or repeated event ids, even after reconnections. */
+/** Reports missing or repeated event ids, even after reconnections. */
 export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Promise<void> {
   let last: number | undefined;
   return tally.repeat('subscribe', async (round) => {
@@ -166,7 +166,7 @@ export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Prom
   });
 }
 
-/** Restarts the agent by SIGTERM and SIGKILL in turn; no acknowledged event may be lost. */
+/** SIGTERM and SIGKILL in turn; no acknowledged event may be lost. */
 export const keepRestarting = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('restart', async (round) => {
     await tally.pause(20_000);

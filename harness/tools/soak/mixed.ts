@@ -1,4 +1,3 @@
-/** Soak test of simulators and harness under mixed load. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -80,7 +79,7 @@ function workOn(tally: Tally, at: (name: string) => string, called: Server, chec
   ];
 }
 
-/** Repeats calls that add no records, so that growth of memory shows a leak. */
+/** Calls that add no records, so that growth of memory shows a leak. */
 function keepCalling(tally: Tally, http: HttpClient): Promise<void> {
   const expect = async (wanted: readonly number[], method: string, path: string, body?: object): Promise<unknown> => {
     const answer = await withNewRecorder(http).request({ method, path, ...defined({ body }) });
@@ -96,7 +95,7 @@ function keepCalling(tally: Tally, http: HttpClient): Promise<void> {
     id = data[round % data.length]?.id ?? id;
     await expect([200], 'GET', `/devices/${id}`);
     await expect([200], 'GET', '/deployments?limit=50&expand=release');
-    // Accepts 409, because an archived device cannot get a new name.
+    // 409: an archived device cannot get a new name.
     await expect([200, 409], 'PATCH', `/devices/${id}`, { name: `${id}-${round % 7}` });
     await expect([400], 'POST', '/devices', { name: '' });
     await expect([404], 'GET', '/devices/dvc_none');
@@ -108,7 +107,7 @@ async function command(words: readonly string[], { signal }: Tally): Promise<num
   const running = startMuster(words);
   const stop = (): void => void running.child.kill('SIGTERM');
   signal.addEventListener('abort', stop, { once: true });
-  // Waits for the command to end, because an interrupted check first restarts the agent that it stopped.
+  // An interrupted check first restarts the agent that it stopped.
   const { code } = await running.ended.finally(() => signal.removeEventListener('abort', stop));
   signal.throwIfAborted();
   return code ?? -1;
@@ -145,7 +144,7 @@ function keepRunningFleets(tally: Tally, folder: string): Promise<void> {
   const words = ['fleet', '--robots', '20', '--platform', 'embedded', '--scenario', scenario, '--out', out];
   return tally.repeat('fleet', async () => {
     const code = await command(words, tally);
-    // Exit code 98: the machine was too busy for valid figures; losses have other codes.
+    // 98: the machine was too busy for valid figures; losses have other codes.
     if (code === 0 || code === 98) return tally.count('fleets of 20 robots');
     const result = JSON.parse(readFileSync(join(out, 'result.json'), 'utf8')) as FleetResult;
     if (code === 2) tally.note('fleet ended with 2', result.incomplete_reasons);

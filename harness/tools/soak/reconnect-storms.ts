@@ -29,16 +29,15 @@ interface StormOptions {
   say(line: string): void;
 }
 
-/** Number of robots to start, and number of deployments to post, per second. */
+/** Robots started and deployments posted, per second. */
 const RATE = { ramp: 200, rollout: 200 };
-/** Share of a roll-out's deployments that are posted before the platform stops. */
+/** Share of a roll-out's deployments posted before the platform stops. */
 const POSTED = 0.3;
 const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
-/** Maximum milliseconds without progress, and milliseconds between reports of progress. */
 const STANDSTILL_MS = 180_000;
 const TELL_MS = 15_000;
 
-/** Thrown if the machine is too slow to decide. */
+/** The machine is too slow to decide. */
 export class Undecided extends Error {
   override name = 'Undecided';
 }
@@ -68,12 +67,11 @@ export const faults = {
     for (const [number, how] of SIGNALS.entries()) {
       await allOnline();
       await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
-      // Waits for a share of the roll-out's deployments, or for all deployments if fewer remain.
       const posted = Math.min((await totalOf(platform.url)) + Math.ceil(POSTED * robots), (number + 1) * robots);
       await reach(posted, 'deployments posted', () => totalOf(platform.url));
       const down = await platform.restart(how);
       const served = performance.now();
-      // Lets the fleet end early after the last restart, because failed deployments count as missed at once.
+      // The fleet may end early after the last restart, because failed deployments are missed immediately.
       const online = await allOnline(how === SIGNALS.at(-1));
       const back = `all robots are online ${ms(performance.now() - served)} later`;
       const then = online ? back : 'the fleet was done before all robots were online';
@@ -83,10 +81,7 @@ export const faults = {
   },
 };
 
-/**
- * Returns a function that waits until a count reaches `goal`; false if the fleet ended before.
- * Throws Undecided after a standstill.
- */
+/** Waits until a count reaches `goal`; false if the fleet ended before. Throws Undecided after a standstill. */
 function reacher({ say }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;
   void fleet.ended.then((how) => {
@@ -141,7 +136,7 @@ async function startPlatform(start: (words: readonly string[]) => Running, dir: 
 
 type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
-/** Free ports below the system's range for clients, so that no client takes the port of a stopped platform. */
+/** Ports below the system's range for clients, so that no client takes the port of a stopped platform. */
 async function keepablePorts(seed: number): Promise<[number, number]> {
   const { integer } = random(`${seed}/${process.pid}/ports`);
   const found: number[] = [];
@@ -187,7 +182,7 @@ async function compareRecords(
   const deployments = await deploymentsOf(url);
   const known = new Set(deployments.map(({ id }) => id));
   const files = robotsIn(join(dir, 'robots'));
-  // Devices with a deployment whose POST got no answer; the next roll-out may replace such a deployment.
+  // Devices with an unanswered POST of a deployment, which the next roll-out may replace.
   const unanswered = new Set(deployments.filter(({ id }) => !acknowledged.has(id)).map(({ device_id: id }) => id));
   const [some, others] = [true, false].map((is) => files.filter(({ deviceId }) => unanswered.has(deviceId) === is));
   const problems = [

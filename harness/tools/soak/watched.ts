@@ -16,10 +16,10 @@ A device that restarts, breaks connections off and keeps few events, with client
 cursor has expired, and read slowly; and a platform that answers 429 and 503, with clients that page and ping. All of \
 it goes through muster watch. Any finding fails the run, and so does memory of a watch that grows.`;
 
-/** Number of events that the device keeps: so few that the cursor of a sleeping client expires. */
+/** Few events, so that the cursor of a sleeping client expires. */
 const RETAIN = '300';
 const SLEEP_MS = 25_000;
-/** Milliseconds between reads of a slow client; events arrive twice as often. */
+/** Events arrive twice as often. */
 const SLOW_MS = 200;
 const BETWEEN_CALLS_MS = 500;
 
@@ -50,7 +50,7 @@ export const watch = {
           isBusy ||= lacks.some((gap) => gap.includes('judged in time'));
           for (const gap of lacks) say(`· not judged, ${api}: ${gap}`);
         }
-        // Reports an undecided rule as slow if the watch had no time to judge clients, else as a problem.
+        // An undecided rule counts as slow if the watch had no time to judge clients, else as a problem.
         for (const rule of DECIDED)
           if (!decided.has(`${rule}.watched`)) (isBusy ? tally.slow : tally.problems).push(`${rule} was never decided`);
       },
@@ -58,7 +58,7 @@ export const watch = {
   }),
 };
 
-/** Rules that the watch must decide; a watch that recognises no client decides none. */
+/** A watch that recognises no client decides none of these rules. */
 const DECIDED = ['client.delivery.cursor', 'client.expired.goes-on', 'client.pages.next'];
 
 async function endWatch(
@@ -81,7 +81,7 @@ async function endWatch(
 const named = (options: HttpClientOptions, agent: string): HttpClient =>
   client({ ...options, headers: { ...options.headers, 'user-agent': agent } });
 
-/** Starts the clients of the device, each with its own `user-agent`, by which the watch recognises clients. */
+/** The watch recognises clients by their `user-agent`. */
 function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
   const near = onSocket(at('w.sock'), '/v0.2');
   const control = client(onSocket(at('c.sock')));
@@ -92,7 +92,6 @@ function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
     keepRestarting(tally, control, state),
     ...['one', 'two', 'three'].map((name) => keepFollowing(tally, named(near, name))),
     keepFollowing(tally, named(near, 'sleeper'), SLEEP_MS),
-    // Runs the reference client until the test ends; an earlier end is a problem.
     called({ job: 'follow', ...values }, undefined, tally.signal).then((code) => {
       if (!tally.signal.aborted) tally.problems.push(`follow ended with ${code} before its time`);
     }),
@@ -130,7 +129,7 @@ function slowReader(tally: Tally, socketPath: string): Promise<void> {
   });
 }
 
-/** Repeats a job of the reference client, and ignores exit codes, because the server fails on purpose. */
+/** Ignores exit codes, because the server fails on purpose. */
 const calling = (tally: Tally, values: ClientValues): Promise<void> =>
   tally.repeat(String(values.job), async () => {
     await called(values, undefined, tally.signal);

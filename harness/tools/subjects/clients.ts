@@ -4,7 +4,7 @@ import { runClient } from '../../../simulators/client/run.ts';
 import { CALL_JOBS, CLIENT_VARIABLES, type ClientJob, filledIn, JOB_TABLE, jobOf } from '../../contract/client.ts';
 import type { ClientListener, RunningClient, StartClient } from '../../targets/opened.ts';
 
-/** Runs a client; resolves with the exit code, where any value but a number means 0. */
+/** Resolves with the exit code, where any value but a number means 0. */
 export type InProcessClient = (
   variables: Readonly<Record<string, string>>,
   print: (line: string) => void,
@@ -22,7 +22,7 @@ export const inProcess =
     const complain = (text: string): void => {
       diagnostics += `${text}\n`;
     };
-    // Starts the client after this function returns, so that the caller receives the first output.
+    // Starts later, so that the caller receives the first output.
     const done = Promise.resolve()
       .then(() => run(variables, (text) => !over.signal.aborted && line(text), over.signal, complain))
       .catch((error: unknown) => {
@@ -57,7 +57,7 @@ export const referenceWith =
   (variables, print, signal, complain) =>
     runClient({ variables, behaviour: behaviour(), signal, print, complain });
 
-/** Clients that do nothing useful, so that no MUST check may pass. */
+/** No MUST check may pass. */
 export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProcessClient }[] = [
   { name: 'exits-at-once', summary: 'Ends at once, with success.', run: async () => {} },
   { name: 'hangs', summary: 'Does nothing, for ever.', run: (_, __, signal) => until(signal) },

@@ -1,5 +1,3 @@
-/** Runs a suite on a started target, for the matrix and other tools. */
-
 import { execFile } from 'node:child_process';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -31,7 +29,6 @@ import {
 } from './simulators.ts';
 
 export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
-  /** Maximum milliseconds that a check waits for expected data. */
   patienceMs?: number;
   seed?: number;
   runs?: number;
@@ -39,7 +36,7 @@ export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
   concurrency?: number;
   tries?: boolean;
   varied?: boolean;
-  /** True to run every check even if a premise of the check failed. */
+  /** Runs every check, even after a failed premise. */
   alone?: boolean;
   signal?: AbortSignal;
   listeners?: readonly RunListener[];
@@ -64,7 +61,7 @@ export async function runPlatformSuite(
   const common = commonOf(choice);
   const { readOnly = false } = choice;
   await using target = await openPlatformTarget({ ...common, ...place, readOnly });
-  // Adds capabilities that a defect may hide, because checks of these capabilities must run.
+  // A defect may hide these capabilities, whose checks must run.
   const hidden = [...(readOnly ? [] : ['write' as const]), 'seed-data', ...SUPPORTED_CODENAMES] as const;
   const capabilities = new Set<Capability>([...target.capabilities, ...hidden]);
   const context: typeof target.context = (recorder, signal) => ({ ...target.context(recorder, signal), capabilities });
@@ -82,11 +79,11 @@ export async function runSystemSuite(
   const at = { url, apiKey: keys.apiKey, onlineDevice: deviceId, ...defined({ apiVersion }) };
   const opened = stack.use(await openPlatformTarget({ ...common, ...at }));
   const target = openSystemTarget({ device, platform: opened, deviceId, links, close: async () => {} });
-  // Ignores `unreachable`, so that checks fail on a platform without answers instead of being blocked.
+  // Ignores `unreachable`, so that a platform without answers fails checks instead of blocking them.
   return await runOn(systemSuite, { ...target, unreachable: undefined }, common.redactor, choice);
 }
 
-/** Number of client checks in parallel: high, because client checks mostly wait. */
+/** High, because client checks mostly wait. */
 const CLIENT_CHECKS_AT_ONCE = 40;
 
 export async function runClientSuite(
@@ -147,7 +144,7 @@ export const resultsWith = (report: Report, ...outcomes: Outcome[]): string[] =>
       return `${id} ${outcome}: ${what}${example}${outcome === 'warn' ? ` ${observations?.join(' | ')}` : ''}`;
     });
 
-// Starved subjects run the command with few descriptors, a small heap or a full disk, against a correct target.
+// Starved: a command with few descriptors, a small heap or a full disk, against a correct target.
 
 interface Starved {
   api: Extract<Api, 'device' | 'platform'>;

@@ -26,13 +26,13 @@ import { TcpProxy } from '../../targets/control/controlled-agent.ts';
 const KEY = 'key_full_0123456789abcdefghij';
 const LIMITED_KEY = 'key_limited_0123456789abcdef';
 const KEY_HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
-/** Number of bits of a robot's key: small, because large keys take long to generate. */
+/** Small, because large keys take long to generate. */
 export const KEY_BITS = 1024;
 const SEED = 11;
 const DEVICES = 24;
-/** Milliseconds between heartbeats: short, because checks wait for heartbeats. */
+/** Short, because checks wait for heartbeats. */
 const HEARTBEAT_MS = 2000;
-/** Number of events to publish before the suite runs, for checks that cannot publish events. */
+/** Published before the suite runs, for checks that cannot publish events. */
 const PAST_EVENTS = 30;
 
 export interface DevicePlace {
@@ -58,7 +58,7 @@ export interface Changes {
   transport?: TransportName;
 }
 
-/** Combines changes into behaviours of the simulators; throws `ConflictError` for incompatible changes. */
+/** Throws `ConflictError` for incompatible changes. */
 export const behavioursWith = ({ device = [], platform = [], agent = [], client = [] }: Changes) => ({
   device: combined(device, referenceDevice),
   platform: combined(platform, referencePlatform),
@@ -100,14 +100,14 @@ export async function startRobot(
     await device.publish(past);
     await device.compact();
     await device.deploy();
-    // Deploys with an error status, so that checks see how the device merges activity and error status.
+    // Checks see how the device merges activity and error status.
     await device.deploy({ activity_status: 'queued', error_status: 'retrying' });
   }
   const all = starting.move();
   return { device, place: { ...device.address, control }, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** Starts a device that enrols with a platform; rejects if the enrolment fails. `directory`: folder of its files. */
+/** Rejects if the enrolment fails. `directory`: folder of the device's files. */
 export async function enrolDevice(
   directory: string,
   { mqtt, ...uplink }: Omit<AgentUplinkOptions, 'kind' | 'mqtt'> & { mqtt: string | undefined },
@@ -139,7 +139,7 @@ export interface Workspace extends AsyncDisposable {
   place(): Promise<PlatformPlace>;
 }
 
-/** Starts a platform and an enrolled device; resolves once the device is online. */
+/** Resolves once the device is online. */
 export async function startWorkspace(
   behaviour: { platform?: PlatformBehaviour; device?: DeviceBehaviour; habits?: AgentHabits } = {},
 ): Promise<Workspace> {

@@ -1,4 +1,3 @@
-/** Plays scripts of bytes between a client and a server in tests, and records the bytes that each side receives. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-/** Tests with generated exchanges whether a relay is transparent to client and server. */
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';

@@ -6,11 +6,10 @@ interface Answer {
   status: number;
   headers: http.IncomingHttpHeaders;
   text: string;
-  /** Undefined if the text is not JSON. */
   json: unknown;
 }
 
-/** Sends a request on a connection of its own. A `body` other than text is sent as JSON. */
+/** On a connection of its own. A `body` other than text is sent as JSON. */
 export function send(options: http.RequestOptions, body?: unknown): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = http.request({ agent: false, ...options }, (response) => {
@@ -24,7 +23,6 @@ export function send(options: http.RequestOptions, body?: unknown): Promise<Answ
   });
 }
 
-/** Text of an event stream up to its first message. */
 export async function firstMessage(url: string): Promise<string> {
   const stop = new AbortController();
   const response = await fetch(url, { signal: stop.signal });

@@ -1,5 +1,3 @@
-/** Temporary directories, waits and simulated crashes for tests. */
-
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,10 +14,9 @@ export function scratch(parent = tmpdir()): Scratch {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Gives each test an empty folder at `path`. */
 export function useScratch(): { readonly path: string } {
   const home = { path: '' };
-  // Removes the folder after servers and clients of the test, which end in the opposite order of their start.
+  // Removed after servers and clients of the test, which end in the opposite order of their start.
   beforeEach(({ onTestFinished }) => {
     const own = scratch();
     home.path = own.path;
@@ -28,19 +25,19 @@ export function useScratch(): { readonly path: string } {
   return home;
 }
 
-/** Repeats `holds` until the function throws no error, for 60 s at most. */
+/** Repeats `holds` while it throws, for 60 s at most. */
 export function eventually<T>(holds: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(holds, { timeout: 60_000, interval: 5 });
 }
 
-/** Any code point, including lone surrogates; fast-check's unit `binary` takes seconds to set up. */
+/** Includes lone surrogates; fast-check's unit `binary` takes seconds to set up. */
 export const anyCharacter = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
 
-// Simulated crashes: a kill keeps all changes; a power loss keeps synced and a random part of unsynced changes.
+// A kill keeps all changes; a power loss keeps synced and a random part of unsynced changes.
 
 export type Change = { kind: 'write'; at: number; bytes: Buffer } | { kind: 'truncate'; length: number };
 
-/** Recorded step of a disk. `file`: number that a file keeps when its name changes. */
+/** `file`: number that a file keeps when its name changes. */
 export type Step =
   | { kind: 'change'; file: number; change: Change; synced: boolean }
   | { kind: 'sync'; file: number }
@@ -49,13 +46,13 @@ export type Step =
   | { kind: 'remove'; name: string }
   | { kind: 'sync folder' };
 
-/** Power loss. `lottery` decides which unsynced changes survive; `underWay`: the last step was incomplete. */
+/** `lottery` decides which unsynced changes survive; `underWay`: the last step was incomplete. */
 export interface PowerLoss {
   lottery: Random;
   underWay: boolean;
 }
 
-/** Writes to `folder` the files that remain after `count` steps and a crash: the power loss `loss`, or a kill. */
+/** Writes the files that remain after `count` steps and the power loss `loss`, or a kill. */
 export function leave(steps: readonly Step[], count: number, folder: string, loss?: PowerLoss): void {
   const lottery = loss?.lottery;
   const files: FileState[] = [];
@@ -74,7 +71,7 @@ export function leave(steps: readonly Step[], count: number, folder: string, los
       pending = [];
     } else pending.push(step);
   }
-  // Loses only the last changes of names, because a journal keeps the order of such changes.
+  // A journal keeps the order of changes of names, so that only the last ones are lost.
   const kept = lottery ? lottery.integer(0, pending.length) : pending.length;
   for (const [name, file] of renamed(names, pending.slice(0, kept))) {
     const found = state(file);
@@ -83,7 +80,7 @@ export function leave(steps: readonly Step[], count: number, folder: string, los
   }
 }
 
-/** Content of a file, changed in place, because a database writes the same file thousands of times. */
+/** Changed in place, because a database writes the same file thousands of times. */
 class Image {
   #room = Buffer.alloc(0);
   #length = 0;
@@ -102,7 +99,6 @@ class Image {
     bytes.copy(this.#room, at);
   }
 
-  /** Sets the length of the content; added bytes are zero. */
   #resize(length: number): void {
     if (length > this.#room.length) {
       const grown = Buffer.alloc(Math.max(length, 2 * this.#room.length));
@@ -119,7 +115,7 @@ interface FileState {
   pending: Change[];
 }
 
-/** Applies a change; a synchronous write saves its own bytes and the file's size, not earlier writes. */
+/** A synchronous write saves its own bytes and the file's size, not earlier writes. */
 function changed(file: FileState, change: Change, synced: boolean): void {
   if (!synced) {
     file.pending.push(change);
@@ -130,7 +126,7 @@ function changed(file: FileState, change: Change, synced: boolean): void {
   file.pending = file.pending.slice(cut + 1);
 }
 
-/** Applies pending changes; `reaches` decides whether a change survives, and `lottery` may shorten a write. */
+/** `reaches` decides whether a change survives; `lottery` may shorten a write. */
 function settle(file: FileState, reaches: () => boolean, lottery?: Random): void {
   for (const change of file.pending) {
     if (!reaches()) continue;

@@ -1,4 +1,3 @@
-/** Line chart over the time of a run, drawn by uPlot. */
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
@@ -6,14 +5,14 @@ import { colourOf, followLook, html } from './shell.ts';
 
 export interface Curve {
   label: string;
-  /** Name of a CSS variable of the page, e.g. `good`. */
+  /** CSS variable of the page, e.g. `good`. */
   colour: string;
   values: (number | null)[];
 }
 
 export interface Stretch {
   label: string;
-  /** Start on the time axis, in seconds. */
+  /** Seconds on the time axis. */
   from: number;
   to: number;
   colour: string;
@@ -22,7 +21,7 @@ export interface Stretch {
 
 interface ChartProps {
   text: string;
-  /** Times of the values, in seconds. */
+  /** Seconds. */
   moments: number[];
   curves: Curve[];
   stretches: readonly Stretch[];
@@ -79,7 +78,7 @@ function optionsOf(latest: { current: ChartProps }, width: number): UPlot.Option
         stroke: colourOf(colour),
         width: 2,
         points: { show: false },
-        // Shows the value under the mouse, or the latest value without a mouse over the chart.
+        // Without a mouse over the chart, the latest value.
         value: (_plot: UPlot, value: number | null, index: number, at: number | null) => {
           const { values = [] } = latest.current.curves[index - 1] ?? {};
           const shown = at === null ? values.findLast((one) => one !== null) : value;
@@ -113,7 +112,7 @@ function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
     ctx.fillStyle = tone;
     ctx.fillRect(left, bbox.top, width, bbox.height);
     const room = ctx.measureText(label).width + 8 * devicePixelRatio;
-    // Omits a label that does not fit, unless labels may use several rows (`beside`).
+    // Omits a label that does not fit, unless labels use several rows (`beside`).
     if (!beside && width < room) return;
     const line = beside ? 2 + (named % BESIDE_LINES) : 1;
     if (beside) named += 1;

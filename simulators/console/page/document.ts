@@ -1,14 +1,14 @@
-/** Data that a console shows: server and pages apply the same changes to their copies of the document. */
+/** Server and pages apply the same changes to their copies of the document. */
 
 export type Change =
   | { set: string; to: unknown }
   | { append: string; items: readonly unknown[]; keep: number }
-  /** Replaces single characters of the text named `paint`: the character at index `at[i]` by `text[i]`. */
+  /** Replaces the character at index `at[i]` of the text named `paint` by `text[i]`. */
   | { paint: string; at: readonly number[]; text: string };
 
 export type Message = { whole: object } | { changes: readonly Change[] };
 
-/** Returns a changed copy, which shares unchanged members with the old document. */
+/** Copy that shares unchanged members with the old document. */
 export function changed<D extends object>(document: D, changes: readonly Change[]): D {
   const next = { ...document } as Record<string, unknown>;
   for (const change of changes) {

@@ -5,10 +5,10 @@ import { type ComponentType, h, render, type VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { changed, type Deed, type Message } from './document.ts';
 
-/** State of the page's connection; `ended`: the process has ended, so that the page no longer reconnects. */
+/** `ended`: the process has ended, so that the page no longer reconnects. */
 type Connection = 'connecting' | 'live' | 'reconnecting' | 'ended';
 
-/** Maximum milliseconds until a change is drawn, even on a hidden page without animation frames. */
+/** Maximum wait before a change is drawn, even on a hidden page without animation frames. */
 const LONGEST_WAIT_MS = 250;
 
 function follow<D extends object>(onDocument: (document: D) => void, onConnection: (connection: Connection) => void) {
@@ -40,7 +40,7 @@ function follow<D extends object>(onDocument: (document: D) => void, onConnectio
   source.onerror = () => onConnection(source.readyState === EventSource.CLOSED ? 'ended' : 'reconnecting');
 }
 
-/** Asks the server to perform an action; rejects with the server's error message. */
+/** Rejects with the server's error message. */
 export async function act<R = unknown>(name: string, body: object = {}): Promise<R> {
   const response = await fetch(`./actions/${name}`, {
     method: 'POST',
@@ -52,7 +52,7 @@ export async function act<R = unknown>(name: string, body: object = {}): Promise
   return answer;
 }
 
-/** Template tag for elements; values become text, never markup. */
+/** Values become text, never markup. */
 export const html = (htm as unknown as typeof htm.default).bind<VNode>(h) as (
   strings: TemplateStringsArray,
   ...values: unknown[]
@@ -116,13 +116,12 @@ export function Facts({ facts, ...rest }: { facts: Readonly<Record<string, strin
   )}</dl>`;
 }
 
-/** Last items of a list, the newest first. */
 export const newest = <T>(list: readonly T[], most: number): T[] => list.slice(-most).reverse();
 
 export const noneIn = (list: readonly unknown[], text: string): VNode | '' =>
   list.length === 0 ? html`<p class="empty">${text}</p>` : '';
 
-/** Event handler that passes on the text of a field, e.g. `onInput=${textTo(setName)}`. */
+/** Passes on the text of a field, e.g. `onInput=${textTo(setName)}`. */
 export const textTo =
   (take: (text: string) => void) =>
   (event: Event): void =>
@@ -131,7 +130,7 @@ export const textTo =
 interface ChoiceProps {
   value: string;
   values: readonly string[];
-  /** Name for screen readers, needed without a surrounding `label`. */
+  /** For screen readers, needed without a surrounding `label`. */
   label?: string;
   onChoice(value: string): void;
 }
@@ -141,7 +140,7 @@ export const Choice = ({ value, values, label, onChoice }: ChoiceProps): VNode =
     ${values.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
   </select>`;
 
-/** Computes a colour by a temporary element, because a canvas cannot resolve `light-dark()`. */
+/** A temporary element, because a canvas cannot resolve `light-dark()`. */
 export function colourOf(name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(--${name})`;
@@ -213,13 +212,13 @@ const SAID_MS = { done: 6_000, wrong: 20_000 };
 const MOST_SAID = 4;
 
 interface SaidText {
-  /** Key of the message, so that screen readers do not repeat messages when an older message disappears. */
+  /** Key, so that screen readers do not repeat messages when an older one disappears. */
   number: number;
   text: string;
   tone: keyof typeof SAID_MS;
 }
 
-/** Shows the latest messages, so that a success does not hide a failure. */
+/** Several messages, so that a success does not hide a failure. */
 function Said(): VNode {
   const [said, setSaid] = useState<readonly SaidText[]>([]);
   useEffect(() => {

@@ -1,4 +1,3 @@
-/** Defects of clients that request the Device API wrongly, or show the current deployment wrongly. */
 import { CallFailed, type FollowBehaviour } from '../../client/behaviour.ts';
 import { defect, isDeploymentStatus, variant } from '../define-client.ts';
 

@@ -1,4 +1,3 @@
-/** Defects of clients that ping a device or create a deployment wrongly. */
 import { CallFailed, type JobBehaviour } from '../../client/behaviour.ts';
 import { defect, isDeploymentStatus, variant } from '../define-client.ts';
 
@@ -11,7 +10,6 @@ const trip = (line: Record<string, unknown>, kept: (nanos: number) => number) =>
 
 const nanos = (timeout_nanos: unknown) => ({ ping: { body: () => ({ timeout_nanos }) } });
 
-/** Fails at a value for which `why` returns a reason. */
 const failing =
   (why: (value: Readonly<Record<string, unknown>>) => string | undefined) =>
   ({ shown }: JobBehaviour): Pick<JobBehaviour, 'shown'> => ({

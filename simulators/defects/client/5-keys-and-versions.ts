@@ -1,4 +1,3 @@
-/** Defects of clients that lose, reveal or wrongly send a token, an API key or an API version. */
 import { defined } from '../../../harness/common/defined.ts';
 import type { Place } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';

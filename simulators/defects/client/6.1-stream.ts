@@ -1,4 +1,3 @@
-/** Defects of clients that parse event streams wrongly. */
 import { StringDecoder } from 'node:string_decoder';
 import type { StreamBehaviour } from '../../client/behaviour.ts';
 import { field, lineSplitter } from '../../client/reference.ts';
@@ -152,7 +151,7 @@ export const defects = [
       let last = '';
       return {
         lines: (text) => {
-          // Ignores a blank line at the start of a piece, so that the event does not end.
+          // A blank line at the start of a piece does not end the event.
           const missed = text.startsWith('\n') && last === '\n';
           if (text !== '') last = text.at(-1) ?? '';
           return split(missed ? text.slice(1) : text);

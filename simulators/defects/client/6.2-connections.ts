@@ -1,4 +1,3 @@
-/** Defects of clients that ignore missing heartbeats, give up on an agent, or retry without pause. */
 import { defect, variant } from '../define-client.ts';
 
 const RETRY_FIELD = ['client.back-off.retry-field'];

@@ -1,4 +1,3 @@
-/** Defects of clients that lose events, or dispatch events wrongly. */
 import { deployedPayload } from '../../../harness/contract/device-api.ts';
 import type { Envelope, FollowBehaviour } from '../../client/behaviour.ts';
 import { defect, isDeploymentStatus, variant } from '../define-client.ts';
@@ -9,7 +8,6 @@ const BIG_IDS = ['client.delivery.big-ids'];
 const KNOWN = ['deployment.deployed', 'deployment.removed'];
 const DEPLOYED = Object.keys(deployedPayload.schema.properties);
 
-/** Leaves out each event for which `isKept` returns false. */
 const keeping =
   (isKept: (found: Envelope) => boolean) =>
   ({ envelope }: FollowBehaviour): Pick<FollowBehaviour, 'envelope'> => ({
@@ -19,7 +17,7 @@ const keeping =
     },
   });
 
-/** Adds the parameter `after`, unless a second defect in the same client has already added `after`. */
+/** A second defect in the same client may already have added `after`. */
 const withAfter = (path: string, cursor: string | undefined): string =>
   cursor === undefined || path.includes('?after=') ? path : `${path}?after=${cursor}`;
 

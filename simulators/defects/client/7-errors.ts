@@ -1,4 +1,3 @@
-/** Defects of clients that hide errors, or treat expired cursors and busy servers wrongly. */
 import { CallFailed, type FailedJobOutput } from '../../client/behaviour.ts';
 import { objectOf } from '../../client/reference.ts';
 import { isObject, jsonIn } from '../../common/malformed.ts';

@@ -1,4 +1,3 @@
-/** Defects of clients that lose items between pages, or read pages without end. */
 import { type CallBehaviour, CallFailed, type Page, type PageAsked } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';
 

@@ -1,4 +1,3 @@
-/** Loads all defects and variants of the client. */
 import type { ClientBehaviour } from '../../client/behaviour.ts';
 import { loadSections } from '../define.ts';
 

@@ -176,7 +176,7 @@ export const defects = [
   defect('larger-cursor-wins', 'Takes the larger of after and Last-Event-ID.', AFTER_WINS, cursorOfBoth(Math.max)),
   defect('smaller-cursor-wins', 'Takes the smaller of after and Last-Event-ID.', AFTER_WINS, cursorOfBoth(Math.min)),
   defect('zero-loses-to-header', 'Ignores after=0 when there is a Last-Event-ID header.', AFTER_WINS, {
-    // Keeps all events in the log, because a device that has lost events refuses after=0.
+    // A device that has lost events would refuse after=0.
     log: { keepFrom: ({ earliest }) => earliest },
     stream: ({ chooseCursor }) => ({
       chooseCursor: ({ after, lastEventId }) =>

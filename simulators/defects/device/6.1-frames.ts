@@ -21,7 +21,6 @@ const envelopeDefect = (name: string, summary: string, change: EnvelopeChange) =
 const payload = (change: (data: object) => object): DeviceChanges => ({
   deployments: { event: ({ type, data }) => ({ type, data: change(data) }) },
 });
-/** Converts a UTC time to the same moment with the offset +02:00. */
 const withOffset = (time: string): string =>
   new Date(Date.parse(time) + 2 * 60 * 60 * 1_000).toISOString().replace('Z', '000123+02:00');
 
@@ -32,7 +31,7 @@ const lineEnds = (end: string): DeviceChanges => ({
   }),
 });
 
-/** Makes the line-end variants exclude each other, because a stream must use one line end throughout. */
+/** A stream must use one line end throughout. */
 const LINE_ENDS = { alternative: 'line-ends' };
 
 const MONOTONIC = ['device.events.monotonic'];

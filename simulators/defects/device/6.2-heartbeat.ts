@@ -82,7 +82,7 @@ export const variants = [
             tick = configured / times;
             return tick;
           },
-          // Uses the clock instead of a counter, because every stream calls `heartbeat` separately.
+          // A counter would not do, because every stream calls `heartbeat` separately.
           heartbeat: (now) => (Math.floor(performance.now() / tick) % times === 0 ? heartbeat(now) : ':keep-alive\n\n'),
         }),
       };

@@ -37,7 +37,7 @@ const replaysAsOf = (time: () => string): Partial<StreamBehaviour> => ({
   },
 });
 
-/** Counts the body bytes in HTTP chunks, without the chunks' framing; 0 for a response head. */
+/** Counts bytes without the chunks' framing; 0 for a response head. */
 function bytesInChunks(text: string): number {
   let bytes = 0;
   for (let at = 0; ; ) {
@@ -48,11 +48,11 @@ function bytesInChunks(text: string): number {
   }
 }
 
-/** Ends a stream after `most` bytes of its body, between two frames, because each write is a whole frame. */
+/** Ends the stream between two frames, because each write is a whole frame. */
 function endAfter(most: number, { socket }: IncomingMessage): void {
   let bytes = 0;
   const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;
-  // Passes on the callback in `rest`, without which the response to a refused stream would not end.
+  // Without the callback in `rest`, the response to a refused stream would not end.
   socket.write = ((piece: Uint8Array | string, ...rest: unknown[]) => {
     if (bytes > most) return true;
     bytes += bytesInChunks(Buffer.from(piece).toString('latin1'));
@@ -125,7 +125,7 @@ export const defects = [
     {
       stream: {
         session: ({ after, retained: { latest } }) =>
-          // Filters the replay too, because the replay also reads events that were published during the replay.
+          // The replay also reads events that were published during the replay.
           after < latest ? { replay: (events) => events.filter(({ id }) => id <= latest), live: () => [] } : undefined,
       },
     },

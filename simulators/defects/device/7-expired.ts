@@ -117,7 +117,7 @@ export const defects = [
         http: onRequest(({ url = '/' }) => {
           listed = new URL(url, 'http://device').searchParams.get('types') ?? '';
         }),
-        // Expires all cursors of a stream of `deployment.removed`, an event that the check never causes.
+        // The check never causes the event `deployment.removed`.
         stream: expires((cursor, { latest }) => listed === 'deployment.removed' && cursor < latest),
       };
     },

@@ -1,4 +1,3 @@
-/** Loads all defects and variants of the simulated device. */
 import type { DeviceBehaviour } from '../../device/behaviour.ts';
 import { type Defect, loadSections, named, type Variant } from '../define.ts';
 
@@ -6,9 +5,7 @@ export type DeviceDefect = Defect<DeviceBehaviour>;
 
 export const { defects: deviceDefects, variants: deviceVariants } = await loadSections<DeviceBehaviour>('device');
 
-/** Finds a defect by name. Throws RangeError with the known names. */
 export const deviceDefect = (name: string): DeviceDefect => named('defect of the device', deviceDefects, name);
 
-/** Finds a variant by name. Throws RangeError with the known names. */
 export const deviceVariant = (name: string): Variant<DeviceBehaviour> =>
   named('variant of the device', deviceVariants, name);

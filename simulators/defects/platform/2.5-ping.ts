@@ -5,7 +5,7 @@ import { defect, type PlatformChange, unchecked, variant } from '../define-platf
 const LIMIT = ['platform.ping.limit'];
 const SUCCESS = ['platform.ping.success'];
 
-/** Maximum nanoseconds of a timeout: one day, because Node's timers overflow after 24 days. */
+/** One day, because Node's timers overflow after 24 days. */
 const A_DAY_NANOS = 86_400_000_000_000;
 
 const unanswered =
@@ -28,7 +28,6 @@ export const defects = [
     pingAnswer: (_outcome, elapsed) => ({ status: 200, body: { code: 'success', round_trip_nanos: elapsed } }),
   }),
   defect('ping-patient', 'Waits five seconds longer than asked.', ['platform.ping.timeout'], ({ ping }) => ({
-    // Adds five seconds after a timeout only; an answer of the device passes at once.
     ping: async (link, deviceId, timeoutNanos) => {
       const outcome = await ping(link, deviceId, timeoutNanos);
       if (outcome.code === 'timeout') await sleep(5000);

@@ -2,7 +2,6 @@ import { PlatformError } from '../../platform/ports.ts';
 import { clampInteger } from '../../platform/reference.ts';
 import { answers, defect, resources, variant } from '../define-platform.ts';
 
-/** Converts a UTC time to the same moment with the offset +02:00. */
 const withOffset = (text: string): string =>
   new Date(Date.parse(text) + 2 * 3_600_000).toISOString().replace('Z', '000+02:00');
 
@@ -67,7 +66,7 @@ export const defects = [
     'has-more-of-raw-offset',
     'Computes has_more from the offset that was asked for, however negative.',
     CLAMP_OFFSET,
-    // Remembers the requested offset for `hasMore`, because no other request can come between the two calls.
+    // No other request can come between the two calls.
     ({ clampOffset, hasMore }) => {
       let asked = 0;
       return {
@@ -118,7 +117,7 @@ export const defects = [
     'limit-clamped-in-echo-only',
     'Echoes 100 for a limit above it and gives more.',
     CLAMP_HIGH,
-    // Remembers the requested limit for `page`, because no other request can come between the two calls.
+    // No other request can come between the two calls.
     ({ clampLimit, page }) => {
       let asked = 0;
       return {

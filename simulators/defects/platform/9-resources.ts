@@ -12,10 +12,10 @@ const SLOTS = ['platform.schema.slots'];
 const TOKEN = ['platform.provisioning-token'];
 const TREE = ['platform.group.tree'];
 
-/** Makes the variants below exclude each other, because each shows unexpanded fields differently. */
+/** These variants exclude each other, because each shows unexpanded fields differently. */
 const UNEXPANDED = { alternative: 'unexpanded fields' };
 
-/** Milliseconds for which the platform overlooks a change, as with a separate copy of the data per process. */
+/** Milliseconds for which a change stays unseen, as with a copy of the data per process. */
 const STALE_MS = 30;
 
 const unserved =
@@ -28,7 +28,6 @@ const unserved =
   });
 const unpatched = (operation: string) => unserved(operation, 405, 'method_not_allowed', 'PATCH is not served here');
 
-/** Maximum number of provisioning tokens that the variant issues. */
 const AT_ONCE = 4;
 
 export const defects = [
@@ -116,7 +115,7 @@ export const defects = [
   defect('group-below-itself', 'Makes a group its own parent.', TREE, {
     mayMoveGroup: (group, line) => !line.slice(1).includes(group),
   }),
-  // Overlooks the latest moves of groups when checking for a cycle, and therefore allows a cycle.
+  // The check for a cycle overlooks the latest moves of groups.
   defect('group-moves-race', 'Lets two moves at the same time make a circle of groups.', TREE, () => {
     const movedAt = new Map<string, number>();
     const isStale = (id: string) => performance.now() - (movedAt.get(id) ?? Number.NEGATIVE_INFINITY) < STALE_MS;
@@ -129,7 +128,7 @@ export const defects = [
       },
     };
   }),
-  // Undoes a simultaneous move, because a renaming writes back the whole group with its old parent.
+  // A renaming writes back the whole group with its old parent.
   defect(
     'group-rename-undoes-move',
     'Puts a group back where it was when it is renamed while it is moved.',

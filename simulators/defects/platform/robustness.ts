@@ -25,7 +25,7 @@ const REFUSED: Readonly<Record<string, (body: Resource) => ReturnType<typeof unl
     unless(JSON.stringify(documents).includes('$schema'), '/documents', 'name no dialect'),
 };
 
-/** Milliseconds by which clocks of a platform's nodes differ from true time. */
+/** Differences of the clocks of a platform's nodes from true time. */
 const NODES_MS = [0, 40, -40];
 
 const FIELDS = ['platform.robust.fields'];

@@ -13,15 +13,14 @@ import { ControlError, type ControlTarget, controlError } from './target.ts';
 
 const LARGEST_BODY = 33_554_432;
 
-/** Address of the control API: port of 127.0.0.1 (0 picks a free port), or path of a unix socket. */
 export type ControlAddress = { port: number } | { path: string };
 
-/** `token`: bearer token that requests to the port must carry, random by default. */
+/** `token`: bearer token of the port, random by default. */
 export type ControlOption = { port: number; token?: string } | { path: string };
 
 export interface ControlServer extends AsyncDisposable {
   readonly address: ControlAddress;
-  /** Bearer token for requests to a port; undefined on a unix socket, whose file mode restricts access. */
+  /** Undefined on a unix socket, whose file mode restricts access. */
   readonly token: string | undefined;
   close(): Promise<void>;
 }
@@ -39,7 +38,7 @@ const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
   ['POST', /^\/start$/, (target) => target.start()],
 ];
 
-/** Serves the control API. Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address. */
+/** Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address. */
 export async function serveControl(target: ControlTarget, where: ControlOption): Promise<ControlServer> {
   const token = 'path' in where ? undefined : (where.token ?? newControlToken());
   const latest = new WeakMap<Duplex, Exchange>();
@@ -94,7 +93,7 @@ async function answer(target: ControlTarget, request: IncomingMessage): Promise<
     if (here.length === 0) throw new ControlError(404, 'not_found', `the control API has no ${path}`);
     throw new ControlError(405, 'method_not_allowed', `${path} answers ${here.map(([method]) => method).join(', ')}`);
   }
-  // Reads the whole body before acting, so that an aborted request changes nothing.
+  // Reads the whole body first, so that an aborted request changes nothing.
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {

@@ -1,4 +1,3 @@
-/** Interface between the control API and a device, whose agent runs in this process or in a separate process. */
 import type {
   ControlCompacted,
   ControlDeployment,
@@ -34,7 +33,7 @@ export interface AgentCalls {
 }
 export type AgentCall = keyof AgentCalls;
 
-/** Device that the control API drives; each call resolves once clients can see the effect of the call. */
+/** Device in this or another process; each call resolves once clients can see its effect. */
 export abstract class ControlTarget {
   abstract info(): ControlInfo;
   abstract start(): Promise<void>;

@@ -4,7 +4,6 @@ import { describe, expect, test, vi } from 'vitest';
 import { referenceBehaviour } from '../behaviour.ts';
 import { robot } from '../testing/robot.ts';
 
-/** Sends `bytes`, and resolves with the text received until `enough` arrives or the connection closes. */
 function talk(path: string, bytes: string, { enough = '\0', half = false } = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = net.connect({ path, allowHalfOpen: true });

@@ -78,7 +78,7 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
     response.end();
     return;
   }
-  // Node sends only the response head; frames go directly to the socket, so that subscribers share encoded bytes.
+  // Node sends only the head; frames go directly to the socket, so that subscribers share encoded bytes.
   response.flushHeaders();
   takeOver(request, response);
   agent.stream.onOpen?.(request.socket, { client: request.headers['user-agent'], after, types: filter });
@@ -89,7 +89,7 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
     if (!request.socket.destroyed) subscriber.open();
   };
   if (response.socket) open();
-  // Waits for the socket, which Node gives to a pipelined response after the previous response.
+  // Node gives the socket to a pipelined response after the previous response.
   else response.once('socket', () => process.nextTick(open));
 }
 

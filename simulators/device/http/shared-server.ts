@@ -18,7 +18,7 @@ interface Connection {
   latest?: Exchange;
 }
 
-/** Milliseconds for which the server discards a client's bytes after refusing a request. */
+/** Milliseconds of discarding a client's bytes after a refusal. */
 const LINGER_MS = 1_000;
 
 const connections = new WeakMap<Socket, Connection>();
@@ -28,30 +28,29 @@ export function adopt(socket: Socket, handler: RequestHandler, entrance: Entranc
   giveWay();
   connections.set(socket, { handler, entrance, carries: 'answers' });
   const parser = hub();
-  // Sets the property `server` of the socket, where Node's parser reports malformed requests.
+  // Node's parser reports malformed requests to the socket's `server`.
   Object.assign(socket, { server: parser });
   parser.emit('connection', socket);
 }
 
-/** Detaches a stream's socket from Node's parser and request, which take more memory than the stream. */
+/** Detaches the socket from Node's parser and request, which take more memory than the stream. */
 export function takeOver(request: http.IncomingMessage, response: http.ServerResponse): void {
   const connection = connections.get(request.socket);
   if (connection) connection.carries = 'stream';
   const hasBody = 'content-length' in request.headers || 'transfer-encoding' in request.headers;
-  // Marks the request as an upgrade, after which Node releases the socket from its parser.
+  // After an upgrade, Node releases the socket from its parser.
   if (response.socket !== null && !hasBody) Object.assign(request, { upgrade: true });
 }
 
 function hub(): http.Server {
   if (server) return server;
-  // `getBuiltinModule` skips the client and WebSocket that an import loads, a third of the agent's start time.
+  // An import would load the client and WebSocket too, a third of the agent's start time.
   const { createServer } = getBuiltinModule('node:http');
   const timeouts = { headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
   server = createServer({ ...timeouts, shouldUpgradeCallback: () => false });
-  // Adds no listener in an older Node, which would then upgrade every request that asks for an upgrade.
+  // With a listener, an older Node would upgrade every request that asks for an upgrade.
   if ('shouldUpgradeCallback' in server)
     server.on('upgrade', (_request, upgraded) => {
-      // Discards further bytes of the client, and ends the stream when the client ends its side.
       const socket = upgraded as Socket;
       connections.get(socket)?.latest?.response.detachSocket(socket);
       connections.delete(socket);
@@ -63,7 +62,7 @@ function hub(): http.Server {
     const connection = connections.get(request.socket);
     if (connection) connection.latest = { request, response };
     if (!isHttp1(request)) refuse(request.socket, '505 HTTP Version Not Supported');
-    // Answers 400 to several Host headers, as RFC 9112 section 3.2 requires; Node keeps only the first.
+    // RFC 9112 section 3.2 requires 400 for several Host headers; Node keeps only the first.
     else if (hostsIn(request.rawHeaders) > 1)
       response.writeHead(400, { Connection: 'close', 'Content-Length': 0 }).end();
     else if (connection) connection.handler.handle(request, response, connection.entrance);
@@ -71,19 +70,19 @@ function hub(): http.Server {
   });
   server.on('clientError', (error, socket) => refuse(socket as Socket, statusOf(error)));
   server.on('connect', (_request, socket) => refuse(socket as Socket, '405 Method Not Allowed'));
-  // Emits `listening` to start Node's timers for slow requests, because this server never listens.
+  // `listening` starts Node's timers for slow requests; this server never listens.
   server.emit('listening');
   return server;
 }
 
-/** Counts Host headers in `raw`, names and values in turn; `headersDistinct` would build an object for each request. */
+/** `raw`: names and values in turn; `headersDistinct` would build an object for each request. */
 function hostsIn(raw: readonly string[]): number {
   let hosts = 0;
   for (let at = 0; at < raw.length; at += 2) if (raw[at]?.length === 4 && raw[at]?.toLowerCase() === 'host') hosts += 1;
   return hosts;
 }
 
-/** Refuses a request, then keeps reading, because a close with unread bytes would discard the response. */
+/** Keeps reading, because a close with unread bytes would discard the response. */
 function refuse(socket: Socket, status: string): void {
   const connection = connections.get(socket);
   if (connection?.carries === 'nothing') return;

@@ -1,4 +1,3 @@
-/** Tests that a damaged log serves its intact events, and that the agent skips and reports damaged lines. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { storedAfter } from '../stream/reader.ts';

@@ -17,7 +17,7 @@ describe('appending', () => {
     await log.append(drafts(1)); // writes the mark as well
     const before = { ...done };
     await Promise.all(range(1, 50).map(() => log.append(drafts(1))));
-    // Expects one durable write for all 50 appends, and one write for the last id.
+    // One durable write for all 50 appends, and one write for the last id.
     expect(done).toEqual({ stores: before.stores + 1, others: before.others + 1 });
     await log.close();
   });

@@ -1,4 +1,4 @@
-/** Event log of one robot (section 6.2 of the specification, rule 5); the JSONL file is the source of truth. */
+/** Event log (section 6.2 of the specification, rule 5); the JSONL file is the source of truth. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ControlLog } from '../../../harness/contract/control.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -9,11 +9,9 @@ import { type Incarnation, LogFile } from './log-file.ts';
 import { scanEvents } from './recovery.ts';
 
 export interface EventLogOptions extends Incarnation {
-  /** Maximum number of stored events; beyond, compaction keeps the newest 80 %. */
   retain: number;
-  /** Maximum bytes of the log file; beyond, compaction keeps the newest 80 %. */
   retainBytes: number;
-  /** Receives stored events in order, in the tick in which the events become readable. */
+  /** Called in order, in the tick in which the events become readable. */
   onStored(events: readonly StoredEvent[]): void;
 }
 
@@ -23,11 +21,10 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** Bytes after which a batch is full; further appends wait for the next batch. */
 const BATCH_BYTES = 1_048_576;
 const SHARE_KEPT = 0.8;
 const NAMED = 10;
-/** Bytes that `inspect` reads at a time, so that other work can run between. */
+/** `inspect` reads portions, so that other work can run between. */
 const PORTION_BYTES = 1_048_576;
 
 export class EventLog {
@@ -41,7 +38,7 @@ export class EventLog {
   #working: Promise<void> | undefined;
   #state: 'open' | 'closing' | 'down' = 'open';
 
-  /** Opens the log and repairs crash damage. Throws if the log is unreadable. */
+  /** Throws if the log cannot be read or repaired. */
   constructor(options: EventLogOptions) {
     this.#options = options;
     const onNotice = (notice: string, error?: unknown): void => {
@@ -64,7 +61,6 @@ export class EventLog {
     return this.generation.latest;
   }
 
-  /** Id of the first retained event, or the next id of an empty log. */
   get earliest(): number {
     return this.generation.earliest ?? this.latest + 1;
   }
@@ -118,10 +114,7 @@ export class EventLog {
     return { bytes, events, ...ids, ...skipped, unused_ids: [...gaps], repairs: [...repairs] };
   }
 
-  /**
-   * Stores and delivers events; resolves with their first and last id. Rejects with EventLogError if no event was
-   * stored.
-   */
+  /** Rejects with EventLogError if no event was stored. */
   append(drafts: readonly EventDraft[]): Promise<{ first: number; last: number }> {
     if (this.#state !== 'open') return Promise.reject(new AgentDownError('the robot is down, its log takes no events'));
     const { clock, behaviour } = this.#options;
@@ -279,7 +272,6 @@ export class EventLog {
     await this.#keep(Math.min(Math.floor(retain * SHARE_KEPT), Math.floor(count * share)));
   }
 
-  /** Keeps the newest `events` events; if the disk is full, retries with a quarter of the number. */
   async #keep(events: number): Promise<CompactionError | undefined> {
     const { earliest, latest } = this;
     if (this.#down || this.generation.earliest === undefined) return undefined;

@@ -1,8 +1,6 @@
-/** State of one log file in memory: bounds, unused ids, and a sparse index of offsets. */
-
-/** State of one log file. After a compaction, readers of the old file finish with the old generation. */
+/** After a compaction, readers of the old file finish with the old generation. */
 export interface Generation {
-  /** Length of the stored events in bytes; readers ignore any bytes beyond. */
+  /** Length of the stored events; readers ignore any bytes beyond. */
   bytes: number;
   earliest: number | undefined;
   /** Highest id ever assigned, even if the event is lost; 0 before the first event. */
@@ -13,7 +11,7 @@ export interface Generation {
 
 export const INDEX_SPACING = 65_536;
 
-/** Index of event offsets, with one entry for about 64 KiB, so that a long log needs little memory. */
+/** One entry for about 64 KiB, so that a long log needs little memory. */
 export class SparseIndex {
   readonly #ids: number[] = [];
   readonly #offsets: number[] = [];
@@ -22,7 +20,7 @@ export class SparseIndex {
     return this.#ids.length;
   }
 
-  /** Adds an index entry, unless the last entry is less than 64 KiB before `offset`. Ids and offsets must ascend. */
+  /** Ids and offsets must ascend. */
   note(id: number, offset: number): void {
     const last = this.#offsets.at(-1);
     if (last !== undefined && offset - last < INDEX_SPACING) return;
@@ -48,7 +46,7 @@ export class SparseIndex {
   }
 }
 
-/** Range of ids that stay unused after damage; the number of retained events excludes these ids. */
+/** Ids that stay unused after damage, and do not count as retained events. */
 export interface Gap {
   after: number;
   through: number;
@@ -62,14 +60,13 @@ export function givenUp(gaps: readonly Gap[], earliest: number): number {
   return ids;
 }
 
-/** Returns the lowest of the newest `ids` ids; ids in gaps do not count. */
+/** Ids in gaps do not count. */
 export function lowestOf(ids: number, latest: number, gaps: readonly Gap[]): number {
   let from = latest - ids + 1;
   for (const { after, through } of gaps.toReversed()) if (through >= from) from -= through - after;
   return from;
 }
 
-/** Returns the gaps that lie between the ids `earliest` and `latest`. */
 export function gapsWithin(gaps: readonly Gap[], earliest: number, latest = Number.POSITIVE_INFINITY): readonly Gap[] {
   const within = gaps.filter(({ after, through }) => after >= earliest && through < latest);
   return within.length > 0 ? within : NO_GAPS;

@@ -1,4 +1,4 @@
-/** File beside the log that records assigned ids, so that the agent repeats no id after damage to the log. */
+/** Assigned ids, recorded beside the log, so that the agent repeats no id after damage to the log. */
 
 import { constants, readFileSync } from 'node:fs';
 import { type Gap, NO_GAPS } from './generation.ts';
@@ -6,13 +6,12 @@ import { type DiskIo, ifPresent, replaceFile } from './io.ts';
 import { sealed, unseal } from './line.ts';
 
 export interface Mark {
-  /** Upper bound of all ids assigned to events. */
   highest: number;
   /** Highest assigned id when the mark was written. */
   from: number;
   /** True after a clean stop, when `highest` is exact; false while `highest` ends a block of reserved ids. */
   clean: boolean;
-  /** True if the agent stores events on the disk before sending them. */
+  /** True if events reach the disk before clients. */
   durable: boolean;
   gaps: readonly Gap[];
   lost?: true;
@@ -66,7 +65,7 @@ export async function beginLast(io: DiskIo, directory: string, id: number, durab
   else io.remove(`${directory}/${LAST_FILE}`);
 }
 
-/** Overwrites the file in place, which succeeds even on a full disk. */
+/** Overwriting in place succeeds even on a full disk. */
 export function writeLast(io: DiskIo, directory: string, id: number): void {
   const fd = io.open(`${directory}/${LAST_FILE}`, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
   try {
@@ -76,14 +75,14 @@ export function writeLast(io: DiskIo, directory: string, id: number): void {
   }
 }
 
-/** Doubles the number of reserved ids, so that a busy log seldom rewrites its mark file. */
+/** Doubles, so that a busy log seldom rewrites its mark file. */
 export function nextBlock(previous: number): number {
   return previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
 }
 
 /**
- * Highest id that may have been assigned. After a crash, all reserved ids count as assigned, unless the log is provably
- * complete. `last`: id of the last event in the log.
+ * After a crash, all reserved ids count as assigned, unless the log is provably complete. `last`: id of the last event
+ * in the log.
  */
 export function highestGivenOut(last: number, mark: Mark | undefined, damaged: boolean): number {
   if (!mark || mark.lost) return last > 0 || mark ? last + LARGEST_BLOCK : 0;

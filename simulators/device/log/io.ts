@@ -1,6 +1,6 @@
 /**
- * File operations of a robot, which injected faults can replace. Writes to the page cache are synchronous; waits for
- * the disk are asynchronous, so that robots do not delay each other.
+ * File operations, which injected faults can replace. Writes to the page cache are synchronous; waits for the disk are
+ * asynchronous, so that robots do not delay each other.
  */
 
 import fs from 'node:fs';
@@ -14,15 +14,15 @@ export interface DiskIo {
   size(fd: number): number;
   read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
   load(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>;
-  /** Writes the whole `buffer`; after an error, the file may contain some of the bytes. */
+  /** After an error, the file may contain some of the bytes. */
   write(fd: number, buffer: Uint8Array, position: number): void;
-  /** Writes asynchronously; on a file opened with `DURABLE`, resolves once the bytes are on the disk. */
+  /** With `DURABLE`, resolves once the bytes are on the disk. */
   store(fd: number, buffer: Uint8Array, position: number): Promise<void>;
   truncate(fd: number, length: number): void;
   rename(from: string, to: string): void;
   makeDirectory(path: string, mode?: number): void;
   link(target: string, path: string): void;
-  /** Removes a file, link or directory tree; ignores a missing path. */
+  /** Removes a directory tree too; ignores a missing path. */
   remove(path: string): void;
   sync(fd: number): Promise<void>;
   syncDirectory(path: string): Promise<void>;
@@ -33,7 +33,7 @@ const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 const fsync = promisify(fs.fsync);
 
-/** True on Linux, where O_DSYNC makes a write wait for the disk without a separate sync. */
+/** On Linux, O_DSYNC makes a write wait for the disk without a separate sync. */
 const SYNCS_BY_ITSELF = process.platform === 'linux';
 
 export const DURABLE = fs.constants.O_RDWR | (SYNCS_BY_ITSELF ? fs.constants.O_DSYNC : 0);
@@ -62,7 +62,7 @@ export const disk: DiskIo = {
   makeDirectory: (path, mode = 0o777) => void fs.mkdirSync(path, { recursive: true, mode }),
   link: (target, path) => fs.symlinkSync(target, path),
   remove: (path) => {
-    // Checks first, because the path is usually missing and rmSync is slower than the check.
+    // The path is usually missing, and rmSync is slower than this check.
     const found = fs.lstatSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) fs.rmSync(path, { recursive: true, force: true });
     else if (found) fs.unlinkSync(path);
@@ -88,7 +88,6 @@ export const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes
 
 export const isUnwritable = (error: unknown): boolean => UNWRITABLE.has(errorCode(error) ?? '');
 
-/** Returns the result of `read`, or undefined if `path` is missing. */
 export function ifPresent<T>(path: string, read: () => T): T | undefined {
   if (!fs.existsSync(path)) return undefined;
   try {
@@ -99,9 +98,7 @@ export function ifPresent<T>(path: string, read: () => T): T | undefined {
   }
 }
 
-/**
- * Replaces a file; readers, even after a crash, find the complete old or new content. `durable`: waits for the disk.
- */
+/** Readers, even after a crash, find the complete old or new content. `durable`: waits for the disk. */
 export async function replaceFile(
   io: DiskIo,
   directory: string,
@@ -117,7 +114,7 @@ export async function replaceFile(
   if (durable) await io.syncDirectory(directory);
 }
 
-/** Fills a temporary file, renames the file to `path`, and calls `placed` in the same tick. */
+/** Calls `placed` in the tick of the rename. */
 export async function putInPlace(
   io: DiskIo,
   path: string,
@@ -143,7 +140,7 @@ export async function putInPlace(
   }
 }
 
-/** Removes temporary files that a crash left; no other agent may use the directory. */
+/** No other agent may use the directory. */
 export function removeUnfinished(io: DiskIo, directory: string): void {
   for (const name of ifPresent(directory, () => fs.readdirSync(directory)) ?? []) {
     const path = `${directory}/${name}`;
@@ -151,7 +148,7 @@ export function removeUnfinished(io: DiskIo, directory: string): void {
   }
 }
 
-/** Failure to store events; the agent delivered none of the events. */
+/** Failure to store events; none was delivered. */
 export class EventLogError extends Error {
   override name = 'EventLogError';
 }
@@ -160,7 +157,7 @@ export class AgentDownError extends EventLogError {
   override name = 'AgentDownError';
 }
 
-/** Failure to compact the event log; no event is lost. */
+/** Failure to compact; no event is lost. */
 export class CompactionError extends Error {
   override name = 'CompactionError';
 }

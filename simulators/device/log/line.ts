@@ -1,7 +1,4 @@
-/**
- * Line of the log file that stores an event: the JSON envelope (section 2.3 of the specification), and a checksum that
- * reveals damage.
- */
+/** Line of the log file: the JSON envelope (section 2.3 of the specification), and a checksum that reveals damage. */
 import { crc32 } from 'node:zlib';
 
 export interface EventDraft {
@@ -13,7 +10,7 @@ export interface StoredEvent {
   readonly id: number;
   readonly type: string;
   readonly json: string;
-  /** True for an event without a checksum, written by a person or by an older version. */
+  /** No checksum: a person or an older version wrote the event. */
   readonly unsealed?: true;
 }
 
@@ -47,7 +44,7 @@ export function unseal(line: string): string | undefined {
 
 const HEADS = [HEAD, '{"id":'].map((text) => Buffer.from(text));
 
-/** Reads the event in a line, even if the line begins with the rest of a damaged event. */
+/** Finds an event even behind the rest of a damaged event. */
 export function readLine(bytes: Buffer, start: number, end: number): StoredEvent | undefined {
   const at = end - SEAL_BYTES;
   const [, sum] = at > start ? (SEAL.exec(bytes.toString('latin1', at, end)) ?? []) : [];
@@ -73,7 +70,7 @@ function sealedEvent(bytes: Buffer, start: number, at: number, sum: string): Sto
 
 const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
 
-/** Reads an event without a checksum; rejects unknown members, which may be a damaged checksum. */
+/** Rejects unknown members, which may be a damaged checksum. */
 function unsealed(text: string): StoredEvent | undefined {
   const event = parsed(text);
   if (event === undefined) return undefined;

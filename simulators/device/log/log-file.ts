@@ -1,5 +1,3 @@
-/** File of an event log: opened on demand, appended to, and replaced by compaction. */
-
 import { constants, lstatSync } from 'node:fs';
 import type { Clock } from '../../common/clock.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
@@ -8,20 +6,19 @@ import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from 
 import { type DiskIo, DURABLE, ifPresent, isUnwritable, putInPlace, removeUnfinished } from './io.ts';
 import { recover, scanEvents } from './recovery.ts';
 
-/** Bytes that a compaction copies at a time, so that other robots can work between. */
+/** Compaction copies portions, so that other robots can work between. */
 const COPY_BYTES = 262_144;
 
 // A timer closes idle logs, so that thousands of idle robots hold no file descriptors.
 
 const SWEEP_MS = 1_000;
-/** Maximum number of open log files; beyond, the process closes the least recently used file. */
+/** Beyond, the process closes the least recently used file. */
 const OPEN_AT_MOST = 512;
 
-/** Time of the last use of each open log (milliseconds of `performance.now`), oldest first. */
+/** Time of the last use in milliseconds of `performance.now`, oldest first. */
 const open = new Map<LogFile, number>();
 let sweeper: NodeJS.Timeout | undefined;
 
-/** Closes at most `atMost` idle logs, last used before `moment` (milliseconds of `performance.now`). */
 function sweep(moment: number, atMost: number): void {
   let closed = 0;
   for (const [log, used] of open) {
@@ -40,7 +37,7 @@ export const LOG_FILE = 'events.jsonl';
 export interface Incarnation {
   directory: string;
   io: DiskIo;
-  /** True: writes wait for the disk. False: writes stop at the page cache, which a machine crash loses. */
+  /** Writes wait for the disk; otherwise they stop at the page cache, which a machine crash loses. */
   durable: boolean;
   isNew?: boolean;
   clock: Clock;
@@ -51,7 +48,7 @@ export interface Incarnation {
 export class LogFile {
   readonly path: string;
   generation: Generation;
-  /** True while the event log works; the timer for idle logs then leaves the file open. */
+  /** The timer for idle logs leaves a busy file open. */
   busy = false;
   readonly #options: Incarnation;
   #fd: number | undefined;
@@ -64,10 +61,8 @@ export class LogFile {
   /** True after a failed write, whose bytes may reach the disk even after truncation. */
   #failed = false;
   #unended = false;
-  /** True until the directory entry of a new log file is on the disk. */
   #unsynced = false;
 
-  /** Opens an existing log. Throws if the log cannot be read or repaired. */
   constructor(options: Incarnation) {
     const { directory, io } = options;
     const { highest } = options.behaviour.log;
@@ -95,7 +90,7 @@ export class LogFile {
     }
     try {
       removeUnfinished(io, directory);
-      // Adds the line break that the last event lacks; leaves a torn line, which shows that ids may be lost.
+      // A torn line stays, because the line shows that ids may be lost.
       if (this.#unended) {
         const writable = io.open(this.path, this.#flags);
         try {
@@ -110,7 +105,6 @@ export class LogFile {
     }
   }
 
-  /** Records ids up to `id` as assigned, so that the agent repeats no id after losing the log. */
   async reserve(id: number): Promise<void> {
     if (id <= this.#reserved) return;
     const { io, directory, durable } = this.#options;
@@ -118,13 +112,13 @@ export class LogFile {
     const { latest, gaps } = this.generation;
     const mark = { highest: id + this.#block, from: latest, clean: false, durable, gaps };
     if (this.#reserved === 0) await beginLast(io, directory, latest, durable);
-    // Waits for the disk if an older mark file exists, because a crash could restore the older mark.
+    // A crash could restore an older mark file.
     await writeMark(io, directory, mark, durable || this.#marked);
     this.#marked = true;
     this.#reserved = mark.highest;
   }
 
-  /** Writes lines to the file; readers ignore the lines until the caller updates `generation`. */
+  /** Readers ignore the lines until the caller updates `generation`. */
   async write(lines: Buffer, last: number): Promise<void> {
     const fd = await this.#open();
     await this.#cut(fd);
@@ -144,12 +138,12 @@ export class LogFile {
     }
   }
 
-  /** Removes the bytes of a failed write; the next write repeats a failed removal. */
+  /** The next write repeats a failed removal. */
   async cutBack(): Promise<void> {
     if (this.#fd !== undefined) await this.#cut(this.#fd);
   }
 
-  /** Removes the bytes of a failed write, before new events receive the same ids. */
+  /** Must run before new events receive the same ids. */
   async #cut(fd: number): Promise<void> {
     const { io, directory, durable } = this.#options;
     this.#repair(fd);
@@ -160,10 +154,7 @@ export class LogFile {
     this.#failed = false;
   }
 
-  /**
-   * Removes the events before the id `from`: copies the others to a new file, then renames the new file over the log,
-   * so that a crash leaves a complete log.
-   */
+  /** Renames a new file over the log, so that a crash leaves a complete log. */
   async keep(from: number): Promise<void> {
     const { io, durable } = this.#options;
     await this.reserve(this.generation.latest);
@@ -190,7 +181,7 @@ export class LogFile {
       if (durable) await io.sync(copy);
     };
     await putInPlace(io, this.path, undefined, fill, () => {
-      // Updates `generation` in the tick of the rename, so that readers know which file they open.
+      // Runs in the tick of the rename, so that readers know which file they open.
       const index = new SparseIndex();
       if (earliest !== undefined) index.note(earliest, 0);
       index.takeOver(old.index, cut);
@@ -202,7 +193,7 @@ export class LogFile {
     await this.#syncDirectory();
   }
 
-  /** Records the exact highest id at a clean stop. Rejects while the file may contain bytes of a failed write. */
+  /** Rejects while the file may contain bytes of a failed write. */
   async seal(): Promise<void> {
     this.release();
     if (this.#reserved === 0) return;
@@ -267,7 +258,7 @@ export class LogFile {
     return fd;
   }
 
-  /** Waits until the directory entry of a new log file is on the disk, because a crash could lose the file. */
+  /** A crash could lose a new file before its directory entry is on the disk. */
   async #syncDirectory(): Promise<void> {
     const { io, directory, durable } = this.#options;
     if (!this.#unsynced) return;
@@ -276,7 +267,7 @@ export class LogFile {
   }
 }
 
-/** Flag that refuses a symbolic link, whose target may belong to other programs. */
+/** Refuses a symbolic link, whose target may belong to other programs. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 
 const emptyAfter = (latest: number): Generation => {

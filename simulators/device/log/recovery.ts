@@ -1,5 +1,3 @@
-/** Reads an existing log at the start of an agent: finds events, a torn last line, and the next id. */
-
 import type { LogBehaviour } from '../behaviour.ts';
 import { type Generation, gapsWithin, INDEX_SPACING, NO_GAPS, SparseIndex } from './generation.ts';
 import type { Mark } from './high-water-mark.ts';
@@ -9,13 +7,13 @@ import { readLine, type StoredEvent } from './line.ts';
 export interface Scan {
   io: DiskIo;
   fd: number;
-  /** First byte of the scan, which ignores a line that ends beyond `to`. */
+  /** The scan ignores a line that ends beyond `to`. */
   from: number;
   to: number;
   after: number;
   window?: number;
   onDamage?(offset: number, bytes: number): void;
-  /** Runs for an event whose id does not ascend, e.g. a duplicate or an event with a damaged id. */
+  /** Runs for an id that does not ascend, e.g. a duplicate or a damaged id. */
   onDisorder?(offset: number, bytes: number): void;
 }
 
@@ -27,7 +25,7 @@ interface Found {
 
 /**
  * Visits events in ascending order of ids until `visit` returns false; returns the offset after the last visited line.
- * Drops an event without a checksum if the next event has a lower id.
+ * Drops an unsealed event if the next event has a lower id.
  */
 export function scanEvents(scan: Scan, visit: (event: StoredEvent, offset: number) => unknown): number {
   let last = scan.after;
@@ -69,10 +67,7 @@ let shared: Buffer | undefined;
 
 type LineVisitor = (bytes: Buffer, start: number, end: number, offset: number) => boolean;
 
-/**
- * Calls `visit` for each complete line until `visit` returns false; `visit` must not scan, because scans share a
- * buffer.
- */
+/** `visit` must not scan, because scans share a buffer. */
 function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: LineVisitor): number {
   let buffer = shared ?? Buffer.allocUnsafe(BUFFER_BYTES);
   shared = buffer;
@@ -99,7 +94,7 @@ function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: Lin
 
 const PROBE_BYTES = 1_024;
 
-/** Finds the bounds of a log without reading the whole file. `unended`: the last event lacks its line break. */
+/** Never reads the whole file. `unended`: the last event lacks its line break. */
 export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviour: LogBehaviour) {
   const size = io.size(fd);
   const notices: string[] = [];
@@ -121,7 +116,7 @@ export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviou
 function probe(io: DiskIo, fd: number, size: number) {
   const found = { index: new SparseIndex(), earliest: undefined as number | undefined, last: 0, offset: 0 };
   for (let from = 0; from < size; from += INDEX_SPACING) {
-    // The first search covers the whole file, to find the first event even after much damage.
+    // Searches the whole file for the first event, even after much damage.
     const to = from === 0 ? size : Math.min(size, from + 2 * INDEX_SPACING);
     scanEvents({ io, fd, from, to, after: found.last, window: PROBE_BYTES }, ({ id }, at) => {
       found.earliest ??= id;

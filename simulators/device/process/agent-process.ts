@@ -14,14 +14,14 @@ let begun: Promise<void> | undefined;
 const stopped = Promise.withResolvers<void>();
 
 const reply = (message: Reply): void => {
-  // Ignores a failure to send, because the supervisor may have ended.
+  // The supervisor may have ended.
   if (process.connected) process.send?.(message, () => {});
 };
 
 process.once('message', (settings: ProcessSettings) => {
   begun = begin(settings);
 });
-// Ignores signals that a terminal sends to all processes, because the supervisor ends this process itself.
+// A terminal signals all processes, but the supervisor ends this process itself.
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 process.once('SIGTERM', () => void end());
 process.once('disconnect', () => void end());
@@ -50,13 +50,13 @@ async function begin(settings: ProcessSettings): Promise<void> {
     }
   });
   reply({ kind: 'ready', ready: await readyOf(made, stopped.promise) });
-  // Writes the compile cache now, because a killed process cannot write at exit.
+  // A killed process cannot write the compile cache at exit.
   flushCompileCache();
 }
 
 const require = createRequire(import.meta.url);
 
-/** Loads pino with the first message, because pino takes a fifth of the start time and agents rarely log. */
+/** Loads pino late: pino takes a fifth of the start time, and agents rarely log. */
 function loggerOf({ logLevel: level }: ProcessSettings): Logger {
   let opened: Logger | undefined;
   const open = (): Logger => {
@@ -75,7 +75,7 @@ function loggerOf({ logLevel: level }: ProcessSettings): Logger {
 async function end(): Promise<void> {
   stopped.resolve();
   try {
-    // Waits until a starting device can stop, so that no socket file or lock remains.
+    // Lets a starting device stop, so that no socket file or lock remains.
     await begun;
     await device?.stop();
     process.exit(0);

@@ -1,4 +1,3 @@
-/** Web console of a device, which shows the agent's activity and drives the agent. */
 import { defined } from '../../../harness/common/defined.ts';
 import { controlDeployment } from '../../../harness/contract/control.ts';
 import { type Action, type Console, serveConsole, wholeNumber } from '../../console/console.ts';
@@ -64,7 +63,6 @@ export class DeviceConsole implements AsyncDisposable {
     this.#feed.set({ listeners: {} });
   };
 
-  /** Serves the console; resolves with the URL of the page. Rejects with StartError for an unusable port. */
   async serve(device: SupervisedDevice, port: number): Promise<string> {
     this.#device = device;
     const { retention = 0, heartbeat_seconds: heartbeatSeconds = 0, event_log, config_root } = device.info();
@@ -112,7 +110,7 @@ export class DeviceConsole implements AsyncDisposable {
     };
   }
 
-  /** Switches defects and variants by a restart, because an agent reads the names only at its start. */
+  /** Restarts the agent, which reads the names only at its start. */
   async #switch(device: SupervisedDevice, names: unknown): Promise<void> {
     const all = this.#feed.document.deviations;
     const wanted = Array.isArray(names) ? names : [];
@@ -129,7 +127,6 @@ export class DeviceConsole implements AsyncDisposable {
     try {
       await device.start();
     } catch (error) {
-      // Restarts with the previous deviations, because the agent cannot start with the new deviations.
       device.configure(before);
       await device.start();
       throw error;

@@ -1,4 +1,3 @@
-/** Runs a simulated device until a signal, for the command `muster simulate device`. */
 import process from 'node:process';
 import pino from 'pino';
 import { untilSignal } from '../../../harness/common/signals.ts';
@@ -12,13 +11,13 @@ import { SupervisedDevice } from './supervisor.ts';
 
 export interface Outside {
   control?: ControlOption;
-  /** Port of the web console; 0 picks a free port. */
+  /** 0 picks a free port. */
   uiPort?: number;
   deviations?: readonly Deviation[];
 }
 
 /**
- * Prints the device's addresses, and resolves with the exit code after a signal. With `control` or a console, the agent
+ * Command `muster simulate device`; resolves with the exit code after a signal. With `control` or a console, the agent
  * runs in a child process. Rejects with StartError or DirectoryInUseError.
  */
 export async function runDevice(settings: ProcessSettings, outside: Outside): Promise<number> {

@@ -1,4 +1,4 @@
-/** Starts a device from process settings; loads modules only when needed, so that an agent restarts quickly. */
+/** Loads modules only when needed, so that an agent restarts quickly. */
 
 import { mkdirSync } from 'node:fs';
 import process from 'node:process';
@@ -12,7 +12,6 @@ import type { Seen } from '../ports.ts';
 
 export interface ProcessSettings {
   device: Omit<DeviceOptions, 'endpoints' | 'control' | 'behaviour' | 'onCrash' | 'clock' | 'log' | 'watch' | 'uplink'>;
-  /** Names of defects in `simulators/defects/device`. */
   defects?: readonly string[];
   variants?: readonly string[];
   uplink?: UplinkSettings;
@@ -49,7 +48,7 @@ export type Reply =
   | { kind: 'result'; id: number; value: unknown }
   | { kind: 'error'; id: number; status: number; code: string; message: string };
 
-/** Starts a device. Rejects like `simulateDevice`, and for an unknown defect or variant or an invalid address. */
+/** Rejects like `simulateDevice`, and for an unknown defect or variant or an invalid address. */
 export async function startDevice(settings: ProcessSettings, log: Logger, watch?: (seen: Seen) => void) {
   const { device, uplink, defects = [], variants = [] } = settings;
   let behaviour = dialectBehaviour(device.dialect ?? 'spec');
@@ -64,10 +63,10 @@ export async function startDevice(settings: ProcessSettings, log: Logger, watch?
     behaviour,
     ...(watch !== undefined && { watch }),
     ...(uplink ? { uplink: await uplinkOf(uplink, log) } : {}),
-    // A crash fault kills the whole process, like a crash of a real agent.
+    // Kills the whole process, like a crash of a real agent.
     onCrash: () => process.kill(process.pid, 'SIGKILL'),
   };
-  // Creates the directory early, so that the agent locks the directory at its start.
+  // The agent locks only an existing directory at its start.
   try {
     mkdirSync(device.dir, { recursive: true });
   } catch (error) {
@@ -76,7 +75,7 @@ export async function startDevice(settings: ProcessSettings, log: Logger, watch?
   return simulateDevice(options);
 }
 
-/** Describes a started device; waits at most five seconds for the device id from the platform. */
+/** Waits at most five seconds for the device id from the platform. */
 export async function readyOf(device: SimulatedDevice, stopped: Promise<unknown>): Promise<Ready> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, 5_000);

@@ -1,4 +1,3 @@
-/** Runs an agent as a child process: starts, drives, kills and restarts the process. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import process from 'node:process';
@@ -11,7 +10,7 @@ import { completeOptions, type Logger, StartError } from '../options.ts';
 import type { Seen } from '../ports.ts';
 import type { ProcessSettings, Ready, Reply } from './start.ts';
 
-/** Environment with a compile cache, so that a restart from TypeScript sources need not compile again. */
+/** A restart from TypeScript sources need not compile again. */
 const CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url)) };
 
 const ENTRY = new URL(`./agent-process${extname(import.meta.url)}`, import.meta.url);
@@ -24,7 +23,7 @@ interface Child {
 }
 
 export interface StopOptions {
-  /** Milliseconds to wait for a start or a clean end before a kill, default 20 000. */
+  /** Milliseconds before a kill of an agent that hangs, default 20 000. */
   patienceMs?: number;
   log?: Pick<Logger, 'error'>;
   onSeen?(seen: Seen): void;
@@ -37,10 +36,10 @@ const forkAgent = (): ChildProcess =>
     env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
   });
 
-/** Maximum number of spare processes, each of which takes processor time from a running suite. */
+/** Each spare process takes processor time from a running suite. */
 const MOST_SPARES = 2;
 
-/** Processes that have loaded the agent's code and wait for settings, so that an agent restarts at once. */
+/** Processes with loaded code that wait for settings, so that an agent restarts quickly. */
 class Spares implements Disposable {
   #waiting: ChildProcess[] = [];
   #loading: ChildProcess | undefined;
@@ -57,7 +56,7 @@ class Spares implements Disposable {
       this.#loading = undefined;
       this.fill();
     });
-    // Clears a spare process that failed to load, so that the next spare process can load.
+    // After a failed load, the next spare process can load.
     spare.once('exit', () => {
       if (this.#loading === spare) this.#loading = undefined;
     });
@@ -110,7 +109,6 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     return infoOf(completeOptions(this.#settings.device));
   }
 
-  /** Starts the agent; resolves once the agent accepts requests. Rejects with the error of a failed start. */
   async start(): Promise<void> {
     if (this.running) return;
     this.#starting ??= this.#launch().finally(() => {
@@ -119,11 +117,9 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     this.ready = await this.#starting;
   }
 
-  /**
-   * Sends `signal` to the agent, and resolves once the process has ended; kills a process that does not end in time.
-   */
+  /** Resolves once the process has ended; kills a process that does not end in time. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    // Loads a spare process now, because a stopped agent usually starts again.
+    // A stopped agent usually starts again.
     if (this.#child !== undefined) this.#spares.fill();
     await this.#inTime(this.#starting?.catch(() => undefined));
     await this.#end(signal);
@@ -191,7 +187,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     };
     agent.once('error', (error) => {
       reject(error);
-      // Cleans up here, because a process that failed to start emits no `exit` event.
+      // A process that failed to start emits no `exit` event.
       if (agent.pid === undefined) gone();
     });
     agent.once('exit', (code, signal) => {

@@ -1,4 +1,4 @@
-/** Config files of a robot; renaming one symbolic link replaces all files at once, even in a crash. */
+/** Renaming one symbolic link replaces all config files together, even in a crash. */
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { besideName } from '../../../harness/common/user-files.ts';
@@ -25,10 +25,7 @@ export class ConfigFiles {
     return found?.isSymbolicLink() ? readlinkSync(this.root) : undefined;
   }
 
-  /**
-   * Writes new files without replacing the current files; resolves with the name that `swap` takes. Rejects with
-   * DeployError, retryable if the disk rejected the files.
-   */
+  /** Resolves with the name that `swap` takes. Rejects with DeployError, retryable if the disk rejected the files. */
   async stage(files: readonly ConfigFile[]): Promise<string> {
     const paths = relativePaths(files.map(({ filepath }) => filepath));
     for (const path of paths) this.#refuseLinks(path);
@@ -65,7 +62,7 @@ export class ConfigFiles {
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
 
-  /** Restores the config files that the stored state names, because a crash may have left different files. */
+  /** A crash may have left other files than the stored state names. */
   async restore(name: string | undefined): Promise<void> {
     if (this.current !== name) {
       if (name === undefined) this.#io.remove(this.root);
@@ -91,7 +88,6 @@ export class ConfigFiles {
     }
   }
 
-  /** Throws DeployError if `path` leads through a symbolic link, e.g. of a user. */
   #refuseLinks(path: string): void {
     let at = this.root;
     for (const name of path.split('/')) {
@@ -134,7 +130,6 @@ export function relativePath(filepath: string): string {
   return names.join('/');
 }
 
-/** Throws DeployError for two files with one path, and for a file that is also a directory. */
 export function relativePaths(filepaths: readonly string[]): string[] {
   const paths = filepaths.map(relativePath);
   const taken = new Set(paths);

@@ -25,7 +25,6 @@ export const removedEvent = (deployment: Deployment, archived_at: string): Event
   data: { ...common(deployment), archived_at } satisfies RemovedPayload,
 });
 
-/** Creates events of invented deployments, each deployed and then removed, for tests and load. */
 export function fillerEvents(latest: number, count: number, clock: Clock): EventDraft[] {
   const now = timestamp(clock);
   return Array.from({ length: count }, (_, at) => {
@@ -43,9 +42,9 @@ export type DeploymentRecord = Omit<Deployment, 'object' | 'status'> & { deploye
 export interface StoredState {
   current: string | undefined;
   set: string | undefined;
-  /** Known deployments, oldest first. */
+  /** Oldest first. */
   records: DeploymentRecord[];
-  /** Known releases, newest last. */
+  /** Newest last. */
   releases: AgentRelease[];
   /** Events that the log may lack after a crash. `after`: newest id in the log before the events. */
   unpublished: { after: number; events: EventDraft[] } | undefined;
@@ -59,7 +58,6 @@ const emptyState = (): StoredState => {
   return { current: undefined, set: undefined, records: [], releases: [], unpublished: undefined };
 };
 
-/** Reads the stored state, undefined without a file. Throws for an unreadable file. */
 export function readState(directory: string): StoredState | undefined {
   const path = `${directory}/${STATE_FILE}`;
   const text = ifPresent(path, () => readFileSync(path, 'utf8'));
@@ -115,7 +113,7 @@ export class DeploymentBook {
     this.state.current = record.id;
   }
 
-  /** Stores a release without fields that a platform sends and the Device API does not show. */
+  /** Drops fields that a platform sends and the Device API does not show. */
   remember({ object, id, version, git_commit_id, created_at, git_commit }: AgentRelease): void {
     let release: AgentRelease = { object, id, version, git_commit_id, created_at };
     if (git_commit != null) {
@@ -144,7 +142,7 @@ export class DeploymentBook {
     this.state.unpublished = { after: before.after, events: [...before.events, ...events] };
   }
 
-  /** Saves the state without the oldest archived deployments and releases, so that the file stays small. */
+  /** Drops the oldest archived deployments and releases, so that the file stays small. */
   async save(): Promise<void> {
     const { io, directory, durable } = this.#options;
     const { state } = this;
@@ -157,7 +155,7 @@ export class DeploymentBook {
     this.#unsaved = false;
   }
 
-  /** Appends unpublished events to the log. After EventLogError, the next call tries the events again. */
+  /** After EventLogError, the next call tries the events again. */
   async publish(): Promise<void> {
     const pending = this.state.unpublished;
     if (!pending) return;
@@ -176,7 +174,7 @@ export class DeploymentBook {
       found.set(name, (found.get(name) ?? 0) + 1);
     }
     const events = unpublished.events.filter((event) => {
-      // Applies the behaviour's change to the event, because the log contains the changed event.
+      // The log contains the event as changed by the behaviour.
       const { type, data } = behaviour.deployments.event(event);
       const left = found.get(nameOf(type, data)) ?? 0;
       found.set(nameOf(type, data), left - 1);

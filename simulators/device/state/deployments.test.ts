@@ -120,7 +120,6 @@ describe('through the port', () => {
   });
 });
 
-/** Calls `run` while the disk rejects all writes that match `kind`, until `free` is called. */
 async function withFullDisk(kind: (bytes: string) => boolean, run: (free: () => void) => Promise<void>): Promise<void> {
   const { write, store } = disk;
   const refuse = (buffer: Uint8Array): void => {

@@ -1,6 +1,6 @@
 /**
- * Deployments of a robot (section 2.2 of the specification). A change writes config files, saves the state and logs
- * events; the next start completes an interrupted change.
+ * Deployments (section 2.2 of the specification). A change writes config files, saves the state and logs events; the
+ * next start completes an interrupted change.
  */
 
 import { backoffMs } from '../../../harness/common/waiting.ts';
@@ -29,9 +29,7 @@ export interface DeploymentsOptions extends Incarnation {
   newId(): string;
   log: EventLog;
   files: ConfigFiles;
-  /** Milliseconds before the first retry of a deployment; doubles with each retry. */
   retryMs: number;
-  /** Milliseconds before the agent archives a deployment that the control API set to `failed`. */
   failedMs: number;
 }
 
@@ -77,7 +75,7 @@ export class Deployments implements DeploymentPort {
     return record && this.book.view(record);
   }
 
-  /** Current deployment of the Device API, even if queued or failed; otherwise the newest active deployment. */
+  /** Current deployment, even if queued or failed; otherwise the newest active deployment. */
   current(): Deployment | undefined {
     if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
     const { current } = this.book.state;
@@ -135,8 +133,8 @@ export class Deployments implements DeploymentPort {
   }
 
   /**
-   * Makes a new deployment current; its error status is `retrying` if the disk rejects the files, `failed` if a path is
-   * impossible. Rejects with EventLogError.
+   * The error status is `retrying` if the disk rejects the files, `failed` if a path is impossible. Rejects with
+   * EventLogError.
    */
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
@@ -252,7 +250,7 @@ export class Deployments implements DeploymentPort {
     if (wasActive) files.prune();
   }
 
-  /** Archives a failed deployment (section 2.2 of the specification). */
+  /** Section 2.2 of the specification. */
   async #finishFailed(record: DeploymentRecord): Promise<void> {
     if (record.error_status !== 'failed' || (record.activity_status === 'archived' && !isActive(record))) return;
     if (this.#behaviour.failedArchives) await this.#archive(record, false);

@@ -20,7 +20,7 @@ describe('the stream', () => {
         const { id, release_id } = await on.device.deploy({ release_id: `rls_${value}` });
         await stream.until(() => stream.events.some(({ envelope }) => holds(envelope.data, id)));
         const event = stream.events.find(({ type, envelope }) => type.endsWith('deployed') && holds(envelope.data, id));
-        // The stream must escape a lone surrogate, which UTF-8 cannot encode.
+        // UTF-8 cannot encode a lone surrogate, which the stream must escape.
         expect(event?.envelope.data).toMatchObject({ release_id });
       }),
       { numRuns: 40 },
@@ -109,7 +109,7 @@ test('a stream ends when its log cannot be read, and other requests still work',
 test('a stream has no gap when compaction overtakes its cursor after the answer', async () => {
   await using on = await robot({ retain: 100 });
   await on.device.publish(100);
-  // Sends both requests at once, so that the agent checks the cursor before the compaction.
+  // Sends both together, so that the agent checks the cursor before the compaction.
   const client = rawClient(on.socket);
   const get = (path: string) => `GET /v0.2${path} HTTP/1.1\r\nHost: device\r\n\r\n`;
   client.socket.write(`${get('/health')}${get('/events?after=0')}`);

@@ -1,11 +1,11 @@
-/** Sends stored events to live subscribers; encodes each batch once per type filter and HTTP version. */
+/** Encodes each batch once per type filter and HTTP version. */
 import type { LiveSubscriber, Session, StreamBehaviour, TypeFilter } from '../behaviour.ts';
 import type { StoredEvent } from '../log/line.ts';
 
 export interface View {
   readonly key: string;
   readonly filter: TypeFilter;
-  /** True for HTTP/1.1, which sends a stream in chunks; false for HTTP/1.0, which has no chunks. */
+  /** False for HTTP/1.0, which has no chunks. */
   readonly chunked: boolean;
   subscribers: number;
   batch: readonly StoredEvent[] | undefined;
@@ -38,7 +38,7 @@ export class FanOut {
   }
 
   view(filter: TypeFilter, chunked: boolean): View {
-    // No filter gives null, which differs from every type name.
+    // Without a filter, null differs from every type name.
     const key = JSON.stringify([chunked, filter === undefined ? null : [...filter].sort()]);
     return this.#views.get(key) ?? { key, filter, chunked, subscribers: 0, batch: undefined, bytes: NOTHING };
   }

@@ -1,4 +1,4 @@
-/** Reads stored events after a cursor, in portions, across any number of compactions. */
+/** Reads stored events in portions, across any number of compactions. */
 
 import type { EventLog } from '../log/event-log.ts';
 import type { Generation } from '../log/generation.ts';
@@ -25,12 +25,12 @@ export class LogReader {
   }
 
   /**
-   * Returns the next events, none at the end of the log, or `overtaken` if a compaction removed unread events. Throws
-   * Node's system error for an unreadable file.
+   * Returns no events at the end of the log, or `overtaken` if a compaction removed unread events. Throws Node's system
+   * error for an unreadable file.
    */
   read(most = Number.POSITIVE_INFINITY): StoredEvent[] | 'overtaken' {
     for (;;) {
-      // After a compaction, the path of the log refers to the new file, so the old file cannot be opened.
+      // After a compaction, the path refers to the new file, so the old file cannot be opened.
       const lost = this.#fd === undefined && this.outdated;
       const events = lost ? [] : this.#portion(most);
       if (events.length > 0) return events;
@@ -43,7 +43,7 @@ export class LogReader {
     }
   }
 
-  /** Opens the file now, because a compaction could remove the file before the first read. */
+  /** A compaction could remove the file before the first read. */
   hold(): void {
     this.#fd ??= this.#io.open(this.#log.path, 'r');
   }
@@ -79,13 +79,13 @@ export class LogReader {
       this.position = event.id;
       return offset < until && events.length < most;
     });
-    // Skips to `to` if the file ends early, e.g. because a user truncated the file.
+    // The file may end early, e.g. because a user truncated it.
     this.#offset = next > this.#offset ? next : to;
     return events;
   }
 }
 
-/** Yields the stored events after the id `after`, up to the newest event or to events that compaction removed. */
+/** Ends at the newest event, or before events that compaction removed. */
 export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generator<StoredEvent, void> {
   const reader = new LogReader(log, io, after);
   try {
@@ -99,9 +99,9 @@ export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generato
 // Replays take turns of one portion each, so that other work can run between. New connections go first, because the
 // event loop accepts only one connection per iteration.
 
-/** Milliseconds after which replays let other work run; a started portion always completes. */
+/** Milliseconds before other work runs; a started portion always completes. */
 const SLICE_MS = 5;
-/** Maximum number of milliseconds for which new connections may delay replays. */
+/** Milliseconds by which new connections may delay replays. */
 const PATIENCE_MS = 50;
 
 const waiting = new Set<() => void>();
@@ -130,7 +130,7 @@ function slice(): void {
   connected = false;
   try {
     const due = waits ? [] : waiting;
-    // The loop also visits replays that queue again during the loop, until the time is over.
+    // The loop also visits replays that queue again meanwhile, until the time is over.
     for (const turn of due) {
       waiting.delete(turn);
       turn();

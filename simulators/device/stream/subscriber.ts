@@ -1,6 +1,4 @@
-/**
- * Client of the event stream: reads stored events from the file, then live events; a slow client returns to the file.
- */
+/** Reads stored events from the file, then live events; a slow client returns to the file. */
 
 import type { Socket } from 'node:net';
 import { LAST_CHUNK, type Session, type StreamBehaviour, type TypeFilter } from '../behaviour.ts';
@@ -19,7 +17,6 @@ const TIME: Time = { ...systemTime, after: (ms, task) => setTimeout(task, ms).un
 
 const wheels = new Map<number, Wheel>();
 
-/** Calls `beat` of the stream every `intervalMs` milliseconds, until the returned function is called. */
 export function heartbeat(stream: WheelMember, intervalMs: number): () => void {
   const slots = Math.max(1, Math.min(SLOTS, Math.floor(intervalMs / SHORTEST_TICK_MS)));
   const wheel = wheels.get(intervalMs) ?? new Wheel(TIME, intervalMs, slots);
@@ -33,7 +30,6 @@ export interface Stream {
   io: DiskIo;
   behaviour: StreamBehaviour;
   heartbeatMs: number;
-  /** Maximum bytes by which a live subscriber may lag; beyond, the agent ends the stream, and the client reconnects. */
   subscriberBytes: number;
   fanOut: FanOut;
   onNotice(notice: string, error?: unknown): void;
@@ -60,7 +56,7 @@ export class Subscriber implements StreamSubscriber {
   #pause: NodeJS.Timeout | undefined;
   #lifetime: NodeJS.Timeout | undefined;
   #sent = -1;
-  /** Time of the last sent byte (milliseconds of `performance.now`), accurate to one heartbeat interval. */
+  /** Milliseconds of `performance.now`, accurate to one heartbeat interval. */
   #quietSince = 0;
   #stopHeartbeat: (() => void) | undefined;
 
@@ -135,7 +131,7 @@ export class Subscriber implements StreamSubscriber {
     write(this.#socket, this.view.chunked ? behaviour.chunk(body) : body);
   }
 
-  /** Opens the log file at once, because a compaction could remove events before the subscriber's first read. */
+  /** Opens the file immediately, because a compaction could remove events before the first read. */
   #begin(): void {
     const reader = this.#reader;
     if (!reader || reader.behind === 0) this.#pump();
@@ -173,7 +169,7 @@ export class Subscriber implements StreamSubscriber {
     try {
       return action();
     } catch (error) {
-      // Ends the stream after a read error; the client's next request shows whether the error persists.
+      // The client's next request shows whether a read error persists.
       this.#stream.onNotice('the event log could not be read; a stream was cut', error);
       return 'overtaken';
     }

@@ -1,18 +1,14 @@
-/** Several processes that compete for the lock of a dead process, for tests. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { scratch } from './robot.ts';
 
 const TAKER = new URL('./lock-taker.ts', import.meta.url);
-/** Lock owners that are never alive, because their process ids exceed the maximum of Linux. */
+/** Owners that are never alive, because their process ids exceed the maximum of Linux. */
 const DEAD = '4194305-1-0-1';
 const DEAD_TAKER = '4194306-1-0-1';
 
-/**
- * Returns the rounds that did not end with exactly one winner. Every `killEvery` rounds, the dead owner was a real
- * process.
- */
+/** Rounds without exactly one winner. Every `killEvery` rounds, the dead owner was a real process. */
 export async function contest(size: { processes: number; rounds: number; killEvery: number }): Promise<string[]> {
   using home = scratch();
   const problems: string[] = [];

@@ -1,4 +1,4 @@
-/** Takes and releases locks on request of a parent process, and reports each result. */
+/** Child process of `lock-contest.ts`. */
 import process from 'node:process';
 import { type Lock, lockDirectory } from '../device-directory.ts';
 

@@ -1,5 +1,3 @@
-/** Simulated device in a temporary directory, with helpers for requests and streams. */
-
 import http from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { Changes } from '../../../harness/common/waiting.ts';
@@ -16,7 +14,6 @@ export class Refused extends Error {
   }
 }
 
-/** Milliseconds after which a hanging test fails. */
 const TIMEOUT_MS = 60_000;
 
 export interface Received {
@@ -55,7 +52,6 @@ export class EventStream {
     });
   }
 
-  /** Opens an event stream. Rejects with Refused for a status other than 200. */
   static open(socketPath: string, query = '', headers: http.OutgoingHttpHeaders = {}): Promise<EventStream> {
     return new Promise((resolve, reject) => {
       const request = http.get({ socketPath, path: `/v0.2/events${query}`, headers, agent: false }, (response) => {
@@ -82,7 +78,6 @@ export class EventStream {
     await this.until(() => (this.events.at(-1)?.id ?? 0) >= id);
   }
 
-  /** Waits until `ready` returns true. Rejects if the stream ends first, or after the timeout. */
   async until(ready: () => boolean): Promise<void> {
     const deadline = performance.now() + TIMEOUT_MS;
     while (!ready()) {
@@ -138,6 +133,5 @@ export async function robot(options: Partial<DeviceOptions> = {}) {
 
 type Asked = Pick<http.RequestOptions, 'method' | 'headers'>;
 
-/** Sends a request to the device. `path`: path below the prefix `/v0.2`. */
 export const ask = (socketPath: string, path: string, asked: Asked = {}) =>
   send({ socketPath, path: `/v0.2${path}`, ...asked });

@@ -1,4 +1,4 @@
-/** HTTP client of the platform's agent API (`/agent/v1`): provisioning, tokens, and the requests of a sync. */
+/** Client of the platform's agent API (`/agent/v1`). */
 
 import { arch, hostname, platform } from 'node:os';
 import {
@@ -24,11 +24,10 @@ import { allPages, type CommonOptions, createShared, type DeploymentSource, pars
 export interface AgentHabits extends SyncHabits {
   subscribesAfterMs?: number;
   answersPingsAfterMs?: number;
-  /** Milliseconds between polls for deployments, by an agent that ignores the platform's requests to sync. */
+  /** Milliseconds between polls, by an agent that ignores requests to sync. */
   pollsEveryMs?: number;
-  /** True if the agent does not subscribe to MQTT topics again after a lost connection. */
+  /** Subscribes to no MQTT topic after a lost connection. */
   subscribesOnce?: boolean;
-  /** False if the agent ignores the platform's requests to sync. */
   heedsRequests?: boolean;
   answersPings?: boolean;
   reports?(report: DeploymentReport): DeploymentReport | undefined;
@@ -50,7 +49,7 @@ export interface AgentUplinkOptions extends CommonOptions {
   mqtt?: string;
   /** Bits of the robot's RSA key, default 2048. */
   keyBits?: number;
-  /** Returns the agent version that the robot `name` reports to the platform; undefined means `v0.1.0`. */
+  /** Agent version that the robot `name` reports; undefined means `v0.1.0`. */
   versionOf?: ((name: string) => string | undefined) | undefined;
   habits?: AgentHabits;
 }
@@ -69,7 +68,6 @@ export interface AgentHub extends Shared {
   readonly habits: AgentHabits;
 }
 
-/** Creates the state that all agent uplinks share. Throws for an invalid `platform` or `mqtt` URL. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
   const { ca, dialect = 'spec', habits = {}, keyBits = 2048, token, versionOf = () => undefined } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
@@ -122,7 +120,7 @@ export class AgentApi implements DeploymentSource {
   readonly #version: string;
   device: StoredDevice | undefined;
   #token = '';
-  /** Time at which the agent replaces the token, in milliseconds of the steady clock. */
+  /** Milliseconds of the steady clock. */
   #useUntil = 0;
   #minting: Promise<string> | undefined;
 
@@ -133,7 +131,6 @@ export class AgentApi implements DeploymentSource {
     this.#version = hub.versionOf(name) ?? 'v0.1.0';
   }
 
-  /** Provisions a robot without a stored identity. Rejects with ApiError if the platform refuses. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     if (this.device) return;
     this.device = await loadDevice(this.#dir);
@@ -153,7 +150,7 @@ export class AgentApi implements DeploymentSource {
       const request = this.#request('POST', '/devices/provision', token, signal);
       return stored(await http.json({ ...request, body }, agentDevice));
     } catch (error) {
-      // Asks for the device first, because an earlier attempt may have succeeded and lost its response.
+      // An earlier attempt may have succeeded and lost its response.
       const spent = error instanceof ApiError && (error.unauthorized || error.status === 409);
       const known = spent ? await this.#recall(signal) : undefined;
       if (known) return known;
@@ -193,7 +190,7 @@ export class AgentApi implements DeploymentSource {
     const answer = await http.json({ method: 'POST', path, headers, signal }, tokenResponse);
     this.#token = answer.token;
     const lifetime = Date.parse(answer.expires_at) - time.now();
-    // Replaces a token 30 seconds before its expiry, but not within 5 seconds, in case the robot's clock is wrong.
+    // Replaces a token 30 s before its expiry, but not within 5 s, in case the robot's clock is wrong.
     this.#useUntil = time.elapsed() + Math.max(lifetime - 30_000, 5_000);
     return this.#token;
   }

@@ -1,4 +1,3 @@
-/** Tests the agent uplink with a platform that refuses or is missing, and with a stop at any moment. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';

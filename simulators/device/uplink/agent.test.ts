@@ -1,4 +1,3 @@
-/** Tests the agent uplink against a simulated platform on real sockets, with restarts but without failures. */
 import { access, rm } from 'node:fs/promises';
 import { generate, type Packet } from 'mqtt-packet';
 import { describe, expect, it } from 'vitest';

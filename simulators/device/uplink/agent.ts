@@ -87,14 +87,14 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       if (signal.aborted) return;
       if (error instanceof BrokerError && error.credentials) this.#api.dropToken(token);
       this.#report(error as Error, 'cannot connect');
-      // Syncs over HTTP, which may work although MQTT fails.
+      // HTTP may work although MQTT fails.
       if (this.#failedConnects === 0) this.scheduler.syncRequested();
       this.#connectLater();
       return;
     }
     this.#failedConnects = 0;
     this.connectedAt = this.#hub.time.now();
-    // Syncs now, because requests to sync that came before the subscription are lost.
+    // Requests to sync that came before the subscription are lost.
     this.scheduler.syncRequested();
     await this.scheduler.settled();
     this.#onOnline?.();
@@ -124,7 +124,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     }
   }
 
-  /** Sends the agent's version once; ignores a refusal, so that the robot still goes online. */
+  /** Ignores a refusal, so that the robot still goes online. */
   async #announce(signal: AbortSignal): Promise<void> {
     if (this.#announced) return;
     try {
@@ -164,7 +164,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       else this.#hub.time.after(answersPingsAfterMs, answer);
       return;
     }
-    // Ignores retained requests to sync, because the agent syncs after each subscription.
+    // Retained requests need no sync, because the agent syncs after each subscription.
     const isRequest = topic === agentTopics.sync(id) && !retained && syncMessage.is(message) && !message.is_synced;
     const { pollsEveryMs, heedsRequests = true } = this.#hub.habits;
     if (isRequest && heedsRequests && pollsEveryMs === undefined) this.scheduler.syncRequested();
@@ -174,14 +174,14 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     this.#syncedOver = this.#connection;
   }
 
-  /** Runs after each failure to enrol or connect; a fleet overrides this method. */
+  /** Runs after each failure to enrol or connect; a fleet overrides it. */
   onUnreachable(_error: Error): void {}
 
-  /** Runs when the broker or the network ends the connection; a fleet overrides this method. */
+  /** Runs when the broker or the network ends the connection; a fleet overrides it. */
   onLost(_error: Error): void {}
 
   override onSynced(): void {
-    // Confirms only a sync on the current connection, because a reconnection may have missed a request to sync.
+    // A reconnection may have missed a request, so only a sync on the current connection counts.
     if (!this.#connection || this.#connection !== this.#syncedOver) return;
     this.#connection.publish(agentTopics.sync(this.deviceId ?? ''), { is_synced: true }, { retain: true });
   }

@@ -1,4 +1,3 @@
-/** Tests that jumps of the wall clock change no waiting time of robot and platform. */
 import { expect, it } from 'vitest';
 import { testRobot } from './testing/uplinks.ts';
 import type { Time } from './time.ts';

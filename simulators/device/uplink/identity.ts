@@ -1,4 +1,3 @@
-/** Identity files of a robot: an RSA key, and the id of the robot's device on the platform. */
 import crypto from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -21,7 +20,6 @@ export type StoredDevice = Static<typeof storedDevice.schema>;
 
 export const identityDirectory = (dir: string): string => join(dir, 'identity');
 
-/** Loads the stored device, undefined before provisioning. Rejects for an invalid file. */
 export async function loadDevice(dir: string): Promise<StoredDevice | undefined> {
   const path = join(identityDirectory(dir), DEVICE_FILE);
   const text = ifPresent(path, () => readFileSync(path, 'utf8'));
@@ -49,12 +47,12 @@ export async function publicKeyPem(dir: string): Promise<string> {
   return key.export({ type: 'spki', format: 'pem' }).toString();
 }
 
-/** Creates a JWT with the robot's key. Reads the key each time, because keeping keys costs memory in a fleet. */
+/** Reads the key each time, because keeping keys costs memory in a fleet. */
 export async function mintDeviceJwt(dir: string, clock: Clock): Promise<string> {
   const key = await privateKey(dir);
   const der = crypto.createPublicKey(key).export({ type: 'spki', format: 'der' });
   const issuedAt = Math.floor(clock.now() / 1000);
-  // Expires after 120 seconds, the longest lifetime that the platform accepts.
+  // 120 seconds: the longest lifetime that the platform accepts.
   const claims = { jti: crypto.randomUUID(), iat: issuedAt, exp: issuedAt + 120 };
   return await signRs512(claims, key, crypto.createHash('sha256').update(der).digest('hex'));
 }

@@ -1,4 +1,3 @@
-/** Uplinks of a simulated device, which receive its deployments from a platform. */
 import type { DeploymentPort, Uplink } from '../ports.ts';
 import { AgentUplink } from './agent.ts';
 import { type AgentUplinkOptions, createAgentHub } from './agent-api.ts';
@@ -13,10 +12,10 @@ export type { PollingUplinkOptions } from './polling.ts';
 /** Options by kind of uplink: `agent` speaks the protocol of published agents, `polling` the public Platform API. */
 export type UplinkOptions = AgentUplinkOptions | PollingUplinkOptions;
 
-/** Creates the uplink of one robot; all uplinks of a factory share connections and timers. */
+/** All uplinks of a factory share connections and timers. */
 type UplinkFactory = (port: DeploymentPort, identity: UplinkIdentity) => Uplink;
 
-/** Creates a factory of uplinks. Throws for an invalid `platform` or `mqtt` URL. */
+/** Throws for an invalid `platform` or `mqtt` URL. */
 export function createUplink(options: UplinkOptions): UplinkFactory {
   if (options.kind === 'polling') {
     const hub = createPollingHub(options);

@@ -1,5 +1,3 @@
-/** Base class of all uplinks: starts and stops once, enrols the robot with the platform, and syncs. */
-
 import { isTemporary, NetworkError } from '../../common/platform-http.ts';
 import type { Identity } from '../options.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../ports.ts';
@@ -37,12 +35,12 @@ export class Scheduler {
   #running: Promise<SyncResult> | undefined;
   #again = false;
   #timer: Timer | undefined;
-  /** Number of consecutive syncs that failed without a network; `#failures` counts other failed syncs. */
+  /** Consecutive syncs that failed without a network; `#failures` counts other failed syncs. */
   #unreachable = 0;
   #failures = 0;
-  /** End of the pause after a failed sync, in milliseconds of the steady clock; 0 without a pause. */
+  /** Milliseconds of the steady clock; 0 without a pause after a failure. */
   #cooldownUntil = 0;
-  /** Time of the last sync in milliseconds since 1970; 0 before the first sync. */
+  /** Milliseconds since 1970; 0 before the first sync. */
   syncedAt = 0;
 
   constructor(syncer: SyncRunner, time: Time, signal: AbortSignal, events: SyncEvents, pollMs = POLL_INTERVAL) {
@@ -62,7 +60,7 @@ export class Scheduler {
     return Promise.resolve({ code: 'in_cooldown', message: `syncing failed; the next attempt is at ${next}` });
   }
 
-  /** Starts a sync; during a running sync, which may miss the change, requests a second sync. */
+  /** A running sync may miss the change, and is therefore repeated. */
   syncRequested(): void {
     if (this.#running) this.#again = true;
     else void this.sync();
@@ -72,7 +70,7 @@ export class Scheduler {
     await this.#running;
   }
 
-  /** Resolves when no sync runs. The caller must abort the signal first, so that no new sync starts. */
+  /** The caller must abort the signal first, so that no new sync starts. */
   async stop(): Promise<void> {
     await this.#running;
     this.#time.cancel(this.#timer);
@@ -84,7 +82,7 @@ export class Scheduler {
       this.#running = undefined;
       if (this.#signal.aborted) return;
       this.#timer = this.#time.after(Math.max(0, this.#nextAt() - this.#time.elapsed()), () => {
-        // Syncs without checking the pause after a failure, because the timer may fire slightly early.
+        // Ignores the pause after a failure, because the timer may fire slightly early.
         if (this.#running) this.#again = true;
         else if (!this.#signal.aborted) void this.#run();
       });
@@ -131,12 +129,12 @@ export class Scheduler {
 export type UplinkIdentity = Pick<Identity, 'name' | 'directory' | 'io'>;
 
 interface Platform extends DeploymentSource {
-  /** Registers the robot with the platform. Rejects with ApiError if the platform refuses. */
+  /** Rejects with ApiError if the platform refuses. */
   enrol(name: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface SyncHabits {
-  /** Milliseconds between syncs that the platform did not request, default 12 hours. */
+  /** Milliseconds between unrequested syncs, default 12 hours. */
   pollsEveryMs?: number;
   retriesForEver?: boolean;
 }
@@ -145,7 +143,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   protected readonly name: string;
   protected readonly scheduler: Scheduler;
   protected readonly signal: AbortSignal;
-  /** Time of the last connection in milliseconds since 1970; 0 for never. */
+  /** Milliseconds since 1970; 0 for never. */
   protected connectedAt = 0;
   protected disconnectedAt = 0;
   readonly #shared: Shared;
@@ -168,7 +166,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   protected abstract readonly liveStatus: UplinkStatus;
   abstract sync(): Promise<SyncResult>;
   protected abstract open(): Promise<void>;
-  /** Closes what `open` created; runs after `open` has ended and the signal is aborted. */
+  /** Runs after `open` has ended and the signal is aborted. */
   protected abstract close(): Promise<void>;
 
   get firstAttempt(): Promise<void> {
@@ -188,7 +186,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     return moment(this.disconnectedAt);
   }
 
-  /** Starts once. Rejects if the platform refuses the robot, or `stop` is called before the robot is online. */
+  /** Rejects if the platform refuses the robot, or `stop` is called before the robot is online. */
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
@@ -220,7 +218,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     }
   }
 
-  /** Milliseconds before the next attempt, derived from the robot's name so that runs are reproducible. */
+  /** Milliseconds, derived from the robot's name so that runs are reproducible. */
   protected retryDelay(attempt: number): number {
     return reconnectDelay(attempt, this.#shared.random.fork(`${this.name}/${attempt}`));
   }
@@ -234,7 +232,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   async #stop(): Promise<void> {
     this.#attempted.resolve();
     this.#abort.abort(new Error(`the uplink of ${this.name} was stopped`));
-    // Waits for a pending start, which may still write below the robot's directory.
+    // A pending start may still write below the robot's directory.
     await this.#starting?.catch(() => {});
     await this.close();
     if (this.#starting) await this.#shared.release();

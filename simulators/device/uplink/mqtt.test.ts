@@ -115,7 +115,7 @@ describe('an MQTT connection', () => {
     for (let beat = 1; beat <= 3; beat++) {
       time.advance(20_000);
       await eventually(() => expect(answers).toBe(beat));
-      // Awaits the answer to a later packet, which proves that the answer to the PINGREQ has arrived.
+      // The answer to a later packet proves that the answer to the PINGREQ has arrived.
       if (beat < 3) await roundTrip(broker);
     }
     expect(closed).toEqual([]);
@@ -168,7 +168,7 @@ const packet = fc.oneof(
   fc.constant<Packet>({ cmd: 'pingresp' }),
 );
 
-/** Copies the fields that the test compares, because the parser reuses packets. */
+/** Copies, because the parser reuses packets. */
 const essence = (packet: Packet) =>
   packet.cmd === 'publish' ? [packet.topic, packet.payload.toString(), packet.retain] : [packet.cmd];
 
@@ -181,7 +181,7 @@ describe('reading packets', () => {
         const read: unknown[] = [];
         let rest: Buffer | undefined;
         for (const [index, start] of bounds.slice(0, -1).entries()) {
-          // Overwrites the chunk after the read, because a real socket reuses its buffer.
+          // A real socket reuses its buffer.
           const chunk = Buffer.from(stream.subarray(start, bounds[index + 1]));
           rest = readPackets(rest, chunk, (each) => read.push(essence(each)));
           chunk.fill(0xff);

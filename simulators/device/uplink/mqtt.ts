@@ -1,6 +1,6 @@
 /**
- * MQTT 3.1.1 client of an agent, hand-written to save memory in a fleet: 21 KiB per robot, against 36 to 42 KiB with
- * the `mqtt` package.
+ * MQTT 3.1.1 client, hand-written to save memory in a fleet: 21 KiB per robot, against 36 to 42 KiB with the `mqtt`
+ * package.
  */
 
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -10,12 +10,11 @@ import { tls as nodeTls } from '../../../harness/common/node-tls.ts';
 import { networkErrorMessage } from '../../common/platform-http.ts';
 import { type Time, Wheel, type WheelMember } from './time.ts';
 
-// Disables a cache of encoded numbers (7 MB), because an agent sends few numbers.
+// The cache takes 7 MB, and an agent sends few numbers.
 writeToStream.cacheNumbers = false;
 
-/** Seconds of keep-alive in the CONNECT packet. */
 export const KEEP_ALIVE_SECONDS = 20;
-/** Seconds between two PINGREQ packets, below the keep-alive so that no PINGREQ is late. */
+/** Interval of PINGREQ, below the keep-alive so that no PINGREQ is late. */
 export const BEAT_SECONDS = KEEP_ALIVE_SECONDS - 2;
 
 /** Keeps the connections of a whole fleet alive with one timer. */
@@ -24,7 +23,7 @@ export class KeepAlive extends Wheel {
     super(time, BEAT_SECONDS * 1000, BEAT_SECONDS);
   }
 
-  /** Runs one tick even after a stall, because two PINGREQ packets in a row would close a healthy connection. */
+  /** One tick even after a stall, because two PINGREQ in a row would close a healthy connection. */
   protected override due(): number {
     return 1;
   }
@@ -32,7 +31,7 @@ export class KeepAlive extends Wheel {
 
 // All connections of the process share one parser, which receives only whole packets.
 
-/** Maximum bytes of a packet, as protection from a broken or hostile broker. */
+/** Protection from a broken or hostile broker. */
 const MAX_PACKET_BYTES = 256 * 1024;
 
 let shared: ((bytes: Buffer) => Packet) | undefined;
@@ -61,13 +60,12 @@ function parse(bytes: Buffer): Packet {
   try {
     return shared(bytes);
   } catch (error) {
-    // Discards the parser, because half a packet in the parser must not reach a different connection.
+    // Half a packet in the parser must not reach a different connection.
     shared = undefined;
     throw error;
   }
 }
 
-/** Returns the length of a packet, or undefined while the length field is incomplete. Throws for a malformed length. */
 function packetLength(bytes: Buffer, start: number): number | undefined {
   let length = 0;
   for (let index = 0; index < 4; index++) {
@@ -84,8 +82,8 @@ function packetLength(bytes: Buffer, start: number): number | undefined {
 }
 
 /**
- * Passes each whole packet to `onPacket`, and returns a copy of the remaining bytes. `onPacket` must not keep a packet
- * after the call. Throws for a stream that is not MQTT.
+ * Returns a copy of the remaining bytes. `onPacket` must not keep a packet after the call. Throws for a stream that is
+ * not MQTT.
  */
 export function readPackets(rest: Buffer | undefined, chunk: Buffer, onPacket: (packet: Packet) => void) {
   const bytes = rest ? Buffer.concat([rest, chunk]) : chunk;
@@ -143,7 +141,7 @@ export interface MqttListener {
   onClose(connection: MqttConnection, reason: Error): void;
 }
 
-/** One read buffer serves all connections, because each connection consumes its bytes before the next read. */
+/** One buffer serves all connections, because each consumes its bytes before the next read. */
 const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 export class MqttConnection implements WheelMember {
@@ -175,7 +173,7 @@ export class MqttConnection implements WheelMember {
     });
   }
 
-  /** Connects and subscribes with QoS 1. Rejects with MqttRefused, or the network's error. */
+  /** Rejects with MqttRefused, or the network's error. */
   static async open(options: {
     endpoint: MqttEndpoint;
     clientId: string;
@@ -185,7 +183,6 @@ export class MqttConnection implements WheelMember {
     listener: MqttListener;
     keepAlive: KeepAlive;
     signal: AbortSignal;
-    /** Milliseconds between connecting and subscribing, default 0. */
     subscribeAfterMs?: number;
   }): Promise<MqttConnection> {
     const { endpoint, clientId, username, password, topics, listener, keepAlive, signal } = options;
@@ -228,7 +225,7 @@ export class MqttConnection implements WheelMember {
     const subscriptions = topics.map((topic) => ({ topic, qos: 1 as const }));
     this.#send({ cmd: 'subscribe', messageId: this.#nextId(), subscriptions });
     const suback = await subscribed;
-    // The return code 0x80 refuses a subscription.
+    // 0x80 refuses a subscription.
     const refused = suback.cmd === 'suback' && suback.granted.includes(0x80);
     if (refused) throw new Error('the MQTT broker refused a subscription to a topic of this device');
   }
@@ -242,7 +239,6 @@ export class MqttConnection implements WheelMember {
     this.#send({ cmd: 'publish', topic, payload, qos: 1, dup: false, messageId: this.#nextId(), ...options });
   }
 
-  /** Sends a PINGREQ, or closes the connection if the previous PINGREQ has no answer. */
   beat(): void {
     if (this.#awaitingPong) this.close(new Error('the MQTT broker answered no PINGREQ'));
     this.#awaitingPong = true;
@@ -259,7 +255,7 @@ export class MqttConnection implements WheelMember {
     const closed = new Promise((resolve) => this.#socket.once('close', resolve));
     this.#send({ cmd: 'disconnect' });
     this.#socket.destroySoon();
-    // Waits at most a second, because a stalled broker may never read the remaining bytes.
+    // A stalled broker may never read the remaining bytes.
     this.#socket.setTimeout(1_000, () => this.#socket.destroy());
     await closed;
   }
@@ -275,7 +271,7 @@ export class MqttConnection implements WheelMember {
   }
 
   async #await(command: 'connack' | 'suback'): Promise<Packet> {
-    // Rejects at once, because a closed socket emits no event that would end the wait.
+    // A closed socket emits no event that would end the wait.
     if (this.closed) throw this.#reason();
     return await new Promise((resolve, reject) => {
       this.#step = { command, resolve, reject };

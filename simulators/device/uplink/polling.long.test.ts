@@ -1,4 +1,3 @@
-/** Tests the polling uplink against a minimal platform, and against Muster's platform with limited API keys. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -18,7 +17,7 @@ interface Behaviour {
   devices: object[];
   expandsContent: boolean;
   status: number;
-  /** Minimal platform, whose lists support only `limit` and `offset`, and whose items have few fields. */
+  /** Lists support only `limit` and `offset`, and items have few fields. */
   plain?: 'ignores filters' | 'refuses filters' | undefined;
   target: 'deployed' | 'staged';
 }
@@ -215,7 +214,7 @@ describe('a polling uplink with the scopes that it needs', () => {
     await eventually(() => expect(seen('deployment.deployed')).toEqual([first, second]));
     expect(seen('deployment.removed')).toEqual([first]);
     expect((await robot.ask('/deployments/current')).json).toMatchObject({ id: second, status: 'deployed' });
-    // The second deployment stays `queued`, because the public API accepts no reports.
+    // The public API accepts no reports.
     expect((await platform.get(`/deployments/${second}`)).body).toMatchObject({ status: 'queued' });
     expect((await platform.get(`/deployments/${first}`)).body).toMatchObject({ status: 'archived' });
   });

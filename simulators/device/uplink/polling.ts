@@ -1,6 +1,6 @@
 /**
- * Uplink over the public Platform API, which polls and applies deployments. The API accepts no reports, so the platform
- * shows an applied deployment as `queued`, and the device as offline.
+ * Uplink over the public Platform API, which accepts no reports: the platform shows an applied deployment as `queued`,
+ * and the device as offline.
  */
 
 import type { Static } from 'typebox';
@@ -29,7 +29,7 @@ import { allPages, type CommonOptions, createShared, type DeploymentSource, pars
 const PAGE = 100;
 const WANTED_ACTIVITIES = ['queued', 'deployed'];
 
-/** Query for a device's deployments; the filters come from the published service, not from the specification. */
+/** The filters come from the published service, not from the specification. */
 export const deploymentFilter = (deviceId: string): string =>
   `device_id=${encodeURIComponent(deviceId)}&activity_status=${encodeURIComponent(WANTED_ACTIVITIES.join('|'))}` +
   '&order_by=created_at:asc&expand=release&expand=config_instances';
@@ -78,7 +78,6 @@ export interface PollingHub extends Shared {
   readonly unfiltered: Set<'devices' | 'deployments'>;
 }
 
-/** Creates the state that all polling uplinks share. Throws for an invalid `platform` URL. */
 export function createPollingHub(options: PollingUplinkOptions): PollingHub {
   const { apiKey, dialect = 'spec', intervalMs = 30_000, takesStaged = false } = options;
   const { deviceOf = () => undefined, apiVersion = NEWEST_VERSION } = options;
@@ -138,7 +137,7 @@ export class PollingApi implements DeploymentSource {
       try {
         return await all(`&${filter}`);
       } catch (error) {
-        // Repeats the request without a filter after 400 or 422, the answers to an unknown parameter.
+        // 400 and 422 are the answers to an unknown parameter.
         if (!(error instanceof ApiError && [400, 422].includes(error.status))) throw error;
         unfiltered.add(list);
       }
@@ -184,7 +183,6 @@ function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
     error_status: error,
     release_id: text(given.release_id),
     updated_at: listed.created_at,
-    // Ignores an expanded release that lacks expected fields.
     ...(agentRelease.is(release) && { release }),
     config_instances: Array.isArray(config_instances)
       ? config_instances.filter((instance) => agentConfigInstance.is(instance))

@@ -1,5 +1,3 @@
-/** Brings the device to the state that the platform wants, and reports the result. */
-
 import type { AgentConfigInstance, AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
 import type { Dialect } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -17,7 +15,7 @@ export interface DeploymentSource {
 
 interface BackOff {
   failures: number;
-  /** Earliest time of the next attempt, in milliseconds of the steady clock. */
+  /** Milliseconds of the steady clock. */
   notBefore: number;
   contents?: Uint8Array[];
 }
@@ -38,16 +36,13 @@ export class Syncer {
     this.#retriesForEver = retriesForEver;
   }
 
-  /** Time of the next attempt, in milliseconds of the steady clock; undefined without a failed deployment. */
+  /** Milliseconds of the steady clock; undefined without a failed deployment. */
   get nextAttemptAt(): number | undefined {
     if (!this.#backOffs?.size) return undefined;
     return Math.min(...[...this.#backOffs.values()].map(({ notBefore }) => notBefore));
   }
 
-  /**
-   * Syncs once, and reports a deployment that cannot be applied. Rejects with NetworkError, ApiError or ProtocolError,
-   * or after an abort.
-   */
+  /** Rejects with NetworkError, ApiError or ProtocolError, or after an abort. */
   async run(signal: AbortSignal): Promise<void> {
     const listed = await this.#source.list(signal);
     for (const { release } of listed) if (release) this.#port.remember(release);
@@ -55,11 +50,10 @@ export class Syncer {
     const keep = new Set(wanted.map(({ id }) => id));
     for (const id of this.#backOffs?.keys() ?? []) if (!keep.has(id)) this.#backOffs?.delete(id);
     if (this.#backOffs?.size === 0) this.#backOffs = undefined;
-    // Chooses the newest deployment; among deployments of the same time, the last in the list.
     const age = ({ created_at }: AgentDeployment): number => Date.parse(created_at);
     const current = wanted.toSorted((one, other) => age(one) - age(other)).at(-1);
     const settled = current === undefined || (await this.#reach(current, signal));
-    // Removes other deployments only once the newest deployment is applied or has finally failed.
+    // Other deployments stay until the newest deployment is applied or has finally failed.
     if (settled) await this.#removeUnwanted(listed, keep);
     await this.#flush(signal);
   }
@@ -169,7 +163,7 @@ type UplinkLogger = Pick<Logger, 'debug' | 'warn'>;
 export interface CommonOptions {
   /** Certificate authority of platform and broker, PEM. */
   ca?: string | Buffer;
-  /** Maximum number of HTTP connections to the platform, shared by all robots, default 32. */
+  /** Maximum HTTP connections to the platform, shared by all robots, default 32. */
   connections?: number;
   headers?: Readonly<Record<string, string>>;
   dialect?: Dialect;
@@ -219,7 +213,6 @@ export function createShared(options: CommonOptions, baseUrl: URL): Shared {
   };
 }
 
-/** Parses a URL. Throws an error that names `option` for an invalid URL or an unexpected scheme. */
 export function parseUrl(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && schemes.includes(url.protocol)) return url;
@@ -232,7 +225,7 @@ export async function allPages<T>(read: (offset: number) => Promise<{ data: T[];
   for (;;) {
     const page = await read(items.length);
     items.push(...page.data);
-    // Also stops at an empty page, because a platform could set `has_more` for ever.
+    // A platform could set `has_more` for ever.
     if (!page.has_more || page.data.length === 0) return items;
   }
 }

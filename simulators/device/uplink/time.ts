@@ -1,4 +1,3 @@
-/** Time of a device: a clock, timers that tests can drive, retry delays, and one timer for many members. */
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { type Clock, steadyClock, systemClock } from '../../common/clock.ts';
 import type { Random } from '../../common/random.ts';
@@ -43,18 +42,18 @@ const HOUR = 60 * MINUTE;
 
 export const POLL_INTERVAL = 12 * HOUR;
 
-/** Milliseconds before a retry after a network error: 500 to 1000. */
+/** Milliseconds before a retry after a network error. */
 export const transientDelay = (random: Random): number => 500 + random.next() * 500;
 
-/** Milliseconds before the retry of a failed deployment or sync: 15 s, doubling up to 24 h. */
+/** Milliseconds before the retry of a failed deployment or sync. */
 export const failureDelay = (attempt: number): number =>
   backoffMs({ firstMs: 15 * SECOND, longestMs: 24 * HOUR }, attempt);
 
-/** Milliseconds before the next sync after a network failure: 15 s, doubling up to 5 min. */
+/** Milliseconds before the next sync after a network failure. */
 export const networkDelay = (attempt: number): number =>
   backoffMs({ firstMs: 15 * SECOND, longestMs: 5 * MINUTE }, attempt);
 
-/** Milliseconds before a reconnection: 1 s, doubling up to 5 min, ± 25 % so that a fleet spreads. */
+/** Milliseconds before a reconnection; jitter spreads a fleet. */
 export const reconnectDelay = (attempt: number, random: Random): number =>
   backoffMs({ firstMs: SECOND, longestMs: 5 * MINUTE, jitter: 0.25 }, attempt, () => random.next());
 
@@ -62,7 +61,7 @@ export interface WheelMember {
   beat(): void;
 }
 
-/** Calls its members in turn from one timer, because thousands of timers would cost more than the devices. */
+/** One timer for all members, because thousands of timers would cost more than the devices. */
 export class Wheel {
   readonly #time: Omit<Time, 'now'>;
   readonly #tickMs: number;
@@ -72,7 +71,7 @@ export class Wheel {
   #members = 0;
   #timer: Timer | undefined;
 
-  /** `turnMs`: milliseconds in which the wheel runs each slot once. */
+  /** `turnMs`: milliseconds in which each slot runs once. */
   constructor(time: Omit<Time, 'now'>, turnMs: number, slots: number) {
     this.#time = time;
     this.#tickMs = turnMs / slots;
@@ -106,7 +105,7 @@ export class Wheel {
     }
   };
 
-  /** Number of slots to run, computed from the clock, because a busy machine fires timers late. */
+  /** Computed from the clock, because a busy machine fires timers late. */
   protected due(): number {
     const due = Math.floor((this.#time.elapsed() - this.#reachedAt) / this.#tickMs);
     this.#reachedAt += due * this.#tickMs;

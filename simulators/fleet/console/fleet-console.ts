@@ -1,5 +1,3 @@
-/** Serves the page of a running fleet: its progress, and actions for the user. */
-
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
@@ -54,7 +52,7 @@ function tailOf(path: string): RobotDetail['events'] {
       const { deployment_id: deployment = '' } = data as Record<string, unknown>;
       return [{ id: Number(id), type: String(type), at: String(at), deployment: String(deployment) }];
     } catch {
-      // Skips an incomplete last line, which the robot may still be writing.
+      // Incomplete last line, which the robot may still be writing.
       return [];
     }
   });
@@ -115,7 +113,7 @@ export class FleetConsole {
 
   readonly states = ({ at, text }: StateChanges): void => this.#feed.change({ paint: 'states', at, text });
 
-  /** Serves the page until `stack` is disposed. Rejects with PreflightError for an unusable port. */
+  /** Rejects with PreflightError for an unusable port. */
   async serve(fleet: Fleet, byHand: ByHand, stack: AsyncDisposableStack): Promise<void> {
     this.#fleet = fleet;
     this.#byHand = byHand;
@@ -158,7 +156,6 @@ export class FleetConsole {
       ...record.incomplete,
       ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
     ];
-    // Shows `waiting` between two phases, e.g. while a user has paused the fleet.
     const isBetween = record.phaseStartedMs === undefined && record.phases.at(-1)?.do === record.phase;
     this.#feed.set({
       phase: isBetween ? 'waiting' : record.phase,
@@ -214,7 +211,7 @@ export class FleetConsole {
   }
 
   #actions(fleet: Fleet, byHand: ByHand): Record<string, Action> {
-    // Answers the page's request before the phase ends, because a phase may take minutes.
+    // Answers the request before the phase ends, because a phase may take minutes.
     const begin = (phase: Phase, note: string, only?: number[]): object => {
       byHand.refuseUnlessUp();
       const done = byHand.carryOut(phase, note, only);

@@ -1,5 +1,3 @@
-/** Runs the actions of a scenario on robots, and measures them. */
-
 import { join } from 'node:path';
 import { durationMs } from '../../../harness/common/units.ts';
 import type { Random } from '../../common/random.ts';
@@ -28,7 +26,7 @@ import {
 interface Pending {
   robot: Robot;
   deploymentId: string;
-  /** Intended time of the POST, in milliseconds of the clock that all processes share. */
+  /** Intended time of the POST (`monotonicMs`). */
   posted: number;
   record: Recorder;
   row: RolloutRow;
@@ -42,7 +40,6 @@ class Rollouts {
   readonly #late: LateRollout[] = [];
   readonly states = new Map<number, RolloutState>();
 
-  /** Resolves when the roll-out to the robot is complete, or at `deadline`. */
   async follow(options: Omit<Pending, 'settle'> & { deadline: number; deadlines: Deadlines }): Promise<void> {
     const key = options.deploymentId;
     const wait = options.deadlines.at(options.deadline);
@@ -95,7 +92,7 @@ class Rollouts {
   }
 }
 
-/** Field `code` in the answer to a ping that reached the device (section 2.5 of the specification). */
+/** Field `code` of a ping that reached the device (section 2.5 of the specification). */
 const SUCCESS = 'success';
 const ONLINE_TIMEOUT_MS = 120_000;
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
@@ -106,13 +103,12 @@ interface Action {
   phase: Phase;
   index: number;
   round: number;
-  /** Intended time of the action, in milliseconds of the clock that all processes share. */
+  /** Intended time of the action (`monotonicMs`). */
   intended: number;
   at: number;
   record: Recorder;
   release: ReleaseFixture | undefined;
   outcome: PhaseOutcome;
-  /** True if the phase starts all its actions at once (`over: 0s`). */
   burst: boolean;
   pages?: Random | undefined;
 }
@@ -139,7 +135,7 @@ export class Actions {
 
   async carryOut(action: Action): Promise<void> {
     const { kind, record, robot, outcome } = action;
-    // Records lateness here only for actions without a request; `#sent` records the lateness of requests.
+    // `#sent` records the lateness of actions with a request.
     if (kind !== 'rollout' && Object.values(TRAFFIC).every((each) => each.action !== kind)) recordLateness(action);
     try {
       await this.#act(action);
@@ -344,7 +340,6 @@ export class Actions {
       if (at !== undefined && counts(answer)) action.record.time(target, monotonicMs() - at);
       return answer;
     } finally {
-      // Records the lateness of a request that failed before it was sent.
       if (at === undefined) recordLateness(action);
     }
   }

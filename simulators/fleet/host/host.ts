@@ -1,6 +1,4 @@
-/**
- * Interface of a host, which runs robots in the coordinator's process or in a worker; arguments and results are JSON.
- */
+/** Host that runs robots in the coordinator's process or in a worker; arguments and results are JSON. */
 
 import type { Snapshot } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
@@ -36,11 +34,11 @@ export interface StateChanges {
   text: string;
 }
 
-/** `abandon` ends the robots at once; `orderly` lets the robots finish their work. */
+/** `abandon` ends the robots immediately; `orderly` lets them finish their work. */
 export type StopMode = 'orderly' | 'abandon';
 
 export interface Host {
-  /** Id of the worker's process; undefined for a host in this process. */
+  /** Undefined for a host in this process. */
   readonly pid?: number | undefined;
   /** Starts and stops one robot, to find failures early; call before `prepare`. */
   runCanary(robot: number): Promise<CanaryOutcome>;
@@ -48,7 +46,6 @@ export interface Host {
   runPhase(request: PhaseRequest): Promise<PhaseOutcome>;
   soFar(): Promise<PhaseOutcome | undefined>;
   grow(members: number[], robots: number): Promise<void>;
-  /** Waits until the robots' clients have read all events; resolves with the late roll-outs. */
   finish(): Promise<LateRollout[]>;
   snapshot(): Promise<Snapshot>;
   memory(): Promise<number>;
@@ -78,18 +75,18 @@ export interface HostConfig {
   connections?: number;
   offer?: Offer;
   keyBits: number;
-  /** Prefix of the robots' names; a later fleet with the same prefix reuses the robots' keys. */
+  /** A later fleet with the same prefix reuses the robots' keys. */
   namePrefix: string;
   stateDir: string;
   robotsDir: string;
-  /** Folder of the robots' Unix sockets; short, because the system limits the length of a socket's path. */
+  /** Short, because the system limits the length of a socket's path. */
   socketsDir: string;
   keep?: boolean;
   watched?: boolean;
-  /** Maximum number of bytes per second of platform answers that the host passes on for checks. Default: no answers. */
+  /** Maximum bytes per second of platform answers that the host passes on for checks. Default: none. */
   sampled?: number;
   trace?: boolean;
-  /** Name of a defect in `simulators/defects/device`, by index of the robot. */
+  /** Defects from `simulators/defects/device`, by index of the robot. */
   defects?: Record<number, string>;
 }
 
@@ -105,20 +102,20 @@ export interface HostTick {
   robots: Partial<Record<RobotState, number>>;
   interval: Snapshot;
   load: LoadSample;
-  /** False during a warm-up or burst, because the verdict ignores the load of such seconds. */
+  /** False in a warm-up or burst, whose load the verdict ignores. */
   judged: boolean;
   trouble?: string;
 }
 
 export interface PhaseRequest {
-  /** Index of the phase in the scenario; a phase that a user starts has a higher index. */
+  /** Index in the scenario; higher for a phase that a user starts. */
   index: number;
   /** Undefined for a phase that a user starts. */
   label?: string;
-  /** Number of earlier passes through the scenario; changes the random numbers. Default 0. */
+  /** Earlier passes through the scenario, which change the random numbers. Default 0. */
   round?: number;
   phase: Phase;
-  /** Start of the phase, in milliseconds of the clock that all processes share. */
+  /** Start of the phase (`monotonicMs`). */
   epoch: number;
   release?: ReleaseFixture;
   only?: number[];
@@ -162,10 +159,7 @@ export interface LateRollout {
 
 export type CanaryOutcome =
   | { end: 'online' }
-  /**
-   * `slow`: the robot is not online in time. `refused`: the platform rejects the robot, e.g. for a taken name. `fatal`:
-   * every robot would fail.
-   */
+  /** `slow`: not online in time. `refused`: rejected by the platform, e.g. a taken name. `fatal`: all would fail. */
   | { end: 'slow' | 'refused' | 'fatal'; message: string };
 
 export interface FailedAction {

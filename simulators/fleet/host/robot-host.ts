@@ -1,7 +1,4 @@
-/**
- * Runs robots in this process: carries out the phases of a scenario, and measures. Starts one robot before all others,
- * to find within seconds a failure that hits every robot.
- */
+/** Runs robots in this process. One robot, the canary, starts first, to find a failure of all robots within seconds. */
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
@@ -33,7 +30,7 @@ import {
   type StopMode,
 } from './host.ts';
 
-/** Minimum number of bits of an RSA key that most platforms accept. */
+/** Shortest RSA key in bits that most platforms accept. */
 const USUAL_KEY_BITS = 2048;
 
 type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;
@@ -62,7 +59,6 @@ export class Canary {
       const settled = started.then(() => 'online' as const).catch((error: Error) => error);
       const ended = await Promise.race([settled, this.#fatal.promise, deadline.promise]);
       if (ended === 'online' || robot.state === 'online') return { end: 'online' };
-      // Reports `slow`, not a failure, if the platform is only busy.
       if (ended !== undefined && !(ended instanceof PlatformFailure && isPassing(ended.status))) {
         const { end, remedy } = endAfter(ended, this.#config);
         const why = `${masked(ended.message, this.#config.platform)}${remedy === undefined ? '' : `; ${remedy}`}`;
@@ -163,7 +159,7 @@ export class RobotHost implements Host {
   async prepare(): Promise<void> {
     await this.#ready();
     await this.#ensureKeys(this.#config.members, (keys) => this.#tell({ keys }));
-    // Starts no timers after `stop`, because nothing would clear the timers.
+    // Timers that start after `stop` would never be cleared.
     if (this.#abort.signal.aborted) return;
     this.#sampler.start();
     this.#ticker = setInterval(() => this.#tick(), 1000);
@@ -300,7 +296,7 @@ export class RobotHost implements Host {
       throw new AggregateError(failures, `${this.#config.name}: ${failures.length} robots did not stop cleanly`);
   }
 
-  /** Removes the robots' files; the last host also removes the fleet's empty folders. Call after `stop`. */
+  /** Call after `stop`. The last host also removes the fleet's empty folders. */
   removeFiles(): void {
     const { robotsDir, socketsDir, keep } = this.#config;
     for (const own of keep ? [socketsDir] : [robotsDir, socketsDir]) {
@@ -309,7 +305,7 @@ export class RobotHost implements Host {
         try {
           rmdirSync(above);
         } catch {
-          // Keeps a folder that another host still uses; ignores a folder that another host has removed.
+          // Another host still uses the folder, or has removed it.
         }
       }
     }
@@ -377,7 +373,7 @@ export class RobotHost implements Host {
     const waiting = this.#config.members.length - this.#robots.size;
     if (waiting > 0) robots.waiting = waiting;
     const interval = this.#metrics.takeInterval();
-    // Excludes bursts from the verdict, because a burst uses the whole machine by design.
+    // Excludes bursts, because a burst uses the whole machine by design.
     const judged = this.#metrics.measuring && this.#burst === 0;
     const told = this.#trouble?.trouble;
     const trouble = told === undefined ? undefined : masked(told, this.#config.platform);

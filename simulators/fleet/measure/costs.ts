@@ -1,5 +1,3 @@
-/** Measures memory and processor time of local processes through /proc. */
-
 import { readFile } from 'node:fs/promises';
 import type { Static } from 'typebox';
 import { defined } from '../../../harness/common/defined.ts';
@@ -7,18 +5,18 @@ import { memoryText } from '../../../harness/common/units.ts';
 import { Type } from '../../../harness/contract/type.ts';
 
 interface Usage {
-  /** Bytes of memory (PSS): each process counts its part of a page that several processes share. */
+  /** PSS: each process counts its part of a page that several processes share. */
   bytes: number;
   cpuSeconds: number;
 }
 
-/** Returns memory and processor time by pid; omits ended processes, and is empty without /proc. */
+/** Returns the usage by pid; omits ended processes, and is empty without /proc. */
 export async function usageOf(pids: readonly number[]): Promise<Map<number, Usage>> {
   const found = new Map<number, Usage>();
   const read = async (pid: number): Promise<void> => {
     // Reads asynchronously, because the kernel needs milliseconds to walk the pages of a large process.
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // Splits after the last parenthesis, because the name of a process may contain parentheses.
+    // Splits after the last parenthesis, because a process name may contain parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     // Linux counts 100 ticks a second on every architecture that Node supports.
     const cpuSeconds = (Number(fields[11]) + Number(fields[12])) / 100;
@@ -100,7 +98,7 @@ export function costLine(costs: RunCosts): string {
   const more = whole.robot_marginal_bytes ?? 0;
   const peaks = parts.map(([name, part]) => `${name} ${Math.round(part.peak_bytes / 2 ** 20)}`).join(', ');
   const memory = `${memoryText(whole.peak_bytes)} ${costs.memory} (${peaks})`;
-  // Shows only a positive growth, because noise can make the growth of few robots negative.
+  // Omits negative growth, which is noise with few robots.
   const grown = more > 0 ? [`one more robot ${memoryText(more)}`] : [];
   return [memory, ...grown, `${whole.cpu_seconds.toFixed(1)} CPU s`].join(' · ');
 }
@@ -120,7 +118,7 @@ interface Moment {
   bytes: Partial<Record<PartName, number>>;
 }
 
-/** Samples memory and processor time: call `start`, start the robots inside `ramp`, then read `costs`. */
+/** Call `start`, start the robots inside `ramp`, then read `costs`. */
 export class CostSampler implements AsyncDisposable {
   #sources: CostSources | undefined;
   readonly #cpu = new Map<number, { role: Role; seconds: number }>();
@@ -168,7 +166,7 @@ export class CostSampler implements AsyncDisposable {
     return this.#looking;
   }
 
-  /** Ends sampling and discards a running sample, because the processes are about to end. */
+  /** Discards a running sample, because the processes are about to end. */
   end(): void {
     this.#ended = true;
     clearInterval(this.#timer);
@@ -216,7 +214,7 @@ export class CostSampler implements AsyncDisposable {
         counts[name] = (counts[name] ?? 0) + 1;
       }
     }
-    // Never lowers the number of robots, because robots that are offline still take memory.
+    // Never lowers the number, because offline robots still take memory.
     this.#robots = Math.max(this.#robots, this.#sources.online());
     const moment = { robots: this.#robots, bytes };
     this.#last = moment;
@@ -233,10 +231,7 @@ export class CostSampler implements AsyncDisposable {
   }
 }
 
-/**
- * Returns the bytes that one more robot adds: the slope of a least-squares line. Null if the number of robots is
- * constant.
- */
+/** Returns the slope of a least-squares line; null if the number of robots is constant. */
 export function growth(points: readonly (readonly [robots: number, bytes: number])[]): number | null {
   const up = points.filter(([robots]) => robots > 0);
   const line = new Set(up.map(([robots]) => robots)).size >= 3 ? up : [...points.slice(0, 1), ...points.slice(-1)];

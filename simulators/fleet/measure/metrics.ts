@@ -1,4 +1,4 @@
-/** Measurements of a worker: counters, and durations in HDR histograms of microseconds. */
+/** Counters, and durations in HDR histograms of microseconds. */
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
 import type { Static } from 'typebox';
 import { Type } from '../../../harness/contract/type.ts';
@@ -85,7 +85,7 @@ export const summaryFields = Type.Object({
 });
 export type Summary = Static<typeof summaryFields>;
 
-/** Creates an empty histogram with 3 significant digits, or with 2 for curves, whose messages are ten times smaller. */
+/** `digits`: significant digits; 2 for curves, whose messages are ten times smaller. */
 export function histogram(digits: 2 | 3 = 3): Histogram {
   return build({
     lowestDiscernibleValue: 1,
@@ -97,7 +97,6 @@ export function histogram(digits: 2 | 3 = 3): Histogram {
   });
 }
 
-/** Records a duration, limited to the range from 0 to an hour. */
 export const recordMs = (into: Histogram, ms: number): void =>
   into.recordValue(Math.min(Math.max(Math.round(ms * 1000), 0), HIGHEST_MICROSECONDS));
 
@@ -157,13 +156,11 @@ export interface Snapshot {
 
 const DISCARD: Recorder = { time: () => {}, count: () => {} };
 
-/** Labels of a metric: class of the robot, and phase of the action, e.g. `3-storm`. */
 export interface Labels {
   class?: string | undefined;
   phase?: string | undefined;
 }
 
-/** Returns e.g. `rollout.ms{class=arm,phase=3-storm}`. */
 export function labelled(name: string, labels: Labels): string {
   const parts = (['class', 'phase'] as const).flatMap((key) =>
     labels[key] === undefined ? [] : [`${key}=${labels[key]}`],
@@ -227,7 +224,7 @@ export class Metrics implements Recorder {
     return {
       time: (name, ms) => {
         recordMs(this.#of(this.#whole, name, 3), ms);
-        // Records with two significant digits to save memory, because each class and phase has its own histogram.
+        // Two significant digits save memory, because each class and phase has its own histogram.
         this.time(own(name), ms, 2);
       },
       count: (name, by) => {

@@ -1,13 +1,12 @@
-/** Load and limits of this process: stalls, processor time, descriptors, and memory of its control group. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { memoryText } from '../../../harness/common/units.ts';
 
 export interface LoadSample {
   loop_max_ms: number;
-  /** Average number of cores that the process used. */
+  /** Average number of cores in use. */
   cpu: number;
-  /** Share of time in which the main thread waited for a processor; 0 on systems without schedstat. */
+  /** Share of time in which the main thread waited for a processor; 0 without schedstat. */
   cpu_wait: number;
   descriptors: number;
   descriptor_limit: number;
@@ -16,7 +15,7 @@ export interface LoadSample {
 
 const TICK_MS = 10;
 
-/** Samples the load without `monitorEventLoopDelay`, whose `reset` can lose a stall of the event loop. */
+/** Avoids `monitorEventLoopDelay`, whose `reset` can lose a stall of the event loop. */
 export class SaturationSampler {
   #longestMs = 0;
   #ticker: NodeJS.Timeout | undefined;
@@ -63,7 +62,7 @@ export class SaturationSampler {
   }
 }
 
-/** Reads the main thread's wait for a processor; schedstat has the wait in nanoseconds, as its second field. */
+/** The second field of schedstat is the main thread's wait in nanoseconds. */
 function waitedForProcessorMs(): number {
   return Number(readText(`/proc/self/task/${process.pid}/schedstat`)?.split(' ')[1] ?? 0) / 1e6;
 }
@@ -84,12 +83,11 @@ const CGROUPS = '/sys/fs/cgroup';
 
 export interface MemoryLimit {
   limitBytes: number;
-  /** Number of bytes below the limit, including the file cache that the kernel can reclaim. */
+  /** Includes the file cache that the kernel can reclaim. */
   freeBytes: number;
   kills: number | undefined;
 }
 
-/** Returns the memory limit with the fewest free bytes; undefined without a limit. */
 export function memoryLimit(root = CGROUPS, own = readText('/proc/self/cgroup') ?? ''): MemoryLimit | undefined {
   const limits = [
     ...foldersOf(root, own, 'memory').map((folder) =>
@@ -102,7 +100,7 @@ export function memoryLimit(root = CGROUPS, own = readText('/proc/self/cgroup') 
   return limits.filter((limit) => limit !== undefined).sort((a, b) => a.freeBytes - b.freeBytes)[0];
 }
 
-/** Returns the folders of the process's control group and of all its parents. `controller`: empty for cgroup v2. */
+/** Returns the folders of the process's control group and its parents. `controller`: empty for cgroup v2. */
 function foldersOf(root: string, own: string, controller: string): string[] {
   const lines = own.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line));
   const path = lines.find((line) => line?.[1]?.split(',').includes(controller))?.[2] ?? '/';
@@ -115,7 +113,7 @@ function foldersOf(root: string, own: string, controller: string): string[] {
 function memoryIn(folder: string, limit: string, used: string, cache: string, events: string): MemoryLimit | undefined {
   const limitBytes = readNumber(join(folder, limit));
   const usedBytes = readNumber(join(folder, used));
-  // Ignores a limit near 2^63, which cgroup v1 reports if no limit is set.
+  // Cgroup v1 reports a limit near 2^63 if none is set.
   if (limitBytes === undefined || usedBytes === undefined || limitBytes >= 2 ** 60) return undefined;
   const free = limitBytes - usedBytes + (fieldOf(join(folder, 'memory.stat'), cache) ?? 0);
   const freeBytes = Math.min(limitBytes, Math.max(0, free));
@@ -149,7 +147,7 @@ export class MemoryKills {
     this.#before = look()?.kills ?? 0;
   }
 
-  /** Returns the likely cause of a SIGKILL; empty unless the kernel has killed a process for lack of memory. */
+  /** Likely cause of a SIGKILL; empty unless the kernel has killed a process for lack of memory. */
   get cause(): string {
     const limit = this.#look();
     if (limit === undefined || (limit.kills ?? 0) <= this.#before) return '';

@@ -1,9 +1,9 @@
-/** Samples exchanges with the platform for later checks, without secrets and within a budget of bytes. */
+/** Samples exchanges with the platform for checks, without secrets and within a budget of bytes. */
 import type { PlatformHttpOptions } from '../../common/platform-http.ts';
 import { type PlatformAddress, withoutKey } from './client.ts';
 
 export interface Exchange {
-  /** Start of the request, in milliseconds since 1970. `ms`: duration of the exchange. */
+  /** Start of the request, in milliseconds since 1970; `ms` is the duration. */
   at: number;
   ms: number;
   method: string;
@@ -16,7 +16,7 @@ export interface Exchange {
   phase: string;
 }
 
-/** Notice for the judge; `answers` counts all answers since the last notice. */
+/** `answers` counts all answers since the last notice. */
 export interface AnswersTold {
   answers: number;
   exchange?: Exchange;
@@ -30,13 +30,12 @@ interface SamplerOptions {
 }
 
 const EACH = 2000;
-/** Maximum number of bytes of a sampled body; sending a larger body to the judge stalls the process. */
+/** Maximum bytes of a sampled body; sending a larger one to the judge stalls the process. */
 const MOST_BODY = 2 ** 20;
-/** Number of exchanges of each kind that ignore the budget of bytes, so that rare requests are checked, too. */
+/** Exchanges of each kind that ignore the budget of bytes, so that rare requests are checked, too. */
 const FIRST = 3;
 const MOST_KINDS = 200;
 const KEPT = ['content-type', 'date', 'retry-after'];
-/** Path whose answers contain secrets and are never sampled. */
 const SECRET = /^\/provisioning_tokens\b/;
 
 export class AnswerSampler {

@@ -1,5 +1,3 @@
-/** Client of the Platform API for a fleet: releases, deployments, pings, lists and tokens. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '../../../harness/common/defined.ts';
 import { Redactor } from '../../../harness/common/redact.ts';
@@ -23,7 +21,7 @@ import {
 } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
-/** Failed request: no answer, or an answer other than the expected 2xx; the message omits the API key. */
+/** No answer, or an answer other than the expected 2xx; the message omits the API key. */
 export class PlatformFailure extends Error {
   override name = 'PlatformFailure';
   readonly status: number;
@@ -35,7 +33,7 @@ export class PlatformFailure extends Error {
   }
 }
 
-/** Returns true if a retry may succeed. Status 0 means no answer; 501 and 505 mean a missing feature. */
+/** True if a retry may succeed. Status 0: no answer; 501 and 505: missing feature. */
 export const isPassing = (status: number): boolean =>
   [0, 408, 425, 429].includes(status) || (status >= 500 && ![501, 505].includes(status));
 
@@ -61,7 +59,7 @@ interface Patience {
   limitMs?: number;
 }
 
-/** Repeats a request while the platform is busy; `attempt` starts at 0. Rejects with the last PlatformFailure. */
+/** Repeats a request while the platform is busy. Rejects with the last PlatformFailure. */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
   { signal, limitMs = 60_000 }: Patience,
@@ -105,7 +103,6 @@ export interface PlatformAddress {
 export const masked = (text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string =>
   printable(withoutKey(text, platform));
 
-/** Masks the API key; unlike `masked`, keeps control characters. */
 export function withoutKey(text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string {
   redactor.add(platform?.apiKey);
   return redactor.text(text);
@@ -116,7 +113,6 @@ const redactor = new Redactor();
 interface PlatformClientOptions
   extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion' | 'headers'>,
     Pick<PlatformHttpOptions, 'onAnswer'> {
-  /** Maximum number of connections to the platform. Default 256. */
   connections?: number | undefined;
   onOpened?(ms: number): void;
   onCrowded?(): void;
@@ -175,7 +171,7 @@ export class PlatformClient {
     if (types.data.length === 0) {
       const type = { name: 'Muster fleet', slug };
       await this.#setUp(() => this.#post('/config_types', type, resource)).catch((error: unknown) => {
-        // Ignores status 409: another shard or a lost attempt has created the config type.
+        // Another shard or a lost attempt has created the config type.
         if (!(error instanceof PlatformFailure && error.status === 409)) throw error;
       });
     }

@@ -19,7 +19,7 @@ interface Waiting {
   handler: AnswerHandler;
 }
 
-/** Maximum number of connections that a burst opens; opening thousands would delay its requests. */
+/** Maximum connections that a burst opens; opening thousands would delay its requests. */
 const TOGETHER = 256;
 const CLOSED = 'the connections were closed';
 
@@ -28,7 +28,7 @@ export class Connections implements Sender {
   readonly #host: string;
   readonly #connect: ReturnType<typeof buildConnector>;
   readonly #open = new Set<RequestConnection>();
-  /** Stack of idle connections (not a queue), so that surplus connections stay unused and time out. */
+  /** Stack, not a queue, so that surplus connections stay unused and time out. */
   readonly #idle: RequestConnection[] = [];
   readonly #waiting: Waiting[] = [];
   readonly #patient: Waiting[] = [];
@@ -90,7 +90,6 @@ export class Connections implements Sender {
         this.#options.onOpened?.(performance.now() - began);
         return this.#use(socket);
       }
-      // Fails the oldest waiting request; ignores the error if no request waits.
       const waiting = this.#waiting.shift() ?? this.#patient.shift();
       if (waiting === undefined) return;
       waiting.handler.onResponseError(undefined, error);
@@ -121,10 +120,9 @@ export class Connections implements Sender {
   }
 }
 
-/** Encoded headers by headers object, because most requests share the same object. */
+/** Encoded headers, because most requests share one headers object. */
 const fields = new WeakMap<object, string>();
 
-/** Encodes a request; throws an Error for control characters in path or headers. */
 function encodeRequest(host: string, { method, path, headers, body }: SenderRequest): string | Buffer {
   // Rejects spaces, control characters and characters beyond ASCII (RFC 9112 section 3).
   if (/[^\x21-\x7e]/.test(path)) throw new Error(`not a path of a request: ${JSON.stringify(clipped(path))}`);
@@ -144,7 +142,7 @@ function encodeRequest(host: string, { method, path, headers, body }: SenderRequ
   return Buffer.concat([Buffer.from(`${head}content-length: ${bytes.length}\r\n\r\n`, 'latin1'), bytes]);
 }
 
-/** Option `onread` of `net.connect`: all connections without TLS share one read buffer, to save garbage. */
+/** Option `onread` of `net.connect`: connections without TLS share one read buffer, to save garbage. */
 const readTogether = {
   buffer: Buffer.alloc(64 * 1024),
   callback(this: Socket, length: number, buffer: Uint8Array): boolean {
@@ -154,7 +152,7 @@ const readTogether = {
 
 /** Milliseconds before the server's idle timeout at which the client stops using a connection. */
 const MARGIN_MS = 1000;
-/** Maximum milliseconds of idle time for a server without a stated timeout; some servers close after 5 s. */
+/** Maximum idle milliseconds for a server without a stated timeout; some servers close after 5 s. */
 const UNSAID_MS = 4000;
 
 /** HTTP/1.1 connection (RFC 9112) for one request at a time; creates little garbage, whose collection takes time. */
@@ -208,7 +206,7 @@ class RequestConnection {
   send(bytes: string | Buffer, handler: AnswerHandler): void {
     this.#handler = handler;
     handler.onRequestStart(this);
-    // Sends nothing if the handler aborted the request in `onRequestStart`.
+    // The handler may have aborted the request in `onRequestStart`.
     if (this.#handler === handler) this.#socket.write(bytes, 'latin1');
   }
 
@@ -222,7 +220,7 @@ class RequestConnection {
   #begin({ line, headers }: Head): BodyRule | undefined {
     const [, minor, code] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(line) ?? [];
     const status = Number(code);
-    // Fails on status 101 (switching protocols), which no request asks for.
+    // No request asks for status 101 (switching protocols).
     if (this.#handler === undefined || code === undefined || status === 101) {
       this.abort(new Error(`the answer is not HTTP/1.1: ${clipped(line)}`));
       return undefined;

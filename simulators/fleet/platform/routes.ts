@@ -1,7 +1,4 @@
-/**
- * Table of the Platform API routes that a fleet needs. Run this file after a change, to update
- * `fixtures/scenarios/README.md`.
- */
+/** Platform API routes that a fleet needs. After a change, run this file to update `fixtures/scenarios/README.md`. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { TRAFFIC, type Traffic, type UplinkKind } from '../scenario/scenario.ts';
@@ -14,7 +11,7 @@ interface Route {
   of: Partial<Record<UplinkKind, Part>>;
   fields: string;
   instead: string;
-  /** Set if the fleet can work around a missing route without an option of the user. */
+  /** Set if the fleet can replace a missing route without an option of the user. */
   own?: true;
 }
 

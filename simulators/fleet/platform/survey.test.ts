@@ -28,7 +28,6 @@ const devices = (count: number): object[] =>
 const deployed = { target_status: 'deployed', created_at: '2026-09-01T08:00:00Z' };
 const deployments = devices(3).map((_, n) => ({ id: `dpl_${n}`, device_id: `dvc_${n}`, ...deployed }));
 
-/** Platform that serves only lists without filters, and pings. */
 const PLAIN: Routes = {
   'GET /devices': listOf(devices(3)),
   'GET /deployments': listOf(deployments),

@@ -1,4 +1,4 @@
-/** Tries, before a run, each platform route that the robots need, and finds substitutes for missing routes. */
+/** Tries the platform's routes before a run, and finds substitutes for missing routes. */
 
 import { defined } from '../../../harness/common/defined.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
@@ -21,14 +21,14 @@ import {
 import { type Part, type RouteName, routesFor } from './routes.ts';
 
 export interface Offer {
-  /** Ids of existing devices, by index of the robot; with the uplink `calls`, robots can share devices. */
+  /** Ids of existing devices, by index of the robot; robots with the uplink `calls` can share devices. */
   devices?: string[];
   readsPages?: true;
   expand?: string;
   releaseId?: string;
   plain?: true;
   staged?: true;
-  /** Set if robots must apply staged deployments, because the platform cannot deploy a staged deployment. */
+  /** Set if robots must apply staged deployments, because the platform cannot deploy them. */
   takesStaged?: true;
 }
 
@@ -55,7 +55,7 @@ export interface SurveyOptions {
   signal: AbortSignal;
 }
 
-/** Maximum number of milliseconds in which the first request is retried; the platform may be restarting. */
+/** Maximum milliseconds of retries of the first request; the platform may be restarting. */
 const REACH_MS = 3000;
 const PAGE = LIST_LIMITS.limitMaximum;
 
@@ -71,10 +71,7 @@ const releaseList = objectShape('list of releases', { data: Type.Array(Type.Obje
 
 const NOT_SERVED = 'was answered 404';
 
-/**
- * Tries the routes that the run needs; for polling robots, may create a device, a release and a deployment. Rejects
- * with SilentError, KeyError or LackingError.
- */
+/** Polling may create a device, a release and a deployment. Rejects with SilentError, KeyError or LackingError. */
 export async function surveyPlatform(options: SurveyOptions) {
   const { signal, scenario } = options;
   const uplinks = uplinksIn(scenario);
@@ -137,7 +134,6 @@ class Surveyor {
     this.#own = this.#some = options.devices[options.first] ?? options.devices[0];
   }
 
-  /** Rejects with SilentError if the platform does not answer, and with KeyError for a rejected key. */
   async reach(): Promise<void> {
     const { address, signal } = this.#options;
     try {
@@ -152,7 +148,6 @@ class Surveyor {
     }
   }
 
-  /** Describes a lack of devices or releases on the platform; adds a note if robots share devices. */
   shortages(): string[] {
     const { robots, scenario, devices } = this.#options;
     const found: string[] = [];
@@ -169,7 +164,7 @@ class Surveyor {
     return found;
   }
 
-  /** Tries a route; resolves with the reason why the route is missing, e.g. `was answered 404`, or with undefined. */
+  /** Tries a route; resolves with the reason why it is missing, e.g. `was answered 404`, or with undefined. */
   readonly asks: Record<RouteName, () => Promise<string | undefined>> = {
     devices: async () => {
       const { uplink } = this.#options.scenario;
@@ -185,7 +180,6 @@ class Surveyor {
       return !isNamed || asksMore ? why : undefined;
     },
     read: async () => {
-      // Skips the route if there is no device to read.
       if (this.#some === undefined) return undefined;
       const path = `/devices/${encodeURIComponent(this.#some)}`;
       const { why } = await look(this.client.ask({ method: 'GET', path }, resource));
@@ -316,10 +310,7 @@ class Surveyor {
 
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
 
-/**
- * Resolves with `why` if the route is missing. `there`: further statuses of an existing route. `refused`: the route
- * rejects the body.
- */
+/** `why`: the route is missing. `there`: other statuses of an existing route. `refused`: it rejects the body. */
 async function look<T>(
   request: Promise<T>,
   there?: ReadonlySet<number>,

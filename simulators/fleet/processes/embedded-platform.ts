@@ -3,10 +3,7 @@ import { constants, getPriority, setPriority } from 'node:os';
 import type { PlatformAddress } from '../platform/client.ts';
 import { killed, startProcess } from './hosts.ts';
 
-/**
- * Starts the platform; rejects if the process ends before the platform serves. `died` resolves if the process ends
- * later without `stop`.
- */
+/** Rejects if the process ends before the platform serves; `died` resolves if it ends later without `stop`. */
 export async function startEmbeddedPlatform(seed: number, devices = 0) {
   const child = startProcess('embedded-platform');
   const address = await new Promise<PlatformAddress>((resolve, reject) => {
@@ -38,13 +35,13 @@ async function serve({ seed, devices }: { seed: number; devices: number }): Prom
     // Lowers the priority of the platform, so that the load generator sends its requests on time.
     setPriority(Math.min(getPriority() + 5, constants.priority.PRIORITY_LOW));
   } catch {
-    // Keeps the priority if a sandbox forbids the change.
+    // A sandbox may forbid the change.
   }
   // Loads the platform's code here, to keep that code out of the parent process.
   const { simulatePlatform } = await import('../../platform/index.ts');
   // Accepts short keys, because generating thousands of long keys takes minutes.
   const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({ seed, devices, minKeyBits: 1024 });
-  // Ignores a failed send with an empty callback, because the fleet may have been killed.
+  // Ignores a failed send, because the fleet may have been killed.
   process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress, () => {});
 }
 

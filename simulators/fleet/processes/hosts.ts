@@ -1,5 +1,3 @@
-/** Starts the hosts that run a fleet's robots, in this process or in workers, and calls all living hosts. */
-
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
@@ -11,10 +9,10 @@ import type { RobotHost } from '../host/robot-host.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { MemoryKills } from '../measure/saturation.ts';
 
-/** Settings of malloc in glibc that return memory after a burst; a heap for each thread would keep the memory. */
+/** Settings of glibc's malloc that return memory after a burst; a heap for each thread would keep it. */
 const MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' };
 
-/** Starts a module of this folder as a process, without the API key in its environment. `flags`: options of node. */
+/** Starts a module of this folder, without the API key in its environment. `flags`: options of node. */
 export function startProcess(name: string, flags: readonly string[] = []): ChildProcess {
   const { MUSTER_API_KEY: _, ...given } = process.env;
   // Passes the parent folder of the compile cache, because Node appends its own version to the folder.
@@ -27,7 +25,7 @@ export function startProcess(name: string, flags: readonly string[] = []): Child
     // Makes the kernel kill the child before its parent if memory runs out, because the parent can report the reason.
     writeFileSync(`/proc/${child.pid}/oom_score_adj`, '1000');
   } catch {
-    // Ignores the error: the system is not Linux, or the process has ended.
+    // The system is not Linux, or the process has ended.
   }
   return child;
 }
@@ -49,7 +47,7 @@ export interface Call {
 }
 export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
 type Tell = (notice: HostNotice) => void;
-/** Message that a worker sends every second, so that the parent notices a stuck worker. */
+/** Sent by a worker every second, so that the parent notices a stuck worker. */
 export const SIGN_OF_LIFE = { alive: true } as const;
 export const ALIVE_EVERY_MS = 1000;
 
@@ -111,10 +109,9 @@ class HostChannel {
   }
 }
 
-/** Keeps V8's young generation small: a large young generation keeps the memory of a burst and delays actions. */
+/** Keeps V8's young generation small: a large one keeps the memory of a burst and delays actions. */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
-/** Starts a worker, which is killed after `silentMs` milliseconds without a message. Default 60,000. */
 function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): Host {
   const child = startProcess('worker', WORKER_FLAGS);
   const channel = new HostChannel(child, config.name, tell, silentMs);
@@ -124,9 +121,9 @@ function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): Host {
     HOST_CALLS.map((method) => [method, (...args: unknown[]) => ready.then(() => channel.call(method, args))]),
   ) as unknown as Host;
   const stop = async (how: StopMode): Promise<void> => {
-    // Kills the worker without cleanup, because the fleet removes the robots' files.
+    // Kills without cleanup, because the fleet removes the robots' files.
     if (how === 'abandon') return killed(child);
-    // Kills the worker after a minute, because stopping thousands of robots takes up to a minute.
+    // Stopping thousands of robots takes up to a minute.
     const late = setTimeout(() => child.kill('SIGKILL'), 60_000);
     try {
       await calls.stop(how).catch(() => {});
@@ -190,7 +187,7 @@ export class Hosts {
     return [...this.#entries.values()].flatMap(({ host }) => host.pid ?? []);
   }
 
-  /** Calls all hosts; resolves with the answers of living hosts. Rejects with NoHostLeft without any answer. */
+  /** Resolves with the answers of living hosts. Rejects with NoHostLeft without any answer. */
   async each<T>(call: (host: Host) => Promise<T>): Promise<T[]> {
     const entries = [...this.#entries];
     const results = await Promise.allSettled(entries.map(([, { host }]) => call(host)));
@@ -203,7 +200,7 @@ export class Hosts {
     return values;
   }
 
-  /** Merges the measurements of all hosts, with the last known measurements of lost hosts. */
+  /** Includes the last known measurements of lost hosts. */
   async snapshot(): Promise<Snapshot> {
     const now = await this.each(async (host) => {
       const snapshot = await host.snapshot();
@@ -245,7 +242,6 @@ export class Hosts {
     if (failures.length > 0) throw new AggregateError(failures, `${failures.length} hosts did not stop cleanly`);
   }
 
-  /** Loads the code of robots, unless worker processes run the robots. */
   async #load(): Promise<void> {
     if (!this.#options.processes) this.#RobotHost ??= (await import('../host/robot-host.ts')).RobotHost;
   }

@@ -1,5 +1,3 @@
-/** Entry of a worker process, which runs a share of a fleet's robots until its coordinator ends. */
-
 import { flushCompileCache } from 'node:module';
 import type { HostConfig, HostNotice } from '../host/host.ts';
 import { RobotHost } from '../host/robot-host.ts';
@@ -26,7 +24,7 @@ async function answer({ call, method, args }: Call): Promise<void> {
 send(SIGN_OF_LIFE);
 setInterval(send, ALIVE_EVERY_MS, SIGN_OF_LIFE).unref();
 process.on('message', (message) => void answer(message as Call));
-// Stops the robots and removes their files, which a killed coordinator cannot remove.
+// Removes the robots' files, because a killed coordinator cannot.
 process.on('disconnect', async () => {
   await host?.stop('abandon').catch(() => {});
   host?.removeFiles();

@@ -40,7 +40,7 @@ export interface Plot {
 }
 
 const SIZE = 1000;
-/** Maximum number of missing values that a line bridges. */
+/** Maximum missing values that a line bridges. */
 const GAP_VALUES = 3;
 const LINE_COLOURS = 10;
 
@@ -123,13 +123,12 @@ function labels(x: Axis, y: Axis): Markup {
 <div class="x" aria-hidden="true">${along}</div>`;
 }
 
-/** Labels the phases in one row, and each action of a user in a separate row, because actions may overlap. */
+/** One row for the phases, and one for each action of a user, because actions may overlap. */
 function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   if (bands.length === 0) return NOTHING;
   const label = ({ name, from, to, measured, byHand }: Band): Markup => {
     const [left, right] = [positionOn(x, from), positionOn(x, to)];
     const words = measured || byHand === true ? name : `${name} (warm-up)`;
-    // Extends the label of a user action to the left if the action begins near the right edge.
     const at =
       byHand !== true
         ? `left:${percent(left)};width:${percent(right - left)}`
@@ -147,7 +146,7 @@ function bandLabels(x: Axis, bands: readonly Band[]): Markup {
 
 type Row = readonly (string | Markup)[];
 
-/** Renders a table. A column name that ends with `#` marks numbers; `last` is the CSS class of the last row. */
+/** A column name that ends with `#` marks numbers; `last` is the CSS class of the last row. */
 export function tableOf(label: string, columns: readonly string[], rows: readonly Row[], last?: string): Markup {
   if (rows.length === 0) return NOTHING;
   const kinds = columns.map((name) => (name.endsWith('#') ? html` class="n"` : NOTHING));

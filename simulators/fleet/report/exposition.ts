@@ -1,5 +1,3 @@
-/** Serves the figures of a running fleet to Prometheus at `GET /metrics`. */
-
 import { Counter, Gauge, Registry } from 'prom-client';
 import { defined } from '../../../harness/common/defined.ts';
 import { http, type Listening, listening } from '../../../harness/common/node-http.ts';
@@ -17,9 +15,7 @@ export interface Exposed extends Pick<Measured, 'metrics' | 'counters' | 'times'
   costs?: RunCosts | undefined;
 }
 
-/**
- * Serves the metrics until disposed; rejects for an unusable port. `labels`: labels of every sample, e.g. the shard.
- */
+/** Rejects for an unusable port. `labels`: labels of every sample, e.g. the shard. */
 export async function expose(options: {
   port: number;
   host?: string;
@@ -95,7 +91,7 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
   meter('muster_duration_milliseconds', quantiles, ['metric', 'quantile'], DURATIONS.flatMap(quantilesOf));
   meter('muster_duration_count', 'Number of durations measured so far', ['metric'], counts);
   meter('muster_events_total', 'Counters of the run', ['event'], events, Counter);
-  // Uses separate metrics for classes and phases, because a sum over one metric would count an event twice.
+  // Separate metrics for classes and phases, because a sum over one metric would count an event twice.
   const parts = 'The same by class of robot and phase';
   const partDurations = Object.keys(ofParts(metrics)).flatMap(quantilesOf);
   const partEvents = Object.entries(ofParts(counters)).map(eventOf);

@@ -1,4 +1,3 @@
-/** Shows the progress of a running fleet: a panel on a terminal, otherwise a line every few seconds. */
 import { Display, LINE_EVERY_MS, pace, type Row } from '../../../harness/common/display.ts';
 import { bar, type Output, sparkline } from '../../../harness/common/terminal.ts';
 import { readableDuration } from '../../../harness/common/units.ts';

@@ -1,5 +1,3 @@
-/** Computes the data of the charts in a fleet report. */
-
 import { decades, ticks } from '../../../harness/common/axis.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { readableDuration } from '../../../harness/common/units.ts';
@@ -37,7 +35,7 @@ export function percentilePlot({ histograms }: FleetResult): Plot | undefined {
   if (names.length === 0) return undefined;
   const series = names.map((name) => {
     const from = decode(histograms[name] ?? '');
-    // Raises values to at least 1 µs, because the logarithmic scale has no 0.
+    // At least 1 µs, because the logarithmic scale has no 0.
     return {
       name: metricName(name),
       values: PERCENTILES.map((percent) => Math.max(percentileMs(from, percent), 0.001)),
@@ -143,7 +141,7 @@ export function timePlots(result: FleetResult): Plot[] {
         return plot.unit === 'ms' ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0) / values.length;
       }),
     }));
-    // Omits lines that are always 0, because such lines hide other lines.
+    // Omits lines that are always 0, because they hide others.
     const seen = drawn.filter(({ values }) => values.some((value) => (value ?? 0) > 0));
     if (seen.length === 0) return [];
     const { id, title, about, unit } = plot;
@@ -156,7 +154,6 @@ export function timePlots(result: FleetResult): Plot[] {
 
 const STEPS = [...Array.from({ length: 100 }, (_, percent) => percent), 99.5, 99.9, 100];
 
-/** Plots the share of roll-outs that had arrived by each time after the POST. */
 export function reachPlot(result: FleetResult, reach: Reach): Plot {
   const { histograms, phases } = result;
   const inTime = curve(histograms['rollout.ms'], reach.inTime / reach.attempts, 0);
@@ -199,7 +196,6 @@ function curve(encoded: string | undefined, share: number, base: number): [ms: n
 const shareAt = (points: readonly [number, number][], ms: number): number =>
   points.findLast(([at]) => at <= ms)?.[1] ?? points[0]?.[1] ?? 0;
 
-/** Formats a percentage; shows 100 % only if `part` equals `of`. */
 export function percentText(part: number, of: number): string {
   const percent = of === 0 ? 0 : (100 * part) / of;
   if (part < of && percent > 99.99) return '99.99 %';

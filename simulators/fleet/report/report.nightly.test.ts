@@ -1,5 +1,3 @@
-/** Opens the report of a real fleet in a real browser. */
-
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +21,7 @@ const fleets = useFleets();
 const folder = mkdtempSync(join(tmpdir(), 'muster-report-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The first roll-out reaches half of the robots in time; the second roll-out reaches all robots too late. */
+/** The first roll-out reaches half of the robots in time; the second reaches all of them too late. */
 const SCENARIO = `
   - { do: hold, for: 1200ms, ping: 20/s }
   - { do: rollout, share: 50%, over: 500ms }
@@ -62,7 +60,7 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
 
   it.each(FORMS)('shows the outcome and its figures in $name', async (form) => {
     await using page = await openIn(browser(), form, file);
-    // On a busy machine, the load generator's verdict may be `invalid`, and thresholds then do not count.
+    // On a busy machine, the verdict may be `invalid`, and thresholds then do not count.
     expect(await page.locator('h1').textContent()).toBe(result.verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED');
     const text = await page.locator('main').textContent();
     for (const words of ['6 of 30 arrived in time', '12 of 30 arrived late', '12 of 30 never', 'p95', 'got a map'])

@@ -171,7 +171,7 @@ describe('the report page', () => {
   });
 });
 
-/** Numbers of roll-outs: `inTime` roll-outs take 1, 2, 3 ms and so on; `late` roll-outs take 1, 2, 3 s and so on. */
+/** `inTime` roll-outs take 1, 2, 3 ms and so on; `late` roll-outs take 1, 2, 3 s and so on. */
 type Ran = Record<'inTime' | 'attempts', number> & Partial<Record<'late' | 'missed', number>>;
 function ran({ inTime, late = 0, missed = late, attempts }: Ran) {
   const metrics = new Metrics();

@@ -23,7 +23,6 @@ import { parseThreshold } from '../result/thresholds.ts';
 import { chart, chartData, tableOf } from './chart.ts';
 import { metricName, percentilePlot, percentText, ROLLOUT_LEGS, reachPlot, timePlots } from './plots.ts';
 
-/** Counters of failures, by the duration of the same operation. */
 const FAILURES: Readonly<Record<string, string>> = {
   'rollout.ms': 'rollout.missed',
   'ping.ms': 'ping.errors',
@@ -272,7 +271,7 @@ function measuredTiles(result: FleetResult): Record<string, string | undefined> 
         'pings p50 · p99': times(measured['ping.ms']),
         [pings > 0 ? 'other requests p50 · p99' : 'requests p50 · p99']: times(measured['http.ms']),
       }),
-    // Omits the memory with the uplink `calls`, where only the load generator uses memory.
+    // Omits the uplink `calls`, where only the load generator uses memory.
     'memory of one more robot': bytesOfOneMore <= 0 || uplink === 'calls' ? undefined : memoryText(bytesOfOneMore),
     'stream violations': thousands(result.counters['subscriber.violations'] ?? 0),
   };

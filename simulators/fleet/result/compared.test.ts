@@ -5,7 +5,6 @@ import { compareFleets } from './compared.ts';
 import type { FleetResult } from './result.ts';
 import { resultWith } from './testing/result.ts';
 
-/** Creates a result whose pings take 20 ms plus an exponential tail, multiplied by `factor`. */
 function run(seed: string, { count = 1000, factor = 1, failing = 0.01 } = {}): FleetResult {
   const chance = random(seed);
   const metrics = new Metrics();

@@ -1,11 +1,10 @@
-/** Compares two fleet results by phase and class, and finds figures that differ by more than chance. */
 import { decode, labelled, percentileMs, unlabelled } from '../measure/metrics.ts';
 import { type FleetResult, figuresCount, isMissed } from './result.ts';
 
 export interface FigureChange {
   /** Name of the figure, e.g. `rollout.ms{phase=2-rollout}.p99` or `http.errors.rate`. */
   name: string;
-  /** Value in the first run: milliseconds, or a rate from 0 to 1; null if the run lacks the figure. */
+  /** Milliseconds, or a rate from 0 to 1; null if the first run lacks the figure. */
   before: number | null;
   after: number | null;
   /** `same`: the difference may be chance. */
@@ -19,9 +18,9 @@ interface FleetComparison {
   reasons: string[];
 }
 
-/** Minimum number of standard errors between different figures; chance exceeds 4 once in 10,000 comparisons. */
+/** Minimum standard errors between different figures; chance exceeds 4 once in 10,000 comparisons. */
 const DEVIATIONS = 4;
-/** Minimum factor and milliseconds between different durations; two equal runs differed by 1.52 times and 0.51 ms. */
+/** Minimum differences of durations; two equal runs differed by 1.52 times and 0.51 ms. */
 const LEAST_FACTOR = 1.5;
 const LEAST_MS = 1;
 
@@ -80,7 +79,7 @@ function rateChange(name: string, before: FleetResult, after: FleetResult): Figu
   });
   if (old === undefined && now === undefined) return undefined;
   if (old === undefined || now === undefined) return changeOf(`${name}.rate`, old?.rate, now?.rate);
-  // Computes the standard error of the difference between the two rates.
+  // Standard error of the difference between the two rates.
   const pooled = (old.rate * old.attempts + now.rate * now.attempts) / (old.attempts + now.attempts);
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / old.attempts + 1 / now.attempts));
   const [more, least] = [now.rate - old.rate, DEVIATIONS * error];

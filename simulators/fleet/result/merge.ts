@@ -1,5 +1,3 @@
-/** Merges the results of shards into the result of a fleet, and evaluates the thresholds again. */
-
 import { defined } from '../../../harness/common/defined.ts';
 import { mergeCosts } from '../measure/costs.ts';
 import { combined, mergeSnapshots, summariesOf } from '../measure/metrics.ts';
@@ -112,7 +110,7 @@ function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptio
   });
 }
 
-/** Maximum number of seconds between the starts of shards; the clocks of machines may differ. */
+/** Maximum seconds between the starts of shards; the clocks of machines may differ. */
 const START_TOLERANCE_S = 10;
 
 function apart(parts: readonly Part[]): string[] {
@@ -145,7 +143,7 @@ function mergeJudged(parts: readonly (Judged | undefined)[]): Judged | undefined
   };
 }
 
-/** Merges the time series of shards, aligned at the start of the phases; takes the highest percentile of all shards. */
+/** Aligns the series at the start of the phases; takes the highest percentile of all shards. */
 function mergeSeries(results: readonly FleetResult[], begun: number | undefined): Tick[] {
   const parts = results.map(({ series, phases_begin_ms: beginMs }) => {
     const ended = begun === undefined ? 0 : (series.at(-1)?.at_ms ?? 0) + 1;

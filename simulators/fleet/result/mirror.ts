@@ -1,7 +1,4 @@
-/**
- * Connects shards without a shared disk: the merge serves the run's folder over HTTP, and each shard mirrors the
- * folder.
- */
+/** Connects shards without a shared disk: the merge serves the run's folder over HTTP, and each shard mirrors it. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -33,7 +30,7 @@ import {
 const TOKEN_VARIABLE = 'MUSTER_RESULTS_TOKEN';
 const SHORTEST_TOKEN = 16;
 
-/** Reads the token that merge and shards share; throws RangeError for a missing or short token. */
+/** Throws RangeError for a missing or short token. */
 export function tokenOfResults(env: NodeJS.ProcessEnv): string {
   const token = env[TOKEN_VARIABLE];
   if (token !== undefined && token.length >= SHORTEST_TOKEN) return headerSecret(TOKEN_VARIABLE, token);
@@ -43,7 +40,6 @@ export function tokenOfResults(env: NodeJS.ProcessEnv): string {
 
 const RUN_ID = /^[A-Za-z0-9][\w.-]{0,62}$/;
 const FOLDER = /^shard-(\d{1,6})-of-(\d{1,6})$/;
-/** Maximum number of bytes of a shard's file, by file name. */
 const MOST_BYTES: Readonly<Record<string, number>> = {
   [ALIVE_FILE]: 2 ** 16,
   [FAILED_FILE]: 2 ** 16,
@@ -64,7 +60,7 @@ interface ServeOptions {
   tls?: { cert: string; key: string };
 }
 
-/** Serves the folder of a run to its shards until disposed; rejects for an unusable port. */
+/** Serves a run's folder to its shards until disposed; rejects for an unusable port. */
 export async function serveResults(options: ServeOptions): Promise<Listening> {
   const { port, host, tls } = options;
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -106,7 +102,7 @@ async function answer(options: ServeOptions, request: IncomingMessage, response:
   return problem === undefined ? void response.writeHead(204).end() : say(409, problem);
 }
 
-/** Stores an uploaded file completely or not at all; resolves with the reason for a refusal. */
+/** Stores a file completely or not at all; resolves with the reason for a refusal. */
 async function take(folder: string, file: string, request: IncomingMessage): Promise<string | undefined> {
   mkdirSync(folder, { recursive: true });
   const part = join(folder, `.${file}.${process.pid}-${performance.now()}`);
@@ -144,9 +140,9 @@ async function* bounded(source: AsyncIterable<Buffer>, most: number): AsyncGener
   }
 }
 
-/** Maximum number of milliseconds in which a shard tries to send its result; the merge may be restarting. */
+/** Maximum milliseconds in which a shard tries to send its result; the merge may be restarting. */
 const DELIVERY_MS = 300_000;
-/** Maximum number of milliseconds for sending a result after an interrupt; a cluster kills the process after 30 s. */
+/** Maximum milliseconds for sending after an interrupt; a cluster kills the process after 30 s. */
 const LAST_DELIVERY_MS = 20_000;
 const PAUSE_MS = 2000;
 
@@ -185,7 +181,7 @@ export class Mirror implements Disposable {
     this.#looks.abort();
   }
 
-  /** Waits for a run and resolves with the run's id. Rejects with AccessError, NoRunError, or the signal's reason. */
+  /** Resolves with the run's id. Rejects with AccessError, NoRunError, or the signal's reason. */
   async awaitRun(timeoutMs: number, signal: AbortSignal): Promise<string> {
     const { url, runId: wanted, say } = this.#options;
     const at = shown(url);
@@ -212,7 +208,7 @@ export class Mirror implements Disposable {
     } catch (error) {
       if (this.#looks.signal.aborted) return;
       this.trouble = whyNot(error);
-      // Gives up after a rejected token, unless the merge has accepted the token before.
+      // Gives up after a rejected token, unless the merge has accepted it before.
       if (error instanceof AccessError && this.#runId === undefined) {
         clearInterval(this.#timer);
         this.#refused = error;
@@ -242,7 +238,7 @@ export class Mirror implements Disposable {
       const here = join(root, runId, folder);
       if (here === this.#own || !FOLDER.test(folder)) continue;
       const sign = alive ?? readJsonFile<Alive>(join(here, ALIVE_FILE));
-      // Marks the shard as ended, so that other shards do not wait for the shard.
+      // Marks the shard as ended, so that other shards do not wait for it.
       if (ended) writeAlive(here, { shard: sign?.shard ?? { index: 0, count: 0 }, beat: 0, phase: 'ended' });
       else if (alive !== undefined) writeAlive(here, alive);
     }
@@ -258,7 +254,7 @@ export class Mirror implements Disposable {
     this.#sent = body;
   }
 
-  /** Sends the shard's result to the merge, with retries; resolves with the reason for a failure. */
+  /** Sends the result with retries; resolves with the reason for a failure. */
   async deliver(signal: AbortSignal): Promise<string | undefined> {
     this[Symbol.dispose]();
     if (this.#own === undefined) return undefined;
@@ -295,7 +291,7 @@ export class Mirror implements Disposable {
       signal: AbortSignal.any([init.signal, AbortSignal.timeout(30_000)]),
     }).catch((error: Error) => {
       const cause = (error.cause ?? error) as NodeJS.ErrnoException;
-      // Uses the error's code if the message is empty, e.g. for a host with several addresses.
+      // The message is empty e.g. for a host with several addresses.
       throw new Error(`${what}: ${whyNot(cause) || cause.code}`);
     });
     if (response.ok) return response;
@@ -305,10 +301,10 @@ export class Mirror implements Disposable {
   }
 }
 
-/** Returns the URL without user, password and query, which may be secret. */
+/** Omits user, password and query, which may be secret. */
 const shown = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
 
-/** Thrown if the merge rejects a request; the merge would reject a retry, too. */
+/** The merge rejects the request, and would reject a retry, too. */
 class Refused extends Error {
   override name = 'Refused';
 }

@@ -16,7 +16,7 @@ const violation = Type.Object({
 export type Violation = Static<typeof violation>;
 
 export const OUTCOMES = ['PASSED', 'FAILED', 'INCOMPLETE'] as const;
-/** Outcome of the run; the separate field `verdict` grades the load generator. */
+/** The separate field `verdict` grades the load generator. */
 export type FleetOutcome = (typeof OUTCOMES)[number];
 
 const phaseResult = Type.Object({
@@ -60,7 +60,6 @@ const finding = Type.Object({
 });
 export type JudgedFinding = Static<typeof finding>;
 
-/** Findings in the platform's answers under load. */
 const judged = Type.Object(
   {
     seen: Type.Integer({ description: 'Whole answers of the Platform API to the fleet' }),
@@ -164,7 +163,7 @@ type Decisive = Pick<
   ended_by?: string | undefined;
 };
 
-/** Returns false for a shard, because thresholds apply to the whole fleet. */
+/** False for a shard, because thresholds apply to the whole fleet. */
 export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;
 
 /**
@@ -180,7 +179,7 @@ export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   if (result.verdict === 'invalid') return 98;
   if (!isJudged(result)) return 0;
   if (endedBy !== undefined || result.thresholds.some(isMissed)) return 99;
-  // Robots without a platform have nothing to measure: their event streams decide.
+  // Robots without a platform have no metrics: their event streams decide.
   const isEmpty = measuredNothing(result) && result.uplink !== 'none';
   return !isEmpty && result.thresholds.every(({ ok }) => ok) ? 0 : 2;
 }
@@ -189,7 +188,7 @@ type Evaluated = Pick<FleetResult['thresholds'][number], 'ok' | 'value'>;
 
 export const isMissed = ({ ok, value }: Evaluated): boolean => !ok && value !== null;
 
-/** Returns false if the load generator was saturated or the run is incomplete, because then figures mean nothing. */
+/** Figures of a saturated load generator or of an incomplete run decide nothing. */
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
   complete && verdict !== 'invalid';
 
@@ -220,7 +219,6 @@ export const roundsOf = ({ soak }: Pick<FleetResult, 'soak'>): string[] =>
 export function outcomeOf(result: Decisive): FleetOutcome {
   const code = exitCode(result);
   if (code === 0) return 'PASSED';
-  // Exit code 98 counts as incomplete, because figures of a saturated load generator decide nothing.
   return code === 1 || code === 99 ? 'FAILED' : 'INCOMPLETE';
 }
 

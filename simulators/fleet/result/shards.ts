@@ -21,7 +21,7 @@ export class OutputError extends Error {
   override name = 'OutputError';
 }
 
-/** Writes a file of a shard completely or not at all, and creates the folder. Throws OutputError. */
+/** Writes a file completely or not at all, and creates the folder. Throws OutputError. */
 export function writeFileIn(dir: string, name: string, content: string): void {
   try {
     mkdirSync(dir, { recursive: true });
@@ -38,12 +38,12 @@ export function writeResult(dir: string, result: FleetResult): void {
 
 export interface Alive {
   shard: Shard;
-  /** Counter that rises while the shard is alive; unlike a time, a counter needs no common clock. */
+  /** Rises while the shard is alive; unlike a time, needs no common clock. */
   beat: number;
   phase: string;
 }
 
-/** Phases of a shard before the scenario: generating keys, then waiting for all other shards. */
+/** Phases before the scenario: generating keys, then waiting for all other shards. */
 export const STARTING = 'preparing';
 export const READY = 'ready';
 
@@ -87,13 +87,11 @@ export function foldersIn(dir: string): string[] {
   return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
 }
 
-/** Returns whether a file, which may contain any JSON, is the sign of life of a shard. */
 export function isAlive(value: unknown): value is Alive {
   const { shard, beat, phase } = Object(value) as Partial<Alive>;
   return isShard(shard) && Number.isFinite(beat) && typeof phase === 'string';
 }
 
-/** Returns whether a file, which may contain any JSON, says why a shard has failed. */
 export function isFailed(value: unknown): value is Failed {
   const { shard, reason } = Object(value) as Partial<Failed>;
   return isShard(shard) && typeof reason === 'string';
@@ -104,7 +102,7 @@ const isShard = (shard: unknown): boolean => {
   return Number.isInteger(index) && Number.isInteger(count);
 };
 
-/** Reads a result; throws ResultError, which names the file and the mistake. */
+/** Throws ResultError, which names the file and the mistake. */
 export function readResult(file: string): FleetResult {
   let value: unknown;
   try {
@@ -184,7 +182,7 @@ export class NoRunError extends Error {
   override name = 'NoRunError';
 }
 
-/** Announces a run to its shards by a file in `dir`, until disposed. Throws OutputError. */
+/** Announces a run by a file in `dir` until disposed. Throws OutputError. */
 export function announceRun(dir: string, runId: string): Disposable {
   let beat = 0;
   const renew = (): void => {
@@ -208,9 +206,7 @@ export function announceRun(dir: string, runId: string): Disposable {
   };
 }
 
-/**
- * Waits until a run is announced in `dir`; resolves with the run's id. Rejects with NoRunError or the signal's reason.
- */
+/** Resolves with the id of the announced run. Rejects with NoRunError or the signal's reason. */
 export async function announcedRun(dir: string, timeoutMs: number, signal: AbortSignal): Promise<string> {
   const file = join(dir, RUN_FILE);
   let before: string | undefined;

@@ -34,7 +34,7 @@ describe('thresholds', () => {
   ])('%s', (expr, value, ok) => {
     const result = check(expr);
     expect(result.ok).toBe(ok);
-    // Compares roughly, because a histogram keeps only three digits.
+    // Compares roughly, because a histogram keeps three digits.
     expect((result.value ?? 0) / value).toBeCloseTo(1, 2);
   });
 

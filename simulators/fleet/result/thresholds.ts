@@ -52,17 +52,17 @@ export interface Threshold {
   per?: 'attempt' | 'second';
 }
 
-/** Result of a threshold; without a measurement, `value` is null and `ok` is false. */
+/** Without a measurement, `value` is null and `ok` is false. */
 export type ThresholdResult = FleetResult['thresholds'][number];
 
-/** Parses a threshold; throws RangeError, which shows the accepted syntax. */
+/** Throws RangeError, which shows the accepted syntax. */
 export function parseThreshold(text: string): Threshold {
   const expr = text.replaceAll(/\s+/g, '');
   const match =
     /^([a-z0-9_.-]+?)(\{[^{}]*\})?\.([a-z]+|p\d+(?:\.\d+)?)(<=|>=|==|<|>)(-?\d+(?:\.\d+)?)([a-zµ%/]*)$/i.exec(expr);
   if (match === null) throw refuse(text, "it must read 'metric.statistic<number[unit]', e.g. rollout.ms.p99<5s");
   const [, metric = '', part = '', wanted = '', operator = '', number = '', unit = ''] = match;
-  // Reads a percentage, e.g. 99.9 of `p99.9` and of the older name `p999`.
+  // Percentage, e.g. 99.9 of `p99.9` and of the older name `p999`.
   const [, digits] = /^p(\d{1,2}(?:\.\d+)?|999)$/.exec(wanted) ?? [];
   const percent = digits === '999' ? 99.9 : Number(digits) || undefined;
   const statistic = percent === undefined ? STATISTICS.find((known) => known === wanted) : 'percentile';
@@ -106,7 +106,7 @@ function labelsIn(part: string, text: string): Labels {
   return labels;
 }
 
-/** Matches a phase label, e.g. `3-storm`; `wanted` may be `3-storm`, `3` or `storm`. */
+/** `wanted` may be `3-storm`, `3` or `storm` for the label `3-storm`. */
 function isPhase(label: string, wanted: string): boolean {
   const end = label.indexOf('-');
   return [label, label.slice(0, end), label.slice(end + 1)].includes(wanted);
@@ -117,7 +117,7 @@ function meant(given: string, known: readonly string[]): string {
   return near === undefined ? '' : `; did you mean ${near}?`;
 }
 
-/** Parses a threshold; throws RangeError for wrong syntax or an unknown metric, class or phase. */
+/** Throws RangeError for wrong syntax or an unknown metric, class or phase. */
 export function checkThreshold(
   text: string,
   parts?: { classes: readonly string[]; phases: readonly string[] },
@@ -168,7 +168,7 @@ export const measuredIn = ({ metrics, counters, histograms, ...result }: Figures
   counters,
   times: (name) => (histograms[name] === undefined ? undefined : decode(histograms[name])),
   measuredSeconds: result.measured_seconds,
-  // Excludes actions that a user started by hand, which are no phases of the scenario.
+  // Excludes actions that a user started, which are no phases of the scenario.
   phases: result.phases.flatMap(({ do: kind, measured, by_hand: byHand, duration_ms: ms }, index) =>
     measured && byHand === undefined ? [{ label: phaseLabel(index, kind), seconds: ms / 1000 }] : [],
   ),
@@ -181,7 +181,7 @@ export function evaluate(threshold: Threshold, measured: Measured): ThresholdRes
   return { expr, value, ok: OPERATORS[operator](value, bound) };
 }
 
-/** Evaluates the thresholds; by default, also `rollout.missed.count==0` for a scenario with roll-outs. */
+/** Adds `rollout.missed.count==0` by default for a scenario with roll-outs. */
 export function evaluatedThresholds(
   { scenario, thresholds }: { scenario: Scenario; thresholds: readonly string[] },
   measured: Measured,

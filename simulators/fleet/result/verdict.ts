@@ -1,4 +1,4 @@
-/** Grades the load generator of a run: whether the generator kept up with its schedule. */
+/** Grades whether the load generator of a run kept up with its schedule. */
 
 import { readableDuration } from '../../../harness/common/units.ts';
 import { thousands } from '../measure/costs.ts';
@@ -8,38 +8,32 @@ import type { LoadSample } from '../measure/saturation.ts';
 export const VERDICTS = ['valid', 'suspect', 'invalid'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** Limits of a run: above the first number of a pair, a run is suspect; above the second number, a run is invalid. */
+/** Above the first number of a pair, a run is suspect; above the second number, invalid. */
 export const LIMITS = {
   /** Milliseconds by which actions start late (99th percentile). */
   lateness: [50, 250],
   /** Share of seconds in which the event loop stalled for more than `loopStallMs` milliseconds. */
   stalled: [0.05, 0.25],
   loopStallMs: 250,
-  /** Maximum number of milliseconds for which the event loop may stall. */
   longestStallMs: 2000,
   /** Share of seconds in which a process used more than `busyCpu` of a core. */
   busy: [0.5, 0.9],
   busyCpu: 0.95,
   descriptors: [0.9, 0.99],
-  /** Maximum share of a second in which a process may wait for a free processor. */
+  /** Maximum share of a second for which a process may wait for a processor. */
   cpuWait: 0.1,
 } as const;
 
 export interface Evidence {
   metrics: Readonly<Record<string, Summary>>;
-  /**
-   * `exhausted` counts failures for lack of descriptors, ports or memory; `http.crowded` counts requests that waited
-   * for a connection.
-   */
+  /** `exhausted`: lack of descriptors, ports or memory; `http.crowded`: requests that waited for a connection. */
   counters: Readonly<Record<string, number>>;
   samples: ReadonlyMap<string, readonly LoadSample[]>;
   seconds?: number;
   connections?: number | undefined;
   robots?: number;
   cores?: number;
-  /**
-   * `fields`: scenario fields with request rates, e.g. `reads`; `part`: share of the requests that this shard sends.
-   */
+  /** `fields`: scenario fields with request rates, e.g. `reads`; `part`: this shard's share of the requests. */
   rates?: { fields: readonly string[]; part: number };
 }
 
@@ -73,7 +67,7 @@ export function gradeRun(evidence: Evidence) {
   };
 }
 
-/** Advises only one change, because after several changes nobody knows which change helped. */
+/** Advises one change, because after several changes nobody knows which helped. */
 function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   const { samples, robots, cores = 1, connections } = evidence;
   const lacks = new Set(findings.map(({ lack }) => lack));
@@ -111,7 +105,7 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
 /** Metrics of work that grows with the number of robots, not with request rates. */
 const WORK_OF_ROBOTS = ['start.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'subscriber.reconnect.ms'];
 
-/** Returns the requests per second; 0 if robots cause more load than requests. */
+/** Requests per second; 0 if robots cause more load than requests. */
 function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): number {
   const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
   const count = (name: string): number => counters[name] ?? 0;
@@ -121,7 +115,7 @@ function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): num
   return seconds === 0 || traffic < own ? 0 : traffic / seconds;
 }
 
-/** Advises a lower request rate, because fewer robots would send the same number of requests. */
+/** Advises a lower rate, because fewer robots would send the same number of requests. */
 function lowerRate(carried: number, evidence: Evidence): string {
   const { rates: { fields, part } = { fields: [], part: 1 }, robots = 1 } = evidence;
   const most = `${roundedDown(carried / part)}/s`;
@@ -133,13 +127,12 @@ function lowerRate(carried: number, evidence: Evidence): string {
   return `use ${field === undefined ? 'a lower rate' : asked}${spread}`;
 }
 
-/** Maximum share of a core at which a process still starts actions on time. */
+/** Maximum share of a core at which actions still start on time. */
 const EASY = 0.7;
 /** Minimum ratio of wanted to used processor time on a machine that other processes slow down. */
 const CROWDED = 1.2;
 /** Minimum share of all processors at which the fleet itself counts as the cause of a busy machine. */
 const LIGHT = 0.1;
-/** Factor that lowers the advised number of robots or requests, for safety. */
 const MARGIN = 0.8;
 
 const mean = (values: readonly number[]): number =>
@@ -202,7 +195,7 @@ const percent = (value: number): string => `${Math.round(value * 100)} %`;
 export const worst = (verdicts: readonly Verdict[]): Verdict =>
   VERDICTS[Math.max(0, ...verdicts.map((verdict) => VERDICTS.indexOf(verdict)))] ?? 'valid';
 
-/** Descriptions of disturbances: counted events that the scenario did not cause. */
+/** Counted events that the scenario did not cause. */
 const DISTURBANCES = {
   'uplink.lost': 'connections of robots to the broker were lost',
   'connect.errors': 'attempts of robots to come online failed',
@@ -217,7 +210,7 @@ export interface Disturbance {
   message: string;
 }
 
-/** Grades a disturbed run as suspect, not as invalid, because the load was as planned. */
+/** Suspect, not invalid, because the load was as planned. */
 export function gradeDisturbances(counters: Evidence['counters'], examples: ReadonlyMap<DisturbanceKind, string>) {
   const reasons = Object.entries(DISTURBANCES).flatMap(([kind, what]) => {
     const times = counters[kind] ?? 0;

@@ -1,4 +1,4 @@
-/** One robot of a fleet: a complete simulated device, its uplink, and clients of its event stream. */
+/** One robot of a fleet: a simulated device, its uplink, and clients of its event stream. */
 
 import type { Clock } from '../../common/clock.ts';
 import { type DeviceOptions, SimulatedDevice } from '../../device/index.ts';
@@ -9,7 +9,7 @@ import { monotonicMs } from '../schedule/schedule.ts';
 import { type StreamFault, Subscriber } from './subscriber.ts';
 import { type MakeUplink, RobotUplink, type UplinkListener } from './uplinks.ts';
 
-/** Times of a deployment's steps, in milliseconds of the clock that all processes share; 0 for a missing step. */
+/** Times of a deployment's steps (`monotonicMs`); 0 for a missing step. */
 export interface DeploymentTiming {
   syncStarted: number;
   deployCalled: number;
@@ -71,7 +71,7 @@ function pending(): PromiseWithResolvers<void> {
   return created;
 }
 
-/** State of a robot; without an uplink, a robot is `online` when its Device API is up. */
+/** Without an uplink, a robot is `online` when its Device API is up. */
 export type RobotState = 'waiting' | 'connecting' | 'online' | 'cut off' | 'down' | 'stopped' | 'refused';
 
 export interface RobotListener extends Recorder {
@@ -107,7 +107,7 @@ export class Robot implements UplinkListener {
   #online = pending();
   state: RobotState = 'waiting';
   trouble: string | undefined;
-  /** Number of times that the scenario disconnected the robot; requests may then fail. */
+  /** Disconnections by the scenario, in which requests may fail. */
   disturbances = 0;
 
   constructor(options: RobotOptions) {
@@ -139,7 +139,7 @@ export class Robot implements UplinkListener {
     return this.state === 'online' && this.#uplink?.status === 'offline' ? 'connecting' : this.state;
   }
 
-  /** Starts the robot; resolves when the Device API is up, before the uplink is online. */
+  /** Resolves when the Device API is up, before the uplink is online. */
   async start(): Promise<void> {
     const began = monotonicMs();
     this.state = 'connecting';
@@ -230,7 +230,7 @@ export class Robot implements UplinkListener {
     for (const client of clients) client.stop();
     await this.start();
     const [before, { latestId }] = [this.#latestAtKill, this.#device.stats()];
-    // Excuses event ids that are missing after a crash, because the agent had only reserved the ids.
+    // Excuses ids that are missing after a crash, because the agent had only reserved them.
     if (latestId > before) for (const { check } of this.#subscribers) check.mayBeUnused(before + 1, latestId);
     await this.publish(events);
     if (this.state !== 'stopped') for (const client of clients) client.start();
@@ -244,7 +244,6 @@ export class Robot implements UplinkListener {
     this.#clock.offset += ms;
   }
 
-  /** Losses of clients that have not read all events. */
   get unread(): StreamFault[] {
     if (!this.#device.running) return [];
     const { latestId } = this.#device.stats();
@@ -303,7 +302,7 @@ export class Robot implements UplinkListener {
     const id = type === 'deployment.deployed' ? /"deployment_id":"([^"]+)"/.exec(text)?.[1] : undefined;
     const timing = id === undefined ? undefined : this.timings.known(id);
     if (id === undefined || timing === undefined) return;
-    // Records 0 if the client read the event before `deploy` resolved.
+    // 0 if the client read the event before `deploy` resolved.
     this.#listener.time('sse.delivery.ms', timing.deployed === 0 ? 0 : now - timing.deployed);
     if (!first || timing.read > 0) return;
     timing.read = now;

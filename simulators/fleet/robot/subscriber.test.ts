@@ -79,7 +79,6 @@ describe('a subscriber', () => {
   });
 });
 
-/** Feeds event ids to a check; the character `|` stands for a reconnect. */
 const feed = (check: StreamCheck, stream: (number | '|')[]): string[] =>
   stream.flatMap((id) => {
     if (id === '|') {

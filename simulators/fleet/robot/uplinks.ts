@@ -94,7 +94,7 @@ function uplinkOptions(kind: UplinkOptions['kind'], settings: Connected): Uplink
   };
 }
 
-/** Returns a function that gives all robots one provisioning token, and a new token if the token is old or refused. */
+/** Gives all robots one provisioning token, and a new one if it is old or refused. */
 function sharedToken(issue: () => Promise<string>): (refused: string | undefined) => Promise<string> {
   let token: Promise<string> | undefined;
   let issued: string | undefined;
@@ -102,7 +102,7 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
   return (refused) => {
     const isRefused = refused !== undefined && refused === issued;
     if (token === undefined || isRefused || performance.now() > until) {
-      // Replaces a token after two minutes; a token expires after five minutes.
+      // Replaces a token after two minutes; it expires after five.
       until = performance.now() + 120_000;
       token = issue();
       token.then(
@@ -161,7 +161,7 @@ class StandIn implements Uplink {
   }
 }
 
-/** Lets a scenario cut and restore a robot's uplink, while the device keeps the same object. */
+/** Lets a scenario cut and restore the uplink, while the device keeps the same object. */
 export class RobotUplink implements Uplink {
   readonly #make: () => Uplink;
   readonly #listener: UplinkListener;
@@ -217,7 +217,7 @@ export class RobotUplink implements Uplink {
 
   async restore(): Promise<void> {
     await this.#inner.stop();
-    // Does nothing if another call has restored the uplink meanwhile.
+    // Another call may have restored the uplink.
     if (this.#stopped || this.#inner.status !== 'stopped') return;
     this.#inner = this.#make();
     await this.start();
@@ -228,13 +228,12 @@ export class RobotUplink implements Uplink {
   }
 }
 
-/** Folder of the robots' keys, which later runs reuse, because generating thousands of keys takes minutes. */
+/** Folder of keys, which later runs reuse, because generating thousands of keys takes minutes. */
 export interface KeyStore {
   dir: string;
   bits: number;
 }
 
-/** Returns the path of a robot's key, which depends only on folder and index, so that later fleets reuse keys. */
 export function keyFile({ dir }: KeyStore, robot: number): string {
   const block = String(Math.floor(robot / 1000)).padStart(4, '0');
   return join(dir, block, `${robot}.pem`);
@@ -247,7 +246,7 @@ export async function ensureKeys(
   onProgress: (done: number) => void,
 ): Promise<void> {
   let done = 0;
-  // Generates two keys at a time for each thread of libuv's pool, so that no thread idles.
+  // Two keys at a time for each thread of libuv's pool, so that no thread idles.
   await inParallel(robots, Math.max(4, availableParallelism()) * 2, async (robot) => {
     if (signal.aborted) return;
     await ensureKey(keyFile(keys, robot), keys.bits);

@@ -12,7 +12,7 @@ interface UnderWay {
 
 const MOST_AT_ONCE = 100_000;
 
-/** Carries out actions of a user; methods throw an Error with the reason if the fleet cannot act now. */
+/** Methods throw an Error with the reason if the fleet cannot act now. */
 export class ByHand {
   readonly #fleet: Fleet;
   readonly #onReport: (report: PhaseReport) => void;
@@ -47,7 +47,7 @@ export class ByHand {
     }
   }
 
-  /** Adds robots and resolves with their indices; a phase `ramp` must then start the robots. */
+  /** Resolves with the new robots' indices; a phase `ramp` must then start them. */
   async grow(count: number): Promise<number[]> {
     this.refuseUnlessUp();
     const { options, dir, robots } = this.#fleet;
@@ -57,7 +57,6 @@ export class ByHand {
     const cost = robotCost(options.scenario);
     const free = machineLimits(dir);
     const processes = { workers: options.workers, platform: false, filesInMemory: isInMemory(dir) };
-    // Checks descriptors and ports for all robots, but memory and disk only for the new robots.
     const whole = preflight(robots + count, processes, cost, free, ['descriptors', 'ports']);
     const more = preflight(count, { ...processes, workers: 0, started: true }, cost, free, ['memory', 'disk']);
     const [problem] = [...whole.problems, ...more.problems];

@@ -103,7 +103,7 @@ describe('preflight', () => {
     expect(typeof isInMemory(tmpdir())).toBe('boolean');
   });
 
-  // Last column: measured memory in MiB (PSS) of a run on two cores.
+  // Last column: measured memory in MiB (PSS) on two cores.
   it.each([
     ['500 connected', 500, {}, 1, 331],
     ['2,500 connected, 100 a second', 2500, {}, 1, 558],

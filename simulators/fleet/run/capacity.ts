@@ -20,13 +20,13 @@ export interface RobotCost {
   inodes: number;
 }
 
-/** Number of connections that the robots of a worker share for their requests to the platform. */
+/** Connections that the robots of a worker share for their requests to the platform. */
 export const UPLINK_CONNECTIONS = 64;
-/** Number of file descriptors of an idle robot: one socket, and sometimes the open event log. */
+/** File descriptors of an idle robot: one socket, and sometimes the open event log. */
 const IDLE_DESCRIPTORS = 1.2;
-/** Number of file descriptors of an event stream: client and server run in the same process. */
+/** File descriptors of an event stream: client and server run in the same process. */
 const SUBSCRIBER_DESCRIPTORS = 2;
-/** Number of files and folders of a robot after some roll-outs. */
+/** Files and folders of a robot after some roll-outs. */
 const FILES = 16;
 const BLOCK_BYTES = 4096;
 const KIB = 1024;
@@ -78,7 +78,7 @@ interface FleetProcesses {
   started?: true;
 }
 
-/** Estimates the peak memory of a fleet in bytes, without kernel memory, e.g. of sockets. */
+/** Estimates the peak memory in bytes, without kernel memory, e.g. of sockets. */
 export function memoryOf(robots: number, cost: RobotCost, processes: FleetProcesses) {
   const { workers: count, platform: own, filesInMemory, started } = processes;
   const connected = cost.platformBytes > 0;
@@ -93,7 +93,7 @@ export function memoryOf(robots: number, cost: RobotCost, processes: FleetProces
 
 const MEMORY_DISK = '/dev/shm';
 
-/** Returns a folder for temporary files: in memory if `bytes` fit, so that the disk does not slow the run. */
+/** Folder in memory if `bytes` fit, so that the disk does not slow the run. */
 export function baseDirFor(bytes: number, named?: string): string {
   if (named !== undefined) return named;
   try {
@@ -101,7 +101,7 @@ export function baseDirFor(bytes: number, named?: string): string {
     const { bavail, bsize } = statfsSync(MEMORY_DISK);
     if ((bavail * bsize) / 2 >= bytes) return MEMORY_DISK;
   } catch {
-    // Uses the disk if `/dev/shm` is missing or not writable.
+    // `/dev/shm` is missing or not writable.
   }
   return tmpdir();
 }
@@ -109,7 +109,7 @@ export function baseDirFor(bytes: number, named?: string): string {
 const TMPFS = 0x01021994;
 export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(dir)).type === TMPFS;
 
-/** Free resources of a machine; 0 means that a resource is unknown, and no check considers the resource. */
+/** Free resources of a machine; 0 if unknown, and then not checked. */
 export interface Limits {
   descriptors: number;
   memoryBytes: number;
@@ -123,18 +123,17 @@ export interface Limits {
 const RESOURCES = ['descriptors', 'memory', 'ports', 'disk'] as const;
 type Resource = (typeof RESOURCES)[number];
 
-/** Share of each free resource that robots may use. */
 const USABLE = 0.85;
-/** Number of file descriptors that a worker itself needs, e.g. for connections to the platform. */
+/** File descriptors of a worker itself, e.g. for connections to the platform. */
 const DESCRIPTORS_PER_WORKER = 400;
 const CONTAINER = 'this container (cgroup)';
-/** Number of robots with pings and roll-outs that keep one core busy. */
+/** Robots with pings and roll-outs that keep one core busy. */
 export const ROBOTS_PER_CORE = 2000;
-/** Number of robots without an uplink that one core can run. */
+/** Robots without an uplink that one core can run. */
 const IDLE_PER_CORE = 10_000;
 
 export function machineLimits(dir: string, container = memoryLimit()): Limits {
-  // Includes, on Linux, the memory of caches that the kernel can reclaim.
+  // Includes, on Linux, caches that the kernel can reclaim.
   const memoryBytes = freemem();
   const disk = statfsSync(existingFolder(dir));
   const range = readText('/proc/sys/net/ipv4/ip_local_port_range');
@@ -226,7 +225,7 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
 
 const MOST_CONNECTIONS = 16_384;
 
-/** Maximum number of platform connections of a worker: all descriptors that the robots leave, but at least 256. */
+/** Maximum platform connections of a worker: all descriptors that the robots leave, but at least 256. */
 export function connectionsFor(robots: number, cost: RobotCost): number {
   const descriptors = descriptorLimit();
   if (descriptors === 0) return MOST_CONNECTIONS;

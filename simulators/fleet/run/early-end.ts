@@ -48,7 +48,7 @@ export class EarlyEnd {
     if (recent === undefined) return;
     for (const condition of this.#conditions) {
       const { expr, ok, value } = evaluate(condition, recent.whole);
-      // Requires rates and percentiles to hold in both halves of the window, because a burst spoils only one half.
+      // Rates and percentiles must hold in both halves of the window, because a burst spoils only one.
       const lasts = condition.statistic === 'count' || recent.halves.every((half) => evaluate(condition, half).ok);
       if (!ok || !lasts) continue;
       const time = readableDuration(this.#afterMs);
@@ -59,7 +59,7 @@ export class EarlyEnd {
   }
 }
 
-/** Minimum number of milliseconds between two marks (copies of the figures), to limit the memory of a window. */
+/** Minimum milliseconds between two marks (copies of the figures), to limit the memory of a window. */
 const STEP_MS = 1000;
 const MOST_MARKS = 30;
 const SLACK = 0.25;
@@ -86,10 +86,7 @@ class Window {
     this.#durations = durations;
   }
 
-  /**
-   * Adds figures to the window; returns undefined until the window is full. `halves`: the older half first, or the
-   * whole of a short window.
-   */
+  /** Returns undefined until the window is full. `halves`: older half first, or the whole of a short window. */
   push(standing: Standing, atMs: number): { whole: Standing; halves: Standing[] } | undefined {
     const marks = this.#marks;
     const now = this.#markOf(standing, atMs);
@@ -154,9 +151,7 @@ export function judgedAlone({ shard, scenario, abortOn = [] }: RunOptions): stri
   return `shard ${shard.index}/${shard.count} judges ${has.join(' and ')} by its own robots alone: others may go on`;
 }
 
-/**
- * Returns the reason why the run must end after a phase, or undefined. `endedBy`: the failed condition, if measured.
- */
+/** Reason why the run must end after a phase, or undefined. `endedBy`: the failed condition, if measured. */
 export function closedGate({ do: kind, gate = [] }: Phase, index: number, measured: Measured) {
   const standing = measuredIn(measured);
   const missed = gate.map((expr) => evaluate(parseThreshold(expr), standing)).find(({ ok }) => !ok);

@@ -86,7 +86,7 @@ it.each([0, 1])('an interrupt keeps the roll-out that it ends (%i workers)', { t
   await using platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
   const interrupt = new AbortController();
   const robots = 4;
-  // Spreads the POSTs over 20 s, so that the first roll-out arrives before the last POST.
+  // Spreads the POSTs, so that the first roll-out arrives before the last POST.
   const scenario = 'phases:\n  - { do: ramp, over: 0s }\n  - { do: rollout, over: 20s }\n';
   const options = { platform, robots, workers, signal: interrupt.signal };
   const run = runFleet(runOptionsIn(folder(), scenario, options));
@@ -102,7 +102,6 @@ it.each([0, 1])('an interrupt keeps the roll-out that it ends (%i workers)', { t
   const result = await run;
   const phases = result.phases.map(({ do: name, interrupted = false }) => `${name} ${interrupted}`);
   expect(phases).toEqual(['ramp false', 'rollout true']);
-  // A roll-out that the interrupt cuts off is not missed.
   expect(result.rollouts.missed).toEqual([]);
   expect(reportHtml(result)).toContain('roll-out, interrupted');
   const rows = readFileSync(folder('out', 'rollouts.jsonl'), 'utf8').trim().split('\n');

@@ -1,5 +1,3 @@
-/** Fleet of simulated robots, and its options: starts the robots' hosts, and runs each phase on all hosts together. */
-
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
@@ -17,7 +15,7 @@ import { membersOf, monotonicMs, type Shard } from '../schedule/schedule.ts';
 import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 
-/** Judge of the platform's answers, which the caller provides, because a fleet does not know the requirements. */
+/** Provided by the caller, because a fleet does not know the requirements. */
 export interface AnswerJudge extends AsyncDisposable {
   readonly ready: Promise<void>;
   take(told: AnswersTold): void;
@@ -30,12 +28,12 @@ type OfHosts = 'robots' | 'scenario' | 'seed' | 'connections' | 'keyBits' | 'sta
 
 interface CommonOptions extends Pick<HostConfig, OfHosts> {
   shard?: Shard;
-  /** Folder for the robots' files. Default: `/dev/shm` if the files fit, else `tmpdir()`. */
+  /** Default: `/dev/shm` if the robots' files fit, else `tmpdir()`. */
   dir?: string;
   namePrefix?: string;
   /** Milliseconds without a message after which a worker counts as lost. Default 60,000. */
   silentMs?: number;
-  /** Maximum number of milliseconds for a set-up request and its retries. Default 60,000. */
+  /** Maximum milliseconds for a set-up request and its retries. Default 60,000. */
   setUpMs?: number;
 }
 
@@ -48,9 +46,9 @@ export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform'
 }
 
 export interface RunIdentity {
-  /** Id of the run: unique, and the same for all shards of a run. */
+  /** Unique, and the same for all shards of a run. */
   runId: string;
-  /** Id of the job that runs the shard, e.g. of a Kubernetes Job; only the same job may repeat the shard. */
+  /** Job that runs the shard, e.g. of Kubernetes; only the same job may repeat the shard. */
   jobId?: string;
   startWithinMs: number;
 }
@@ -64,7 +62,7 @@ export interface SoakOptions {
 export interface RunOptions extends CommonOptions {
   identity?: RunIdentity;
   platform: PlatformAddress | 'embedded' | undefined;
-  /** Ids of devices for robots with the uplinks `polling` and `calls`. Default: devices that the platform lists. */
+  /** Devices for robots with the uplinks `polling` and `calls`. Default: devices that the platform lists. */
   devices?: readonly string[];
   workers?: number;
   out: string;
@@ -77,19 +75,19 @@ export interface RunOptions extends CommonOptions {
   soak?: SoakOptions;
   screen: Output;
   version: string;
-  /** Called with the result before any file is written, so that a full disk cannot lose the result. */
+  /** Called before any file is written, so that a full disk cannot lose the result. */
   onResult?(result: FleetResult): void;
   signal: AbortSignal;
 }
 
-/** Milliseconds until a phase starts, in which hosts compute the times of the robots' actions. */
+/** Milliseconds before a phase, in which hosts compute the times of the robots' actions. */
 const leadMs = (phase: Phase, robots: number): number =>
   LEAD_MS + robots * STREAM_MS * (1 + TRAFFIC_NAMES.filter((name) => phase[name] !== undefined).length);
 const LEAD_MS = 50;
 /** Milliseconds to prepare one stream of actions, in code that V8 has not yet optimized. */
 const STREAM_MS = 0.02;
 
-/** Maximum number of bytes per second of answers for the judge, to limit the judge's processor time. */
+/** Maximum bytes per second of answers for the judge, to limit its processor time. */
 const SAMPLED_BYTES = 256 * 1024;
 
 /** Call `prepare`, then `run` for each phase, then `finish` and `stop`. */
@@ -98,7 +96,6 @@ export class Fleet implements AsyncDisposable {
   readonly members: number[];
   readonly namePrefix: string;
   readonly record = new FleetRecord();
-  /** Folder of the robots' files: robot number I on host number H uses `r/H/I`. */
   readonly dir: string;
   readonly #hosts: Hosts;
   readonly #client: PlatformClient | undefined;
@@ -113,7 +110,7 @@ export class Fleet implements AsyncDisposable {
     const cost = robotCost(scenario);
     this.members = membersOf(robots, shard);
     this.namePrefix = options.namePrefix ?? 'robot';
-    // Keeps the path short, because the system limits the length of a Unix socket's path.
+    // Short, because the system limits the length of a Unix socket's path.
     this.dir = ownedFolder('fleet', baseDirFor(this.members.length * cost.memoryDiskBytes, dir));
     const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
     this.record.connections = connections;
@@ -194,10 +191,7 @@ export class Fleet implements AsyncDisposable {
     return isUp ? Math.max(seen, this.robots - notStarted) : seen;
   }
 
-  /**
-   * Tests the platform with one robot of each uplink; call before `prepare`. Resolves with a reason not to start the
-   * fleet, or undefined. A slow start adds a text to `warnings`.
-   */
+  /** Call before `prepare`. Resolves with a reason not to start the fleet; a slow start adds to `warnings`. */
   async runCanary(warnings: string[]): Promise<string | undefined> {
     const { platform, scenario, defects = {} } = this.options;
     if (platform === undefined || (scenario.uplink ?? 'agent') === 'none') return undefined;
@@ -212,9 +206,9 @@ export class Fleet implements AsyncDisposable {
 
   async #canaryOf(host: Host, robots: readonly number[], warnings: string[]): Promise<string | undefined> {
     let failure: string | undefined;
-    // Tries a second robot, because the platform may refuse only the first robot, e.g. for a taken name.
+    // The platform may refuse only the first robot, e.g. for a taken name.
     for (const robot of new Set([...robots.slice(0, 1), ...robots.slice(-1)])) {
-      // Ignores a dead host, which `prepare` reports.
+      // `prepare` reports a dead host.
       const outcome = await host.runCanary(robot).catch(() => undefined);
       if (outcome === undefined || outcome.end === 'online') return undefined;
       if (outcome.end === 'slow') {
@@ -230,11 +224,11 @@ export class Fleet implements AsyncDisposable {
   async prepare(): Promise<void> {
     await this.#hosts.start();
     await this.#hosts.each((host) => host.prepare());
-    // Starts no timer after `stop`, because nothing would clear the timer.
+    // A timer that starts after `stop` would never be cleared.
     if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), 1000);
   }
 
-  /** Runs a phase on all hosts; resolves when all hosts have ended the phase. `round`: number of earlier passes. */
+  /** Resolves when all hosts have ended the phase. `round`: number of earlier passes. */
   async run(
     phase: Phase,
     given: { index?: number; round?: number; release?: ReleaseFixture } = {},
@@ -255,7 +249,7 @@ export class Fleet implements AsyncDisposable {
     return report;
   }
 
-  /** Returns the release of a roll-out phase; phases with the same release name share one release in each pass. */
+  /** Phases with the same release name share one release in each pass. */
   async #releaseOf(name: string | undefined, index: number, round: number): Promise<ReleaseFixture> {
     const { named } = this.#releases;
     if (round !== this.#releases.round) named.clear();
@@ -266,10 +260,7 @@ export class Fleet implements AsyncDisposable {
     return release;
   }
 
-  /**
-   * Runs a phase that a user started. `number`: counts such phases from 0. `note`: text for people. `only`: robots that
-   * take part.
-   */
+  /** `number`: counts phases of users from 0. `note`: text for people. `only`: robots that take part. */
   async runByHand(phase: Phase, number: number, note: string, only?: number[]): Promise<PhaseReport> {
     // Uses an index beyond the scenario, because phases with equal indices draw the same robots.
     const index = this.options.scenario.phases.length + number;
@@ -285,7 +276,7 @@ export class Fleet implements AsyncDisposable {
     this.record.interruptPhase(outcomes.filter((outcome) => outcome !== undefined));
   }
 
-  /** Adds robots; resolves with their indices. Not for a shard, because other shards own the next indices. */
+  /** Resolves with the new indices. Not for a shard, because other shards own the next indices. */
   async grow(count: number): Promise<number[]> {
     const first = this.robots;
     const more = Array.from({ length: count }, (_, number) => first + number);
@@ -294,7 +285,7 @@ export class Fleet implements AsyncDisposable {
     return more;
   }
 
-  /** Creates a release, or takes an existing release if the platform cannot create any. `content`: JSON text. */
+  /** Takes an existing release if the platform cannot create any. `content`: JSON text. */
   async createRelease(label: string, content?: string): Promise<ReleaseFixture> {
     if (this.#client === undefined) throw new Error('a fleet without a platform cannot roll out');
     const { releaseId, plain, staged } = this.options.offer ?? {};
@@ -320,7 +311,7 @@ export class Fleet implements AsyncDisposable {
     return this.record.measured(snapshot);
   }
 
-  /** Stops the fleet and removes its folder, or only the sockets with the option `keep`. Idempotent. */
+  /** Removes the fleet's folder, or only the sockets with the option `keep`. Idempotent. */
   stop(how: StopMode = 'orderly'): Promise<void> {
     this.#stopping ??= this.#stop(how);
     return this.#stopping;
@@ -333,7 +324,7 @@ export class Fleet implements AsyncDisposable {
   async #stop(how: StopMode): Promise<void> {
     clearInterval(this.#clock);
     const results = await Promise.allSettled([this.#hosts.stop(how), this.#client?.close()]);
-    // Removes files synchronously, because asynchronous removal of 100,000 files takes several times as long.
+    // Synchronous, because asynchronous removal of 100,000 files takes several times as long.
     const gone = this.options.keep === true ? join(this.dir, 's') : this.dir;
     rmSync(gone, { recursive: true, force: true, maxRetries: 3 });
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));

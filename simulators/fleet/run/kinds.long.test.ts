@@ -1,4 +1,3 @@
-/** Tests fleets with classes of robots, several uplinks, and full logs. */
 import { describe, expect, it } from 'vitest';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
@@ -19,7 +18,7 @@ ${classes}`);
       'rollout.attempts{class=arm,phase=2-rollout}': 9,
       'rollout.attempts{class=arm,phase=3-rollout}': 9,
       'rollout.attempts{class=cart,phase=3-rollout}': 3,
-      // Each robot of class `arm` sends three events: deployed, removed, and deployed again.
+      // Each robot of class `arm` sends three events: deployed, removed, deployed again.
       'sse.events': 2 * 9 * 3 + 3,
     });
     expect(counters['rollout.attempts{class=cart,phase=2-rollout}']).toBeUndefined();
@@ -41,7 +40,7 @@ ${classes}`);
     await runAll(fleet);
     const { counters, metrics } = await fleet.measured();
     expect(counters).toMatchObject({ 'rollout.attempts': 12, 'rollout.missed': 0 });
-    // Counts reports of six robots, because polling robots report nothing.
+    // Six robots report, because polling robots report nothing.
     expect(metrics['rollout.report.ms']?.count).toBe(6);
   });
 

@@ -20,7 +20,6 @@ const options: RunOptions = {
   signal: new AbortController().signal,
 };
 
-/** Creates a record in which one of 500 robots is online. `trouble`: the broker refuses a robot. */
 const recordWith = ({ trouble }: { trouble: boolean }): FleetRecord => {
   const record = new FleetRecord();
   record.progress.add('this process', {

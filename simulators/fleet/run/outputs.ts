@@ -1,5 +1,3 @@
-/** Writes the files of a run, and of merged shards. */
-
 import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
@@ -28,7 +26,7 @@ import type { Measured } from './record.ts';
 type FleetFacts = Pick<Fleet, 'robots' | 'record' | 'robotName'>;
 
 export interface RunFacts {
-  /** Start of the run, in ISO 8601. */
+  /** ISO 8601. */
   startedAt: string;
   workers: number;
   interrupted?: boolean;
@@ -136,7 +134,7 @@ function notesOn(options: ToldOptions, fleet: FleetFacts, counters: Measured['co
   ].filter((note) => note !== false);
 }
 
-/** Writes all files of a result, then throws OutputError with all failures. */
+/** Writes all files, then throws OutputError with all failures. */
 export function writeOutputs(out: string, result: FleetResult): void {
   const problems: string[] = [];
   const files = [() => writeResult(out, result), () => writeFileIn(out, REPORT_FILE, reportHtml(result))];
@@ -153,7 +151,7 @@ export function writeOutputs(out: string, result: FleetResult): void {
 
 const ROLLOUTS_FILE = 'rollouts.jsonl';
 const OLDER_ROLLOUTS_FILE = 'rollouts.1.jsonl';
-/** Number of bytes of roll-out rows after which a new file begins: 64 MiB, some 200,000 rows. */
+/** Bytes after which a new file begins: 64 MiB, some 200,000 rows. */
 const MOST_ROW_BYTES = 2 ** 26;
 
 export class Outputs implements Disposable {
@@ -191,7 +189,7 @@ export class Outputs implements Disposable {
     this.#signing = setInterval(this.sign, 2000);
   }
 
-  /** Appends rows of roll-outs; after a failed write, drops all later rows, so that the run goes on. */
+  /** After a failed write, drops all later rows, so that the run goes on. */
   addRollouts(rows: readonly RolloutRow[]): void {
     if (rows.length === 0 || this.#rowsProblem !== undefined) return;
     const text = Buffer.from(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);

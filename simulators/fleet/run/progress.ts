@@ -1,5 +1,3 @@
-/** Joins the reports of all hosts into figures of the run for each second. */
-
 import type { Histogram } from 'hdr-histogram-js';
 import type { HostTick } from '../host/host.ts';
 import { addDurations, combined, decode, labelled, type Summary, summary, unlabelled } from '../measure/metrics.ts';
@@ -39,7 +37,6 @@ export class Progress {
     this.#fresh.push({ host, tick });
     for (const [key, text] of Object.entries(tick.interval.histograms)) {
       const times = decode(text);
-      // Counts a duration of a class or phase for the whole run, too.
       for (const name of new Set([key, unlabelled(key).name])) {
         addDurations(this.#whole, name, times);
         this.#summaries.delete(name);
@@ -62,7 +59,7 @@ export class Progress {
     return combined([...this.#latest.values()].map(({ interval }) => interval.counters));
   }
 
-  /** Sums all errors except `http.errors`, whose failures other counters contain too. */
+  /** Excludes `http.errors`, whose failures other counters contain too. */
   get errors(): number {
     const kinds = Object.entries(this.counters).filter(([name]) => name.endsWith('.errors') && name !== 'http.errors');
     return kinds.reduce((sum, [, count]) => sum + count, 0);
@@ -86,7 +83,7 @@ export class Progress {
     return this.#whole.get(name);
   }
 
-  /** Computes the figures of the second that ends at `atMs`; robots that no host reports count as waiting. */
+  /** Figures of the second that ends at `atMs`; robots that no host reports count as waiting. */
   second(atMs: number, phase: string, wanted: number): Tick {
     const fresh = this.#fresh.splice(0);
     const latest = [...this.#latest.values()];
@@ -132,7 +129,7 @@ export class Progress {
   }
 }
 
-/** Maximum number of values in a time series; in a longer run, a value covers two seconds, then four. */
+/** Maximum values in a time series; in a longer run, a value covers two seconds, then four. */
 const MOST_SECONDS = 7200;
 
 /** List of limited length, which joins neighbours in pairs when full. `one` joins two values. */

@@ -1,5 +1,3 @@
-/** Tests the locks that keep a second fleet out of the folders of a running fleet. */
-
 import { mkdirSync, readdirSync } from 'node:fs';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
@@ -29,7 +27,7 @@ describe('a second fleet', () => {
       expect(() => lockFolders(local(second))).toThrow(
         new RegExp(`^--${option}: .*/${option} is in use by another fleet \\(process ${process.pid}\\)`),
       );
-      // Locks the other folders, because the refused fleet must have released its locks.
+      // Locks the other folders, whose locks the refused fleet must have released.
       using __ = lockFolders(local(other));
     }
     using _ = lockFolders(local(second));

@@ -1,4 +1,4 @@
-/** Prepares and checks the folders, the metrics port and the platform of a run. */
+/** Checks and prepares the folders, the metrics port and the platform of a run. */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { membersOf, type Shard } from '../schedule/schedule.ts';
 import type { RunOptions } from './fleet.ts';
 import type { FleetRecord } from './record.ts';
 
-/** Thrown for a machine that is too small or an unusable option; the message names the remedy. */
+/** The machine is too small, or an option is unusable; the message names the remedy. */
 export class PreflightError extends Error {
   override name = 'PreflightError';
 }
@@ -21,7 +21,7 @@ export class UnreachableError extends Error {
   override name = 'UnreachableError';
 }
 
-/** Creates the folders of a run; if a folder is not writable, removes the new folders and throws PreflightError. */
+/** If a folder is not writable, removes the new folders and throws PreflightError. */
 export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | 'stateDir' | 'out'>): void {
   const created: string[] = [];
   for (const [option, folder] of Object.entries(defined({ dir, state: stateDir, out }))) {
@@ -31,7 +31,7 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
           mkdirSync(missing);
           created.unshift(missing);
         } catch (error) {
-          // Ignores an existing folder, which another fleet may have created at the same time.
+          // Another fleet may have created the folder at the same time.
           if (codeOf(error) !== 'EEXIST') throw error;
         }
       }
@@ -43,7 +43,7 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
   }
 }
 
-/** Returns the missing folders of a path; a recursive `mkdir` would never return in e.g. /proc. */
+/** A recursive `mkdir` would never return in e.g. /proc. */
 const missingFolders = (folder: string): string[] =>
   existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 
@@ -54,7 +54,7 @@ export async function surveyed(options: RunOptions, address: PlatformAddress) {
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
   try {
     const members = membersOf(robots, shard);
-    // Tries the platform with a polling robot if possible, because only polling robots need an existing device.
+    // Prefers a polling robot, because only polling robots need an existing device.
     const first = members.find((robot) => uplinkOf(scenario, robot) === 'polling') ?? members[0] ?? 0;
     const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, devices, signal });
     for (const note of survey.notes) screen.write(`preflight: ${note}\n`);
@@ -67,7 +67,7 @@ export async function surveyed(options: RunOptions, address: PlatformAddress) {
   }
 }
 
-/** Serves Prometheus metrics until `stack` is disposed. Rejects with PreflightError for an unusable port. */
+/** Rejects with PreflightError for an unusable port. */
 export async function publishFigures(
   options: RunOptions,
   stack: AsyncDisposableStack,
@@ -99,7 +99,7 @@ export function lockFolders(
   options: Pick<RunOptions, 'out' | 'stateDir' | 'scenario' | 'shard' | 'namePrefix'>,
 ): Disposable {
   const { out, stateDir, scenario, shard, namePrefix = 'robot' } = options;
-  // Collects the locks in an array, because Node 22 has no DisposableStack.
+  // Array of locks, because Node 22 has no DisposableStack.
   const held: Lock[] = [];
   const release = (): void => {
     for (const lock of held.splice(0).toReversed()) lock.release();
@@ -119,7 +119,7 @@ function lockKeys(held: Lock[], dir: string, prefix: string, { index, count }: S
   held.push(lockDirectory(dir, `lock-${prefix}-${index}-of-${count}`));
   for (const name of readdirSync(dir)) {
     const [, other, shards] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
-    // Fails if a fleet with another number of shards runs, because such shards share robots with this shard.
+    // Refuses another number of shards, whose shards share robots with this one.
     if (other === prefix && Number(shards) !== count) lockDirectory(dir, name).release();
   }
 }

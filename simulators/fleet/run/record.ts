@@ -1,5 +1,3 @@
-/** Record of a running fleet: phases, measurements and failures. */
-
 import { availableParallelism } from 'node:os';
 import { defined } from '../../../harness/common/defined.ts';
 import { addFailure, type FailedAction, type LateRollout, type PhaseOutcome, type RolloutRow } from '../host/host.ts';
@@ -21,7 +19,7 @@ import { Progress } from './progress.ts';
 
 export interface PhaseReport extends PhaseOutcome {
   do: Phase['do'];
-  /** Start of the phase, in milliseconds since the fleet was created. */
+  /** Milliseconds since the fleet was created. */
   startedMs: number;
   durationMs: number;
   roundMs: number;
@@ -29,7 +27,7 @@ export interface PhaseReport extends PhaseOutcome {
   withinMs?: number;
   note?: string;
   interrupted?: boolean;
-  /** Number of passes through the phase, if more than one; counts and durations cover all passes. */
+  /** Passes through the phase, if more than one; counts and durations cover all passes. */
   rounds?: number;
 }
 
@@ -64,7 +62,7 @@ export class FleetRecord {
   phase: string = STARTING;
   /** Start of the first phase, ISO 8601. */
   phasesAt: string | undefined;
-  /** Start of the first phase, in milliseconds since the fleet was created. */
+  /** Start of the first phase, milliseconds since the fleet was created. */
   phasesBeginMs: number | undefined;
   readonly #disturbances = new Map<DisturbanceKind, string>();
   readonly #began = monotonicMs();
@@ -73,7 +71,7 @@ export class FleetRecord {
   rates: Evidence['rates'];
   #snapshot: Snapshot | undefined;
   isUp = false;
-  /** Missed roll-outs of earlier passes, because `phases` keeps only the roll-outs of the last pass. */
+  /** Missed roll-outs of earlier passes; `phases` keeps only those of the last pass. */
   #past: FleetResult['rollouts']['missed'] = [];
 
   get elapsedMs(): number {
@@ -88,10 +86,10 @@ export class FleetRecord {
     return this.#running === undefined ? 0 : Math.max(0, monotonicMs() - this.#running.epoch);
   }
 
-  /** Start of the running phase, in milliseconds since the fleet was created. */
+  /** Start of the running phase, milliseconds since the fleet was created. */
   phaseStartedMs: number | undefined;
 
-  /** Index of the running phase in the scenario; between two phases, index of the next phase. */
+  /** Index of the running phase in the scenario; between two phases, of the next phase. */
   get place(): number {
     return this.phaseStartedMs === undefined ? this.phases.length : (this.#running?.index ?? 0);
   }
@@ -124,7 +122,7 @@ export class FleetRecord {
     return report;
   }
 
-  /** Adds the report of a phase; merges repeated passes, so that the memory does not grow in a long run. */
+  /** Merges repeated passes, so that the memory does not grow in a long run. */
   #add(report: PhaseReport, index: number): void {
     const before = this.phases[index];
     this.phases[before === undefined ? this.phases.length : index] = report;
@@ -212,13 +210,13 @@ export class FleetRecord {
     return this.progress.second(this.elapsedMs, this.phase, robots);
   }
 
-  /** Returns the figures of the run; if no host is alive, the last known figures. */
+  /** If no host is alive, returns the last known figures. */
   measured(snapshot: Snapshot = { histograms: {}, ...this.#snapshot, counters: this.progress.counters }): Measured {
     this.#snapshot = snapshot;
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);
     const { verdict, reasons } = this.#graded(metrics, counters);
-    // Puts phases that a user started last, so that all other phases keep their index in the scenario.
+    // Phases that a user started come last, so that all others keep their index in the scenario.
     const phases = [...this.#soFar, ...this.byHand].map((phase) =>
       defined({
         do: phase.do,

@@ -12,7 +12,7 @@ import { runOptionsIn } from './testing/fleets.ts';
 
 const folder = useFolder();
 
-/** Outcome of a run that failed; on a busy machine the load generator may be invalid, and then nothing counts. */
+/** Failed outcome; on a busy machine, the load generator may be invalid, and then figures do not count. */
 const failed = ({ verdict }: FleetResult): string => (verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED');
 
 const optionsWith = (change: Partial<RunOptions>): RunOptions =>

@@ -1,5 +1,3 @@
-/** Runs a scenario for `muster fleet`, from the first checks to the result. */
-
 import process from 'node:process';
 import { defined } from '../../../harness/common/defined.ts';
 import type { FleetConsole } from '../console/fleet-console.ts';
@@ -133,7 +131,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const result = await resultAtEnd(run, measured, interrupted);
   options.onResult?.(result);
   shown?.end(result);
-  // Stops the robots before the result is written, because the robots' files may fill the disk.
+  // Stops the robots before writing the result, because their files may fill the disk.
   await stop().finally(() => outputs.finish(result));
   await soak?.end();
   return result;
@@ -145,7 +143,7 @@ async function resultAtEnd(run: Run, measured: Measured | undefined, interrupted
   if (soak === undefined) {
     for (const phase of record.phases)
       if (phase.interrupted === true) outputs.addRollouts(phase.rollouts.filter(({ total_ms }) => total_ms !== null));
-    // Writes missed roll-outs at the end of the run, because their events may still arrive until then.
+    // Writes missed roll-outs last, because their events may still arrive until then.
     outputs.addRollouts(record.missedRows());
   }
   if (measured === undefined) await judge?.settle();
@@ -158,7 +156,6 @@ async function openConsole(options: RunOptions, onEnd: () => void): Promise<Flee
   return new FleetConsole({ ...options, onEnd, onServed: (url) => void options.screen.write(`ui: ${url}\n`) });
 }
 
-/** Estimates the resources for the fleet; throws PreflightError if the machine is too small. */
 function checkMachine(options: RunOptions) {
   const { scenario, robots, shard, dir, workers: wanted, platform, screen, force } = options;
   const members = membersOf(robots, shard).length;
@@ -208,7 +205,7 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
     const carried = () => (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase, turn)) : fleet.run(phase, turn));
     const report = await (soak?.patiently(carried) ?? carried());
-    // Ends if an interrupt has put another report of the phase into the record.
+    // An interrupt has put another report of the phase into the record.
     if (!fleet.record.phases.includes(report)) return;
     // Writes missed roll-outs of a soak now, because the record keeps only the last pass.
     outputs.addRollouts(
@@ -230,7 +227,6 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   costs.end();
 }
 
-/** Waits until all shards of the run are ready. Rejects with StartTimeout. */
 async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Outputs): Promise<void> {
   const { shard, identity, out, screen, signal } = options;
   const alone = judgedAlone(options);
@@ -245,10 +241,7 @@ async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Ou
   record.phasesBeginMs ??= record.elapsedMs;
 }
 
-/**
- * Carries out the run; an interrupt resolves with the measurements so far. A failure of platform, workers or shards
- * does not reject.
- */
+/** An interrupt resolves with the measurements so far; failures of platform, workers or shards do not reject. */
 async function interruptible(run: Run): Promise<Measured | undefined> {
   const { fleet, options } = run;
   const { signal } = options;

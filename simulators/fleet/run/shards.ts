@@ -30,7 +30,6 @@ import type { RunIdentity } from './fleet.ts';
 import { writeOutputs } from './outputs.ts';
 import { PreflightError } from './ready.ts';
 
-/** Milliseconds between two checks whether the other shards are ready. */
 const LOOK_MS = 250;
 /** Milliseconds without a sign of life after which other shards no longer wait for a shard. */
 const SILENT_MS = 30_000;
@@ -88,10 +87,7 @@ interface MergeShardsOptions {
   onResult?(result: FleetResult): void;
 }
 
-/**
- * Merges the results of shards. Rejects with MergeError, ResultError or OutputError, or with NoShardLeft if no shard
- * has a result.
- */
+/** Rejects with MergeError, ResultError or OutputError, or with NoShardLeft if no shard has a result. */
 export async function mergeShards(options: MergeShardsOptions): Promise<{ result: FleetResult; out: string }> {
   const { expect, watch, thresholds, apart, runId } = options;
   const dirs = runId === undefined ? options.dirs : options.dirs.map((dir) => join(dir, runId));
@@ -103,7 +99,7 @@ export async function mergeShards(options: MergeShardsOptions): Promise<{ result
     watch === undefined ? leftByShards(dirs) : await watchShards({ ...watch, dirs, everyMs: 1000 });
   if (parts.length === 0) throw nothingIn(options, dirs, dead);
   const result = mergeResults(parts, defined({ dead, thresholds, expect }));
-  // Checks again, because a shard may have started to use the folder during the wait.
+  // A shard may have started to use the folder during the wait.
   folderApart(dirs, [out]);
   options.onResult?.(result);
   writeOutputs(out, result);
@@ -141,7 +137,7 @@ function nothingIn(options: MergeShardsOptions, dirs: readonly string[], dead: C
   return watch === undefined ? new MergeError(problem) : new NoShardLeft(problem);
 }
 
-/** Returns the first folder of `wanted` that no shard uses. Throws MergeError if shards use every folder. */
+/** First folder of `wanted` that no shard uses. Throws MergeError if shards use every folder. */
 function folderApart(dirs: readonly string[], wanted: readonly string[]): string {
   const { parts, alive, failed } = findShards(dirs);
   const shards = new Set([...parts, ...alive, ...failed].map(({ name }) => canonical(name)));

@@ -50,7 +50,7 @@ describe('a scenario', () => {
     await using fleet = fleets.create('  - { do: rollout, over: 0s }\n');
     await runAll(fleet);
     const { metrics } = await fleet.measured();
-    // Expects 24 simultaneous actions: 12 starts of robots and 12 roll-outs.
+    // 12 starts of robots and 12 roll-outs.
     expect(metrics['schedule.burst.ms']?.count).toBe(24);
     expect(metrics['schedule.lateness.ms']).toBeUndefined();
     expect(metrics['http.target.ms']?.count).toBe(12);

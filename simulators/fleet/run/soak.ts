@@ -12,14 +12,12 @@ import { scheduleMs } from '../schedule/schedule.ts';
 import type { RunOptions, SoakOptions } from './fleet.ts';
 import { PreflightError } from './ready.ts';
 
-/** File of the report during a run; removed at the end of the run. */
 const INTERIM_REPORT = 'interim.html';
 
 type Given = Pick<RunOptions, 'out' | 'scenario' | 'platform' | 'screen' | 'signal'> & { soak: SoakOptions };
 
 export class Soak {
   readonly #given: Given;
-  /** Outages of the platform, for the result. */
   readonly notes: string[] = [];
   #round = 0;
   #began: number | undefined;
@@ -34,7 +32,7 @@ export class Soak {
     this.#given = given;
   }
 
-  /** Yields phases `ramp` first, then all other phases again and again until the time is over, then phases `stop`. */
+  /** Phases `ramp` first, then all others again and again until the time is over, then phases `stop`. */
   *turns(): Generator<{ phase: Phase; index: number; round: number }> {
     const turns = this.#given.scenario.phases.map((phase, index) => ({ phase, index }));
     for (const turn of turns) if (turn.phase.do === 'ramp') yield { ...turn, round: 0 };

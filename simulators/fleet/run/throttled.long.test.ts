@@ -1,4 +1,3 @@
-/** Tests runs against a platform that throttles or fails set-up requests. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -17,7 +16,7 @@ const optionsWith = (phases: string, change: Partial<RunOptions>): RunOptions =>
 const written = (): FleetResult => JSON.parse(readFileSync(folder('out', 'result.json'), 'utf8')) as FleetResult;
 
 describe('a platform that throttles', () => {
-  /** Starts a proxy of a platform, which answers with the status that `answer` returns, or forwards the request. */
+  /** Starts a proxy, which answers with the status that `answer` returns, or forwards the request. */
   async function inFrontOf(answer: (path: string) => number | undefined, retryAfterS = 0) {
     const platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
     const { url, agentUrl, mqttUrl, apiKey } = platform;

@@ -1,4 +1,3 @@
-/** Reads a scenario file; reports every mistake with line, column and the accepted values. */
 import { type Document, isNode } from 'yaml';
 import { nearest } from '../../../harness/common/usage.ts';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
@@ -24,7 +23,7 @@ interface Mistake {
   message: string;
 }
 
-/** Reports the mistakes of a scenario file; the message has a line `file:line:column: …` for each mistake. */
+/** The message has a line `file:line:column: …` for each mistake. */
 export class ScenarioError extends Error {
   override name = 'ScenarioError';
 }
@@ -42,7 +41,7 @@ const within = (property: Property | undefined, key: string | number): Property 
     ? property?.items
     : (property?.properties?.[key] ?? Object.values(property?.patternProperties ?? {})[0]);
 
-/** Parses a scenario; throws ScenarioError. `file`: file name in messages. */
+/** Throws ScenarioError. `file`: file name in messages. */
 export function parseScenario(text: string, file: string): Scenario {
   const { value, document, lines } = parsed(text, file);
   const mistakes = mistakesIn(value)
@@ -148,7 +147,7 @@ function acceptedOf(given: unknown, known: readonly string[]): string {
 const kindOf = (phase: unknown): PhaseKind | undefined =>
   isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
 
-/** Returns mistakes that the schema cannot express; here, a field may have any type. */
+/** Mistakes that the schema cannot express; here, a field may have any type. */
 function contradictions(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const classMistakes = [...shareMistakes(scenario), ...uplinkMistakes(scenario)];
   return [...classMistakes, ...phaseMistakes(scenario, phases), ...conditionMistakes(scenario, phases)];

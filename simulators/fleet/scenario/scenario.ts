@@ -34,14 +34,14 @@ const SHARE_WORDS = 'a percentage, 0% to 100%';
 const SOME_FORM = SHARE_FORM.replace('\\d{1,2}', '(?!0+(\\.0+)?%)\\d{1,2}');
 const SOME_WORDS = 'a percentage of the fleet, more than 0% up to 100%; at least one robot takes part';
 
-/** Parses a rate, e.g. `300/m`, into events per second. Throws RangeError. */
+/** Returns events per second, e.g. of `300/m`. Throws RangeError. */
 export function ratePerSecond(text: string): number {
   if (!new RegExp(RATE_FORM).test(text)) throw new RangeError(`'${text}' is not a rate: ${RATE_WORDS}`);
   const [number, unit] = text.split('/');
   return Number(number) / (durationMs(`1${unit}`) / 1000);
 }
 
-/** Parses a percentage, e.g. `25%`, into a number from 0 to 1. Throws RangeError. */
+/** Returns a number from 0 to 1, e.g. of `25%`. Throws RangeError. */
 export function shareOf(text: string): number {
   if (!new RegExp(SHARE_FORM).test(text)) throw new RangeError(`'${text}' is not a share: ${SHARE_WORDS}`);
   return Number(text.slice(0, -1)) / 100;
@@ -79,7 +79,6 @@ const ofClass = Type.Optional(
 );
 
 export const ARRIVALS = ['constant', 'poisson', 'jitter'] as const;
-/** Spread of actions over time: even, random (a Poisson process), or random within even intervals. */
 export type Arrivals = (typeof ARRIVALS)[number];
 
 const traffic = {
@@ -107,7 +106,7 @@ const phase = <const K extends string, T extends TProperties>(kind: K, fields: T
   return shape(kind, Type.Object({ do: Type.Literal(kind), ...fields, ...traffic }, options));
 };
 
-/** Shape of each kind of phase, so that error messages name only fields of the kind. */
+/** Separate shapes, so that error messages name only fields of the kind of phase. */
 export const phaseShapes = {
   ramp: phase('ramp', { over: duration('Time over which the robots start, evenly') }),
   hold: phase('hold', { class: ofClass, for: duration('Time for which the fleet stays as it is') }),
@@ -246,7 +245,6 @@ export function unsuited(
   return `this '${kind}' phase needs an uplink, but uplink is none${enough}`;
 }
 
-/** Returns the number of clients that read each robot's events: by default 1, or 0 for the uplink `calls`. */
 export const subscribersOf = (scenario: { uplink?: UplinkKind; subscribers?: number }): number =>
   scenario.subscribers ?? (scenario.uplink === 'calls' ? 0 : 1);
 
@@ -254,17 +252,16 @@ export const robotName = (prefix: string, index: number): string => `${prefix}-$
 
 export const indexIn = (name: string): number => Number(/\d+$/.exec(name)?.[0]);
 
-/** Minimum number of events that a robot's log keeps, unless the robot's class sets another number. */
+/** Minimum events that a robot's log keeps, unless its class sets another number. */
 export const USUAL_RETAIN = 200;
 
 interface Classed {
   classes?: Scenario['classes'] | undefined;
 }
 
-/** Upper bounds of the classes' shares, by the classes of a scenario. */
 const bounds = new WeakMap<object, { name: string; below: number }[]>();
 
-/** Returns the class of a robot, computed from index and shares alone, so that all shards and workers agree. */
+/** Computed only from index and shares, so that all shards and workers agree. */
 export function classOf({ classes }: Classed, robot: number): string | undefined {
   if (classes === undefined) return undefined;
   let all = bounds.get(classes);
@@ -276,7 +273,7 @@ export function classOf({ classes }: Classed, robot: number): string | undefined
     });
     bounds.set(classes, all);
   }
-  // Spreads each class evenly over the indices of robots, by multiples of the golden ratio.
+  // Multiples of the golden ratio spread each class evenly over the indices.
   const at = (robot * ((Math.sqrt(5) - 1) / 2)) % 1;
   // Falls back to the last class, because the shares may add up to slightly less than 1.
   return (all.find(({ below }) => at < below) ?? all.at(-1))?.name;

@@ -82,7 +82,7 @@ describe('the plan of a fleet', () => {
       fc.property(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 1000 }), (robots, permille) => {
         const kill = { do: 'kill', share: `${permille / 10}%`, over: '1s' } as const;
         const streams = streamsOf({ seed: 1, robots }, 0, kill, membersOf(robots));
-        // Allows rounding up or down: 58 % of 25 robots are 14 or 15.
+        // 58 % of 25 robots are 14 or 15.
         const off = Math.abs(streams.length - Math.max(1, (permille * robots) / 1000));
         expect(off).toBeLessThanOrEqual(0.5 + 1e-9);
       }),

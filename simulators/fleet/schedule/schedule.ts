@@ -1,5 +1,5 @@
 /**
- * Plans and runs the actions of robots. The times follow from scenario, seed and index alone, so that shards and
+ * Plans and runs the actions of robots. The times follow only from scenario, seed and index, so that shards and
  * workers agree. An action starts at its intended time, even if earlier actions are slow (no coordinated omission).
  */
 
@@ -24,7 +24,7 @@ export interface ActionStream {
   robot: number;
   kind: ActionKind;
   moments: Moments;
-  /** True if all robots act at once; the verdict on the load generator then ignores lateness. */
+  /** True if all robots act together; the verdict then ignores lateness. */
   burst: boolean;
   pages?: Random;
 }
@@ -36,7 +36,7 @@ export interface PlanOptions {
   phases?: readonly Phase[];
 }
 
-/** Returns the milliseconds in which a phase starts actions; the last actions may take longer. */
+/** Milliseconds in which a phase starts actions; the last ones may take longer. */
 export function scheduleMs(phase: Phase): number {
   switch (phase.do) {
     case 'hold':
@@ -65,7 +65,7 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
       const rank = rankOf(robot);
       if (rank >= of) continue;
       const drawn = arrivals === 'constant' ? 0 : own(kind, robot).next();
-      // Spreads a Poisson process uniformly, because its number of arrivals is given.
+      // Uniform, because the number of arrivals of the Poisson process is given.
       const left = [(arrivals === 'poisson' ? drawn : (rank + drawn) / of) * overMs];
       streams.push({ robot, kind, moments: { next: () => left.pop() }, burst: overMs === 0 });
     }
@@ -94,7 +94,7 @@ function placesOf(phase: Phase, plan: PlanOptions): { robots: number; places?: R
   return { robots: places.size, places };
 }
 
-/** Order in which robots act in a phase; only robots with a rank below `of` act. */
+/** Only robots with a rank below `of` act. */
 interface Turns {
   of: number;
   rankOf(robot: number): number;
@@ -102,10 +102,7 @@ interface Turns {
 
 const LAST = Number.POSITIVE_INFINITY;
 
-/**
- * Returns the order in a stage of a roll-out without the robots of earlier stages of the same release; a stage reaches
- * at least one robot while any is left.
- */
+/** Leaves out robots of the release's earlier stages; a stage reaches at least one robot while any is left. */
 function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
   const stages = [drawnTurns(plan, index, phase)];
   if (phase.do === 'rollout' && phase.release !== undefined) {
@@ -131,7 +128,7 @@ function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
   return { of: turns.length, rankOf: (robot) => ranked.get(robot) ?? LAST };
 }
 
-/** Draws the order in which robots act; all phases with the same release draw the same order. */
+/** All phases with the same release draw the same order. */
 function drawnTurns(plan: PlanOptions, index: number, phase: Phase): Turns {
   const { places, robots } = placesOf(phase, plan);
   const name =
@@ -144,7 +141,6 @@ function drawnTurns(plan: PlanOptions, index: number, phase: Phase): Turns {
     return place === undefined ? LAST : (rank[place] ?? LAST);
   };
   const share = (mainAction(phase)?.share ?? 0) * robots;
-  // Selects at least one robot, even for a small share of a small fleet.
   return { of: share === 0 ? 0 : Math.max(1, Math.round(share)), rankOf };
 }
 
@@ -162,20 +158,20 @@ function mainAction(phase: Phase): { kind: ActionKind; share: number; overMs: nu
   }
 }
 
-/** Part of a fleet: number `index`, counted from 1, of `count` parts. */
+/** Number `index`, counted from 1, of `count` parts of a fleet. */
 export interface Shard {
   index: number;
   count: number;
 }
 
-/** Returns the robots of a part: every `count`th robot, so that neighbours are on different shards. */
+/** Every `count`th robot, so that neighbours are on different shards. */
 export function membersOf(robots: number, part: Shard = { index: 1, count: 1 }): number[] {
   const members: number[] = [];
   for (let robot = part.index - 1; robot < robots; robot += part.count) members.push(robot);
   return members;
 }
 
-/** Shuffles the robots by seed, so that every shard and worker gets the same order. */
+/** Shuffles by seed, so that every shard and worker gets the same order. */
 function ranks(robots: number, draw: Random): Uint32Array {
   const rank = Uint32Array.from({ length: robots }, (_, robot) => robot);
   for (let last = robots - 1; last > 0; last -= 1) {
@@ -187,7 +183,7 @@ function ranks(robots: number, draw: Random): Uint32Array {
   return rank;
 }
 
-/** Returns the times of one robot's actions. `rate`: actions per second of the whole fleet. */
+/** `rate`: actions per second of the whole fleet. */
 function atRate(
   { rate, robots, durationMs, arrivals }: { rate: number; robots: number; durationMs: number; arrivals: Arrivals },
   rank: number,
@@ -215,19 +211,19 @@ function atRate(
   };
 }
 
-/** Milliseconds on the clock that all processes of a machine share (CLOCK_MONOTONIC). */
+/** Milliseconds of CLOCK_MONOTONIC, which all processes of a machine share. */
 export const monotonicMs = (() => {
   const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return (): number => performance.now() + offset;
 })();
 
-/** Times of actions in ascending order, in milliseconds from the start of the schedule. */
+/** Times in ascending order, in milliseconds from the start of the schedule. */
 export interface Moments {
   next(): number | undefined;
 }
 
 interface ScheduleOptions {
-  /** Start of the schedule, in milliseconds of the clock `now`. */
+  /** Milliseconds of the clock `now`. */
   epoch: number;
   streams: readonly Moments[];
   /** Starts an action without blocking. `intended`: milliseconds of the clock `now`. */
@@ -236,7 +232,7 @@ interface ScheduleOptions {
   now?(): number;
 }
 
-/** Maximum number of actions in one turn of the event loop, so that answers are read between actions. */
+/** Maximum actions in one turn of the event loop, so that answers are read between actions. */
 const BATCH = 256;
 
 export async function runSchedule(options: ScheduleOptions): Promise<void> {
@@ -259,7 +255,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
   }
 }
 
-/** Waits with a third of the overhead of `node:timers/promises`, because every action waits once. */
+/** A third of the overhead of `node:timers/promises`; every action waits once. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -267,14 +263,14 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    // Rounds down, because timers take whole milliseconds and never fire early.
+    // Timers take whole milliseconds and never fire early.
     const timer = setTimeout(done, Math.min(Math.floor(ms), 2 ** 31 - 1));
     signal?.addEventListener('abort', done, { once: true });
     if (signal?.aborted === true) done();
   });
 }
 
-/** Queue of streams by the time of the next action: a binary heap, which allocates nothing for an action. */
+/** Binary heap of streams by the time of the next action; allocates no memory for an action. */
 class DueQueue {
   readonly #streams: readonly Moments[];
   readonly #due: Float64Array;
@@ -333,7 +329,7 @@ class DueQueue {
   }
 }
 
-/** Waits for given times, which all finish early when `end` is called; times in milliseconds of the shared clock. */
+/** Waits for given times (`monotonicMs`), which all finish early when `end` is called. */
 export class Deadlines {
   readonly #open = new Set<() => void>();
   ended = false;
@@ -360,7 +356,7 @@ export class Deadlines {
     return { promise, finish };
   }
 
-  /** Resolves with false if `work` is not done by `time`; with true if `work` is done or the run ends. */
+  /** False if `work` is not done by `time`; true if it is done or the run ends. */
   async reached(time: number, work: Promise<unknown>): Promise<boolean> {
     const wait = this.at(time);
     try {

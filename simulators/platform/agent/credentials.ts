@@ -1,11 +1,9 @@
-/** Credentials of devices: signed JWTs, public keys, and session tokens. */
-
 import { createHmac, createPublicKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { type Clock, steadyClock } from '../../common/clock.ts';
 import { parseJwt, signHs256, verifiedHs256, verifiedRs512 } from '../../common/jwt.ts';
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
-/** Returns a check that refuses a JWT id (`jti`) used within `lifetimeMs`. A full check refuses all new ids. */
+/** Returns a check that refuses a JWT id (`jti`) used within `lifetimeMs`, and every new id once it is full. */
 export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }) {
   const { clock, lifetimeMs, capacity = 100_000 } = options;
   let current = new Set<string>();
@@ -25,16 +23,13 @@ export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacit
   };
 }
 
-/** Maximum number of seconds for which a device's JWT is valid (`iat` to `exp`). */
 const LIFETIME_S = 120;
-/** Maximum number of seconds by which a device's clock may be wrong. */
 const SKEW_S = 30;
 const MAX_JWT_LENGTH = 8192;
 const MAX_JTI_LENGTH = 128;
 
 const unauthorized = (message: string) => new PlatformError(401, 'unauthorized', message);
 
-/** Returns a function that finds the device whose key signed a JWT, and throws PlatformError 401 or 429. */
 export function deviceJwtVerifier(options: {
   deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
   clock: Clock;
@@ -72,13 +67,11 @@ export function deviceJwtVerifier(options: {
   };
 }
 
-/** Maximum number of bits in a device's RSA key; a larger key makes each verification slow. */
+/** A larger key makes each verification slow. */
 const MAX_KEY_BITS = 8192;
 const MAX_EXPONENT = 0xffff_ffffn;
-/** Maximum number of characters in the PEM text of a public key. */
 const MAX_PEM_LENGTH = 4096;
 
-/** Parses a device's public key; throws PlatformError 400 unless `pem` is an RSA key of `minBits` to 8192 bits. */
 export function parseDeviceKey(pem: string, minBits: number) {
   const refuse = (message: string) => new PlatformError(400, 'invalid_public_key', message, { min_bits: minBits });
   if (pem.length > MAX_PEM_LENGTH) throw refuse(`public_key_pem is longer than ${MAX_PEM_LENGTH} characters`);
@@ -106,10 +99,7 @@ export function parseDeviceKey(pem: string, minBits: number) {
 
 const MAX_TOKEN_LENGTH = 2048;
 
-/**
- * Issues and verifies the tokens of devices. A token is valid until its session ends or the platform restarts, but at
- * most for `lifetimeMs`.
- */
+/** Issues and verifies device tokens, valid for `lifetimeMs` or until the session ends or the platform restarts. */
 export function sessionTokens(options: {
   deviceById(id: string): AgentDeviceRecord | undefined;
   issuer: string;
@@ -130,13 +120,12 @@ export function sessionTokens(options: {
       const token = signHs256({ iss, aud: 'device', sub: device.id, iat, exp }, secretOf(device));
       return { token, expires_at: new Date(exp * 1000).toISOString() };
     },
-    /** Returns the device of a token; undefined for a forged, expired or replaced token. */
     verify: (token: string): AgentDeviceRecord | undefined => {
       const jwt = token.length > MAX_TOKEN_LENGTH ? undefined : parseJwt(token);
       const subject = jwt?.claims['sub'];
       if (!jwt || typeof subject !== 'string') return undefined;
       const device = deviceById(subject);
-      // Does not check issuer and audience, because only this platform has the key of the signature.
+      // Skips issuer and audience, because only this platform has the key of the signature.
       if (!device || device.status === 'archived' || !verifiedHs256(jwt, secretOf(device))) return undefined;
       return clock.now() < Number(jwt.claims['exp']) * 1000 ? device : undefined;
     },

@@ -1,4 +1,3 @@
-/** Sends hostile requests to the agent routes, which must answer 4xx and keep serving. */
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { anyCharacter } from '../../common/testing/scratch.ts';

@@ -57,7 +57,6 @@ function identifier(request: FastifyRequest, name: string): string {
   return value;
 }
 
-/** Parses the parameters `expand` and `expand[]`. Throws PlatformError 400 for an unknown expansion. */
 function expansions(query: Query, more: readonly string[] = []): string[] {
   const accepted = ['release', 'release.git_commit', 'config_instances', ...more];
   const wanted = new Set([...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')]);
@@ -73,7 +72,7 @@ function expansions(query: Query, more: readonly string[] = []): string[] {
 
 const deviceUpdate = shape('UpdateDeviceRequest', Type.Object({ agent_version: Type.Optional(Type.String()) }));
 
-/** Fields of a device in answers to the device's agent; without the public key, which the agent has. */
+/** Fields in answers to an agent; without the public key, which the agent has. */
 const DEVICE_FIELDS = [
   ...Object.keys(agentDevice.schema.properties),
   ...['agent_version', 'last_connected_at', 'last_disconnected_at', 'created_at', 'updated_at'],
@@ -118,7 +117,6 @@ interface Asked {
 
 const MEDIA_TYPES: Record<string, string> = { json: 'application/json', yaml: 'application/yaml' };
 
-/** Operations of a device on its own resources, by method and path. */
 const OWN_ROUTES: Readonly<Record<string, (asked: Asked) => unknown>> = {
   'GET /device': ({ device }) => answer(device),
   'PATCH /devices/:device_id': ({ port, device, request }) => {
@@ -127,11 +125,9 @@ const OWN_ROUTES: Readonly<Record<string, (asked: Asked) => unknown>> = {
     return answer(port.updateDevice(device.id, body(request, deviceUpdate)));
   },
   'GET /deployments': ({ port, device, query }) => {
-    // Clamps limit and offset to their ranges (section 8 of the specification).
     const limit = referenceBehaviour.clampLimit(valuesOf(query, 'limit'));
     const offset = referenceBehaviour.clampOffset(valuesOf(query, 'offset'));
     const expand = expansions(query, ['total_count']);
-    // Splits the statuses, e.g. `queued|deployed` or `queued,deployed`.
     const statuses = valuesOf(query, 'activity_status').flatMap((text) => text.split(/[|,]/));
     const activity = statuses.filter((text) => text !== '');
     const unknown = activity.find((text) => !isDeploymentActivityStatus(text));
@@ -183,11 +179,11 @@ const OWN_ROUTES: Readonly<Record<string, (asked: Asked) => unknown>> = {
   }),
 };
 
-/** Registers the agent API; call in a fastify plugin, so that its error handler does not affect the Platform API. */
+/** Call in a fastify plugin, so that the error handler does not affect the Platform API. */
 function registerAgentApi(app: FastifyInstance, context: AgentContext): void {
   const { port, versionHeader } = context;
   app.removeAllContentTypeParsers();
-  // Leaves the parsing of bodies to the routes, because a token request has a JSON content type but no body.
+  // Routes parse their bodies, because a token request has a JSON content type but no body.
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 65_536 }, (_request, raw, done) => done(null, raw));
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((request, reply) => {
@@ -210,7 +206,6 @@ function registerAgentApi(app: FastifyInstance, context: AgentContext): void {
       handler: async (request, reply) => {
         const device = context.tokens.verify(bearer(request));
         if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
-        // Counts the HTTP request as a sign that the device is alive.
         context.broker.heard(device.id);
         return serve({ port, device, request, reply, query: request.query as Query });
       },
@@ -229,14 +224,10 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
 }
 
 export interface AgentSideOptions {
-  /** MQTT broker. Default: an embedded broker on loopback and any free port. */
   mqtt?: { host?: string; port?: number } | ExternalBrokerOptions;
-  /** Certificate and key (PEM) of the embedded broker. Default: no TLS. */
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
   dialect: Dialect;
-  /** Minimum number of bits in a device's RSA key. Default 2048. */
   minKeyBits?: number | undefined;
-  /** Milliseconds until a device token expires. Default: one hour. */
   tokenLifetimeMs?: number;
   clock?: Clock;
   log?: Logger | undefined;
@@ -284,7 +275,7 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
     register: (app: FastifyInstance): void => {
       void app.register(async (scope) => registerAgentApi(scope, context), { prefix: AGENT_BASE_PATH });
     },
-    /** Disconnects all devices, and ends waiting pings with a timeout. Idempotent. */
+    /** Disconnects all devices; pings in flight end with a timeout. Idempotent. */
     stop: (): Promise<void> => {
       messenger.stop();
       stopping ??= broker.stop();

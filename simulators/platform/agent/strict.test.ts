@@ -1,4 +1,3 @@
-/** Compares all traffic between platform and agent strictly with the published protocol. */
 import type { IPublishPacket } from 'mqtt-packet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DIALECT_NAMES, DIALECTS } from '../../../harness/contract/versions.ts';

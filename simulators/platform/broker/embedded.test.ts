@@ -167,7 +167,7 @@ describe('the embedded broker with a certificate', () => {
 });
 
 describe('a packet that is too large', () => {
-  /** Length fields of MQTT packets, which announce 256 MB and 1 MB. */
+  /** MQTT length fields that announce 256 MB and 1 MB. */
   const ENDLESS = [0xff, 0xff, 0xff, 0x7f];
   const MEGABYTE = [0x80, 0x80, 0x40];
 

@@ -9,12 +9,12 @@ import { agentTopics } from '../../../harness/contract/agent.ts';
 import { BACKLOG, reachableHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-/** Maximum number of bytes in a CONNECT packet, because the broker buffers packets of unknown clients. */
+/** In bytes; lower before CONNECT, because the broker buffers packets of unknown clients. */
 const LARGEST_CONNECT = 16_384;
 const LARGEST_PACKET = 65_536;
 
 function limitPackets(client: Client, onTooLarge: (error: Error) => void): void {
-  // Declares the MQTT parser of aedes; `parse` returns the number of buffered bytes.
+  // Internal parser of aedes; `parse` returns the number of buffered bytes.
   type Parser = { parse(bytes: Buffer): number; packet?: { length: number } };
   const { _parser: parser } = client as Client & { _parser: Parser };
   const parse = parser.parse.bind(parser);
@@ -29,8 +29,8 @@ function limitPackets(client: Client, onTooLarge: (error: Error) => void): void 
   };
 }
 
-// Replaces the store of retained messages in aedes, which is slow for many robots. A map suffices, because the access
-// rules forbid wildcards.
+// Replaces aedes' store of retained messages, which is slow for many robots. A map suffices, because the access rules
+// forbid wildcards.
 
 interface RetainedStore {
   storeRetained(packet: { topic: string; payload: Buffer; qos: 0 | 1 | 2 }): Promise<void>;
@@ -42,7 +42,7 @@ function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
   const { persistence } = aedes as unknown as { persistence: RetainedStore };
   persistence.storeRetained = async ({ topic, payload, qos }) => {
     if (payload.length === 0) retained.delete(topic);
-    // Copies the payload, because a view would keep the whole network buffer in memory.
+    // Copies the payload, because a view would keep the whole network buffer.
     else retained.set(topic, { cmd: 'publish', topic, payload: Buffer.from(payload), qos });
   };
   persistence.createRetainedStreamCombi = (topics) =>
@@ -58,7 +58,7 @@ export interface EmbeddedBrokerOptions extends BrokerEvents {
   onError(error: Error): void;
 }
 
-/** Starts the broker; resolves when the broker listens. Rejects for a taken port. */
+/** Resolves once the broker listens; rejects for a taken port. */
 export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Broker> {
   const aedes = await Aedes.createBroker(accessRules(options));
   (aedes as EventEmitter).on('error', options.onError);
@@ -76,7 +76,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
     server.listen({ host: options.host, port: options.port, backlog: BACKLOG });
     await once(server, 'listening');
   } catch (error) {
-    // Closes the unused broker, because an open broker keeps the process alive.
+    // An open broker keeps the process alive.
     await new Promise<void>((resolve) => aedes.close(resolve));
     throw error;
   }
@@ -100,7 +100,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
       await new Promise<void>((resolve) => aedes.close(resolve));
       for (const deviceId of connected.keys()) options.onConnected(deviceId, false);
       connected.clear();
-      // Destroys the sockets, because aedes does not know clients that have sent no CONNECT.
+      // Sockets without a CONNECT are unknown to aedes.
       for (const socket of sockets) socket.destroy();
       await Promise.all(ended);
     },
@@ -121,7 +121,7 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
     authenticate: (client, username, password, done) => {
       const genuine = authenticate(client.id, username ?? '', password?.toString() ?? '');
       if (genuine) return done(null, true);
-      // Answers with CONNACK code 4 (bad user name or password), which makes an agent refresh its token.
+      // CONNACK code 4 (bad user name or password) makes an agent refresh its token.
       done(Object.assign(new Error('not a device of this platform'), { returnCode: 4 as AuthErrorCode }), false);
     },
     authorizeSubscribe: (client, subscription, done) => {

@@ -12,7 +12,7 @@ import type { Broker, BrokerEvents } from './messenger.ts';
 
 const OFFLINE_AFTER_MS = 60_000;
 const PROBE_EVERY_MS = 30_000;
-/** Milliseconds between ticks; each tick pings only some of the devices, to spread the load. */
+/** Each tick pings a share of the devices, to spread the load. */
 const TICK_MS = 1_000;
 
 export function presence(options: {
@@ -70,14 +70,12 @@ export interface ExternalBrokerOptions {
   ca?: string | Buffer;
 }
 
-/** Thrown for an unusable external broker; the message names the broker's host and the reason. */
 export class BrokerError extends Error {
   override name = 'BrokerError';
 }
 
 /**
- * Connects to a broker; rejects with BrokerError if the broker refuses or stays unreachable for 10 s. `isDevice`: false
- * for other clients of the broker.
+ * Rejects with BrokerError if the broker refuses or stays unreachable for 10 s. `isDevice`: false for other clients.
  */
 export async function externalBroker(
   options: ExternalBrokerOptions,
@@ -106,7 +104,7 @@ export async function externalBroker(
       client.publish(topic, JSON.stringify(message), publishOptions);
     },
     heard: devices.seen,
-    // Only marks the device as offline, because the platform cannot close a device's connection to the broker.
+    // Marks the device as offline, because the platform cannot close its connection to the broker.
     disconnect: devices.gone,
     stop: async () => {
       devices.stop();
@@ -115,13 +113,12 @@ export async function externalBroker(
   };
 }
 
-/** Connects and subscribes; the mqtt package repeats the subscriptions after a reconnect. */
+/** The mqtt package repeats the subscriptions after a reconnect. */
 async function open({ url, ...credentials }: ExternalBrokerOptions, host: string): Promise<MqttClient> {
   let client: MqttClient | undefined;
   try {
     const protocol = { protocolVersion: 4 as const, clientId: `platform-${randomUUID()}` };
-    // `keepalive` is in seconds, other times are in milliseconds. Queues no QoS 0 message, because a late ping is
-    // useless.
+    // `keepalive` is in seconds, the others in milliseconds. Queues no QoS 0 message, because a late ping is useless.
     const patience = { connectTimeout: 10_000, reconnectPeriod: 1_000, keepalive: 20, queueQoSZero: false };
     client = await connectAsync(url, { ...credentials, ...protocol, ...patience }, false);
     client.on('error', () => {});

@@ -32,12 +32,12 @@ test('a broker does not authenticate connections that were closed while it was b
   try {
     const port = new URL(broker.url).port;
     const hellos = Array.from({ length: DEAD }, (_, at) => hello(`dead-${at}`).toString('base64'));
-    // Blocks the broker's event loop by `spawnSync`, until all robots have connected and hung up.
+    // Blocks the broker's event loop until all robots have connected and hung up.
     const { status, stderr } = spawnSync(process.execPath, ['--eval', GIVE_UP, port, JSON.stringify(hellos)]);
     expect(status, String(stderr)).toBe(0);
     const socket = connect(Number(port), '127.0.0.1');
     socket.write(hello('alive'));
-    // Waits for the CONNACK, which comes after the broker has handled all earlier connections.
+    // The CONNACK comes after the broker has handled all earlier connections.
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(answer[0]).toBe(0x20);
     expect(authenticated).toEqual(['alive']);

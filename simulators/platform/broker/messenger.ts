@@ -1,5 +1,3 @@
-/** Sends the commands of the platform to devices: pings, and requests to sync. */
-
 import { randomUUID } from 'node:crypto';
 import { agentTopics, pingMessage } from '../../../harness/contract/agent.ts';
 import { type Clock, timestamp } from '../../common/clock.ts';
@@ -9,9 +7,9 @@ import type { DeviceMessenger } from '../ports.ts';
 export interface Broker {
   readonly url: string;
   publish(deviceId: string, topic: string, message: object, options: { qos: 0 | 1; retain: boolean }): void;
-  /** Records an HTTP request of a device, which shows that the device is alive. */
+  /** Records an HTTP request as a sign of life. */
   heard(deviceId: string): void;
-  /** Closes the connection of a device whose session has ended; an external broker cannot do so. */
+  /** Ends the connection of a device whose session has ended; an external broker cannot. */
   disconnect(deviceId: string): void;
   stop(): Promise<void>;
 }
@@ -38,7 +36,7 @@ export function mqttMessenger(clock: Clock) {
     ping.resolve(outcome);
   };
 
-  // Sends pings with QoS 0 and not retained, because a late ping is useless.
+  // QoS 0 and not retained, because a late ping is useless.
   const sendPing = (deviceId: string, message_id: string) => {
     const message = { message_id, timestamp: timestamp(clock) };
     broker?.publish(deviceId, agentTopics.ping(deviceId), message, { qos: 0, retain: false });
@@ -55,7 +53,6 @@ export function mqttMessenger(clock: Clock) {
         pending.set(id, { deviceId, sentAt: process.hrtime.bigint(), timer, resolve });
         sendPing(deviceId, id);
       }),
-    /** Sends a ping without waiting for the pong, which shows that the device is alive. */
     probe: (deviceId: string): void => sendPing(deviceId, randomUUID()),
     requestSync: (deviceId: string): void => {
       broker?.publish(deviceId, agentTopics.sync(deviceId), { is_synced: false }, { qos: 1, retain: true });

@@ -1,4 +1,4 @@
-/** Keeps the newest requests to a platform for the platform's page, with shortened bodies and masked secrets. */
+/** Newest requests for the platform's page, with shortened bodies and masked secrets. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -10,7 +10,7 @@ import type { KeyRing } from '../keys.ts';
 
 export const KEPT_REQUESTS = 500;
 const SHOWN_BODY = 16_384;
-/** Maximum number of bytes kept of a body: more than are shown, so that a secret at the end is still recognized. */
+/** In bytes; more than are shown, so that a secret at the end is still recognized. */
 const KEPT_BODY = SHOWN_BODY + 4_096;
 const SHOWN_TEXT = 500;
 
@@ -44,11 +44,11 @@ export class Exchanges {
   onExchange: () => void = () => {};
   readonly #options: ExchangeOptions;
   readonly #known: TrafficRedactor;
-  /** Redactors that mask credentials which this platform does not know, but another platform may accept. */
+  /** Mask credentials that this platform does not know, but another platform may accept. */
   readonly #strangers = new Map<string, TrafficRedactor>();
   readonly #open = new WeakMap<IncomingMessage, Kept>();
   #kept: Kept[] = [];
-  /** Number of requests so far. */
+  /** Also counts requests no longer kept. */
   count = 0;
 
   constructor(options: ExchangeOptions) {
@@ -58,7 +58,7 @@ export class Exchanges {
 
   readonly hidden = (text: string): string => this.#known.text(text);
 
-  /** Starts to record requests; call before routes are registered, because only later routes inherit the hook. */
+  /** Call before routes are registered, because only later routes inherit the hook. */
   listenTo(app: FastifyInstance): void {
     // Listens on the server itself, because fastify answers some requests without calling hooks.
     app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>
@@ -147,7 +147,7 @@ export class Exchanges {
   }
 }
 
-/** Copies the start of a large body, so that the garbage collector can free the body. */
+/** Copies the start of a large body, so that the body can be freed. */
 function partOf(body: unknown): Part | undefined {
   if (typeof body === 'string') {
     const text = body.length > KEPT_BODY ? Buffer.from(body.slice(0, KEPT_BODY)) : body;

@@ -1,5 +1,3 @@
-/** Serves the page of a platform: state, requests, and actions for the user. */
-
 import { DEPLOYMENT_ACTIVITY_STATUSES } from '../../../harness/contract/enums.ts';
 import { DEVICE_STATUSES } from '../../../harness/contract/platform/device.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
@@ -32,7 +30,7 @@ interface Shown<Row extends BaseRow> {
   lineOf(row: Row): object;
 }
 
-/** Rows of a collection on the page: the rows changed last, and the rows a user asked for. */
+/** Rows on the page: changed last, or asked for by a user. */
 function linesOf<Row extends BaseRow>(collection: Collection<Row>, what: Shown<Row>, onChange: () => void) {
   const shown = new Set<number>();
   let isDue = true;
@@ -104,7 +102,7 @@ function deploymentLine({ store, behaviour }: Core, row: DeploymentRow, hidden: 
   };
 }
 
-/** Serves the page of a platform; updates the page at most every 100 ms, and only while a page is open. */
+/** Updates the page at most every 100 ms, and only while a page is open. */
 export class PlatformConsole implements AsyncDisposable {
   readonly #core: Core;
   readonly #control: PlatformControl;
@@ -147,9 +145,8 @@ export class PlatformConsole implements AsyncDisposable {
     control.onChange = this.#changed;
   }
 
-  /** Serves the page; resolves with the URL. Rejects with a system error for an unusable port. */
   async serve({ dialect, ...addresses }: PlatformInfo & { control?: string }, port: number): Promise<string> {
-    // Masks credentials in the URL of an external broker.
+    // An external broker's URL may contain credentials.
     const shown = Object.entries(addresses).map(([name, url]) => [name, url.replace(/\/\/[^@/]*@/, '//***@')]);
     this.#feed.set({ addresses: Object.fromEntries(shown), dialect });
     const options = { page: 'platform', title: 'Platform', feed: this.#feed, actions: this.#actions(), port };
@@ -198,7 +195,7 @@ export class PlatformConsole implements AsyncDisposable {
         const { said, answer } = act(String(body['id'] ?? body['name']), body);
         const items = [{ at: Date.now(), what: this.#exchanges.hidden(said) }];
         this.#feed.change({ append: 'deeds', items, keep: KEPT });
-        // Returns only the id, because other fields may contain secrets, which are not masked in this answer.
+        // Only the id, because other fields may contain secrets, unmasked in this answer.
         return answer !== undefined && 'id' in answer ? { id: answer.id } : {};
       };
       return [name, action];

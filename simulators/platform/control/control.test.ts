@@ -1,4 +1,3 @@
-/** Tests the control API over HTTP, and its effects on the Platform API. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { send } from '../../common/testing/requests.ts';
 import { startPlatform, type TestPlatform } from '../testing/kit.ts';
@@ -46,7 +45,6 @@ describe('the state', () => {
       expect(await everything()).toEqual(before);
       expect((await platform.get(`/devices/${id}`)).status).toBe(404);
     }
-    // Expects the same id for the first device after each reset.
     expect(new Set(made).size).toBe(1);
   });
 

@@ -32,7 +32,7 @@ const gone = (said: string): Done => ({ said, status: 204 });
 interface Deed {
   method: 'POST' | 'DELETE';
   path: string;
-  /** Gets `id` from the path. Throws PlatformError for a refused action. */
+  /** `id`: from the path. Throws PlatformError for a refused action. */
   act(id: string, body: unknown): Done;
 }
 
@@ -66,7 +66,6 @@ export class PlatformControl implements Disposable {
     this.#take(START);
   }
 
-  /** Actions by name, each with its route in the control API. */
   readonly deeds: Readonly<Record<string, Deed>> = {
     archive: deed('POST', '/devices/:id/archive', (id) => this.#device(archiveDevice(this.#core, id), 'archived')),
     online: deed('POST', '/devices/:id/online', (id) => this.#setOnline(id, true)),
@@ -118,8 +117,8 @@ export class PlatformControl implements Disposable {
   }
 
   /**
-   * Puts a device online without an agent: the device answers pings, but applies no deployment. Offline disconnects an
-   * agent, which may reconnect.
+   * Online without an agent, a device answers pings, but applies no deployment. Offline disconnects an agent, which may
+   * reconnect.
    */
   #setOnline(id: string, online: boolean): Done {
     const row = findRow(this.#core, 'device', id);
@@ -143,7 +142,7 @@ export class PlatformControl implements Disposable {
     this.onChange();
   }
 
-  /** Restores a snapshot and disconnects all agents, which then reconnect by themselves. */
+  /** Disconnects all agents, which then reconnect by themselves. */
   #restore(name: string): Done {
     const connected = this.#core.store.collections.device.where({ status: 'online' }).map(({ id }) => id);
     const { file, standIns } = this.#kept(name);
@@ -171,7 +170,6 @@ export interface PlatformInfo {
   dialect: string;
 }
 
-/** Starts the control API on a loopback port; rejects with a system error for an unusable port. */
 export async function serveControl(
   control: PlatformControl,
   core: Core,
@@ -180,7 +178,7 @@ export async function serveControl(
 ) {
   const app = fastify({
     forceCloseConnections: true,
-    // Allows long ids, because fastify would answer a longer id with an error of its own.
+    // Fastify would answer a longer id with an error of its own.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, () => {}),
   }) as unknown as FastifyInstance;
@@ -192,7 +190,7 @@ export async function serveControl(
     reply.headers(refusal.headers ?? {});
     throw new PlatformError(refusal.status, refusal.code, refusal.message);
   });
-  // Accepts a JSON content type without a body, which many clients send.
+  // Many clients send a JSON content type without a body.
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     const body = jsonIn(text);
     const isWrong = text !== '' && body === undefined;

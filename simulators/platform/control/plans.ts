@@ -1,4 +1,3 @@
-/** Planned answers and faults for the next requests to a route of the Platform API. */
 import type { Static } from 'typebox';
 import { body as closed } from '../../../harness/contract/platform/operation.ts';
 import { shape, type TypeOfShape } from '../../../harness/contract/shape.ts';
@@ -9,7 +8,7 @@ import { PlatformError } from '../ports.ts';
 const plannedAnswer = closed({
   status: Type.Integer({ minimum: 200, maximum: 599 }),
   headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-  /** Body of the answer: a text is sent unchanged, any other value as JSON. */
+  /** Text is sent unchanged, any other value as JSON. */
   body: Type.Optional(Type.Unknown()),
 });
 export type PlannedAnswer = Static<typeof plannedAnswer>;
@@ -20,13 +19,11 @@ export const planBody = shape(
     method: Type.Optional(Type.String()),
     /** Path as in the OpenAPI document, e.g. `/devices/{device_id}`; `{…}` and `*` match one segment. */
     path: Type.String(),
-    /** Number of requests to which the plan applies. Default: unlimited. */
     times: Type.Optional(Type.Integer({ minimum: 1 })),
     fault: Type.Optional(Type.String()),
     answer: Type.Optional(plannedAnswer),
   }),
 );
-/** Plan for requests: an `answer`, or a `fault` in the syntax of the option `--fault`. */
 type Plan = TypeOfShape<typeof planBody>;
 
 export interface KeptPlan extends Plan {
@@ -34,13 +31,12 @@ export interface KeptPlan extends Plan {
   used: number;
 }
 
-/** Plans for requests; a request uses the oldest matching plan that is not used up. */
+/** A request uses the oldest matching plan that is not used up. */
 export class Plans {
   onChange: () => void = () => {};
   #entries: { kept: KeptPlan; segments: readonly string[]; faults: PlatformFaults }[] = [];
   #last = 0;
 
-  /** Adds a plan. Throws PlatformError 400 for an invalid plan. */
   add(plan: Plan): KeptPlan {
     if ((plan.answer === undefined) === (plan.fault === undefined))
       throw new PlatformError(400, 'invalid_plan', 'a plan has either an answer or a fault');
@@ -62,7 +58,6 @@ export class Plans {
     return this.#entries.map(({ kept }) => kept);
   }
 
-  /** Removes a plan. Throws PlatformError 404 for an unknown plan. */
   remove(id: number): void {
     const left = this.#entries.filter(({ kept }) => kept.id !== id);
     if (left.length === this.#entries.length) throw new PlatformError(404, 'plan_not_found', `there is no plan ${id}`);
@@ -75,7 +70,7 @@ export class Plans {
     this.onChange();
   }
 
-  /** Returns the planned answer or faults for a request, and counts the use. `path`: path without the base path. */
+  /** Planned answer or faults for a request, counted as a use. `path`: without the base path. */
   take(method: string, path: string): { answer: PlannedAnswer } | { faults: PlatformFaults } | undefined {
     const segments = path.split('/');
     const entry = this.#entries.find(

@@ -1,4 +1,4 @@
-/** Config types, their schemas and releases, git commits, and config instances: files kept byte for byte. */
+/** Config types, schemas, releases, git commits and config instances; contents are kept byte for byte. */
 
 import { hash } from 'node:crypto';
 import type { CreateConfigInstance, InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
@@ -23,15 +23,12 @@ import { NEWEST_FIRST } from '../store/order.ts';
 import type { ConfigSchemaRow, ConfigTypeRow, GitCommitRow, ReleaseRow } from '../store/rows.ts';
 import { change, conflict, createdNow, findRow, insert, invalid, refuseTaken } from './find.ts';
 
-/** Creates a config type. Throws PlatformError 409 for a taken slug. */
 export function createConfigType(core: Core, { name, slug }: CreateConfigType): ConfigTypeRow {
   refuseTakenSlug(core, slug);
   return insert(core, 'config_type', { name, slug, ...createdNow(core) });
 }
 
-/**
- * Updates a config type; only versions before everglades can change the slug (section 9 of the specification, rule 2).
- */
+/** Only versions before everglades can change the slug (section 9 of the specification, rule 2). */
 export function updateConfigType(core: Core, id: string, { name, slug }: UpdateConfigType, version: SupportedVersion) {
   const row = findRow(core, 'config_type', id);
   const changes: Partial<ConfigTypeRow> = {};
@@ -50,7 +47,6 @@ export function updateConfigType(core: Core, id: string, { name, slug }: UpdateC
 const refuseTakenSlug = (core: Core, slug: string): void =>
   refuseTaken(core, 'config_type', { slug }, `there is a config type with the slug ${JSON.stringify(slug)}`);
 
-/** Creates a config schema. Throws PlatformError for an invalid schema, an unknown reference, or colliding slots. */
 export function createConfigSchema(core: Core, request: CreateConfigSchema, version: SupportedVersion) {
   const { language, format, documents, git_commit } = request;
   const type = resolveType(core, request.config_type_ref);
@@ -81,7 +77,7 @@ export function createConfigSchema(core: Core, request: CreateConfigSchema, vers
 
 export const slotsOfSchema = (schema: ConfigSchemaRow): InstanceSlot[] => JSON.parse(schema.instance_slots);
 
-/** Returns the only slot of a schema that a client created without slots, or with `instance_filepath`. */
+/** Slot of a schema that a client created without slots, or with `instance_filepath`. */
 export function defaultSlot(filepath: string): InstanceSlot {
   return { key: 'default', name: 'Default', filepath, required: true };
 }
@@ -95,10 +91,7 @@ function resolveType(core: Core, { id, slug }: { id?: string | undefined; slug?:
   throw new PlatformError(404, 'config_type_not_found', `there is no config type ${JSON.stringify(slug.slice(0, 64))}`);
 }
 
-/**
- * Returns the default slot of a schema; versions before everglades reuse the path of the previous schema (section 9 of
- * the specification, rule 1).
- */
+/** Versions before everglades reuse the path of the previous schema (section 9 of the specification, rule 1). */
 function defaultSlotFor(core: Core, type: ConfigTypeRow, format: InstanceFormat, version: SupportedVersion) {
   const derived = `${core.names.configRoot}/${type.slug}.${format === 'yaml' ? 'yaml' : 'json'}`;
   const { config_schema: schemas } = core.store.collections;
@@ -120,7 +113,6 @@ function checkSlots(slots: readonly InstanceSlot[]): void {
   if (escaping) throw invalid('invalid_request', 'instance_slots: filepath must not contain . or .. as a part');
 }
 
-/** Creates a release. Throws PlatformError 409 for a taken version, or for two schemas that write to one path. */
 export function createRelease(core: Core, { version, config_schema_ids, git_commit_ref }: CreateRelease): ReleaseRow {
   refuseTaken(core, 'release', { version }, `there is a release ${JSON.stringify(version)}`);
   if (new Set(config_schema_ids).size < config_schema_ids.length) {
@@ -150,9 +142,8 @@ const HOSTS = new Map<string, { type: GitRepositoryType; commit: string }>([
   ['bitbucket.org', { type: 'bitbucket', commit: 'commits' }],
 ]);
 
-/** Registers a git commit. Throws PlatformError 400 for an unknown host, and 409 for a registered commit. */
 export function createGitCommit(core: Core, { sha, message, origin }: CreateGitCommit): GitCommitRow {
-  // Parses the address of a repository, e.g. `https://host/owner/name.git` or `git@host:owner/name`.
+  // E.g. `https://host/owner/name.git` or `git@host:owner/name`.
   const found = /^(?:(?:https?|ssh|git):\/\/(?:[^@/\s]+@)?([^:/\s]+)(?::\d+)?\/|(?:[^@/\s]+@)([^:/\s]+):)(\S+)$/.exec(
     origin,
   );
@@ -186,7 +177,6 @@ export function createGitCommit(core: Core, { sha, message, origin }: CreateGitC
   });
 }
 
-/** Finds a git commit by `id`, or else by `sha`. Throws PlatformError for an unknown commit. */
 function resolveGitCommit(core: Core, { id, sha }: GitCommitRef): GitCommitRow {
   if (id !== undefined) return findRow(core, 'git_commit', id);
   if (sha === undefined) throw invalid('invalid_reference', 'a git commit is referred to by id or sha');
@@ -195,7 +185,6 @@ function resolveGitCommit(core: Core, { id, sha }: GitCommitRef): GitCommitRow {
   throw new PlatformError(404, 'git_commit_not_found', `there is no git commit ${JSON.stringify(sha.slice(0, 64))}`);
 }
 
-/** Creates a config instance. Throws PlatformError for a format, slot or content that the schema forbids. */
 export function createConfigInstance(core: Core, request: CreateConfigInstance, version: SupportedVersion) {
   const { content, config_schema_id, slot_key } = request;
   if (!core.behaviour.acceptsFormat(content.format, version))
@@ -223,14 +212,13 @@ export function createConfigInstance(core: Core, request: CreateConfigInstance, 
   });
 }
 
-/** Stores the content of a config instance; call inside the transaction that creates the instance. */
+/** Call inside the transaction that creates the instance. */
 export function storeContent(core: Core, configInstanceId: string, data: string): void {
   core.store.database
     .prepare('INSERT INTO config_contents (config_instance_id, data) VALUES (?, ?)')
     .run(configInstanceId, Buffer.from(data, 'utf8'));
 }
 
-/** Returns the content of a config instance. Throws PlatformError 404 for an unknown instance. */
 export function contentOf(core: Core, configInstanceId: string): Uint8Array {
   const row = core.store.database
     .prepare('SELECT data FROM config_contents WHERE config_instance_id = ?')

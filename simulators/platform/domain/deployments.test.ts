@@ -1,4 +1,4 @@
-/** Tests the life of deployments under client requests and agent reports (sections 2.2 and 3 of the specification). */
+/** Deployments under client requests and agent reports (sections 2.2 and 3 of the specification). */
 
 import { describe, expect, it } from 'vitest';
 import {
@@ -37,7 +37,7 @@ describe('a deployment', () => {
       [second, 'queued', 'deployed'],
     ];
     expect(listed()).toEqual(both);
-    // Reports that the agent has applied `first`, before the agent learns of the replacement.
+    // The agent applies `first` before it learns of the replacement.
     platform.port.report(robot, first, { activity_status: 'deployed' });
     expect(listed()).toEqual([[first, 'deployed', 'archived'], both[1]]);
     platform.port.report(robot, first, { activity_status: 'archived' });

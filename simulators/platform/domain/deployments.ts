@@ -34,13 +34,13 @@ function checkInstances(core: Core, release: ReleaseRow, instances: readonly Con
 type Step = Partial<Pick<DeploymentRow, 'target_status' | 'activity_status' | 'error_status' | 'queue_order'>> &
   Pick<DeploymentReport, 'deployed_at' | 'archived_at'>;
 
-/** Limits a time from an agent to the range from `after` to `now`, because the agent's clock may be wrong. */
+/** Keeps a reported time between `after` and `now`, because the agent's clock may be wrong. */
 export function recorded(now: string, after: string, reported = now): string {
   const latest = Math.max(Date.parse(now), Date.parse(after));
   return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();
 }
 
-/** Moves a deployment to new statuses, without checking whether the move is allowed. */
+/** Does not check whether the move is allowed. */
 export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_at, ...step }: Step): DeploymentRow {
   const now = timestamp(core.clock);
   const changes: Partial<DeploymentRow> = { updated_at: now, ...step };
@@ -68,10 +68,6 @@ export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_
   return updated;
 }
 
-/**
- * Creates a deployment. Throws PlatformError for an unknown reference, an archived device, or an outdated parent
- * (section 9 of the specification, rule 3).
- */
 export function createDeployment(core: Core, request: CreateDeployment, version: SupportedVersion): DeploymentRow {
   const { behaviour, store } = core;
   const device = requireLiveDevice(core, request.device_id);
@@ -103,7 +99,6 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
   return created;
 }
 
-/** Deploys a staged deployment. Throws PlatformError 409 unless the deployment is staged. */
 export function deployDeployment(core: Core, id: string): DeploymentRow {
   const row = findRow(core, 'deployment', id);
   requireLiveDevice(core, row.device_id);
@@ -119,10 +114,6 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
   return deployed;
 }
 
-/**
- * Archives a staged or drifted deployment. Throws PlatformError 409 for other deployments, which a client can only
- * replace.
- */
 export function archiveDeployment(core: Core, id: string): DeploymentRow {
   const row = findRow(core, 'deployment', id);
   const { activity_status: activity } = row;
@@ -134,7 +125,7 @@ export function archiveDeployment(core: Core, id: string): DeploymentRow {
   return core.store.write(() => advance(core, row, { target_status: 'archived', activity_status: 'archived' }));
 }
 
-/** Returns the deployments that were queued on the device after deployment `id` was staged, newest first. */
+/** Deployments queued on the device after deployment `id` was staged, newest first. */
 export function driftsOf(core: Core, id: string): DeploymentRow[] {
   const row = findRow(core, 'deployment', id);
   const until = row.queue_order ?? Number.POSITIVE_INFINITY;
@@ -161,7 +152,6 @@ function target(core: Core, row: DeploymentRow): DeploymentRow {
   return queued;
 }
 
-/** Marks the device's other staged deployments as drifted, because the configuration of the device changes. */
 function drift(core: Core, cause: DeploymentRow): void {
   const staged = { device_id: cause.device_id, activity_status: 'staged' } as const;
   for (const other of core.store.collections.deployment.where(staged)) {
@@ -170,8 +160,8 @@ function drift(core: Core, cause: DeploymentRow): void {
 }
 
 /**
- * Checks and returns `parent_id`: `null` asserts that the device has no target; a missing `parent_id` asserts nothing
- * (section 9 of the specification, rule 3).
+ * Checks `parent_id`: `null` asserts that the device has no target, a missing one asserts nothing (section 9 of the
+ * specification, rule 3).
  */
 function parentOf(core: Core, device: DeviceRow, request: CreateDeployment, version: SupportedVersion): string | null {
   const given = request.parent_id;
@@ -193,8 +183,8 @@ function requireLiveDevice(core: Core, id: string): DeviceRow {
 }
 
 /**
- * Applies an agent's report; ignores a step backwards, and any error after `failed` (section 2.2 of the specification).
- * Throws PlatformError 409 for a staged deployment.
+ * Ignores a step backwards, and any error after `failed` (section 2.2 of the specification). Throws PlatformError 409
+ * for a staged deployment.
  */
 export function applyReport(core: Core, row: DeploymentRow, reported: DeploymentReport): DeploymentRow {
   const { behaviour, store } = core;
@@ -204,7 +194,7 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
   }
   return store.write(() => {
-    // Records the reported activity as known to the agent, even if the report is outdated.
+    // The agent knows the reported activity, even if the report is outdated.
     const { activity_status = row.agent_activity } = report;
     const agent_activity = activity_status === 'archived' ? null : activity_status;
     const isKnown = agent_activity === row.agent_activity;
@@ -221,11 +211,11 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
 }
 
 function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentReport): Step {
-  // Ignores a report on an archived deployment, which may have been replaced meanwhile.
+  // The deployment may have been replaced meanwhile.
   if (row.activity_status === 'archived') return {};
   const step: Step = {};
   const { activity_status: activity, error_status: error } = report;
-  // Ignores an activity that the deployment has already passed, because such a report is legal.
+  // A report of an activity that the deployment has already passed is legal.
   if (activity !== undefined && behaviour.mayReport(row.activity_status, activity)) step.activity_status = activity;
   if (error !== undefined && row.error_status !== 'failed') step.error_status = error;
   if (step.error_status === 'failed' && behaviour.failureArchives) {

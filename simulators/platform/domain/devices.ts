@@ -1,4 +1,3 @@
-/** Devices, from `inactive` to `archived`, and the tree of their groups. */
 import type { CreateDevice, UpdateDevice } from '../../../harness/contract/platform/device.ts';
 import type { CreateGroup, MoveGroup, UpdateGroup } from '../../../harness/contract/platform/group.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -6,7 +5,6 @@ import type { Core } from '../core.ts';
 import { type DeviceRow, type GroupRow, UNPROVISIONED } from '../store/rows.ts';
 import { change, conflict, createdNow, findRow, insert, invalid, refuseTaken } from './find.ts';
 
-/** Creates an `inactive` device, which an agent can provision. Throws PlatformError 409 for a taken name. */
 export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
   refuseTakenName(core, name);
   return insert(core, 'device', {
@@ -22,7 +20,7 @@ export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
   });
 }
 
-/** Updates a device; only a planted defect passes `group_id` (section 9 of the specification). */
+/** Only a planted defect passes `group_id` (section 9 of the specification). */
 export function updateDevice(core: Core, id: string, request: UpdateDevice & { group_id?: string | null }): DeviceRow {
   const { name, group_id } = request;
   const row = findRow(core, 'device', id);
@@ -36,7 +34,7 @@ export function updateDevice(core: Core, id: string, request: UpdateDevice & { g
   return Object.keys(changes).length === 0 ? row : change(core, 'device', row, changes);
 }
 
-/** Archives a device, for seeds and the control API; no published operation archives a device. */
+/** For seeds and the control API; no published operation archives a device. */
 export function archiveDevice(core: Core, id: string): DeviceRow {
   const row = findRow(core, 'device', id);
   if (row.status === 'archived') return row;
@@ -62,7 +60,7 @@ export function markConnected(core: Core, row: DeviceRow, online: boolean): Devi
   return change(core, 'device', row, { ...changes, updated_at: now });
 }
 
-/** Marks all devices as offline, except stand-ins, which have no agent that could disconnect. */
+/** Except stand-ins, which have no agent that could disconnect. */
 export function disconnectAll(core: Core): void {
   core.store.write(() => {
     for (const row of core.store.collections.device.where({ status: 'online' })) {
@@ -71,7 +69,7 @@ export function disconnectAll(core: Core): void {
   });
 }
 
-/** Sets the group of a device, for the control API; no published operation changes the group. */
+/** For the control API; no published operation changes the group of a device. */
 export function assignGroup(core: Core, id: string, groupId: string | null): DeviceRow {
   const row = findRow(core, 'device', id);
   if (groupId !== null) findRow(core, 'group', groupId);
@@ -83,14 +81,12 @@ function refuseTakenName(core: Core, name: string): void {
   refuseTaken(core, 'device', { name }, `there is a device ${JSON.stringify(name)}`);
 }
 
-/** Creates a group. Throws PlatformError 409 if another group below the same parent has the name. */
 export function createGroup(core: Core, { name, parent_id = null }: CreateGroup): GroupRow {
   if (parent_id !== null) findRow(core, 'group', parent_id);
   refuseTakenSibling(core, name, parent_id);
   return insert(core, 'group', { name, parent_id, ...createdNow(core) });
 }
 
-/** Renames a group. Throws PlatformError 409 if another group below the same parent has the name. */
 export function renameGroup(core: Core, id: string, { name }: UpdateGroup): GroupRow {
   const row = findRow(core, 'group', id);
   if (name === undefined || name === row.name) return row;
@@ -98,7 +94,6 @@ export function renameGroup(core: Core, id: string, { name }: UpdateGroup): Grou
   return change(core, 'group', row, { name });
 }
 
-/** Moves a group, for `null` to the top level. Throws PlatformError 409 for a cycle or a taken name. */
 export function moveGroup(core: Core, id: string, { parent_id }: MoveGroup): GroupRow {
   const row = findRow(core, 'group', id);
   // Collects the new parent and its ancestors; ends at a cycle, which a planted defect permits.

@@ -1,4 +1,3 @@
-/** Finds, inserts and changes rows, and creates common errors. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -7,7 +6,6 @@ import { PlatformError } from '../ports.ts';
 import type { Values } from '../store/collection.ts';
 import type { Rows } from '../store/rows.ts';
 
-/** Returns the row with the given id. Throws PlatformError 404 for an unknown id. */
 export function findRow<K extends ResourceKind>(core: Core, kind: K, id: string): Rows[K] {
   const row = core.store.collections[kind].byId(id) as Rows[K] | undefined;
   if (row !== undefined) return row;
@@ -43,7 +41,6 @@ export const conflict = (code: string, message: string, params: Record<string, u
 export const invalid = (code: string, message: string, params: Record<string, unknown> = {}) =>
   new PlatformError(400, code, message, params);
 
-/** Throws PlatformError 409 if a resource with the same values exists. */
 export function refuseTaken<K extends ResourceKind>(core: Core, kind: K, values: Values<Rows[K]>, message: string) {
   if (core.behaviour.allowsDuplicates || core.store.collections[kind].first(values) === undefined) return;
   throw conflict(`${kind}_exists`, message, values as Record<string, unknown>);

@@ -34,7 +34,6 @@ export function issueToken(core: Core, bound?: { deviceId: string; reactivates: 
   return { token, expires_at: expiresAt };
 }
 
-/** Creates a device, or provisions an inactive device with the same name. A token works once for each device. */
 export function provision(core: Core, text: string, name: string, credentials: Credentials): DeviceRow {
   const token = validToken(core, text);
   const bound = token.device_id === null ? undefined : findRow(core, 'device', token.device_id);

@@ -1,4 +1,4 @@
-/** Converts rows to resources of the newest API version, without expansions. */
+/** Resources of the newest API version, without expansions. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';

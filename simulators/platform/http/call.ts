@@ -1,5 +1,3 @@
-/** Context of the route handlers, and strict parsing of query parameters. */
-
 import { type Expansion, inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -10,7 +8,7 @@ import { type ExpandTree, filterUp, type Renderer } from '../render.ts';
 import type { Filters, OrderTerm } from '../store/order.ts';
 
 const EXPAND_LEVELS = 4;
-/** Maximum number of values in a filter; real clients send far fewer. */
+/** Real clients send far fewer values. */
 const FILTER_VALUES = 1000;
 
 const refuse = (parameter: string, message: string, accepted: readonly string[]) =>
@@ -18,7 +16,6 @@ const refuse = (parameter: string, message: string, accepted: readonly string[])
 
 const shortened = (text: string) => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 
-/** Query parameters of a request; a parameter that is repeated has an array of values. */
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export function valuesOf(query: Query, name: string): readonly string[] {
@@ -27,20 +24,14 @@ export function valuesOf(query: Query, name: string): readonly string[] {
   return typeof value === 'string' ? [value] : value;
 }
 
-/**
- * Splits list parameters, whose items are repeated or separated by `,` or `|`. `isOne`: true if a text with commas is a
- * single item.
- */
+/** Items are repeated or separated by `,` or `|`. `isOne`: true if a text with commas is a single item. */
 const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = () => false): string[] =>
   texts
     .flatMap((text) => text.split('|'))
     .flatMap((text) => (text.includes(',') && !isOne(text) ? text.split(',') : [text]))
     .filter((text) => text !== '');
 
-/**
- * Reads the filters of a list request. Throws PlatformError 400 for an unknown value. `isValue`: true for a stored
- * name, which may contain commas.
- */
+/** Throws PlatformError 400 for an unknown value. `isValue`: true for a stored name, which may contain commas. */
 export function readFilters(
   query: Query,
   kind: ResourceKind,
@@ -64,7 +55,6 @@ export function readFilters(
   return filters;
 }
 
-/** Reads the parameter `order_by`. Throws PlatformError 400 for a field that cannot sort the list. */
 export function readOrder(query: Query, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
   if (query['order_by'] === undefined) return [];
   const { orders } = RESOURCES[kind];
@@ -80,10 +70,7 @@ export function readOrder(query: Query, kind: ResourceKind, version: SupportedVe
   });
 }
 
-/**
- * Reads the parameter `expand`, where `a.b` expands `a`, and `b` inside `a`. Throws PlatformError 400 for an unknown
- * expansion.
- */
+/** `a.b` expands `a`, and `b` inside `a`. Throws PlatformError 400 for an unknown expansion. */
 export function readExpand(query: Query, kind: ResourceKind, version: SupportedVersion, list: boolean) {
   const tree: ExpandTree = {};
   let totalCount = false;
@@ -129,7 +116,6 @@ export interface Answered {
   headers?: Record<string, string>;
 }
 
-/** Throws PlatformError 403 for a key without the scope. */
 export function requireScope({ core, key }: Pick<Call, 'core' | 'key'>, scope: string): void {
   if (core.behaviour.permits(key, scope)) return;
   throw new PlatformError(403, 'missing_scope', `the API key lacks the scope ${scope}`, { scope });

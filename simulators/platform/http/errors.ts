@@ -1,5 +1,3 @@
-/** Error answers of the platform's HTTP servers. */
-
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -9,7 +7,6 @@ import type { ErrorFacts } from '../behaviour.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 
-/** Refusals by the codes of errors of Fastify and Node. */
 const REFUSALS: Readonly<Record<string, { status: number; code: string; message: string }>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, code: 'body_too_large', message: 'the request body is too large' },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
@@ -23,7 +20,6 @@ const REFUSALS: Readonly<Record<string, { status: number; code: string; message:
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', message: 'the request did not end in time' },
 };
 
-/** Answers a request with an error. `onFailure`: called only for failures of the platform (status 500 and above). */
 export function answerError(
   core: Core,
   error: unknown,
@@ -43,7 +39,7 @@ export function answerError(
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-/** Answers a malformed request and closes the connection, because the start of the next request is unknown. */
+/** Closes the connection, because the start of the next request is unknown. */
 export function answerClientError(core: Core, error: Error, socket: Socket): void {
   const { code = '' } = error as NodeJS.ErrnoException;
   const current = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;

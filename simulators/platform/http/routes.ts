@@ -1,5 +1,3 @@
-/** Registers the published operations, with checks of key, version and body before each handler. */
-
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { inVersion, type Operation } from '../../../harness/contract/platform/operation.ts';
@@ -17,7 +15,6 @@ type Admitted = Pick<Call, 'key' | 'version'>;
 
 type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Checks API key, version and scope of a request before the body is read. Throws PlatformError. */
 function admit(core: Core, keys: KeyRing, operation: Operation, headers: RequestHeaders): Admitted {
   const { behaviour } = core;
   const presented = headerText(headers, 'x-api-key');
@@ -51,12 +48,11 @@ function headerText(headers: RequestHeaders, name: string): string | undefined {
 }
 
 const DEEPEST = 64;
-/** Maximum number of members and items in a body; checking more values would block all other clients. */
+/** Members and items in a body; checking more would block all other clients. */
 const MOST_VALUES = 10_000;
 
 const refuse = (message: string) => new PlatformError(400, 'invalid_json', message);
 
-/** Parses JSON. Throws PlatformError 400 also for ambiguous JSON, e.g. for a repeated member. */
 export function readJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw refuse('the request body is not valid UTF-8');
   const text = bytes.toString('utf8');
@@ -71,7 +67,7 @@ export function readJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** Refuses JSON with deep nesting, too many values, or a repeated member, which JSON.parse accepts. */
+/** Refuses deep nesting, too many values, and a repeated member, which JSON.parse accepts. */
 function checkStructure(text: string): void {
   const open: (Set<string> | undefined)[] = [];
   let literal = '';
@@ -100,7 +96,7 @@ function checkStructure(text: string): void {
   }
 }
 
-/** Refuses a text with half a surrogate pair, which UTF-8 cannot encode. */
+/** Refuses half a surrogate pair, which UTF-8 cannot encode. */
 function checkText(value: unknown): void {
   if (typeof value === 'string') {
     if (!value.isWellFormed()) throw refuse('the request body contains half a surrogate pair');
@@ -120,7 +116,6 @@ declare module 'fastify' {
   }
 }
 
-/** Registers all published operations. Throws Error for an operation without a handler. */
 export function registerRoutes(app: FastifyInstance, core: Core, renderer: Renderer, keys: KeyRing): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

@@ -18,7 +18,7 @@ import type { Renderer } from '../render.ts';
 import { answerClientError, answerError, requireHttp1 } from './errors.ts';
 import { registerRoutes } from './routes.ts';
 
-/** Applies planned answers first, then faults; with the same seed, faults hit the same requests. */
+/** Planned answers come before faults. With the same seed, faults hit the same requests. */
 function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerParts): void {
   const dice = random(seed).fork('faults');
   const slowBodies = new WeakMap<FastifyRequest, number>();
@@ -66,7 +66,7 @@ async function* inPieces(bytes: Buffer, milliseconds: number): AsyncGenerator<Bu
   }
 }
 
-/** Serves `/openapi/<version>.json` without an API key; generates each document at the first request. */
+/** `/openapi/<version>.json` needs no API key; each document is generated at its first request. */
 function serveDocuments(app: FastifyInstance, names: DialectNames): void {
   const dialect = DIALECTS.find((each) => DIALECT_NAMES[each] === names) ?? 'spec';
   const documents = new Map<string, string>();
@@ -103,10 +103,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const { connected, delayMs } = core.behaviour;
   const app = fastify({
     bodyLimit: 4 * 1024 * 1024,
-    // Allows long ids, because fastify would answer a longer id like an unknown route.
+    // Fastify would answer a longer id like an unknown route.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
-    // Maximum number of milliseconds in which a client must send a whole request.
     requestTimeout: 60_000,
     clientErrorHandler: (error, socket) => answerClientError(core, error, socket as Socket),
     ...(tls && { https: tls }),
@@ -142,7 +141,7 @@ const PATTERNS = OPERATIONS.map(({ method, path }) => ({
   pattern: new RegExp(`^${BASE_PATH}${path.replace(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
-/** Refuses requests on unknown paths before the body is read. */
+/** Refuses before the body is read. */
 function refuseOthers(app: FastifyInstance, nothing: string): void {
   const refusal = ({ method, raw }: Pick<FastifyRequest, 'method' | 'raw'>): PlatformError => {
     const path = (raw.url ?? '').split('?')[0] ?? '';

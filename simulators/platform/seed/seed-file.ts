@@ -1,5 +1,3 @@
-/** Reads a seed file, and creates the resources of the file in one transaction. */
-
 import type { Static, TProperties } from 'typebox';
 import { isNode } from 'yaml';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
@@ -25,7 +23,7 @@ import { findRow } from '../domain/find.ts';
 import { VIEWS } from '../domain/views.ts';
 import { PlatformError } from '../ports.ts';
 
-// An entry of a seed file refers to other entries by name, not by id (`fixtures/platform-control.md`).
+// Entries refer to each other by name, not by id (`fixtures/platform-control.md`).
 
 const listOf = <P extends TProperties>(members: P) => Type.Optional(Type.Array(body(members)));
 const Name = Type.String({ minLength: 1, maxLength: 128 });
@@ -53,7 +51,7 @@ const members = {
     name: Type.String({ minLength: 1, maxLength: 48 }),
     description: Type.Optional(Type.String()),
     group: Type.Optional(Type.String({ description: 'Name of its group' })),
-    // Omits the status `activating`, which lasts only until the agent connects.
+    // Without `activating`, which lasts only until the agent connects.
     status: Type.Optional(oneOf(['inactive', 'offline', 'online', 'archived'])),
     agent_version: Type.Optional(Type.String()),
   }),
@@ -74,14 +72,12 @@ export const seedFile = shape(
 );
 export type SeedFile = Static<typeof seedFile.schema>;
 
-/** Thrown for an unusable seed file; each line of the message names a line of the file. */
 export class SeedError extends Error {
   override name = 'SeedError';
 }
 
 type ReadSeed = ReturnType<typeof readSeed>;
 
-/** Reads a seed file. Throws SeedError with up to ten mistakes and their lines. */
 export function readSeed(text: string) {
   let yaml: Yaml;
   try {
@@ -110,7 +106,6 @@ export function readSeed(text: string) {
   };
 }
 
-/** Parses a JSON pointer, e.g. `/devices/0/name`. */
 function pointer(path: string): (string | number)[] {
   const steps = path.split('/').slice(1);
   return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
@@ -118,17 +113,16 @@ function pointer(path: string): (string | number)[] {
 
 type Entry<K extends keyof SeedFile> = NonNullable<SeedFile[K]>[number];
 type Maker<K extends keyof SeedFile> = (entry: Entry<K>, refer: Refer) => string;
-/** Returns the id of the entry with the given name. Throws SeedError for an unknown name. */
 type Refer = (kind: keyof SeedFile, name: string, field: string | number) => string;
 
 const FORMAT = 'json';
 
-/** Creates the resources of a seed file; creates nothing if a SeedError is thrown. */
+/** All or none: a SeedError rolls back the transaction. */
 export function applySeed(core: Core, read: ReadSeed): void {
   const { seed, errorAt } = read;
   const online = core.store.write(() => {
     const ids = makeAll(core, read);
-    // Checks the statuses of all deployments at the end, because later deployments change earlier deployments.
+    // Checks all statuses at the end, because later deployments change earlier ones.
     for (const [at, { status: wanted = 'deployed' }] of (seed.deployments ?? []).entries()) {
       const { status } = VIEWS.deployment(core, findRow(core, 'deployment', ids.get(`deployments/${at}`) ?? ''));
       if (status === wanted) continue;
@@ -139,7 +133,7 @@ export function applySeed(core: Core, read: ReadSeed): void {
       const devices = (seed.devices ?? []).filter(({ status }) => status === wanted);
       return devices.map(({ name }) => ids.get(`devices/${name}`) ?? '');
     };
-    // Archives devices after all deployments, because nothing can be deployed to an archived device.
+    // Archives after all deployments, because an archived device refuses deployments.
     for (const id of idsOf('archived')) archiveDevice(core, id);
     return idsOf('online');
   });

@@ -1,5 +1,3 @@
-/** Tests the seeded workspace and seed files. */
-
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

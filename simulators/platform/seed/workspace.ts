@@ -1,6 +1,4 @@
-/**
- * Creates a realistic workspace from a seed: config types, releases, groups, and offline devices with past deployments.
- */
+/** Realistic workspace from a seed: config types, releases, groups, and offline devices with past deployments. */
 
 import { hash } from 'node:crypto';
 import { type Random, random } from '../../common/random.ts';
@@ -40,7 +38,7 @@ const NOTES = [
   'Follow-up to the incident review',
 ] as const;
 
-/** Time at which the seeded history ends; fixed, so that equal seeds give equal timestamps. */
+/** Fixed end of the seeded history, so that equal seeds give equal timestamps. */
 const SEED_END = Date.parse('2026-01-31T18:00:00.000Z');
 const DAY = 24 * 3_600_000;
 
@@ -48,7 +46,6 @@ const at = (time: number): string => new Date(time).toISOString();
 
 const stampsAt = (time: number) => ({ created_at: at(time), updated_at: at(time) });
 
-/** Fills a database with a workspace; does nothing in a database with devices. */
 export function seedWorkspace(core: Core, { devices, seed }: { devices: number; seed: string }): void {
   if (core.store.collections.device.size > 0) return;
   const seeded: Core = { ...core, newId: idsFrom(`${seed}/seeded`) };
@@ -139,7 +136,7 @@ interface Place {
   groupId: string;
 }
 
-/** Number of devices created at the same moment, as in a bulk import. */
+/** Devices created at the same moment, as in a bulk import. */
 const PALLET = 25;
 const FIRST = SEED_END - 380 * DAY;
 
@@ -147,7 +144,6 @@ function seedGroups(core: Core, devices: number): Place[] {
   const add = (name: string, parentId: string | null, time: number): string =>
     insert(core, 'group', { name, parent_id: parentId, ...stampsAt(time) }).id;
   const places: Place[] = [];
-  // Creates one site in each region for each hundred devices, up to six sites.
   const sitesEach = Math.max(1, Math.min(6, Math.ceil(devices / 100)));
   for (const [index, region] of REGIONS.entries()) {
     const top = add(region.name, null, FIRST - 10 * DAY + index * 1000);
@@ -183,7 +179,7 @@ function device(core: Core, dice: Random, places: readonly Place[], seq: number,
   };
 }
 
-/** Draws the status of a device; the first 24 devices have fixed statuses, so that a small workspace shows all. */
+/** Fixed for the first 24 devices, so that a small workspace shows all statuses. */
 function statusFor(seq: number, dice: Random): DeviceRow['status'] {
   if (seq <= 24) return seq % 12 === 6 ? 'archived' : seq % 8 === 4 ? 'inactive' : 'offline';
   const draw = dice.next();
@@ -216,7 +212,7 @@ function present(
     case 'failed':
       return [draft({ error_status: 'failed', archived_at: later, updated_at: later })];
     case 'removing': {
-      // Shows an old deployment that was replaced while the device was offline, and a new deployment in the queue.
+      // Replaced while the device was offline: the old deployment, then the new one in the queue.
       const leaving = draft({ ...live, activity_status: 'removing', target_status: 'archived', updated_at: later });
       const place = { queued_at: later, queue_before: queue.queued, queue_order: queue.nextInQueue() };
       return [leaving, draft({ ...waiting, ...next, ...place })];
@@ -224,7 +220,7 @@ function present(
     case 'staged':
       return [onDevice, draft({ ...staged, ...next, queue_before: queue.queued })];
     case 'drifted': {
-      // Stages the drifted deployment before the deployment that is now on the device.
+      // The drifted deployment was staged before the one now on the device.
       const earlier = at(Date.parse(queued) - 1_800_000);
       const drifted = draft({ ...staged, activity_status: 'drifted', created_at: earlier, updated_at: queued });
       return [drifted, onDevice];
@@ -236,7 +232,7 @@ function seedHistory(core: Core, dice: Random, releases: readonly SeededRelease[
   const { device: deviceRows, deployment: deploymentRows } = core.store.collections;
   const drafts: Draft[] = [];
   let turn = 0;
-  // Creates deployments for at most 20,000 devices, because millions of deployments need much memory.
+  // At most 20,000 devices get deployments, because millions of deployments need much memory.
   for (let seq = 1; seq <= Math.min(devices, 20_000); seq++) {
     const device = deviceRows.bySeq(seq);
     if (device === undefined || device.status === 'inactive') continue;
@@ -300,7 +296,7 @@ function historyOf(core: Core, dice: Random, device: DeviceRow, releases: readon
       const archived = at(time + dice.integer(DAY, 2 * DAY));
       drafts.push(draft({ deployed_at: deployed, archived_at: archived, updated_at: archived }));
     } else {
-      // Uses each ending once for the first devices; of all other devices, two thirds end as `deployed`.
+      // Each ending once for the first devices; of all others, two thirds end as `deployed`.
       const ending = ENDINGS[turn] ?? (dice.chance(0.6) ? 'deployed' : dice.pick(ENDINGS));
       drafts.push(...present(ending, { draft, queued, deployed }, core.store));
     }

@@ -1,6 +1,6 @@
 /**
- * Table of the database: finds rows by id, and returns filtered pages in any order, by an index in memory, because
- * OFFSET in SQL is too slow for a million devices.
+ * Finds rows by id, and filtered pages in any order by an index in memory, because OFFSET in SQL is too slow for a
+ * million devices.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -8,10 +8,10 @@ import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { type Filters, knownRows, type Matching, type OrderTerm } from './order.ts';
 import { type BaseRow, TABLES } from './rows.ts';
 
-/** Maximum number of cached filter results; a result takes four bytes per row. */
+/** Each filter result takes four bytes per row. */
 const KEPT_FILTERS = 32;
 
-/** Column in memory: stores a small integer for the value of each row. */
+/** Column in memory, with a small integer for the value of each row. */
 class Facet {
   readonly column: string;
   codes = new Int32Array(1024);
@@ -31,14 +31,14 @@ class Facet {
 
 type FacetFilter = readonly { facet: Facet; codes: readonly number[] }[];
 
-/** Sorts and filters rows; call `add`, `change` or `reload` after each change of the table. */
+/** Call `add`, `change` or `reload` after each change of the table. */
 class RowIndex {
   readonly #facets: Facet[];
   readonly #idOfSeq: StatementSync;
   readonly #everyRow: StatementSync;
-  /** Time of creation by row number, in milliseconds since 1970. */
+  /** Milliseconds since 1970, by row number. */
   #created = new Float64Array(1024);
-  /** Row numbers by ascending `created_at`, then descending `id`, so that a new row usually comes last. */
+  /** By ascending `created_at`, then descending `id`, so that a new row usually comes last. */
   #rows = new Int32Array(1024);
   size = 0;
   #last = 0;
@@ -49,12 +49,11 @@ class RowIndex {
     this.#idOfSeq = database.prepare(`SELECT id FROM ${table} WHERE seq = ?`);
     const columns = ['seq', 'created_at', ...facets].join(', ');
     this.#everyRow = database.prepare(`SELECT ${columns} FROM ${table} ORDER BY created_at ASC, id DESC`);
-    // Reads rows as arrays, because a million row objects take more memory than the whole index.
+    // Rows as arrays, because a million row objects take more memory than the whole index.
     this.#everyRow.setReturnArrays(true);
     this.reload();
   }
 
-  /** Highest row number. */
   get last(): number {
     return this.#last;
   }
@@ -82,7 +81,7 @@ class RowIndex {
     for (const [key, { filter }] of this.#passing) if (this.passes(row.seq, filter)) this.#passing.delete(key);
   }
 
-  /** Updates the index after a change of a row, whose `id` and `created_at` never change. */
+  /** `id` and `created_at` of a row never change. */
   change(row: BaseRow): void {
     for (const facet of this.#facets) {
       const before = facet.codes[row.seq];
@@ -93,7 +92,7 @@ class RowIndex {
     }
   }
 
-  /** Returns undefined if no row ever had a wanted value. Ignores columns that the index lacks. */
+  /** Undefined if no row ever had a wanted value. Ignores columns that the index lacks. */
   filterOf(filters: Filters): FacetFilter | undefined {
     const filter: FacetFilter[number][] = [];
     for (const facet of this.#facets) {
@@ -116,7 +115,6 @@ class RowIndex {
     return Array.from(rows.subarray(Math.max(0, end - count), end)).reverse();
   }
 
-  /** Returns a view of matching rows, oldest first. */
   rowsOf(filter: FacetFilter): Int32Array {
     const rows = this.#rows.subarray(0, this.size);
     if (filter.length === 0) return rows;
@@ -164,7 +162,7 @@ export class Collection<Row extends BaseRow> {
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
   #last: number;
-  /** Called after a row was inserted or updated, or without `seq` after many rows have changed. */
+  /** Runs after one row was inserted or updated, or without `seq` after many. */
   onChange: (seq?: number) => void = () => {};
 
   constructor(database: DatabaseSync, kind: ResourceKind, defer: Defer) {
@@ -196,14 +194,14 @@ export class Collection<Row extends BaseRow> {
     return this.#prepare(`SELECT * FROM ${this.#table} WHERE seq = ?`).get(seq) as Row | undefined;
   }
 
-  /** Returns matching rows in order of creation; slow for columns without an index. */
+  /** In order of creation; slow for columns without an index. */
   where(values: Values<Row>): Row[] {
-    // Uses `IS` only for null, because SQLite uses no partial index for `IS ?`.
+    // `IS` only for null, because SQLite uses no partial index for `IS ?`.
     const conditions = Object.entries(values).map(([name, value]) => `${name} ${value === null ? 'IS' : '='} ?`);
     return this.select(conditions.join(' AND '), Object.values(values) as SQLInputValue[]);
   }
 
-  /** Returns rows in order of creation. `condition`: raw SQL, which must not contain text from clients. */
+  /** In order of creation. `condition`: raw SQL, which must not contain text from clients. */
   select(condition: string, values: readonly SQLInputValue[]): Row[] {
     const sql = `SELECT * FROM ${this.#table} WHERE ${condition} ORDER BY seq`;
     return this.#prepare(sql).all(...values) as unknown as Row[];
@@ -258,7 +256,7 @@ export class Collection<Row extends BaseRow> {
     this.#last = this.#index.last;
   }
 
-  /** Returns the rows that match `filters`, sorted by `terms`, which must end with `id`. */
+  /** `terms` must end with `id`. */
   query(filters: Filters, terms: readonly OrderTerm[]): Matching {
     const filter = this.#index.filterOf(filters);
     if (filter === undefined) return knownRows([]);

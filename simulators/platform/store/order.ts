@@ -1,11 +1,9 @@
-/** Sort order and filters of a list. */
-
 export interface OrderTerm {
   field: string;
   descending: boolean;
 }
 
-/** Drops repeated fields, and appends `id`, so that no two rows are equal in the order. */
+/** Drops repeated fields and appends `id`, so that no two rows are equal in the order. */
 export function totalOrder(terms: readonly OrderTerm[]): OrderTerm[] {
   const seen = new Set<string>();
   const kept = terms.filter(({ field }) => !seen.has(field) && seen.add(field));
@@ -15,7 +13,6 @@ export function totalOrder(terms: readonly OrderTerm[]): OrderTerm[] {
 
 export const NEWEST_FIRST = totalOrder([{ field: 'created_at', descending: true }]);
 
-/** Accepted values by column; a row must match one of the values in each column. */
 export type Filters = Readonly<Record<string, readonly string[]>>;
 
 export interface Matching {

@@ -1,5 +1,3 @@
-/** Types of the rows of each resource, and the SQLite tables of the rows. */
-
 import type { DeploymentActivityStatus } from '../../../harness/contract/enums.ts';
 import type { ConfigInstance, InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
 import type { ConfigSchema } from '../../../harness/contract/platform/config-schema.ts';
@@ -24,7 +22,7 @@ export interface ConfigSchemaRow
   extends BaseRow,
     Pick<ConfigSchema, 'config_type_id' | 'digest' | 'language' | 'format' | 'instance_format' | 'updated_at'> {
   instance_slots: string;
-  /** Documents of the schema, as a JSON array of `{id, name, data}`. */
+  /** JSON array of `{id, name, data}`. */
   documents: string;
   git_commit: string | null;
 }
@@ -47,11 +45,11 @@ type DeploymentColumn =
 
 export interface DeploymentRow extends BaseRow, Pick<PlatformDeployment, DeploymentColumn> {
   config_instance_ids: string;
-  /** Number of deployments that were queued, on all devices, before this deployment was created. */
+  /** Deployments queued on all devices before this deployment was created. */
   queue_before: number;
   /** Position among all queued deployments; null until the deployment is queued. */
   queue_order: number | null;
-  /** Last activity that the agent knows; null before the agent learns of the deployment and after its last report. */
+  /** Last activity that the agent knows; null before it learns of the deployment and after its last report. */
   agent_activity: DeploymentActivityStatus | null;
 }
 
@@ -86,7 +84,6 @@ export interface Rows extends Record<ResourceKind, BaseRow> {
   git_commit: GitCommitRow;
 }
 
-/** Published resource of each row. */
 export interface Resources extends Record<ResourceKind, object> {
   config_type: ConfigType;
   config_schema: ConfigSchema;
@@ -100,9 +97,9 @@ export interface Resources extends Record<ResourceKind, object> {
 
 interface Table {
   columns: Readonly<Record<string, string>>;
-  /** Columns with few distinct values, kept in memory for fast filters and counts. */
+  /** With few distinct values; kept in memory for fast filters and counts. */
   facets: readonly string[];
-  /** Columns with an SQL index, besides `id`, whose filters match few rows. */
+  /** With an SQL index, besides `id`; filters match few rows. */
   selective: readonly string[];
 }
 
@@ -169,7 +166,7 @@ export const TABLES: Record<ResourceKind, Table> = {
   }),
 };
 
-/** Statements that create the tables; content has a separate table, so that lists do not read content. */
+/** Content has a separate table, so that lists do not read content. */
 export const SCHEMA_STATEMENTS: readonly string[] = [
   ...RESOURCE_KINDS.flatMap((kind) => {
     const name = RESOURCES[kind].collection;

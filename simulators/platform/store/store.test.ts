@@ -1,5 +1,3 @@
-/** Compares collections with plain SQL for every filter, order and page. */
-
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -64,7 +62,7 @@ describe('a collection', () => {
     const ask = fc.record({
       terms: fc.oneof(anyTerms, keptTerms),
       filters: fc.oneof(...[facetValues, filterValues].map((values) => fc.record(values, { requiredKeys: [] }))),
-      // Prefers small offsets, because a test has only a few dozen rows.
+      // Mostly small offsets, because a test has only a few dozen rows.
       start: fc.oneof({ arbitrary: fc.nat(30), weight: 4 }, fc.nat(400)),
       count: fc.nat(40),
     });

@@ -1,5 +1,3 @@
-/** State of a platform: a SQLite database with an index in memory. */
-
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
@@ -10,7 +8,7 @@ import { PlatformError } from '../ports.ts';
 import { Collection } from './collection.ts';
 import { type Rows, SCHEMA_STATEMENTS } from './rows.ts';
 
-/** Hides the warning of Node 22 that SQLite is experimental, which a user cannot avoid. */
+/** Node 22 warns that SQLite is experimental, which a user cannot avoid. */
 export function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
@@ -25,7 +23,7 @@ export function withoutSqliteWarning<T>(load: () => T): T {
   }
 }
 
-/** Loads SQLite only when a database is opened, so that other commands start faster. */
+/** SQLite loads with the first database, so that other commands start faster. */
 export function openDatabase(path: string): DatabaseSync {
   const sqlite = withoutSqliteWarning(() => process.getBuiltinModule('node:sqlite'));
   return new sqlite.DatabaseSync(path);
@@ -37,7 +35,6 @@ const CODES: Readonly<Record<number, { code: string; message: string }>> = {
   13: { code: 'disk_full', message: 'the disk is full' },
 };
 
-/** Turns a failure of the database file into a PlatformError 503; returns other errors unchanged. */
 function storageError(error: unknown): unknown {
   const { code, errcode = 0, errstr } = error as { code?: string; errcode?: number; errstr?: string };
   const known = code === 'ERR_SQLITE_ERROR' ? CODES[errcode & 0xff] : undefined;
@@ -47,10 +44,8 @@ function storageError(error: unknown): unknown {
   return refusal;
 }
 
-/** Version of the tables, which the file stores; Muster refuses a file with another version. */
 const SCHEMA_VERSION = 2;
 
-/** Thrown for an unusable database; the message names the path and the reason. */
 export class DatabaseError extends Error {
   override name = 'DatabaseError';
   readonly code = 'MUSTER_DATABASE';
@@ -64,7 +59,7 @@ export class Store {
   #queued: number;
   #pending: (() => void)[] | undefined;
 
-  /** Opens a database and locks the file. A change is on disk when `write` returns. Throws DatabaseError. */
+  /** Locks the file. A change is on disk when `write` returns. Throws DatabaseError. */
   constructor(path: string) {
     this.database = openAlone(path);
     const open = <K extends ResourceKind>(kind: K) =>
@@ -76,18 +71,18 @@ export class Store {
     this.#queued = this.#lastQueued();
   }
 
-  /** Last position that was given in the queue of deployments. */
+  /** Last position in the queue of deployments. */
   get queued(): number {
     return this.#queued;
   }
 
-  /** Returns the next position in the queue of deployments; a rollback may leave gaps. */
+  /** Next position in that queue; a rollback may leave gaps. */
   nextInQueue(): number {
     this.#queued += 1;
     return this.#queued;
   }
 
-  /** Runs `change` in a transaction; a nested call joins the outer transaction. */
+  /** A nested call joins the outer transaction. */
   write<T>(change: () => T): T {
     if (this.#pending !== undefined) return change();
     const pending: (() => void)[] = [];
@@ -107,7 +102,6 @@ export class Store {
     }
   }
 
-  /** Writes a copy of the database. Throws PlatformError 503 for a full disk. */
   saveTo(file: string): void {
     try {
       this.database.prepare('VACUUM INTO ?').run(file);
@@ -116,7 +110,6 @@ export class Store {
     }
   }
 
-  /** Replaces all data by a copy that `saveTo` has written, in one transaction. */
   restoreFrom(file: string): void {
     this.database.prepare('ATTACH ? AS saved').run(file);
     try {
@@ -143,7 +136,7 @@ export class Store {
   }
 }
 
-/** Opens a database and locks the file, because the index in memory misses changes by other processes. */
+/** Locks the file, because the index in memory misses changes by other processes. */
 function openAlone(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
@@ -158,7 +151,7 @@ function openAlone(path: string): DatabaseSync {
     for (const statement of SCHEMA_STATEMENTS) database.exec(statement);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
     if (path === ':memory:' || process.platform === 'win32') return database;
-    // Syncs the folder, because a power loss could otherwise remove the new database file.
+    // A power loss could otherwise remove the new database file.
     const folder = openSync(dirname(path), 'r');
     fsyncSync(folder);
     closeSync(folder);
@@ -171,7 +164,7 @@ function openAlone(path: string): DatabaseSync {
   }
 }
 
-/** Creates a file that only its owner may read, because the database holds the keys of devices. */
+/** Readable only by its owner, because the database holds the keys of devices. */
 function createPrivate(path: string): void {
   try {
     closeSync(openSync(path, NEW_FILE, SECRET_MODE));

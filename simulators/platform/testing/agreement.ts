@@ -1,4 +1,3 @@
-/** Property test: platform and agent agree in the end, whatever happens during a sync. */
 import fc, { type AsyncCommand } from 'fast-check';
 import { expect } from 'vitest';
 import type { AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
@@ -9,7 +8,7 @@ import { ManualTime, MemoryDevice } from '../../device/uplink/testing/uplinks.ts
 import { PlatformError } from '../ports.ts';
 import { createDevice, deploymentBody, type Item, type Kit, type TestPlatform } from './kit.ts';
 
-/** Outcome of a deployment on the test device, which reads the outcome from the description. */
+/** The test device reads its outcome from the description. */
 const OUTCOMES = ['works', 'works when healed', 'never works'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
@@ -17,7 +16,7 @@ interface TestAgent {
   active(): string[];
   /** Throws TwoTargetsError if the platform left two targets. */
   sync(): Promise<void>;
-  /** Simulates a new process on the old disk. */
+  /** New process on the old disk. */
   restart(): void;
   /** Ends all back-offs; from now on only `never works` fails. */
   heal(): void;
@@ -27,7 +26,7 @@ class TwoTargetsError extends Error {
   override name = 'TwoTargetsError';
 }
 
-/** Muster's agent: applies the listed deployments, and reports `failed` after an error that no retry fixes. */
+/** Muster's agent: reports `failed` after an error that no retry fixes. */
 export function listingAgent(source: DeploymentSource): TestAgent {
   const device = new MemoryDevice();
   const time = new ManualTime();
@@ -57,7 +56,7 @@ interface Known {
 }
 
 /**
- * Imitates the published agent: remembers every deployment, applies none while the device has two targets, and retries
+ * Like the published agent: remembers every deployment, applies none while the device has two targets, and retries
  * without end.
  */
 export function keepingAgent(source: DeploymentSource): TestAgent {
@@ -157,7 +156,6 @@ class World {
     return id;
   }
 
-  /** Deploys or archives a deployment; accepts status 409, e.g. for a drifted deployment. */
   async act(which: number, action: 'deploy' | 'archive'): Promise<void> {
     const all = await this.deployments();
     const chosen = all[which % Math.max(1, all.length)];
@@ -248,10 +246,8 @@ const COMMANDS = [
   fc.constant(command('heal', async (world) => world.agent.heal())),
 ];
 
-/** Number of syncs within which platform and agent must agree. */
 const SETTLED_AFTER = 4;
 
-/** Runs random commands and then a deployment that works, after which platform and agent must agree. */
 export function agreementProperty(tested: Tested, agentOf: AgentOf) {
   return fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 25, size: 'max' }), async (commands) => {
     const world = new World(tested, await createDevice(tested.platform), agentOf);

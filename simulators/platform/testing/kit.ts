@@ -1,5 +1,3 @@
-/** Starts a platform for a test, and creates resources. */
-
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { jsonIn } from '../../common/malformed.ts';
 import { type PlatformOptions, simulatePlatform } from '../index.ts';
@@ -82,7 +80,6 @@ export type Kit = Awaited<ReturnType<typeof createKit>>;
 let made = 0;
 export const unique = (what: string): string => `${what}-${++made}`;
 
-/** Creates a config type with schema, instance and release. `filepath`: path of the config file on the device. */
 export async function createKit(platform: TestPlatform, filepath?: string) {
   const slug = unique('type');
   const type = await platform.create('/config_types', { name: slug, slug });

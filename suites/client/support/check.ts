@@ -1,4 +1,3 @@
-/** Context, declaration and premises of a client check. */
 import { CLIENT_PLACES, type ClientPlace, JOB_TABLE } from '../../../harness/contract/client.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
@@ -12,12 +11,11 @@ export const NEWEST = '2026-11-25';
 
 export const FOLLOW = ['follow'] as const;
 
-/** Premise of most checks: the client dispatches an event that arrives whole. */
+/** Client that dispatches an event which arrives whole. */
 export const DISPATCH = [JOB_TABLE.follow.plainest];
 
 export const RECONNECT = [...DISPATCH, 'client.delivery.reconnect'];
 
-/** Options of checks that need a client which names its cursor. */
 export const WITH_CURSOR = { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] } as const;
 
 export const section = sections(checks<ClientContext>());

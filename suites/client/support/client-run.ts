@@ -1,4 +1,3 @@
-/** One run of a client: its requests, its printed lines, and the waits for requests and lines. */
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownedFolder } from '../../../harness/common/owner.ts';
@@ -14,7 +13,7 @@ import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPla
 import { MOST_REFUSED, Repeats, type Storm, WATCHED_MS } from './storm.ts';
 import { Timeline } from './timeline.ts';
 
-/** Line that a client prints; the id of an event becomes text, because integers above 2^53 lose digits. */
+/** The id of an event is text, because integers above 2^53 lose digits. */
 export type PrintedLine =
   | { saw: 'event'; id: string; type: string; data: unknown }
   | Exclude<ClientLine, { saw: 'event' }>;
@@ -25,29 +24,27 @@ export function printedLineIn(text: string): PrintedLine | undefined {
   return value.saw === 'event' ? { ...value, id: String(value.id) } : value;
 }
 
-/** Keeps an integer beyond 2^53 as text, because a number loses digits. */
 function withDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
   const { source = '' } = context ?? {};
   return typeof value === 'number' && /^-?\d+$/.test(source) && String(value) !== source ? source : value;
 }
 
-/** Multiple of the usual timeout for the first request, because an interpreter starts slowly on a busy machine. */
+/** For the first request, because an interpreter starts slowly on a busy machine. */
 export const START_PATIENCES = 6;
-/** Multiple of the usual timeout for a repeated request, because a client pauses longer before each repetition. */
+/** For a repeated request, because a client pauses longer before each repetition. */
 export const AGAIN_PATIENCES = 3;
-/** Maximum time of a wait with progress, as a multiple of the timeout without progress. */
+/** Longest wait with progress, as a multiple of the wait without. */
 const ENDLESS = 3;
-/** Maximum number of requests, and of printed lines, in memory; an endless client causes more. */
+/** Requests, and printed lines, in memory; an endless client causes more. */
 const MOST_KEPT = 20_000;
-/** Maximum number of seconds that a check asks a client to wait. */
+/** Longest wait that a check asks of a client. */
 const MOST_SECONDS = 30;
-/** Milliseconds before the check's time limit at which every wait ends. */
+/** Time between the end of every wait and the check's time limit. */
 const SPARE_MS = 1500;
-/** Minimum milliseconds of silence that a finding mentions. */
 const SHOWN_SILENCE_MS = 1000;
 const MOST_RECORDED = 8;
 
-/** Remembers whether a client made requests in a job; a silent job is not started again. */
+/** A silent job is not started again. */
 const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
 export async function startRun<Run extends AsyncDisposable>(run: Run, begin: (run: Run) => Promise<unknown>) {
@@ -60,7 +57,7 @@ export async function startRun<Run extends AsyncDisposable>(run: Run, begin: (ru
   }
 }
 
-/** Expects the token of the discovery file; `Bearer` may be in any case (RFC 9110, section 11.1). */
+/** `Bearer` may be in any case (RFC 9110, section 11.1). */
 export function expectBearer(run: ClientRun, { authorization }: ClientRequest['headers'], token: string): void {
   run.must(/^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] === token, {
     expected: 'Authorization: Bearer with the token of the discovery file',
@@ -72,18 +69,17 @@ export function expectNoCredentials(run: ClientRun, { authorization }: ClientReq
   run.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
 }
 
-/** Fails the check if the client hammers; throws TooLittleSeen if the machine was too slow for a verdict. */
 export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   const expected = `at most ${MOST_REFUSED} requests in ${WATCHED_MS / 1000} s ${how}`;
   run.must(storm.pace !== 'hammers', { expected, actual: run.endless ?? storm.summary });
   if (storm.pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
 }
 
-/** Milliseconds of tolerance for clocks and timers. */
+/** For clocks and timers. */
 const TOLERANCE_MS = 150;
-/** Maximum delay of this process for a verdict, as a share of the requested wait. */
+/** Longest delay of this process for a verdict, as a share of the wait. */
 const MOST_LATE = 1 / 4;
-/** Maximum number of tries; a wait whose end this process saw late is tried again. */
+/** A wait whose end this process saw late is tried again. */
 const MOST_TRIES = 3;
 
 interface Wait {
@@ -94,7 +90,6 @@ interface Wait {
   what: string;
 }
 
-/** Judges the waits that `ask` measures; throws TooLittleSeen if this process saw every wait too late. */
 export async function expectWait(ask: () => Promise<Wait | undefined>): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const wait = await ask();
@@ -113,7 +108,6 @@ export async function expectWait(ask: () => Promise<Wait | undefined>): Promise<
   throw new TooLittleSeen('this machine was too slow for it: Muster itself was held up when the client asked again');
 }
 
-/** Opens a server at 127.0.0.2, to which checks redirect clients. */
 export const openElsewhere = (t: Client, on: Pick<ServerListener, 'track' | 'request'>): Promise<ScriptedServer> =>
   ScriptedServer.open({ host: '127.0.0.2' }, { ...on, changed: () => {} }).catch(() =>
     t.undecided('this machine has no other loopback address'),
@@ -128,7 +122,7 @@ export abstract class ClientRun implements AsyncDisposable {
   readonly #repeats = new Repeats();
   readonly #changes = new Changes();
   readonly #onAbort = (): void => this.#changes.announce();
-  /** Error from code that answers a request; ends the check instead of Muster. */
+  /** From code that answers a request; ends the check instead of Muster. */
   #failure: unknown;
   #progress = 0;
   #progressAt = performance.now();
@@ -138,7 +132,7 @@ export abstract class ClientRun implements AsyncDisposable {
   /** Stopped servers, whose ports stay taken while the client runs. */
   readonly #left: ScriptedServer[] = [];
   #folder: string | undefined;
-  /** Milliseconds from the start of the client to its first request. */
+  /** From the start of the client to its first request. */
   #startMs = 0;
   readonly #startedAt = performance.now();
 
@@ -194,7 +188,7 @@ export abstract class ClientRun implements AsyncDisposable {
   protected writeDiscoveryFile(text: string): void {
     const path = this.#path('agent.json');
     writeFileSync(path, text);
-    // Lets users of a container read the file; its private folder limits access.
+    // A container's users must read the file; its private folder limits access.
     chmodSync(path, 0o644);
   }
 
@@ -253,12 +247,11 @@ export abstract class ClientRun implements AsyncDisposable {
     this.#changes.announce();
   }
 
-  /** Milliseconds to wait without progress; more for a client that started slowly. */
+  /** Longest wait without progress; more for a client that started slowly. */
   get patienceMs(): number {
     return Math.max(this.t.patienceMs, 2 * this.#startMs);
   }
 
-  /** Returns the seconds that a check asks a client to wait: more for a client that started slowly. */
   secondsToWait(usual: number): number {
     const more = Math.round(this.#startMs / 1000);
     if (usual + more <= MOST_SECONDS) return usual + more;
@@ -282,8 +275,7 @@ export abstract class ClientRun implements AsyncDisposable {
   }
 
   /**
-   * Waits for a result of `look`. Resolves with undefined once the client has ended, makes no progress for `withinMs`,
-   * or repeats itself without end.
+   * Resolves with undefined once the client has ended, makes no progress for `withinMs`, or repeats itself without end.
    */
   async until<T>(
     look: () => T | undefined,

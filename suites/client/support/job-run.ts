@@ -1,4 +1,4 @@
-/** Run of a job that ends by itself; the check answers the requests of the job, and a correct platform all others. */
+/** Job that ends by itself; the check answers its requests, and a correct platform all others. */
 import { randomBytes } from 'node:crypto';
 import {
   CALL_JOBS,
@@ -35,7 +35,6 @@ export interface JobRunOptions {
   job: CallJob;
   answer: Answering;
   variables?: Readonly<Record<string, string>>;
-  /** Way by which the client reaches a Device API. Default: the first way that the client supports. */
   place?: ClientPlace;
 }
 
@@ -69,7 +68,7 @@ export class JobRun extends ClientRun {
     return startRun(await JobRun.start(t, options), (run) => run.ended());
   }
 
-  /** Starts a run for a check that judges only the requests, not the end of the client. */
+  /** For a check that judges the requests, not the end of the client. */
   static async untilSettled(t: Client, options: JobRunOptions): Promise<JobRun> {
     return startRun(await JobRun.start(t, options), (run) => run.#settled());
   }
@@ -98,7 +97,7 @@ export class JobRun extends ClientRun {
     this.must(this.over, { expected: 'the client to end when its job is done', actual: this.outcome });
   }
 
-  /** Waits until the client ends or repeats itself without end; throws Blocked if the client sent no request. */
+  /** Waits until the client ends or repeats itself without end; throws Blocked without a request. */
   async #settled(): Promise<void> {
     await this.until(() => this.requests[0], START_PATIENCES * this.patienceMs);
     if (this.requests.length === 0) {
@@ -116,7 +115,7 @@ export class JobRun extends ClientRun {
     return this.lines.filter(({ saw }) => RESULTS.has(saw));
   }
 
-  /** Sign of failure of a client that ended; undefined for success. */
+  /** Sign of failure of an ended client; undefined for success. */
   get failure(): 'a line' | 'its exit code' | undefined {
     if (this.saw('error').length > 0) return 'a line';
     return this.code === 0 ? undefined : 'its exit code';
@@ -145,10 +144,10 @@ export const itemsFrom = (first: number, count: number): Item[] =>
     name: `robot ${first + index}`,
   }));
 
-/** Returns an error body as published implementations send it. */
+/** As published implementations send it. */
 export const errorOf = (code: string): object => ({ error: { code, params: {}, message: `refused: ${code}` } });
 
-/** Returns the limit and offset that apply to a list request by section 8 of the specification. */
+/** By section 8 of the specification. */
 export function pageWindow({ query }: ClientRequest, maximum: number = LIST_LIMITS.limitMaximum) {
   const { limitDefault, limitMinimum, offsetDefault, offsetMinimum } = LIST_LIMITS;
   const limit = Math.trunc(Number(query.get('limit') ?? limitDefault)) || limitDefault;
@@ -175,7 +174,7 @@ export const pages =
   (asked) =>
     asked.answer(200, pageOf(asked, all, options));
 
-/** Recognizes the requests of a job, but not other requests of the client, e.g. to look up a device. */
+/** Excludes other requests of the client, e.g. to look up a device. */
 function isAskedBy(job: PlatformJob): (asked: ClientRequest) => boolean {
   const { method, isPathOpen } = jobOf(job).request;
   if (isPathOpen !== true) return (asked) => asked.method === method && asked.path === pathOf(job);
@@ -198,7 +197,7 @@ export const platform =
     return (answers[job] ?? usual)(asked, run);
   };
 
-/** Serves 230 items, which fill several pages, so that a check sees later requests too. */
+/** 230 items fill several pages, so that a check sees later requests too. */
 export const longList = platform({ list: pages(itemsFrom(1, 230)) });
 
 export const forJob = <J extends ClientJob>(job: J) => ({ needs: [job], premises: [jobOf(job).plainest] }) as const;
@@ -226,7 +225,6 @@ const described = (what: string, ids: readonly string[]): string =>
     ? ''
     : `${what}: ${ids.slice(0, 8).join(', ')}${ids.length > 8 ? ` and ${ids.length - 8} more` : ''}; `;
 
-/** Refuses the requests of a job until the client's pace is known, then answers; returns the ended run. */
 export async function expectNoStorm(t: Client, job: PlatformJob, refusal: Refusal): Promise<JobRun> {
   const storm = new Storm();
   const usual = platform();

@@ -1,4 +1,3 @@
-/** Tests the detection of clients that repeat themselves without end. */
 import { expect, test } from 'vitest';
 import type { ClientRequest } from './server.ts';
 import { MOST_REFUSED, Repeats } from './storm.ts';

@@ -1,5 +1,3 @@
-/** Tests that the port of a server that stopped stays taken while its client may still ask. */
-
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,4 +1,4 @@
-/** Server for one client under test: takes requests, and answers byte by byte as the check says. */
+/** Server for one client under test; the check scripts its answers byte by byte. */
 import { once } from 'node:events';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -8,11 +8,11 @@ import type { Refusal } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 
 const LOOPBACK = '127.0.0.1';
-/** Numbers of bytes that a finding shows from the beginning and the end of each piece. */
+/** Bytes of a piece in a finding. */
 const SHOWN_FIRST = 100;
 const SHOWN_LAST = 60;
 
-/** Maximum number of bytes of an answer that a finding keeps. */
+/** Bytes of an answer in a finding. */
 const KEPT = 64 * 1024;
 
 export interface Track {
@@ -28,20 +28,19 @@ export class ClientRequest {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Time at which the request arrived, in milliseconds of `performance.now()`. */
   readonly at = performance.now();
-  /** Maximum milliseconds by which this process may have seen the request late. */
+  /** Longest possible delay before this process saw the request. */
   readonly lateMs = lateBy();
   readonly #response: ServerResponse;
   readonly #track: Track | undefined;
   readonly #pieces: Buffer[] = [];
-  /** Later request on which the stream continues after the client left. */
+  /** Later request that continues the stream after the client left. */
   #next: ClientRequest | undefined;
   status: number | undefined;
-  /** Time at which the server ended the answer, in milliseconds of `performance.now()`. */
+  /** End of the answer, in milliseconds of `performance.now()`. */
   endedAt: number | undefined;
   #closedAt: number | undefined;
-  /** Completeness of the sent answer; undefined for a stream, and before the answer. */
+  /** Undefined for a stream, and before the answer. */
   answered: 'whole' | 'cut' | undefined;
   #isStream = false;
 
@@ -69,7 +68,6 @@ export class ClientRequest {
     });
   }
 
-  /** Cursor of the request; `after` takes precedence over `Last-Event-ID` (section 4.1). */
   get cursor(): string | undefined {
     const text = this.query.get('after') ?? this.headers['last-event-id'];
     return text === '' ? undefined : text;
@@ -91,7 +89,7 @@ export class ClientRequest {
     return this.#isStream && this.closed && this.endedAt === undefined;
   }
 
-  /** Continues the stream on a later request, with all events after the cursor of that request. */
+  /** Continues the stream on `next`, with all events after its cursor. */
   goOn(next: ClientRequest): Promise<void> {
     this.#next = next.accept();
     const bytes = Buffer.concat(this.#pieces);
@@ -112,7 +110,7 @@ export class ClientRequest {
     return this;
   }
 
-  /** Sends a piece; resolves once the system has taken the bytes, or the client is gone. */
+  /** Resolves once the system has taken the bytes, or the client is gone. */
   async send(piece: string | Buffer): Promise<void> {
     if (this.#next !== undefined) return this.#next.send(piece);
     const bytes = Buffer.from(piece);
@@ -155,12 +153,11 @@ export class ClientRequest {
     this.answer(status, body, headers);
   }
 
-  /** Sends an answer with a body of unchanged text, or with any other body as JSON. */
   answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
     this.#write(status, body, headers);
   }
 
-  /** Sends 200 with a body that violates the specification. */
+  /** The body violates the specification. */
   garble(text: string, headers: Readonly<Record<string, string>> = {}): void {
     this.#write(200, text, headers);
   }
@@ -177,14 +174,12 @@ export class ClientRequest {
   }
 }
 
-/** Shows a piece in a finding: short pieces whole, long pieces by both ends. */
 function shown(bytes: Buffer): string {
   const text = (from: number, to?: number): string => JSON.stringify(bytes.toString('utf8', from, to));
   if (bytes.length <= SHOWN_FIRST + SHOWN_LAST) return text(0);
   return `${text(0, SHOWN_FIRST)} … ${text(bytes.length - SHOWN_LAST)} (${bytes.length} bytes)`;
 }
 
-/** Address of a server. Default: a free port of 127.0.0.1; `path` names a unix socket. */
 export interface ServerPlace {
   path?: string | undefined;
   host?: string | undefined;
@@ -218,7 +213,7 @@ export class ScriptedServer implements AsyncDisposable {
     await new Promise<void>((resolve, reject) => {
       door.once('error', reject);
       const { path, host = LOOPBACK, port = 0 } = at;
-      // Lets users of a container connect; the private folder of the socket limits access.
+      // A container's users must connect; the private folder of the socket limits access.
       door.listen(path === undefined ? { host, port } : { path, readableAll: true, writableAll: true }, resolve);
     });
     return new ScriptedServer(door, at, serverFor(on));
@@ -233,7 +228,7 @@ export class ScriptedServer implements AsyncDisposable {
     return `${this.origin}${DEVICE_API_PREFIX}`;
   }
 
-  /** Cuts all connections and stops listening, but keeps the port, so that the client cannot reach another run. */
+  /** Keeps the port, so that the client cannot reach another run. */
   async leave(): Promise<void> {
     this.#leaving = true;
     const kept = this.place.path === undefined ? await this.#ownConnection(this.place) : undefined;
@@ -241,7 +236,7 @@ export class ScriptedServer implements AsyncDisposable {
     for (const socket of this.#sockets) if (socket !== kept) socket.destroy();
   }
 
-  /** Connects the server to itself, so that the system gives the port to no other process. */
+  /** A connection to itself keeps the port from other processes. */
   async #ownConnection({ host = LOOPBACK, port = 0 }: Readonly<ServerPlace>): Promise<Socket> {
     const own = connect({ host, port }).on('error', () => {});
     await once(own, 'connect');
@@ -268,7 +263,7 @@ function serverFor(on: ServerListener): HttpServer {
       const body = Buffer.concat(pieces).toString('utf8');
       on.request(new ClientRequest(request, body, response, track, on.changed));
     };
-    // Answers at once, because the end of a request without a body may arrive late.
+    // Does not wait for the end of a request without a body, which may arrive late.
     if (request.method === 'GET' || request.method === 'HEAD') {
       request.resume();
       arrived();
@@ -277,7 +272,6 @@ function serverFor(on: ServerListener): HttpServer {
       request.once('end', arrived);
     }
   });
-  // Closes the connection of a client that sends bytes which are not HTTP.
   server.on('clientError', (_error, socket) => socket.destroy());
   server.requestTimeout = 0;
   server.headersTimeout = 0;

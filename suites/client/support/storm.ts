@@ -1,27 +1,26 @@
-/** Finds clients that repeat themselves without end, or hammer a server that refuses them, even on a busy machine. */
+/** Finds clients that repeat themselves without end, or hammer a server, even on a busy machine. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readableDuration } from '../../../harness/common/units.ts';
 import { runningMs } from '../../../harness/common/waiting.ts';
 import type { ClientRequest } from './server.ts';
 
-/** Number of equal requests with equal answers at which a client counts as endless. */
+/** Equal requests with equal answers that count as endless. */
 const MOST_SAME = 20;
-/** Milliseconds in which a client may send no more than `MOST_REFUSED` refused requests. */
+/** Time in which a client may send at most `MOST_REFUSED` refused requests. */
 export const WATCHED_MS = 3000;
 export const MOST_REFUSED = 30;
-/** Average pause in milliseconds below which a client counts as hammering. */
 const SHORT_MS = WATCHED_MS / MOST_REFUSED;
-/** Longest pause that the machine may cause, as a multiple of the time to start a shell. */
+/** Longest pause that the machine may cause, in starts of a shell. */
 const SHELLS = 3;
-/** Minimum number of pauses for a verdict on a busy machine. */
+/** Minimum for a verdict on a busy machine. */
 const ENOUGH_PAUSES = 9;
-/** Multiple of the usual time for which a client is watched on a busy machine. */
+/** Multiple of `WATCHED_MS` on a busy machine. */
 const LONGER = 4;
-/** Milliseconds of watching after which the load of the machine is measured again. */
+/** Watched time before the load of the machine is measured again. */
 const AGAIN_MS = 1000;
 
-/** Measures the load of the machine: milliseconds of an empty shell command, or 0 without a shell. */
+/** Load of the machine: milliseconds of an empty shell command, or 0 without a shell. */
 export async function shellMs(): Promise<number> {
   const started = runningMs();
   try {
@@ -34,7 +33,7 @@ export async function shellMs(): Promise<number> {
 
 type Pace = 'hammers' | 'pauses' | 'unclear';
 
-/** Judges the pauses from each answer to the next request. `heldUpMs`: longest pause that the machine may cause. */
+/** Pauses last from each answer to the next request. `heldUpMs`: longest pause that the machine may cause. */
 export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
   if (heldUpMs <= SHORT_MS) return 'pauses';
   const sorted = pausesMs.toSorted((one, other) => one - other);
@@ -43,14 +42,14 @@ export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
   return share(1 / 2) >= heldUpMs ? 'pauses' : 'unclear';
 }
 
-/** Refused requests of a client, timed by a clock that stops while this process is held up. */
+/** Timed by a clock that stops while this process is held up. */
 export class Storm {
   readonly #cameMs: number[] = [];
   readonly #pausesMs: number[] = [];
   readonly #nowMs: () => number;
   readonly #measure: () => Promise<number>;
   #measured = 0;
-  /** Shortest time of a shell command so far, because longer times may be chance. */
+  /** Shortest so far, because longer times may be chance. */
   #shellMs = Number.POSITIVE_INFINITY;
 
   constructor(nowMs = runningMs, measure = shellMs) {
@@ -64,7 +63,6 @@ export class Storm {
     this.#shellMs = Math.min(this.#shellMs, await this.#measure());
   }
 
-  /** Records a refused request, whose time is the time of the call. */
   refused(): void {
     const now = this.#nowMs();
     const before = this.#cameMs.at(-1);
@@ -92,7 +90,7 @@ export class Storm {
     return pace === 'unclear' && watchedMs < LONGER * WATCHED_MS ? undefined : pace;
   }
 
-  /** Milliseconds to wait for a further request before the pace may be known. */
+  /** Wait for a further request before the pace may be known. */
   get leftMs(): number {
     return Math.max(WATCHED_MS - this.#watchedMs, AGAIN_MS);
   }
@@ -109,7 +107,6 @@ export class Storm {
   }
 }
 
-/** Equal requests of a client, timed by a clock that stops while this process is held up. */
 interface Asked {
   readonly firstMs: number;
   readonly recentMs: number[];
@@ -144,7 +141,7 @@ export class Repeats {
     if (isSame) asked.answer = answer;
     asked.last = request;
     const isGiven = answered === 'whole' && status !== undefined && status >= 200 && status < 300;
-    // Allows refused requests with pauses, and judges only their pace.
+    // Pauses make refused requests legal.
     const isFast = asked.recentMs.length > MOST_REFUSED && now - (asked.recentMs[0] ?? 0) <= WATCHED_MS;
     const isEndless = isGiven ? asked.times >= MOST_SAME : isFast;
     this.words = isEndless ? wordsOf(asked, now) : undefined;

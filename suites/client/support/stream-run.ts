@@ -1,4 +1,4 @@
-/** Run of the job `follow`: the check plays the agent, and answers each request for the stream. */
+/** Run of the job `follow`; the check plays the agent. */
 import { randomBytes } from 'node:crypto';
 import { CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
 import { frames, type OneStream, type SentEvent } from '../../../harness/contract/situations.ts';
@@ -10,7 +10,7 @@ import { AGAIN_PATIENCES, ClientRun, expectPauses, type PrintedLine, START_PATIE
 import type { ClientRequest } from './server.ts';
 import { Storm } from './storm.ts';
 
-/** Checks that the ids of events are consecutive, without storing the events. */
+/** Checks that ids are consecutive, without storing the events. */
 export class Sequence {
   last: number;
   wrong: string | undefined;
@@ -26,7 +26,7 @@ export class Sequence {
   }
 }
 
-/** Known deviation from section 6.1: a client dispatches events repeatedly or altered. */
+/** Deviation from section 6.1: a client dispatches events repeatedly or altered. */
 export const DISPATCH_ODD: Deviation = {
   name: 'dispatch-odd',
   allowance: 'an event counts once where it comes twice in a row, whatever its payload',
@@ -38,16 +38,14 @@ const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
 interface StreamRunOptions {
   variables?: Readonly<Record<string, string>>;
-  /** Way by which the client reaches a Device API. Default: the first way that the client supports. */
   place?: ClientPlace;
   host?: string;
-  /** Called after the server listens and before the client starts. */
   prepare?: (run: StreamRun) => Promise<void>;
 }
 
 export class StreamRun extends ClientRun {
   token = randomBytes(16).toString('hex');
-  /** Receives all later events in place of the list `dispatched`, which would grow without end. */
+  /** Receives all later events in place of `dispatched`, which would grow without end. */
   sequence: Sequence | undefined;
   #taken = 0;
   #current: ClientRequest | undefined;
@@ -64,7 +62,6 @@ export class StreamRun extends ClientRun {
     });
   }
 
-  /** Follows, and opens the first stream. */
   static async open(t: Client, options: StreamRunOptions = {}): Promise<StreamRun> {
     return startRun(await StreamRun.follow(t, options), (run) => run.stream());
   }
@@ -85,7 +82,7 @@ export class StreamRun extends ClientRun {
     this.writeDiscoveryFile(text);
   }
 
-  /** Restarts the agent on another port, and leaves the old discovery file in place, as after a crash. */
+  /** Moves to another port, and leaves the old discovery file in place, as after a crash. */
   async restart(): Promise<void> {
     this.timeline.drives('restarts on another port, with another token');
     const before = this.server;
@@ -128,7 +125,6 @@ export class StreamRun extends ClientRun {
     return this.lines.find((line) => line.saw === 'gap')?.saw ?? this.lines.find((line) => line.saw === 'end')?.saw;
   }
 
-  /** Returns the next request; throws Blocked if the client has never sent a request. */
   async request(expected = 'the client to ask for the stream again'): Promise<ClientRequest> {
     const index = this.#taken++;
     const patiences = index === 0 ? START_PATIENCES : AGAIN_PATIENCES;
@@ -154,7 +150,7 @@ export class StreamRun extends ClientRun {
     return asked;
   }
 
-  /** Waits for a result of `look`, and continues a stream that the client left on its next request. */
+  /** Continues a stream that the client left on its next request. */
   untilRead<T>(look: () => T | undefined, withinMs = this.patienceMs): Promise<T | undefined> {
     return this.until(() => {
       const next = this.requests[this.#taken];
@@ -179,7 +175,7 @@ export class StreamRun extends ClientRun {
   }
 }
 
-/** Multiple of the usual timeout for a large event, which a shell reads byte by byte. */
+/** For a large event, which a shell reads byte by byte. */
 export const FOR_LARGE = 6;
 
 export async function expectDispatched(run: StreamRun, events: readonly SentEvent[], patiences = 1): Promise<void> {
@@ -210,7 +206,6 @@ export function expectExactly(run: StreamRun, events: readonly SentEvent[]): voi
   }
 }
 
-/** Refuses all requests by `answer` until the client's pace is known. `how`: words for the refusals. */
 export async function expectNoHammering(run: StreamRun, how: string, answer: (asked: ClientRequest) => void) {
   const storm = new Storm();
   while (storm.pace === undefined && !run.over) {
@@ -232,7 +227,7 @@ export function expectCursor(run: StreamRun, asked: ClientRequest, id: string): 
 
 const idsOf = (events: readonly { id: string }[]): string => events.map(({ id }) => id).join(', ');
 
-/** True if `seen` contains `sent`; a client may add and reorder members. */
+/** A client may add and reorder members. */
 function has(seen: unknown, sent: unknown): boolean {
   if (sent === null || typeof sent !== 'object') return seen === sent;
   if (seen === null || typeof seen !== 'object' || Array.isArray(seen) !== Array.isArray(sent)) return false;

@@ -1,4 +1,4 @@
-/** Timeline of a run: actions of server and client, as text and as marks on the time axis of the check. */
+/** Actions of server and client, as text and as marks on the time axis of the check. */
 import type { Axis } from '../../../harness/client/timeline.ts';
 import { readableDuration } from '../../../harness/common/units.ts';
 import type { Track } from './server.ts';
@@ -17,7 +17,6 @@ export class Timeline {
   readonly #last: string[] = [];
   readonly #secrets: string[] = [];
   #lines = 0;
-  /** Number of consecutive printed lines at the end of the timeline. */
   #prints = 0;
   #over = false;
 
@@ -46,7 +45,6 @@ export class Timeline {
     if (this.#tell('muster', what)) this.#axis.add('drive', what);
   }
 
-  /** Adds a printed line; of consecutive lines, the timeline shows only the first and the last. */
   printed(line: string): void {
     const before = this.#prints;
     const what = before > 1 ? `prints ${before - 1} more lines, and ${line}` : `prints ${line}`;

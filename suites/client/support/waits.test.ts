@@ -6,11 +6,11 @@ import type { ClientRequest } from './server.ts';
 interface Wait {
   at: number;
   late?: number;
-  /** Milliseconds by which the answer before came late. */
+  /** Delay of the answer before. */
   answered?: number;
 }
 
-/** Returns the number of tries and the outcome of a client that must wait 4 s; each of `waits` is one return. */
+/** Tries and outcome of a client that must wait 4 s; each of `waits` is one return. */
 async function outcomeOf(waits: readonly (Wait | undefined)[]) {
   let asked = 0;
   const must = (holds: unknown, { actual }: { actual: string }): void => {

@@ -1,4 +1,3 @@
-/** Section 8: paging in observed traffic of clients. */
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
@@ -6,9 +5,9 @@ import { listOf, PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';
 import { watched } from './support.ts';
 
-/** Maximum milliseconds between two pages that a program reads; a person who pages through a list pauses longer. */
+/** Between two pages that a program reads; a person pauses longer. */
 const SOON_MS = 10_000;
-/** Number of wrong steps in a row that make a finding; a person who searches may make one wrong step. */
+/** A person who searches may make one wrong step. */
 const WRONG_IN_A_ROW = 2;
 
 interface PageRead {
@@ -43,17 +42,17 @@ const MOST_READERS = 20;
 interface Walk {
   page?: PageRead;
   under: number;
-  /** True if several readers take turns on separate connections. */
+  /** Readers take turns on separate connections. */
   several?: boolean;
-  /** True if a proxy mixes pages of several readers on one connection. */
+  /** A proxy mixes pages of several readers on one connection. */
   mixed?: boolean;
-  /** Pages that readers are expected to ask for next. */
+  /** Pages that readers may ask for next. */
   nexts: Pick<PageRead, 'offset' | 'asked' | 'limit'>[];
 }
 
 type Each = (page: PageRead, before: PageRead | undefined, judge: Judge) => void;
 
-/** Passes each page with the previous page of the same reader, or with undefined if several readers may be mixed. */
+/** Passes each page with the same reader's page before; undefined if several readers may be mixed. */
 const walks = (look: () => Each) => (): Rule => {
   const last = new PerClient<Walk>(() => ({ under: 0, nexts: [] }));
   const each = look();
@@ -63,7 +62,7 @@ const walks = (look: () => Each) => (): Rule => {
     const state = last.of(listOf(request));
     if (seen.kind === 'asked') state.under += 1;
     if (seen.kind === 'over') state.under = Math.max(0, state.under - 1);
-    // Forgets the previous page if requests overlap, because several readers are then at work.
+    // Overlapping requests come from several readers.
     if (state.under > 1) delete state.page;
     const page = pageIn(seen);
     if (page !== undefined) each(page, goesOnFrom(state, page), judge);
@@ -82,7 +81,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   if (more) state.nexts = [...nexts.slice(1 - MOST_READERS), { offset: offset + limit, asked, limit }];
   if (before === undefined || !before.more || page.at - before.at > SOON_MS || state.mixed) return undefined;
   const isSame = page.request.connection === before.request.connection;
-  // A page that goes back on another connection shows that several readers take turns.
+  // A step back on another connection shows that several readers take turns.
   if (offset <= before.offset) {
     state.several ||= !isSame;
     return undefined;
@@ -90,7 +89,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   return isSame || (!before.request.connection.open && state.several !== true) ? before : undefined;
 }
 
-/** Maximum number of clients that may read a list in turns, each at the same distance on its own connection. */
+/** Clients that may read a list in turns, each at the same distance on its own connection. */
 const MOST_IN_TURNS = 4;
 
 const nextRule = walks(() => {
@@ -103,11 +102,11 @@ const nextRule = walks(() => {
     const turns = before.limit / step;
     const isOther = page.request.connection !== before.request.connection;
     const mayBeOthers = isOther && Number.isInteger(turns) && turns <= MOST_IN_TURNS;
-    // Excludes a step by the requested limit, which the rules about limits judge.
+    // The rules about limits judge a step by the requested limit.
     const isStray = step % before.limit !== 0 && step !== before.asked && !mayBeOthers;
     state.times = isStray ? (step === state.step ? state.times + 1 : 1) : 0;
     state.step = step;
-    // Counts a changed limit, unless the client adopts the limit that the page names.
+    // A client may adopt the limit that the page names.
     const isOwnLimit = page.asked !== before.asked && page.asked !== before.limit && page.limit !== before.limit;
     state.limits = !isStray && isOwnLimit ? state.limits + 1 : 0;
     judge.must(state.times < WRONG_IN_A_ROW && state.limits < WRONG_IN_A_ROW, {
@@ -117,7 +116,7 @@ const nextRule = walks(() => {
   };
 });
 
-/** Finds a client that steps by its requested limit instead of the page's limit, and so skips items. */
+/** A client that steps by its requested limit, not the page's limit, skips items. */
 const ownLimit = (isMeant: (asked: number) => boolean) =>
   walks(() => (page, before, judge: Judge) => {
     if (before === undefined) return;
@@ -130,7 +129,7 @@ const ownLimit = (isMeant: (asked: number) => boolean) =>
     });
   });
 
-/** Number of pages in a row with total_count that make a finding; a progress bar needs the number once. */
+/** Pages in a row; a progress bar needs the number once. */
 const MOST_COUNTS = 3;
 
 const countRule = walks(() => {

@@ -1,4 +1,3 @@
-/** Rules that judge observed traffic of clients by the requirements of the client suite. */
 import type { Check } from '../../../harness/runner/types.ts';
 import * as pages from './8-pages.ts';
 import * as requests from './requests.ts';

@@ -1,4 +1,4 @@
-/** Sections 4, 5 and 9: requests, credentials and API versions in observed traffic of clients. */
+/** Sections 4, 5 and 9: requests, credentials and API versions in observed traffic. */
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { isOrdinary } from '../../../harness/common/redact.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
@@ -53,7 +53,7 @@ const bodyRule = (): Rule => (seen, judge: Judge) => {
 const timeoutRule = (): Rule => (seen, judge: Judge) => {
   if (seen.kind !== 'asked' || !isPing(seen.request)) return;
   const nanos = parseObject(seen.request.body)?.['timeout_nanos'];
-  // Accepts a ping without `timeout_nanos`, which no section requires.
+  // No section requires `timeout_nanos`.
   if (nanos === undefined) return;
   judge.saw(() => shownRequest(seen.request));
   const fits = Number.isInteger(nanos) && Number(nanos) > 0 && Number(nanos) <= PING_TIMEOUT_MAXIMUM_NANOS;
@@ -70,7 +70,7 @@ const requestRules = [
   watched(timeout, 'a ping with timeout_nanos', timeoutRule, [body]),
 ];
 
-/** Returns a request that only clients of the Platform API send: a ping, a new deployment, or a list. */
+/** Request that only clients of the Platform API send: a ping, a new deployment, or a list. */
 function apiRequest(seen: Happening): RequestSeen | undefined {
   if (seen.kind === 'asked') {
     const { request } = seen;
@@ -83,20 +83,20 @@ function apiRequest(seen: Happening): RequestSeen | undefined {
     : undefined;
 }
 
-/** Judges a request without a key only if the request shows knowledge of the API. */
+/** A request without a key counts only if it shows knowledge of the API. */
 const keyRule = (): Rule => {
   const withKey = new WeakMap<object, { path: string; agent: string | undefined }>();
   return (seen, judge: Judge) => {
     if (seen.kind !== 'asked' && seen.kind !== 'answer') return;
     const { request } = seen;
-    // Skips agents and users of a console, who have other credentials.
+    // Agents and users of a console have other credentials.
     if (request === undefined || request.headers['authorization'] !== undefined) return;
     if (request.headers['cookie'] !== undefined) return;
     const path = request.path;
     const hasKey = request.headers[KEY] !== undefined;
     const agent = request.headers['user-agent'];
     const before = withKey.get(request.connection);
-    // Compares the user agent too, because a proxy sends requests of several clients over one connection.
+    // The user agent matters, because a proxy sends requests of several clients over one connection.
     const isAgain = agent !== undefined && before?.agent === agent && before.path === path;
     if (hasKey) withKey.set(request.connection, { path, agent });
     const isList = request.method === 'GET' && LIST_PATH.test(path);
@@ -124,7 +124,6 @@ const addressRule = (): Rule => {
     if (seen.kind === 'over') {
       const { status = 0 } = seen.over;
       if (own === undefined || status < 200 || status > 299) return;
-      // Keeps the newest 50 keys.
       accepted.delete(own);
       accepted.add(own);
       const [oldest] = accepted.size > 50 ? accepted : [];
@@ -144,7 +143,7 @@ const addressRule = (): Rule => {
 
 const isNoPing = (request: RequestSeen): boolean => !isPing(request);
 
-/** Judges the API version of requests with a key, which only clients of the API send. */
+/** Requires a key, which only clients of the API send. */
 const versionRule = (isMeant: (request: RequestSeen) => boolean) => (): Rule => (seen, judge: Judge) => {
   const request = apiRequest(seen);
   if (request === undefined || !isMeant(request) || request.headers[KEY] === undefined) return;
@@ -165,7 +164,7 @@ const socketRule = (): Rule => (seen, judge: Judge) => {
   });
 };
 
-/** Number of requests in a row without a token that make a finding; a port scan sends one or two. */
+/** Requests in a row; a port scan sends one or two. */
 const WITHOUT_TOKEN = 3;
 
 const tokenRule = (): Rule => {
@@ -179,7 +178,7 @@ const tokenRule = (): Rule => {
     const isRight = authorization !== undefined && (/^bearer +\S+$/i.test(authorization) || authorization === '***');
     state.requests = isRight ? 0 : state.requests + 1;
     judge.must(isRight || (over.status !== 200 && state.requests < WITHOUT_TOKEN), {
-      // Avoids text that looks like a credential, because redaction would mask such text.
+      // Redaction would mask text that looks like a credential.
       expected: 'Authorization with the token of the discovery file, as a Bearer',
       actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
     });

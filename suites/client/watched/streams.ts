@@ -1,4 +1,4 @@
-/** Sections 6.2 and 7: streams, cursors and pauses in observed traffic of clients. */
+/** Sections 6.2 and 7: streams, cursors and pauses in observed traffic. */
 import type { ExchangeEnd, RequestSeen } from '../../../harness/client/happening.ts';
 import { retryAfterMs } from '../../../harness/common/units.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
@@ -9,13 +9,13 @@ import { hammering as busy, endless, goesOn as expired, loop, retryAfter } from 
 import { MOST_REFUSED, WATCHED_MS } from '../support/storm.ts';
 import { afterEach, watched } from './support.ts';
 
-/** Minimum milliseconds between an answer and the next request that count as a pause. */
+/** Shortest time from an answer to the next request that counts as a pause. */
 const LEAST_PAUSE_MS = WATCHED_MS / MOST_REFUSED;
-/** Divisor of `LEAST_PAUSE_MS` for separate connections, on which several clients may ask one after another. */
+/** Divides `LEAST_PAUSE_MS` on separate connections, where several clients may take turns. */
 const IN_TURNS = 4;
 
 const isOther = (request: RequestSeen): boolean => !isForEvents(request);
-/** True for equal texts, but not for masked or unknown texts, which may differ. */
+/** Masked or unknown texts may differ. */
 const isEqual = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && one === other && !one.includes('***');
 const isSame = (one: RequestSeen, other: RequestSeen): boolean =>
@@ -44,11 +44,11 @@ const hammering = (
     };
   });
 
-/** Milliseconds of tolerance for clock skew, timers and network delay. */
+/** For clock skew, timers and network delay. */
 const TOLERANCE_MS = 300;
-/** Milliseconds of tolerance for a wait until an HTTP date, which has no fractions of a second. */
+/** For an HTTP date, which has no fractions of a second. */
 const DATE_TOLERANCE_MS = 1300;
-/** Number of early requests in a row that make a finding; one early request may come from another user. */
+/** One early request may come from another user. */
 const EARLY_IN_A_ROW = 2;
 
 const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
@@ -65,7 +65,7 @@ const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
       const state = early.of(request.client);
       const isSameOne = request.connection === before.connection;
       state.times = isSameOne && isEarly ? state.times + 1 : 0;
-      // Skips an early request on another connection, which may come from a client that was not refused.
+      // On another connection, the request may come from a client that was not refused.
       if (isEarly && !isSameOne) return;
       judge.saw(() => shownRequest(request));
       judge.must(state.times < EARLY_IN_A_ROW, {
@@ -117,17 +117,17 @@ export const platformRules = [
   ),
 ];
 
-/** Milliseconds after which the same name may belong to another client, or to a restarted client. */
+/** Later, the same name may belong to another client, or to a restarted client. */
 const SOON_MS = 60_000;
-/** Maximum milliseconds before a reconnection that counts as immediate; a later request may be another client's. */
+/** Limit of an immediate reconnection; a later request may be another client's. */
 const AT_ONCE_MS = 3_500;
-/** Number of immediate reconnections in a row that make a finding; correct clients in turns cause fewer. */
+/** Immediate reconnections in a row; correct clients in turns cause fewer. */
 const IN_A_ROW = 12;
-/** Number of cursors in a row beyond all seen events that make a finding; Muster may miss a single event. */
+/** Cursors beyond all seen events in a row; Muster may miss a single event. */
 const BEYOND_IN_A_ROW = 3;
 const DECIMAL = /^\d{1,40}$/;
 
-/** Names the follower of a stream by client, path and types, because a client keeps its filter of types. */
+/** Client, path and types, because a client keeps its filter of types. */
 const followerOf = (request: RequestSeen): string =>
   `${request.client} ${request.path} ${queryOf(request).getAll('types')}`;
 
@@ -135,13 +135,12 @@ interface Follower {
   /** Last whole event of a stream that the server ended. */
   last?: { id: string; at: number };
   /**
-   * Numbers of reconnections in a row: `without` a cursor, `beyond` all events, or `stuck` at an old cursor despite
-   * newer events.
+   * Reconnections in a row: `without` a cursor, `beyond` all events, or `stuck` at an old cursor despite newer events.
    */
   without: number;
   beyond: number;
   stuck: number;
-  /** True once a cursor has shown that several clients share the name of this follower. */
+  /** A cursor has shown that several clients share the name. */
   several: boolean;
 }
 
@@ -161,13 +160,13 @@ class Events {
     return this.#ids.get(request);
   }
 
-  /** Returns true if no watched client has received the event or a newer one. */
+  /** No watched client has received the event or a newer one. */
   isBeyond(id: string): boolean {
     return BigInt(id) > this.#newest;
   }
 }
 
-/** False if the cursor proves another client, because a client neither drops its cursor nor goes back. */
+/** A client neither drops its cursor nor goes back. */
 function mayBeSameClient(named: string | undefined, before: RequestSeen, events: Events): boolean {
   const given = cursorOf(before);
   if (named === undefined) return given === undefined;
@@ -176,7 +175,7 @@ function mayBeSameClient(named: string | undefined, before: RequestSeen, events:
   return least === undefined || ![named, least].every((id) => DECIMAL.test(id)) || BigInt(named) >= BigInt(least);
 }
 
-/** Judges only cursors that lose events; an older cursor is legal, because a client may process events late. */
+/** An older cursor is legal, because a client may process events late. */
 const cursorRule = (): Rule => {
   const events = new Events();
   const followers = new PerClient<Follower>(() => ({ without: 0, beyond: 0, stuck: 0, several: false }));
@@ -213,7 +212,7 @@ const cursorRule = (): Rule => {
     const state = followers.of(followerOf(request));
     const id = events.of(request)?.last;
     const isKnown = over.status === 200 && over.ended !== 'client' && over.ended !== 'unseen' && id !== undefined;
-    // Forgets the last event after 410, or if the client may have received events that Muster did not see.
+    // Forgets it after 410, or if the client may have received events that Muster did not see.
     if (isKnown) state.last = { id, at: over.at };
     else delete state.last;
   };
@@ -224,14 +223,14 @@ const tornRule = (): Rule => {
   const comesBack = afterEach(
     isForEvents,
     () => (request, before, judge: Judge) => {
-      // Skips a client that left the stream itself, because it may have received events that Muster did not see.
+      // A client that left by itself may have received events that Muster did not see.
       if (before.over.ended !== 'server') return;
       const last = events.of(before.request)?.last;
       const [, id] = /^id: ?(\d{1,40})\r?$/m.exec(before.over.torn ?? '') ?? [];
       const named = cursorOf(request);
       if (id === undefined || last === undefined || named === undefined) return;
       if (request.at - before.over.at > SOON_MS) return;
-      // Skips an event that another client may have received whole.
+      // Another client may have received the event whole.
       if (!events.isBeyond(id)) return;
       judge.saw(() => shownRequest(request));
       const expected = `the cursor ${last}, that of the last event which came whole`;
@@ -245,7 +244,6 @@ const tornRule = (): Rule => {
   };
 };
 
-/** Number of repetitions of an expired cursor on one connection that make a finding. */
 const MOST_REPEATS = 5;
 
 const expiredRule = afterEach(isForEvents, () => {

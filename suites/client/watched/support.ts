@@ -1,4 +1,3 @@
-/** Helpers for rules on watched traffic, in which several clients may share a name. */
 import type { ExchangeEnd, Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
@@ -23,10 +22,7 @@ interface Crowd {
   last?: RequestSeen['connection'];
 }
 
-/**
- * Detects names that several clients share, by overlapping requests or by a request that leaves an open connection
- * unused.
- */
+/** Clients share a name if requests overlap, or if a request leaves an open connection unused. */
 class Crowds {
   readonly #of = new PerClient<Crowd>(() => ({ open: new Set(), several: false }));
 
@@ -44,7 +40,7 @@ class Crowds {
     } else if (seen.kind === 'over') {
       const crowd = this.#of.of(who);
       crowd.open.delete(seen.request);
-      // Treats the name as shared after an unknown end, because the request may still be open.
+      // After an unknown end, the request may still be open.
       if (seen.over.ended === 'unseen') crowd.several = true;
     }
   }
@@ -59,10 +55,7 @@ interface Exchange {
   over: ExchangeEnd;
 }
 
-/**
- * Passes each request with the previous exchange of the same client, unless several clients share the name. `whoOf`
- * returns the name.
- */
+/** Passes each request with the client's exchange before, unless several clients share the name (`whoOf`). */
 export const afterEach =
   (
     isMeant: (request: RequestSeen) => boolean,

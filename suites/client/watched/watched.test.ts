@@ -1,4 +1,3 @@
-/** Tests the rules on clients' traffic, with a simulated clock. */
 import { describe, expect, test } from 'vitest';
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { SseParser } from '../../../harness/client/sse-parser.ts';
@@ -28,7 +27,6 @@ class Watch {
     this.#history.of('traffic')(happening);
   }
 
-  /** Sends a request `after` milliseconds after the previous request. */
   ask(target: string, after = 0, headers: Fields = {}, client = 'c', method = 'GET', body = ''): RequestSeen {
     this.at += after;
     const path = target.split('?', 1)[0] ?? '';
@@ -223,7 +221,6 @@ describe('clients with own cursors that take turns on the stream', () => {
     torn?: string;
   }
 
-  /** Sends requests that each follow the end of the previous stream; returns the findings. */
   function taken(...turns: Turn[]): string[] {
     const watch = new Watch('device');
     for (const { cursor, ids = [], types, torn } of turns) {

@@ -1,4 +1,3 @@
-/** Commands of the exploration on streams, events and deployments. */
 import type { Form } from '../../../harness/client/equivalent-forms.ts';
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { defined } from '../../../harness/common/defined.ts';
@@ -48,12 +47,12 @@ export const burstIntoReplay = (count: number, streams: number): Command => ({
     const { first } = one.first < other.first ? one : other;
     const { last, at } = one.last > other.last ? one : other;
     t.saw('replays into bursts');
-    // Takes both calls as one range of events, because a device may interleave or merge the events of concurrent calls.
+    // One range of events, because a device may interleave or merge concurrent calls.
     await real.settle({ first, last, count: Math.min(2 * portion, Number(last - first) + 1), at }, since);
   },
 });
 
-/** Request for a stream whose cursor lies `back` events before the newest event. */
+/** Stream whose cursor lies `back` events before the newest one. */
 export interface Opening {
   back: number;
   way: 'after' | 'header' | 'both' | 'none';
@@ -70,7 +69,7 @@ const TYPES = {
   deployed: ['deployment.deployed'],
   removed: ['deployment.removed'],
   both: ['deployment.removed', 'deployment.deployed'],
-  /** Filter with one real type and with invented types that resemble a real type. */
+  /** One real type beside invented ones that resemble it. */
   near: ['deployment.removed', 'deployment.deployed_late', 'deployment.deploy', 'xdeployment.deployed'],
 } as const;
 
@@ -126,7 +125,6 @@ export const openMany = (count: number): Command => ({
 
 const AT_ONCE = 11;
 
-/** Gives the agent time to subscribe its open streams, two seconds at most. */
 export const passTime = (): Command => ({
   text: 'pass time',
   run: ({ subscribedMs }) => new Promise((resolve) => setTimeout(resolve, Math.min(subscribedMs, 2000))),
@@ -180,7 +178,6 @@ export const openExpired = (back: number, way: 'after' | 'header' | 'both', type
   },
 });
 
-/** Expects the same answer to cursor 0 in `after`, in the header and in both: 410, or all retained events. */
 export const openZero = (): Command => ({
   text: 'open(after 0, alone, beside a header, and as a header)',
   async run(real) {
@@ -246,14 +243,14 @@ export const deploy = (request: ControlDeployment): Command => ({
         t.saw('deployments with files');
         const { lost, altered } = await compareFiles(t, configRoot(t), files);
         const missing = { expected: `every config file of ${made.id}`, actual: lost.join('; ') };
-        // Missing files fail only a deployment without an error; a device that retries may still write files.
+        // Only warns after an error, because a device that retries may still write files.
         if (lost.length > 0 && made.error_status === 'none') real.departs('file', missing);
         if (lost.length > 0) real.remarks('file', missing);
         const changed = { expected: `the config files of ${made.id} as they were given`, actual: altered.join('; ') };
         if (altered.length > 0) real.remarks('file', changed);
       }
     }
-    // Finds the first event of this deployment, from which a stream without a cursor must carry every event.
+    // First event of this deployment, from which a stream without a cursor must carry every event.
     const isOfNow = ({ envelope }: SeenEvent): boolean =>
       real.isWithin('occurred_at', envelope?.['occurred_at'], since, Date.now());
     const born = ledger.events.find((event) => event.id > ledger.closed && isOfNow(event))?.id;

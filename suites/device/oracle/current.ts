@@ -1,4 +1,4 @@
-/** Model of the current deployment and its config files, learned from requests and answers. */
+/** Model of the current deployment and its config files. */
 import { basename } from 'node:path';
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
@@ -11,7 +11,7 @@ import { currentDeployment } from '../support/requests.ts';
 import type { OtherDifference } from './decides.ts';
 import type { StreamDifference } from './model.ts';
 
-/** Period in which something happened, in milliseconds since 1970. */
+/** Period in milliseconds since 1970. */
 export interface Window {
   since: number;
   until: number;
@@ -34,9 +34,8 @@ const STATUSES = ['status', 'activity_status', 'error_status', 'target_status'] 
 
 export class CurrentDeployment {
   readonly #real: AgentUnderTest;
-  /** Deployment that the device must show: null for none, undefined while the exploration does not know. */
+  /** Deployment that the device must show: null for none, undefined if unknown. */
   #shown: Members | null | undefined;
-  /** True while a failed, retrying or unfinished deployment may change without a command. */
   mayChange = true;
   #deviceId: unknown;
   files: readonly ConfigFile[] = [];
@@ -92,7 +91,7 @@ export class CurrentDeployment {
       real.departs('status left', { expected: `${this.#removedId} removed, as before`, actual: 'deployed again' });
     if (before === undefined) return;
     if (body !== null && body['id'] !== before?.['id'] && real.announces(String(body['id']), lookedAt)) {
-      // Control deploys in order to publish events, so the current deployment may be a new deployment.
+      // Control may deploy in order to publish events.
       this.mayChange = isUnsettled(body);
       this.files = [];
       return;
@@ -100,21 +99,19 @@ export class CurrentDeployment {
     if (restarted && before !== null) this.#expectKept(before, body);
     if (before === null || body === null) {
       const actual = body === null ? 'none' : String(body['id']);
-      // A device may stop showing a deployment that it has archived.
+      // A device may stop showing an archived deployment.
       const isOpen = before?.['activity_status'] === 'archived' && before['error_status'] === 'none';
       const expected = `the deployment ${String(before?.['id'] ?? 'none')}, as before`;
       if (before !== body && !this.mayChange && !isOpen) real.departs('current changed', { expected, actual });
       return;
     }
     const names = this.mayChange ? FIXED : [...FIXED, ...STATUSES];
-    // Skips the comparison if the device has replaced a failed or unfinished deployment.
     if (this.mayChange && before['id'] !== body['id']) return;
     const what = body['id'] === before['id'] ? 'current changed' : 'current';
     this.#expectMembers(body, Object.fromEntries(names.map((name) => [name, before[name]])), what);
     if (this.#deviceId !== undefined) this.#expectMembers(body, { device_id: this.#deviceId }, 'current changed');
   }
 
-  /** Expects that a restart preserves a failure, and an error that delays a deployment. */
   #expectKept(before: Members, body: Members | null): void {
     const { id, activity_status, error_status, target_status } = before;
     const isOver = error_status === 'failed' && activity_status === 'archived';
@@ -160,10 +157,7 @@ export class CurrentDeployment {
     if (left !== undefined) this.#real.remarks('file left', { expected, actual: `${left.filepath} is there` });
   }
 
-  /**
-   * Waits until the files are gone; returns a file that stays. Ignores a copy at another path whose name a file of the
-   * current deployment has.
-   */
+  /** Returns a file that stays; ignores a copy elsewhere under the name of a current file. */
   async #stillThere(files: readonly ConfigFile[]): Promise<ConfigFile | undefined> {
     if (files.length === 0) return undefined;
     const { t } = this.#real;
@@ -209,7 +203,7 @@ export class CurrentDeployment {
     for (const [name, value] of Object.entries(expected)) {
       const shown = body[name];
       if (value === undefined || shown === value) continue;
-      // Two timestamps are equal if they name the same moment in any notation.
+      // Timestamps may name one moment in several notations.
       const isMoment = typeof shown === 'string' && typeof value === 'string' && /^\d{4}-/.test(value);
       if (isMoment && Date.parse(String(shown)) === Date.parse(String(value))) continue;
       this.#real.departs(what, {

@@ -1,4 +1,4 @@
-/** Maps each difference from the model to the requirement that it violates; the first matching row decides. */
+/** Maps each difference to the violated requirement; the first matching row decides. */
 import type { StreamDifference } from './model.ts';
 
 export type Situation = 'plain' | 'seam' | 'cut' | 'compaction' | 'restart' | 'kill' | 'tear';

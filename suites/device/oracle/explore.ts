@@ -1,4 +1,4 @@
-/** Explores the agent by prepared and random sequences of commands, and declares the checks that this decides. */
+/** Explores the agent by sequences of commands, and declares the checks that this decides. */
 import type { Snapshot } from '../../../harness/client/recorder.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { runningMs } from '../../../harness/common/waiting.ts';
@@ -17,14 +17,13 @@ import { Departure, Reality } from './reality.ts';
 import { sequences } from './sequences.ts';
 
 interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
-  /** Name of the exploration's counter that must be positive for the check to pass. */
+  /** Counter that must be positive for the check to pass. */
   least?: string;
   aspect?: string;
-  /** True if the requirement has no other check; the id of the requirement then names this check. */
+  /** True for the only check of a requirement, which then has the requirement's id. */
   isAlone?: boolean;
 }
 
-/** Declares a check that fails if the exploration found the requirement violated. */
 export function byOracle(
   declareCheck: (...given: Parameters<typeof check>) => void,
   requirement: Requirement,
@@ -65,7 +64,7 @@ interface Found {
 
 interface Explored {
   found: Map<string, Found>;
-  /** Error that ended the exploration early; only the check that ran the exploration throws the error. */
+  /** Error that ended the exploration early, thrown only by the check that explored. */
   trouble: unknown;
   counts: Map<string, number>;
   notes: Set<string>;
@@ -86,7 +85,7 @@ async function explored(t: Device): Promise<Explored> {
   try {
     return await exploring;
   } catch (error) {
-    // Lets the next check explore again, because this exploration was cut off.
+    // Lets the next check explore again after a cut-off.
     t.session.set(EXPLORED, undefined);
     throw error;
   }
@@ -94,13 +93,13 @@ async function explored(t: Device): Promise<Explored> {
 
 const MOST_FINDINGS = 9;
 /**
- * Share of the run's remaining time, in which directed sequences may start. On a busy machine the published agent
- * needs more than 200 s of 20 minutes; a fast device needs 2 s.
+ * Share of the remaining time in which directed sequences may start. On a busy machine the published agent needs over
+ * 200 s of 20 minutes, a fast device 2 s.
  */
 const EXPLORING_SHARE = 0.4;
 /** Milliseconds of repeated findings after which the exploration of a fast device ends. */
 const REPEATING_MS = 5000;
-/** Milliseconds, with the option `--runs 1`, after which the exploration starts no random sequence of commands. */
+/** Milliseconds with `--runs 1` after which no random sequence starts. */
 const DRAWING_MS = 10_000;
 const MOST_TRIES = 3;
 
@@ -125,7 +124,7 @@ async function explore(t: Device): Promise<Explored> {
     await withStreams(counting, async (streams) => {
       const life = new Life(counting, streams);
       for (const { commands, isDirected } of sequences(t)) {
-        // Repeats the sequence without the command that failed, because its failure hides later failures.
+        // Drops the command that failed, because its failure hides later failures.
         let left = commands;
         for (let tries = isDirected ? MOST_TRIES : 1; tries > 0 && !isOver(isDirected); tries -= 1) {
           const began = performance.now();
@@ -154,7 +153,6 @@ async function explore(t: Device): Promise<Explored> {
   return result;
 }
 
-/** Runs commands on the agent and its model until they differ; then begins with a new model. */
 class Life {
   readonly #t: Device;
   readonly #streams: Streams;
@@ -186,7 +184,7 @@ class Life {
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
       const snapshot = t.http.recorder.snapshot();
-      // Asks only once per finding whether control caused the finding instead of the agent.
+      // Asks once per finding whether control caused it instead of the agent.
       const isSettled = isKnown || (error instanceof Departure && error.isOver);
       const meant = isSettled ? error : ((await t.reconsider?.(error)) ?? error);
       if (meant !== error || error instanceof TargetEnded) throw meant;

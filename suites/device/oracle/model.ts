@@ -1,4 +1,4 @@
-/** Predicts from history which events exist and which events each stream must carry; no I/O, no clock. */
+/** Predicts the events of each stream from history; no I/O, no clock. */
 import { otherThanBefore, type SeenEvent, sameEnvelope, showIds } from '../support/events.ts';
 
 export type StreamDifference =
@@ -28,12 +28,11 @@ interface Owed {
 export class Ledger {
   readonly events: SeenEvent[] = [];
   readonly #byId = new Map<bigint, SeenEvent>();
-  /** The model knows every event above `from` and up to `closed`; any other id in this range is invented. */
+  /** All events above `from`, up to `closed`, are known; any other id between them is invented. */
   from: bigint;
   closed: bigint;
   /** Compaction has removed all events below this id. */
   earliest = 0n;
-  /** Ids of events that a sample of the oldest retained events has shown. */
   oldest: readonly bigint[] = [];
   #unread = { first: 0n, last: -1n };
 
@@ -84,7 +83,7 @@ export class Ledger {
     );
   }
 
-  /** Returns how the device must treat a cursor; `open` allows a replay and a refusal. */
+  /** Due treatment of a cursor; `open` allows a replay and a refusal. */
   fate(cursor: bigint): 'served' | 'expired' | 'open' {
     if (cursor >= this.earliest) return 'served';
     const { first, last } = this.#unread;

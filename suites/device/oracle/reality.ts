@@ -1,4 +1,4 @@
-/** Compares the agent under test with its model on several open streams. */
+/** Compares the agent with its model on several open streams. */
 import { CODINGS } from '../../../harness/client/body.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import type { OpenEvents } from '../../../harness/client/sse.ts';
@@ -18,7 +18,7 @@ export class Departure extends Violation {
   override name = 'Departure';
   readonly id: string;
   readonly isShould: boolean;
-  /** True if the agent failed to start and has been started again. */
+  /** True if the agent failed to start and was started again. */
   readonly isOver: boolean;
   constructor(
     id: string,
@@ -35,7 +35,6 @@ export class Departure extends Violation {
 interface StreamRequest {
   way: Way;
   options: OpenEvents;
-  /** The stream must carry every event after this id. */
   after: bigint;
   mayRefuse?: boolean;
   http?: HttpClient | undefined;
@@ -45,9 +44,9 @@ interface Client extends StreamRequest {
   name: string;
   subscription: Subscription;
   judged: number;
-  /** Id of the newest event when the stream opened; events with higher ids are live. */
+  /** Newest id when the stream opened; higher ids are live. */
   openedAt: bigint;
-  /** Time at which the stream opened, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   openedMs: number;
   isOwed: boolean;
   stays: boolean;
@@ -62,12 +61,12 @@ export class Reality {
   readonly current: CurrentDeployment;
   situation: Situation = 'plain';
   #keeps = 0;
-  /** Names of timestamps seen with fractions of a second; a device may write other timestamps in whole seconds. */
+  /** Timestamps seen with fractions of a second; others may be in whole seconds. */
   readonly #fractions = new Set<string>();
   clients: Client[] = [];
   readonly remarked: Departure[] = [];
   readonly tornAfter: bigint[] = [];
-  /** Arrival time of each event, in milliseconds since 1970. */
+  /** Arrival of each event in milliseconds since 1970. */
   readonly cameAt = new Map<bigint, number>();
 
   constructor(t: Device, streams: Streams, newest: bigint) {
@@ -75,7 +74,6 @@ export class Reality {
     this.streams = streams;
     this.ledger = new Ledger(newest);
     this.current = new CurrentDeployment(this);
-    // Closes one stream if the device serves no more streams, but keeps the last open stream.
     streams.makeRoom = async () => {
       const open = this.clients.filter(({ subscription }) => subscription.stream.ended === undefined);
       const least = open.find(({ stays }) => !stays) ?? open[1];
@@ -121,7 +119,6 @@ export class Reality {
   async openStaying(after: bigint): Promise<void> {
     const { closed } = this.ledger;
     await this.open({ way: 'after', options: { after }, after }, true);
-    // Opens a stream at the newest event if compaction has removed the first cursor.
     if (this.clients.length === 0) await this.open({ way: 'after', options: { after: closed }, after: closed }, true);
     if (this.clients.length === 0) {
       await this.open({ way: 'none', options: {}, after: closed }, true);
@@ -168,13 +165,13 @@ export class Reality {
     if (fate === 'expired') t.saw('expired cursors');
     if (asking.after === ledger.earliest) t.saw('cursors at the earliest event');
     if (stream.status === 410 && !mayRefuse && this.situation === 'tear') {
-      // Only warns about status 410, because no section states how much of a torn log must remain.
+      // Only warns, because no section states how much of a torn log must remain.
       await stream.close();
       this.remarks('refused', { expected: `the events before a torn last line, after ${asking.after}`, actual: '410' });
       ledger.earliest = ledger.newest;
       return;
     }
-    // Accepts any 4xx for odd types, because a device may check the types before the cursor.
+    // Any 4xx is right for odd types, because a device may check types before the cursor.
     const isRefused = asking.mayRefuse === true && stream.status >= 400 && stream.status < 500;
     const lacks410 = fate === 'expired' && !isRefused && (stream.status !== 410 || isEventStream(stream));
     if ((lacks410 || (stream.status !== 200 && !mayRefuse)) && !isThrottled(stream)) {
@@ -191,7 +188,6 @@ export class Reality {
     else await stream.close();
   }
 
-  /** Expects a log without a declared retention to keep a quarter of the events that it kept earlier. */
   isKept(after: bigint): boolean {
     return this.t.info.retention !== undefined || eventsAfter(this.t, after) <= this.#keeps / 4;
   }
@@ -204,7 +200,7 @@ export class Reality {
     await client.subscription.close();
   }
 
-  /** `since`: time of the command, in milliseconds since 1970. `born`: id of the command's first event. */
+  /** `since`: milliseconds since 1970 of the command. `born`: id of its first event. */
   async settle(published: Published, since: number, born = published.first): Promise<void> {
     const { ledger, t } = this;
     const { first, last, count } = published;
@@ -225,7 +221,6 @@ export class Reality {
     t.saw('publications', count);
   }
 
-  /** Reads and judges every stream up to event `closed`. `born`: time and first event of the command. */
   async catchUp(closed: bigint, born?: { since: number; first: bigint }): Promise<void> {
     const { ledger } = this;
     for (const client of this.clients) {
@@ -237,7 +232,7 @@ export class Reality {
     const reached = [...this.clients].map(async (client) => {
       const { subscription, way, openedMs } = client;
       if (way === 'future') {
-        // Gives a busy device time to begin a wrong replay, because no event is due on this stream.
+        // Gives a busy device time for a wrong replay, because no event is due.
         const within = openedMs + this.subscribedMs - Date.now();
         const wait = { within, atMost: within, for: 'a replay' };
         const none = { frames: 0, comments: Number.POSITIVE_INFINITY };
@@ -254,7 +249,7 @@ export class Reality {
     for (const client of this.clients) this.#judge(client);
   }
 
-  /** Maximum milliseconds from the response headers until a device subscribes the stream. */
+  /** Maximum milliseconds from response headers to the subscription of a stream. */
   get subscribedMs(): number {
     return Math.max(300, this.t.session.waits.device.slowestMs('event'));
   }
@@ -272,7 +267,6 @@ export class Reality {
       await read();
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
-      // Forgets a stream that the server ended properly and did not let the client resume.
       if (!client.stays && client.subscription.stream.ended?.by === 'server') return this.#drop(client);
       this.departs('missing', error.finding, client);
     }
@@ -299,7 +293,6 @@ export class Reality {
     const last = subscription.events.at(-1)?.id;
     const { frames, unread } = subscription.stream;
     const beyond = eventsOf(this.t, { frames: frames.slice(frames.length - unread) });
-    // Leaves out repeated events, which at-least-once delivery allows.
     const before = new Set(subscription.events.slice(0, client.judged).map(({ id }) => id));
     const all = [...came, ...beyond.filter(({ id }) => last === undefined || id > last)];
     const seen = all.filter(({ id }) => !before.has(id));
@@ -309,7 +302,7 @@ export class Reality {
       const expected = `no event that there was before, since the cursor lies beyond the newest, ${openedAt}`;
       this.departs('invented', { expected, actual: `event ${old.id}` }, client);
     }
-    // Ignores old events on a stream without a cursor, which may begin with old events.
+    // A stream without a cursor may begin with old events.
     const owing = way === 'none' ? seen.filter(({ id }) => id > client.after) : seen;
     const owed = this.#owed(client);
     const difference = judgeStream(this.ledger, owing, client.isOwed ? owed : { ...owed, upTo: owed.after });
@@ -319,7 +312,6 @@ export class Reality {
     this.t.saw('events judged', came.length);
   }
 
-  /** Fails if a timestamp lies outside its time window, unless somebody has set this machine's clock meanwhile. */
   async expectMoment(
     what: OtherDifference,
     member: string,
@@ -331,7 +323,7 @@ export class Reality {
     this.departs(what, { expected, actual: String(written) });
   }
 
-  /** True if a timestamp lies in its time window, or if agent and machine have different clocks. */
+  /** True also if agent and machine have different clocks. */
   isWithin(member: string, written: unknown, since: number, until: number): boolean {
     const when = Date.parse(String(written));
     const { endpoint } = this.t.http;
@@ -349,7 +341,7 @@ export class Reality {
       left.map(async (client) => {
         const came = distinct(await client.subscription.drain());
         const { ended, headers } = client.subscription.stream;
-        // Only chunked encoding tells an answer that the server itself ended from a lost connection.
+        // Only chunked encoding tells an end by the server from a lost connection.
         const isWhole = ended?.by === 'server' && /\bchunked\b/i.test(headers['transfer-encoding'] ?? '');
         if (this.situation === 'kill' && isWhole) this.t.note(NO_KILL);
         if (client.way === 'future') return;
@@ -378,12 +370,11 @@ const NO_KILL =
   'control was asked for SIGKILL, and the stream ended in order, with its last chunk, which a killed process cannot ' +
   'send: control, or what is before the agent, ended it';
 
-/** Milliseconds of tolerance for clock readings and adjustments. */
+/** Tolerance in milliseconds for clock readings and adjustments. */
 const SLACK_MS = 100;
 
 const CLOCK_READINGS = 20;
 
-/** Watches for one second whether somebody sets the clock, by the monotonic clock. */
 async function isClockSet(): Promise<boolean> {
   const ahead = (): number => Date.now() - performance.now();
   const first = ahead();

@@ -1,4 +1,3 @@
-/** Sequences of commands with which the exploration tests a device: prepared ones, and random ones. */
 import fc from 'fast-check';
 import { PROMISED_FORMS } from '../../../harness/client/equivalent-forms.ts';
 import { uniqueName } from '../../../harness/common/names.ts';
@@ -54,7 +53,7 @@ export function sequences(t: Device): readonly { commands: readonly Command[]; i
 const contents = (paths: readonly string[], version: number) =>
   paths.map((filepath) => ({ filepath, content: `{"version":${version},"name":"größe 😀"}` }));
 
-/** Files that agents easily write wrongly: empty, non-ASCII, with CRLF, long, or of equal name in two folders. */
+/** Files that agents easily write wrongly: empty, non-ASCII, CRLF, long, or of one name in two folders. */
 const oddFiles = (paths: readonly string[]): Command[] => {
   const folder = (paths[0] ?? '').replace(/\/[^/]*$/, '');
   const file = (name: string, content: string) => ({ filepath: `${folder}/${name}.json`, content });
@@ -108,7 +107,6 @@ const WAYS_IN_FORMS = [
 ] as const;
 const FILTERS = ['removed', 'both', 'near', 'deployed'] as const;
 
-/** Situations that random sequences rarely reach. */
 const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   () => [state('staged', 'staged', 'none'), restartAgent('SIGTERM'), readCurrent()],
   () => [state('deployed', 'queued', 'none'), publishSome(1)],

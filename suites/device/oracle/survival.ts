@@ -1,4 +1,3 @@
-/** Commands that the log must survive: compaction, restarts, kills and torn lines. */
 import type { StopSignal } from '../../../harness/contract/control.ts';
 import { AgentEnded, ControlError } from '../../../harness/targets/control/control.ts';
 import { compact, relocate, restart, timeoutMs } from '../support/check.ts';
@@ -21,7 +20,7 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
     if (earliest > ledger.earliest) ledger.earliest = earliest;
     if (latest > ledger.closed) ledger.skip({ first: ledger.closed + 1n, last: latest, count: 0 });
     t.saw('compactions survived');
-    // Asks for a removed event now, before a later compaction hides that this compaction failed.
+    // Asks now, because a later compaction would hide a failure of this one.
     const after = ledger.gone.findLast((id) => ledger.fate(id) === 'expired');
     if (after !== undefined) await real.open({ way: 'after', options: { after }, after });
     if (t.info.compact_restarts === true) {
@@ -67,13 +66,13 @@ export const compactAway = (): Command => ({
   },
 });
 
-/** Number of retained events above which the log is filled in batches, because the log may already be full. */
+/** Retained events above which batches fill the log, because it may be full already. */
 const LONG_LOG = 2000;
 const FIRST_BATCH = 101;
 const OLDEST_BYTES = 10_000;
 const USUAL_RETENTION = 500;
 const FILLING_MS = 20_000;
-/** Maximum number of events to read from one replay; more events take too long. */
+/** Maximum number of events in one replay; more take too long. */
 const MOST_REPLAYED = 2500n;
 
 async function openAtBoundary(real: Reality): Promise<void> {
@@ -100,7 +99,7 @@ export const restartAgent = (signal: StopSignal): Command => ({
     during(real, signal === 'SIGTERM' ? 'restart' : 'kill', (whileDown) => restart(real.t, signal, whileDown)),
 });
 
-/** Kills the agent at the first event, because on a busy machine a timer may fire after all events. */
+/** Kills at the first event, because a timer of a busy machine may fire after all events. */
 export const killWhilePublishing = (count: number): Command => ({
   text: `kill as the first of up to ${count} events comes`,
   isPossible: hasCapabilities('restart'),
@@ -110,7 +109,7 @@ export const killWhilePublishing = (count: number): Command => ({
     const seen = { frames: stream.frames.length, comments: Number.POSITIVE_INFINITY };
     const each = Math.max(1, Math.ceil(Math.min(count, mostEvents(t)) / 4));
     let isDown = false;
-    // Publishes until the kill, however late it comes, so that it finds an event that was sent just before.
+    // Publishes until the kill, so that it finds an event that was sent just before.
     const publishOn = async (): Promise<void> => {
       try {
         for (let published = 0; published < each && !isDown; published += 1) await publish(t, 1);
@@ -150,7 +149,6 @@ export const tearTail = (share: number): Command => ({
   },
 });
 
-/** Builds the line of the next event: a copy of the last line, with its id raised by one. */
 function nextLine(line: Buffer): Buffer {
   const text = line.toString('utf8');
   const id = /"id"\s*:\s*(\d+)/.exec(text)?.[1];
@@ -158,7 +156,7 @@ function nextLine(line: Buffer): Buffer {
   return Buffer.from(text.replaceAll(new RegExp(`(?<![\\d.])${id}(?![\\d.])`, 'g'), String(BigInt(id) + 1n)));
 }
 
-/** Restarts the agent and reads all streams. If the agent fails to start, `repair` completes its torn log first. */
+/** Restarts the agent; `repair` completes the torn log of an agent that fails to start. */
 async function during(
   real: Reality,
   situation: 'restart' | 'kill' | 'tear',
@@ -171,7 +169,7 @@ async function during(
     real.streams.use(http);
   } catch (error) {
     if (!(error instanceof AgentEnded)) throw error;
-    // Starts the agent again, because later commands need a running agent.
+    // Later commands need a running agent.
     await repair();
     await real.t.control.start();
     real.streams.use(await relocate(real.t));

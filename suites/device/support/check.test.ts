@@ -1,4 +1,3 @@
-/** Tests how a check measures and limits the time that control takes to drive an agent. */
 import { describe, expect, it } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';

@@ -1,4 +1,3 @@
-/** Context of a device check: its timeouts, its timed control, and the premises of checks. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { StreamTimeout } from '../../../harness/client/sse.ts';
@@ -15,8 +14,8 @@ export type Device = DeviceContext & CheckContext;
 export type Assertions = Pick<CheckContext, 'must'>;
 
 /**
- * Kinds of waits with separate timeouts. `stream`: response headers; `end`: end of a stream; `state`, `files` and
- * `deployed`: state, files and event of a deployment; `odd`: answer to a malformed request.
+ * Kinds of waits with separate timeouts. `stream`: response headers; `end`: of a stream; `state`, `files`, `deployed`:
+ * state, files and event of a deployment; `odd`: answer to a malformed request.
  */
 export type WaitKind = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'deployed' | 'odd';
 
@@ -26,11 +25,11 @@ export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: WaitKi
 export const recordSuccess = ({ session }: Device, kind: WaitKind, ms: number): void =>
   session.waits.device.succeeded(kind, ms);
 
-/** Records a timeout, which shortens later waits of this kind in all checks. */
+/** Shortens later waits of this kind in all checks. */
 export const recordTimeout = ({ session, lenient }: Device, kind: WaitKind): void =>
   session.waits.device.timedOut(kind, lenient);
 
-/** Runs `attempt` and records its duration or its timeout; `isMeant` tells whether a result counts. */
+/** Records the duration or timeout of `attempt`; `isMeant` tells whether a result counts. */
 export async function inTime<T>(
   t: Device,
   kind: WaitKind,
@@ -47,7 +46,7 @@ export async function inTime<T>(
     return result;
   } catch (error) {
     const isLate = error instanceof NoAnswer || error instanceof StreamTimeout;
-    // Records no timeout if the connection closed before the time was over.
+    // An early end of the connection is no timeout.
     if (isLate && !t.signal.aborted && performance.now() - started >= within) recordTimeout(t, kind);
     throw error;
   }
@@ -67,7 +66,7 @@ export async function restart(
   return relocate(t);
 }
 
-/** Updates the address of the agent, which a restart may change. */
+/** Follows the agent, whose address a restart may change. */
 export async function relocate(t: { -readonly [name in keyof Device]: Device[name] }): Promise<HttpClient> {
   const { transport, http } = t;
   const moved = await transport.relocate(http.recorder.redactor);
@@ -77,14 +76,13 @@ export async function relocate(t: { -readonly [name in keyof Device]: Device[nam
   return t.http;
 }
 
-/** Compacts the log; returns the lowest retained id, which exceeds `latest` if the log is empty. */
+/** Compacts the log; `earliest` exceeds `latest` if the log is empty. */
 export async function compact(t: Device): Promise<{ earliest: bigint; latest: bigint }> {
   const { earliest_id, latest_id } = await t.control.compact();
   if (t.info.compact_restarts === true) await relocate(t);
   return { earliest: BigInt(earliest_id), latest: BigInt(latest_id) };
 }
 
-/** Wraps control: times every call, and blocks the check before a call that takes longer than the run has left. */
 export function pacedControl(t: Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked' | 'saw'>): Control {
   const { control, session, remainingMs, blocked } = t;
   let stopping = 0;
@@ -109,7 +107,7 @@ export function pacedControl(t: Pick<Device, 'control' | 'session' | 'remainingM
       answered(BigInt(range.first_id), BigInt(range.last_id));
       return range;
     });
-  // Measures a small batch before it refuses a large batch as too slow, because single events may be slow by chance.
+  // Measures a small batch before it refuses a large one, because single events may be slow by chance.
   const publish = async (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> => {
     const isKnown = count <= TELLING_BATCH || session.knowsBatches;
     const isSplit = !isKnown && session.whyTooMuch('publish', count, remainingMs()) !== undefined;
@@ -138,35 +136,30 @@ export function pacedControl(t: Pick<Device, 'control' | 'session' | 'remainingM
   });
 }
 
-/*
- * Premises: ids of the plainest checks. A check does not run if its premise has failed, so that one bug fails one
- * check.
- */
+/* Premises: ids of plainer checks, without which a check does not run, so that one bug fails one check. */
 
 export const PREFIX = ['device.version.prefix'];
 
-/** Premise that the device answers requests with the credentials of its transport. */
 export const SERVED = ['device.socket.no-token', 'device.loopback.discovery'];
 
-/** Premise that the device opens a stream twice, one after the other. */
 export const STREAM = ['device.events.content-type.any'];
 
-/** Premise that the retained events are readable and have distinct ids; needs no control. */
+/** Retained events are readable and have distinct ids; needs no control. */
 export const RETAINED = ['device.events.monotonic.retained'];
 
-/** Premise that the retained events replay the same each time; needs no control. */
+/** Retained events replay the same each time; needs no control. */
 export const RETAINED_REPLAY = ['device.events.replay.exclusive.retained'];
 
-/** Premise that new events are readable and have distinct ids. */
+/** New events are readable and have distinct ids. */
 export const EVENTS = ['device.events.monotonic'];
 
-/** Premise that a replay holds exactly the events after its cursor. */
+/** A replay holds exactly the events after its cursor. */
 export const REPLAY = ['device.events.replay.exclusive'];
 
-/** Premise that a replay continues with live events without loss. */
+/** A replay continues with live events without loss. */
 export const LIVE = ['device.events.replay.seam'];
 
-/** Premises that each event of a deployment names it (section 2.4). */
+/** Each event of a deployment names it (section 2.4). */
 export const DEPLOYMENT_EVENTS = [...LIVE, 'device.events.envelope', 'device.events.type-form'];
 
 export const CURRENT_SHOWN = ['device.deployment.current'];

@@ -1,4 +1,4 @@
-/** Known deviations of devices that later checks tolerate, so that each deviation causes only one finding. */
+/** Known deviations that later checks tolerate, so that each causes only one finding. */
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import type { Deviation } from '../../../harness/runner/session.ts';

@@ -1,4 +1,3 @@
-/** Tests of reading a log of any size. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

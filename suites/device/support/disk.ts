@@ -1,4 +1,3 @@
-/** Files on a device's disk: the event log and the config files of deployments. */
 import { basename, dirname, join, normalize, sep } from 'node:path';
 import { uniqueName } from '../../../harness/common/names.ts';
 import type { Device } from './check.ts';
@@ -20,13 +19,10 @@ export interface Log {
   isCut: boolean;
 }
 
-/** Bytes to read at each end of the log; a million events may not fit into memory. */
+/** Bytes to read at each end of a log; a million events may not fit into memory. */
 const END_BYTES = 16 * 1024 * 1024;
 
-/**
- * Reads both ends of a log, or all of a short log. Accepts a last line of JSON without its newline, which the agent may
- * be about to write.
- */
+/** Accepts a last line of JSON without its newline, which the agent may be about to write. */
 export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
   const files = await segments(t);
   const texts: string[] = [];
@@ -51,7 +47,6 @@ export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
   return log;
 }
 
-/** Parses the JSON of a line only if a check reads it. */
 function lineOf(text: string): LogLine {
   let parsed: { value: unknown; json: boolean } | undefined;
   const read = () => {
@@ -77,7 +72,7 @@ export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): Read
   const found = new Map(ids.map((id): [bigint, number[]] => [id, []]));
   const wanted = new Map(ids.map((id) => [String(id), id]));
   for (const [at, line] of lines.entries()) {
-    // Searches the text of the line before its JSON, because most lines hold none of the ids.
+    // Searches the text before the JSON, because most lines hold none of the ids.
     for (const text of new Set(line.text.match(/-?\d+/g) ?? [])) {
       const id = wanted.get(text);
       if (id !== undefined && storesEvent(line, id)) found.get(id)?.push(at);
@@ -86,7 +81,7 @@ export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): Read
   return found;
 }
 
-/** Finds the id in any member of a log line, because the specification does not define log lines. */
+/** Searches all members, because the specification does not define log lines. */
 export function storesEvent(line: LogLine, id: bigint): boolean {
   if (!line.json || !line.text.includes(String(id))) return false;
   // Avoids recursion, because a log line may be nested to any depth.
@@ -134,7 +129,7 @@ export interface ConfigFile {
   content: string;
 }
 
-/** Names the file uniquely, so that checks find the file wherever the device puts it. */
+/** Has a unique name, because a device may put the file anywhere. */
 export const configFile = (content: string): ConfigFile => ({
   filepath: `/etc/robot/${uniqueName('config')}.json`,
   content,
@@ -146,11 +141,9 @@ export function configRoot(t: Device): string {
 
 interface FoundFile {
   text: string;
-  /** True if the file has its full path, below the root or below a subdirectory of the root. */
   inPlace: boolean;
 }
 
-/** Finds copies of a config file by name below the root; if the root is `/`, only at the exact path. */
 export async function findConfigFile(t: Device, root: string, file: ConfigFile): Promise<FoundFile[]> {
   const name = basename(file.filepath);
   const whole = normalize(`${sep}${file.filepath}`);
@@ -165,7 +158,6 @@ export async function findConfigFile(t: Device, root: string, file: ConfigFile):
   return found.toSorted((left, right) => Number(right.inPlace) - Number(left.inPlace));
 }
 
-/** True if two texts differ at most in line ends and in the layout of JSON. */
 function sameText(left: string, right: string): boolean {
   const unlined = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replace(/\n+$/, '');
   if (unlined(left) === unlined(right)) return true;
@@ -177,9 +169,9 @@ function sameText(left: string, right: string): boolean {
 }
 
 export interface FileDifferences {
-  /** Descriptions of files that are missing or differ in content. */
+  /** Files that are missing or differ in content. */
   lost: string[];
-  /** Descriptions of files with the right content in another layout or place. */
+  /** Files of the right content in another layout or place. */
   altered: string[];
 }
 

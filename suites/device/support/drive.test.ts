@@ -1,4 +1,3 @@
-/** Tests that an extra event shows whether a silent stream has lost an event. */
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { publish, readUpTo } from './drive.ts';

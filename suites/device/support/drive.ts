@@ -1,4 +1,4 @@
-/** Publishes events for checks; each check follows its events by id, because others publish too. */
+/** Publishes events; each check follows its own by id, because others publish too. */
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
@@ -15,7 +15,7 @@ export interface Published {
   first: bigint;
   last: bigint;
   count: number;
-  /** Time at which control answered, in milliseconds of `performance.now()`. */
+  /** Milliseconds of `performance.now()` at control's answer. */
   at: number;
 }
 
@@ -31,8 +31,8 @@ export async function publishUnread(t: Device, count: number): Promise<Published
 }
 
 /**
- * Publishes an event and opens a stream after that event, because compaction may have removed earlier cursors. On a
- * slow device, reuses the last published event.
+ * Opens a stream after a new event, because compaction may have removed earlier cursors. On a slow device, reuses the
+ * last published event.
  */
 export async function subscribeAtKnownCursor(
   t: Device,
@@ -44,10 +44,7 @@ export async function subscribeAtKnownCursor(
   return { cursor: last, live: await streams.open({ after: last }) };
 }
 
-/**
- * Reads up to the last published event. If the stream falls silent, publishes an extra event: its arrival proves that
- * the missing event is lost.
- */
+/** Reads up to the last event. On a silent stream, the arrival of an extra event proves the missing one lost. */
 export async function readUpTo(subscription: Subscription, published: Published): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
   const { first, last } = published;
@@ -73,7 +70,7 @@ export function readUpToDeployed(
   { id, activity_status }: Deployment,
 ): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
-  // Sends an extra event only for a finished deployment; an unfinished deployment may send its event much later.
+  // An unfinished deployment may send its event much later.
   const probe = activity_status === 'deployed' ? makeProbe(t, t.patienceMs / 4) : undefined;
   return subscription.until((event) => isDeployedEvent(event, id), `deployment.deployed of ${id}`, probe, 'deployed');
 }
@@ -90,7 +87,7 @@ function makeProbe(t: Device, graceMs = 0): Probe {
         ({ last }) => {
           probe.id = last;
         },
-        // Ignores a failure of control, which proves nothing about the awaited event.
+        // A failure of control proves nothing about the awaited event.
         () => {},
       );
     },
@@ -98,10 +95,7 @@ function makeProbe(t: Device, graceMs = 0): Probe {
   return probe;
 }
 
-/**
- * Judges the frames of a live stream and of a replay with `expectAll`. Lost events fail the check only if both streams
- * are empty.
- */
+/** Judges a live stream and a replay; lost events fail the check only if both are empty. */
 export async function expectOnLiveAndReplay(
   t: Device,
   streams: Streams,
@@ -130,7 +124,7 @@ export function eventBudget(t: Device, wanted: number): number {
   return Math.max(1, Math.min(wanted, mostEvents(t), countWithin(wanted, eachMs, BATCH_MS)));
 }
 
-/** Number of events, up to `wanted`, that fit into `withinMs`; at least 2, because one event has no order. */
+/** Number of events that fit into `withinMs`; at least 2, because one event has no order. */
 export const countWithin = (wanted: number, eachMs: number, withinMs: number): number =>
   eachMs * wanted <= withinMs ? wanted : Math.max(2, Math.floor(withinMs / eachMs));
 
@@ -142,14 +136,13 @@ export function payloadOf(event: SeenEvent): Record<string, unknown> {
 export const isDeployedEvent = (event: SeenEvent, deploymentId: string): boolean =>
   event.type === 'deployment.deployed' && payloadOf(event)['deployment_id'] === deploymentId;
 
-/** Causes an event of every kind between two published events, which mark the beginning and the end. */
 export async function publishEveryEventKind(t: Device): Promise<Published> {
   const isKnown = t.session.publishesSlowly && t.session.get(EVERY_KIND).published;
   if (isKnown || t.session.isSlow('event', 'deployment')) return publish(t, 2);
   const { first } = await publish(t, 1);
   const one = await t.control.deploy();
   const other = await t.control.deploy();
-  // Ignores a refusal, because the second deployment may have replaced the first.
+  // The second deployment may have replaced the first.
   await t.control.remove(one.id).catch(ignoreRefusal);
   await t.control.remove(other.id).catch(ignoreRefusal);
   const { last, at } = await publish(t, 1);

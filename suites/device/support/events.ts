@@ -1,4 +1,3 @@
-/** Reads, compares and judges events in the text that the device sent. */
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { deployedPayload, deployment, eventEnvelope } from '../../../harness/contract/device-api.ts';
 import { isIso8601, type Shape } from '../../../harness/contract/shape.ts';
@@ -7,7 +6,7 @@ import { isObject, parseObject } from '../../json.ts';
 import type { Assertions } from './check.ts';
 
 export interface SeenEvent {
-  /** Bigint, because ids may exceed 2^53. */
+  /** May exceed 2^53. */
   id: bigint;
   type: string;
   text: string;
@@ -28,10 +27,10 @@ export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined
 export const eventsOf = (t: Assertions, { frames }: { readonly frames: Iterable<SseFrame> }): SeenEvent[] =>
   [...frames].flatMap((frame) => readEvent(t, frame) ?? []);
 
-/** True for a block without data, which clients ignore (HTML standard, section 9.2.6). */
+/** Clients ignore a block without data (HTML standard, section 9.2.6). */
 export const carriesNoEvent = (frame: SseFrame): boolean => frame.data === undefined;
 
-/** Reads an integer member exactly even beyond 2^53, where JSON.parse loses digits. */
+/** Reads an integer exactly even beyond 2^53, where JSON.parse loses digits. */
 export function integerIn(text: string, key: string): bigint | undefined {
   const written = new Map<unknown, string>();
   let root: unknown;
@@ -47,11 +46,11 @@ export function integerIn(text: string, key: string): bigint | undefined {
   return source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : undefined;
 }
 
-/** Maximum number of remembered events, and maximum number of characters in each. */
+/** Maximum number of remembered events, and of characters in each. */
 const REMEMBERED = 2000;
 export const LONGEST_REMEMBERED = 2000;
 
-/** Returns a rule that judges each event once, because replays repeat events by the thousand. */
+/** Judges each event once, because replays repeat events by the thousand. */
 export const ofFrames =
   (expectOne: (judge: Judge, frame: SseFrame) => void): (() => Rule) =>
   () => {
@@ -94,7 +93,7 @@ export function showFrame(frame: SseFrame): string {
   return JSON.stringify(lines.slice(0, 12).join('\n'));
 }
 
-/** Shows ids as ranges, such as `[7, 9–3250] (3243)`, and omits the middle of a long list of ranges. */
+/** Shows ids as ranges, such as `[7, 9–3250] (3243)`, without the middle of a long list. */
 export function showIds(events: readonly { id: bigint }[]): string {
   const ranges: { from: bigint; to: bigint }[] = [];
   for (const { id } of events) {
@@ -111,7 +110,7 @@ export function showIds(events: readonly { id: bigint }[]): string {
   return `[${shown}]${events.length > 24 ? ` (${events.length})` : ''}`;
 }
 
-/** Drops repeated events, which at-least-once delivery allows. */
+/** At-least-once delivery allows repeated events. */
 export function distinct(events: readonly SeenEvent[]): SeenEvent[] {
   const seen = new Set<bigint>();
   return events.filter(({ id }) => !seen.has(id) && seen.add(id));
@@ -130,7 +129,7 @@ export function sameJson(left: unknown, right: unknown): boolean {
   );
 }
 
-/** Envelope members of section 2.3; other members may describe the delivery and differ each time. */
+/** Members of section 2.3; others may describe the delivery and differ each time. */
 const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
 
 export function sameEnvelope(left: SeenEvent['envelope'], right: SeenEvent['envelope']): boolean {
@@ -138,7 +137,7 @@ export function sameEnvelope(left: SeenEvent['envelope'], right: SeenEvent['enve
   return MEMBERS.every((name) => sameContent(left[name], right[name]));
 }
 
-/** Compares timestamps in milliseconds, because a device may later cut the microseconds of an event. */
+/** Compares milliseconds, because a device may later cut the microseconds of an event. */
 function sameContent(left: unknown, right: unknown): boolean {
   if (typeof left === 'string' && typeof right === 'string')
     return left === right || (isIso8601(left) && isIso8601(right) && Date.parse(left) === Date.parse(right));
@@ -151,7 +150,6 @@ function sameContent(left: unknown, right: unknown): boolean {
   return sameJson(left, right);
 }
 
-/** Finding about an event that comes again with another type or content. */
 export const otherThanBefore = (
   before: Pick<SeenEvent, 'type' | 'text'> | undefined,
   { id, type, text }: Pick<SeenEvent, 'type' | 'text'> & { id: bigint | string },
@@ -176,7 +174,7 @@ export function expectDeployment(t: Assertions, body: unknown, where: string): v
   });
 }
 
-/** Expects the merged `status` of section 2.2; returns false for an object without the two other statuses. */
+/** Judges the merge rule of section 2.2; returns false without the other two statuses. */
 export function expectMergedStatus(t: Assertions, fields: Record<string, unknown>, where: string): boolean {
   const { status, activity_status: activity, error_status: error } = fields;
   if (typeof activity !== 'string' || typeof error !== 'string') return false;
@@ -202,12 +200,12 @@ export function expectEventFrame(t: Assertions, frame: SseFrame): void {
   });
 }
 
-/** Judges an envelope by section 2.3, in a frame that has passed `expectEventFrame`. */
+/** Judges section 2.3 in a frame that has passed `expectEventFrame`. */
 export function expectEnvelope(t: Assertions, frame: SseFrame): void {
   if (carriesNoEvent(frame)) return;
   const text = frame.data ?? '';
   const envelope = parseObject(text);
-  // Replaces the type by a valid type, because device.events.type-form judges types.
+  // Inserts a valid type, because device.events.type-form judges types.
   const anyType = typeof envelope?.['type'] === 'string' && { type: 'a.b' };
   const problems = problemsOf(eventEnvelope, envelope && { ...envelope, ...anyType });
   t.must(problems === undefined, {

@@ -7,13 +7,11 @@ import { DECIMAL, showFrame } from './events.ts';
 import { CURRENT, OPEN_STREAMS } from './requests.ts';
 import type { Subscription } from './subscription.ts';
 
-/** Minimum silence before a comment that counts as a heartbeat, as a share of the heartbeat interval. */
+/** Minimum silence before a heartbeat, as a share of the interval. */
 const BY_THE_CLOCK = 0.25;
-/** Maximum silence on an idle stream, as a multiple of the heartbeat interval. */
+/** Maximum silence on an idle stream, as a multiple of the interval. */
 const LATE = 1.5;
-/**
- * Milliseconds to wait for an idle stream before other checks must pause; after three times as long, the watch ends.
- */
+/** Milliseconds to wait for an idle stream before other checks pause; the watch ends after three times as long. */
 const GIVE_UP_MS = 120_000;
 
 const isNamed = ({ text }: SseComment): boolean => text.trim() === 'heartbeat';
@@ -29,7 +27,6 @@ interface Watching {
   openIdle?: () => Promise<Subscription | undefined>;
 }
 
-/** Waits for up to `wanted` heartbeats, each after an idle time; fails after a silence of 1.5 intervals. */
 export async function awaitHeartbeats(
   t: Device,
   subscription: Subscription,
@@ -56,8 +53,8 @@ export async function awaitHeartbeats(
 }
 
 /**
- * Expects heartbeats while other checks run, because a server with a write timeout silences a stream after a while.
- * Stops after a third of the run's time, or when another check needs a stream.
+ * Watches while other checks run, because a server with a write timeout silences a stream after a while. Stops after a
+ * third of the run's time, or when another check needs a stream.
  */
 export async function expectHeartbeatsBeside(t: Device, subscription: Subscription): Promise<void> {
   const { session } = t;
@@ -84,7 +81,7 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
 
 const SHORT_WAIT_MS = 200;
 
-/** Keeps comments that follow a silence; only counts other comments, which an endless stream may send without pause. */
+/** Keeps comments after a silence; only counts others, which an endless stream may send without pause. */
 class ByTheClock {
   readonly found: SseComment[] = [];
   count = 0;
@@ -136,12 +133,10 @@ class HeartbeatWatch {
     this.#over.resolve();
   }
 
-  /** Milliseconds from the last event to the last comment after that event. */
   get idleMs(): number {
     return this.#lastSignAt - this.#lastEventAt;
   }
 
-  /** Returns the comments with the text `heartbeat`; if there are none, all comments that follow a silence. */
   heartbeatsByTheClock(): readonly SseComment[] {
     return this.#named.count > 0 ? this.#named.found : this.#all.found;
   }
@@ -156,7 +151,7 @@ class HeartbeatWatch {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
       if (error instanceof StreamTimeout) {
         if (mostMs < due) return false;
-        // Waits until sockets are read, because a delayed process runs its timers before it reads sockets.
+        // Reads sockets first, because a delayed process runs its timers before it reads them.
         await this.#slowness.measured();
         const early = performance.now() - this.#lastSignAt < this.#allowedMs();
         if (early || stream.comments.length > this.#seen.comments) return false;
@@ -201,7 +196,7 @@ class HeartbeatWatch {
     return isDisturbed;
   }
 
-  /** Pauses checks that drive the device, because driving a slow device takes minutes without an idle stream. */
+  /** Pauses checks that drive the device, because a slow device leaves no idle stream for minutes. */
   askForQuiet(): void {
     this.#isQuiet = true;
     this.#t.session.askForQuiet(this.#over.promise);
@@ -214,15 +209,14 @@ class HeartbeatWatch {
   }
 }
 
-/** True for an event; false for a heartbeat that the device sends in the form of an event. */
 const isEvent = ({ id, event, data }: SseFrame): boolean =>
   DECIMAL.test(id ?? '') && parseObject(data ?? '') !== undefined && !/heart-?beat|keep-?alive/i.test(event ?? '');
 
-/** Expects that only events move a client's cursor; a first block without data may move the cursor too. */
+/** Expects only events to move a cursor; a first block without data may move it too. */
 export function expectCursorKept(t: Device, { stream }: Subscription): void {
   const opening = stream.openedAt + BY_THE_CLOCK * t.heartbeatSeconds * 1000;
   let last: string | undefined;
-  // The cursor is unknown until the next event if a long stream has dropped its oldest frames.
+  // Unknown until the next event if a long stream has dropped its oldest frames.
   let known = stream.frames.dropped === 0;
   for (const frame of stream.frames) {
     known ||= frame.data !== undefined;
@@ -257,10 +251,10 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
   }
 }
 
-/** Minimum number of bytes of a busy stream; one or two checks publish less. */
+/** Minimum bytes of a busy stream; one or two checks publish less. */
 const BUSY_BYTES = 16_384;
 
-/** Ends the check as undecided if the device ended a busy stream, which a device may do. */
+/** Undecided, because a device may end a busy stream. */
 function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
   const last = stream.frames.findLast(isEvent)?.at;
   const { by, at = 0 } = stream.ended ?? {};
@@ -286,7 +280,7 @@ function watchSlowness(t: Device, everyMs: number) {
   };
   const timer = setInterval(measure, everyMs);
   return {
-    /** Returns the longest delay of this process or of the target so far, in milliseconds. */
+    /** Longest delay of this process or of the target in milliseconds. */
     worst: () => worst,
     measured: async () => {
       measure();

@@ -2,19 +2,18 @@
 import { Fact, type Session } from '../../../harness/runner/session.ts';
 
 interface LogState {
-  /** Id of the last published event, a valid cursor; undefined after a compaction or a stop. */
+  /** Last published id, a valid cursor; undefined after a compaction or a stop. */
   readonly knownCursor: bigint | undefined;
   readonly changes: number;
-  /** Id of the newest event known at the last compaction or stop. */
+  /** Newest known id at the last compaction or stop. */
   readonly changedAt: bigint;
   readonly newest: bigint | undefined;
   /** Minimum distance between successive ids, because a device may leave gaps. */
   readonly step: number | undefined;
-  /** Maximum number of events that deployments and failed calls may have added after the newest event. */
+  /** Maximum number of events of deployments and failed calls after the newest event. */
   readonly more: number;
-  /** Number of events that control was asked to publish and has not answered for. */
   readonly asked: number;
-  /** First and last event that a compaction left; undefined once the log may have changed. */
+  /** Ends of the log after a compaction; undefined once the log may have changed. */
   readonly left: { earliest: bigint; latest: bigint } | undefined;
 }
 
@@ -56,13 +55,13 @@ export function recordPublishing(t: Driven, count: number): (first?: bigint, las
       const asked = log.asked - count;
       if (first === undefined || last === undefined) return { asked, more: log.more + count };
       const step = Math.min(log.step ?? Number.POSITIVE_INFINITY, Math.max(1, Number(last - first) / (count - 1)));
-      // Keeps the highest id, because simultaneous calls may be answered in any order.
+      // Simultaneous calls may be answered in any order.
       const isNewest = log.newest === undefined || last > log.newest;
       return { asked, knownCursor: last, ...(count > 1 && { step }), ...(isNewest && { newest: last, more: 0 }) };
     });
 }
 
-/** Maximum number of events that one deployment causes, with those of the deployment that it replaces. */
+/** Maximum number of events of a deployment and the one that it replaces. */
 const EVENTS_OF_A_DEPLOYMENT = 4;
 
 export const recordDeployment = (t: Driven): void => update(t, ({ more }) => ({ more: more + EVENTS_OF_A_DEPLOYMENT }));

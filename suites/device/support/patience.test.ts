@@ -1,4 +1,3 @@
-/** Tests of waits for events that do not come. */
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { recordTimeout } from './check.ts';

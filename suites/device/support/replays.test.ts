@@ -1,4 +1,3 @@
-/** Tests of replays that checks share, and of the sample of the oldest events. */
 import { expect, it } from 'vitest';
 import { publish } from './drive.ts';
 import { recordLogChange } from './log-state.ts';
@@ -24,12 +23,12 @@ it('a recording on a slow target is shared until its events may be gone', async 
     slow();
     expect(await record(t, streams, 3)).toBe(first);
     expect(log.newest).toBe(count);
-    // Publishes so many events that the device may have dropped the recorded events.
+    // Enough events for the device to drop the recorded ones.
     await publish(t, 50);
     slow();
     const second = await record(t, streams, 3);
     expect(second.cursor).toBeGreaterThan(first.cursor);
-    // Reports a compaction or restart, after which the device may have dropped all events.
+    // A compaction or restart may drop all events.
     recordLogChange(t);
     await publish(t, 1);
     slow();
@@ -39,7 +38,7 @@ it('a recording on a slow target is shared until its events may be gone', async 
 });
 
 it('the earliest cursor is searched anew when compaction overtakes it', async () => {
-  // Compacts ten more events between the search for a cursor and the first replay.
+  // Compacts ten events between the search for a cursor and the first replay.
   let earliest = 20;
   let served = 0;
   const target = await openTarget((request, response) => {

@@ -1,4 +1,3 @@
-/** Replays: a long stretch of the log, a short recording that several checks compare, or the oldest retained events. */
 import fc from 'fast-check';
 import { LONGEST_ANSWER } from '../../../harness/client/http.ts';
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
@@ -19,16 +18,15 @@ import { eventsAfter, mostEvents, requireRoomFor } from './retention.ts';
 import { describeOpen, type Streams } from './streams.ts';
 import { Subscription } from './subscription.ts';
 
-/** Published events, nearly as many as the log keeps, which reveal limits on replays and on starts. */
+/** Nearly as many events as the log keeps, which reveal limits on replays and starts. */
 export interface LogStretch {
   cursor: bigint;
   events: SeenEvent[];
 }
 
 const MOST_EVENTS = 1500;
-/** Minimum number of events in a stretch, because one event has no order. */
+/** One event has no order. */
 const LEAST_STRETCH = 2;
-/** Maximum milliseconds to fill a log; a slow device gets less time. */
 export const fillingMs = ({ session }: Device): number => (session.publishesSlowly ? 2000 : 6000);
 const ATTEMPTS = 4;
 
@@ -36,12 +34,12 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await live.close();
   const { retention } = t.info;
-  // Leaves a tenth of the log free, because compaction may remove most events of a full log.
+  // A tenth stays free, because compaction may remove most events of a full log.
   const count = Math.floor(Math.min(most, retention === undefined ? 500 : retention * 0.9));
   requireRoomFor(t, count < LEAST_STRETCH ? LEAST_STRETCH : 0);
   const stretch: LogStretch = { cursor, events: [] };
   const started = performance.now();
-  // Publishes a small portion first and doubles it, because the device may be slow.
+  // Doubles a small first portion, because the device may be slow.
   for (let wanted = 50; stretch.events.length < count && performance.now() - started < fillingMs(t); wanted *= 2) {
     const portion = Math.min(eventBudget(t, wanted), count - stretch.events.length);
     if (!(await extendStretch(t, streams, stretch, portion))) return undefined;
@@ -119,7 +117,7 @@ interface Reading {
   expired: boolean;
 }
 
-/** Resumes a stream that ends, also once without an event, since a device may cut a stream that falls behind. */
+/** Resumes a stream that ends, once even without an event, because a device may cut a slow reader. */
 async function readUntil(
   t: Device,
   streams: Streams,
@@ -136,7 +134,7 @@ async function readUntil(
       for (;;) {
         const next = async (within: number): Promise<SeenEvent | undefined> =>
           readEvent(t, await stream.next({ within, for: 'the next event of a replay' }));
-        // Leaves events after `last` out of the timing, because they were published later.
+        // Times no event after `last`, which was published later.
         const event = await inTime(t, 'replay', next, (one) => one === undefined || one.id <= last);
         if (event === undefined) continue;
         events.push(event);
@@ -160,14 +158,11 @@ export interface Recording {
 }
 
 const LAST_RECORDING = new Fact<{ recording: Recording; at: number; changes: number } | undefined>(() => undefined);
-/** Milliseconds for which checks share a recording; agents keep events for longer. */
+/** Milliseconds for sharing a recording; agents keep events for longer. */
 const KEPT_MS = 60_000;
 const EVENTS_OF_EVERY_KIND = 8;
 
-/**
- * Publishes events and reads them from a replay, so that losses on live streams do not matter. On a slow target,
- * several checks share one replay.
- */
+/** Reads events from a replay, so that losses on live streams do not matter; checks of a slow target share it. */
 export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
   const { session } = t;
   const kept = session.publishesSlowly ? session.get(LAST_RECORDING) : undefined;
@@ -184,7 +179,7 @@ export async function record(t: Device, streams: Streams, count: number): Promis
 export async function recordAfresh(t: Device, streams: Streams, count: number): Promise<Recording> {
   requireRoomFor(t, 1);
   const { last: cursor } = await publish(t, 1);
-  // Adds events of deployments, whose replay must not change when the deployments change.
+  // Adds events of deployments, whose replay must not change with the deployments.
   if (mostEvents(t) > EVENTS_OF_EVERY_KIND) await publishEveryEventKind(t);
   const room = Math.max(1, mostEvents(t) - eventsAfter(t, cursor));
   const published = await publish(t, Math.min(eventBudget(t, count), room));
@@ -198,13 +193,13 @@ export async function recordAfresh(t: Device, streams: Streams, count: number): 
 export const laterThan = (cursor: bigint, events: readonly SeenEvent[]): SeenEvent[] =>
   distinct(events).filter(({ id }) => id > cursor);
 
-/** Draws a cursor from the ids of events, because an id that no event has may be an invalid cursor. */
+/** Draws ids of events, because any other id may be an invalid cursor. */
 export const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
   fc.constantFrom(cursor, ...all.slice(0, -1).map(({ id }) => id));
 
 const PAUSES_MS = [200, 400, 800, 1600];
 
-/** Publishes until the stream has carried a live event. The check device.events.replay.seam judges lost events. */
+/** Publishes until a live event arrives; device.events.replay.seam judges lost ones. */
 export async function firstLiveEvent(t: Device, subscription: Subscription): Promise<void> {
   const { stream } = subscription;
   const seen = { frames: stream.frames.length, comments: Number.POSITIVE_INFINITY };
@@ -218,13 +213,12 @@ export async function firstLiveEvent(t: Device, subscription: Subscription): Pro
     });
     if (hasCome) break;
     await publish(t, 1);
-    // Gives up at the timeout for events, which is shorter after timeouts of other checks.
+    // Gives up at the timeout for events, which other checks may have shortened.
     if (performance.now() - started >= timeoutMs(t, 'event')) break;
   }
   await subscription.reach(first, `a live event, from ${first} on`);
 }
 
-/** Maximum number of bytes in a sample; the log may be much longer. */
 const SAMPLE_BYTES = 500_000;
 
 const EXTENT = new Fact<{ earliest: bigint; frames: number } | undefined>(() => undefined);
@@ -233,7 +227,6 @@ export async function requireRetained(t: Device, streams: Streams): Promise<Subs
   return (await sampleRetained(t, streams)) ?? t.undecided('the device replays no event that it retained');
 }
 
-/** Reads a sample of the oldest retained events, which needs no control of the device. */
 export async function sampleRetained(
   t: Device,
   streams: Streams,
@@ -243,14 +236,14 @@ export async function sampleRetained(
   const patience = new Patience(t.patienceMs);
   let cursor: bigint | undefined = known?.earliest;
   let stream: EventStream;
-  // Tries again if compaction, caused by other checks, has removed the cursor meanwhile.
+  // Compaction by other checks may have removed the cursor meanwhile.
   do {
     cursor = await earliestServed(streams, cursor);
     if (cursor === undefined) return undefined;
     stream = await streams.try({ after: cursor, cutAfterBytes });
   } while (stream.status === 410 && patience.leftMs > 0);
   if (stream.status !== 200) return undefined;
-  // A silence of 250 ms ends the replay, or of 40 ms once the replay is as long as the last sample.
+  // Silence that ends the replay: 250 ms, or 40 ms once it is as long as the last sample.
   const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? 250 : 40);
   await stream.idle(quietMs, { within: Math.min(3000, t.patienceMs), for: 'the end of the replay' });
   const frames = stream.frames.length;
@@ -262,7 +255,7 @@ export async function sampleRetained(
 async function earliestServed(streams: Streams, known = 0n): Promise<bigint | undefined> {
   const zero = await statusAt(streams, 0n);
   if (zero !== 410) return zero === 200 ? 0n : undefined;
-  // Searches upwards from the last known cursor, because compaction never restores an event.
+  // Searches upwards, because compaction never restores an event.
   let low = known > 0n ? known - 1n : 0n;
   let high = low + 1n;
   for (;;) {

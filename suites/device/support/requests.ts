@@ -1,4 +1,4 @@
-/** Requests that need an answer: silence or a dropped connection is a finding about the target. */
+/** Requests that need an answer: silence or a dropped connection is a finding. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
@@ -19,14 +19,13 @@ interface Answer {
 export const isThrottled = ({ status }: Pick<Answer, 'status'>): boolean => status === 429 || status === 503;
 
 interface RetryOptions<A> {
-  /** True if the throttling may end soon, e.g. with a stream of another check; `Retry-After` is then ignored. */
+  /** True if the throttling may end soon, e.g. with another check's stream; `Retry-After` is then ignored. */
   mayClear?: () => boolean;
-  /** True if waiting is useless, because this check itself causes the throttling. */
+  /** True if this check itself causes the throttling, so that waiting is useless. */
   ownDoing?: () => boolean;
   discard?: (answer: A) => Promise<void>;
 }
 
-/** Retries a throttled request while the throttling may end, or while the device sends `Retry-After`. */
 export function retryWhileThrottled<A extends Answer>(
   { signal, patienceMs }: Device,
   send: () => Promise<A>,
@@ -63,7 +62,7 @@ export async function request(
   }
 }
 
-/** Maximum milliseconds until a device notices that a client has closed a stream. */
+/** Maximum milliseconds until a device notices a closed stream. */
 export const noticedMs = ({ session, patienceMs }: Pick<Device, 'session' | 'patienceMs'>): number =>
   Math.max(2000, Math.min(5 * session.waits.device.slowestMs('stream'), patienceMs));
 
@@ -94,7 +93,7 @@ class OpenStreams {
     return countOpen(this.#streams);
   }
 
-  /** True if a stream has closed within these milliseconds, so that the device may still count the stream. */
+  /** True after a recent end of a stream, which the device may still count. */
   justClosed(withinMs: number): boolean {
     const since = performance.now() - withinMs;
     const isRecent = ({ status, ended }: HeldStream): boolean =>
@@ -102,7 +101,7 @@ class OpenStreams {
     return this.#lastServedAt > since || [...this.#streams].some(isRecent);
   }
 
-  /** Runs throttled checks one at a time, because two checks could wait forever for each other's streams. */
+  /** Runs throttled checks one by one, because two could wait forever for each other's streams. */
   inTurn<T>(run: () => Promise<T>): Promise<T> {
     const turn = this.#turns.then(run);
     this.#turns = turn.catch(() => {});
@@ -131,13 +130,13 @@ export function describeResponse(response: Pick<HttpResponse, 'status' | 'header
   return `${response.status}${type === '' ? '' : ` ${type}`} ${JSON.stringify(response.text.slice(0, 300))}`;
 }
 
-/** Accepts every plausible answer of a device without a deployment, because the specification names none. */
+/** Accepts every plausible answer, because the specification names none. */
 export const meansNoDeployment = (response: HttpResponse): boolean =>
   [204, 404, 409, 410, 503].includes(response.status) || (response.status === 200 && response.json === null);
 
 export const isServed = (response: HttpResponse): boolean => response.status === 200 || meansNoDeployment(response);
 
-/** Recognizes a deployment by its members, because a server may answer every path with 200. */
+/** Looks at members, because a server may answer every path with 200. */
 export function isDeployment(response: HttpResponse | undefined): boolean {
   if (response?.status !== 200) return false;
   const { id, activity_status } = objectOf(response) ?? {};

@@ -1,4 +1,3 @@
-/** Tests that checks need no more retained events than the log keeps, with and without a declared retention. */
 import { expect, it } from 'vitest';
 import type { CheckResult } from '../../../harness/runner/types.ts';
 import { publish, readUpTo } from './drive.ts';

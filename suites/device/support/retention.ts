@@ -1,4 +1,4 @@
-/** Estimates how many events the log keeps, from control or from the answers to cursors. */
+/** Estimates how many events the log keeps, from control or from answers to cursors. */
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { TooLittleSeen } from '../../../harness/runner/violation.ts';
@@ -9,13 +9,13 @@ export class TooFewRetained extends TooLittleSeen {
   override name = 'TooFewRetained';
 }
 
-/** Number of events that the log is assumed to keep until cursors show the real number. */
+/** Retention assumed until cursors show the real one. */
 const ASSUMED_RETENTION = 200;
 
 const OBSERVED = new Fact(() => ({
-  /** Maximum number of events seen after a cursor that the device served. */
+  /** Most events seen after a served cursor. */
   served: 0,
-  /** Minimum number of events seen after a cursor that the device refused with 410. */
+  /** Fewest events seen after a cursor refused with 410. */
   refused: Number.POSITIVE_INFINITY,
 }));
 
@@ -24,10 +24,10 @@ function retentionOf({ info, session }: Device): number {
   return info.retention ?? Math.max(served, Math.min(refused, ASSUMED_RETENTION));
 }
 
-/** Number of events that surely remain after a cursor: a quarter of the retention, because other checks publish too. */
+/** A quarter of the retention, because other checks publish too. */
 const certainlyKept = (t: Device): number => Math.floor(retentionOf(t) / 4);
 
-/** Maximum number of events that may follow a cursor while the log still has the cursor's event. */
+/** Maximum number of events after a cursor that the log still has. */
 export const mostEvents = (t: Device): number =>
   Math.max(certainlyKept(t), Math.min(3, Math.floor(retentionOf(t) / 2)));
 
@@ -53,13 +53,12 @@ function describeRetention({ info, session }: Device): string {
   return `the log kept fewer than ${refused + 1}`;
 }
 
-/** Learns from the answer to a cursor how many events the log keeps. */
 export function observeCursor(t: Device, options: OpenEvents, status: number): void {
   const cursor = cursorOf(options);
   const { newest, step = 1, changedAt } = t.session.get(LOG_STATE);
   if (cursor === undefined || newest === undefined || cursor <= changedAt || newest < cursor) return;
   const { served, refused } = t.session.get(OBSERVED);
-  // Counts only events that are certainly in the log, not events that control may still publish.
+  // Excludes events that control may still publish.
   const certainly = Math.floor(Number(newest - cursor) / step);
   if (status === 200) t.session.set(OBSERVED, { served: Math.max(served, certainly), refused });
   if (status === 410) t.session.set(OBSERVED, { served, refused: Math.min(refused, eventsAfter(t, cursor)) });
@@ -68,17 +67,17 @@ export function observeCursor(t: Device, options: OpenEvents, status: number): v
 export function mayBeGone(t: Device, options: OpenEvents): boolean {
   const cursor = cursorOf(options);
   if (cursor === undefined) return false;
-  // In a tiny log, a single event of another client may displace any event.
+  // One event of another client may displace any event of a tiny log.
   if (t.info.retention !== undefined && certainlyKept(t) === 0) return true;
   if (eventsAfter(t, cursor) <= certainlyKept(t)) return false;
   const { left, step = 1 } = t.session.get(LOG_STATE);
   if (left === undefined || cursor < left.earliest) return true;
   const kept = Math.ceil(Number(left.latest - left.earliest) / step) + 1;
-  // Assumes that each later event displaces the oldest event.
+  // Assumes that each later event displaces the oldest one.
   return kept + Math.max(0, eventsAfter(t, left.latest)) > (t.info.retention ?? kept);
 }
 
-/** Ends the check as undecided if the cursor may have expired, so that 410 is a right answer. */
+/** Undecided for a cursor that may have expired, because 410 is then right. */
 export function endIfGone(t: Device, options: OpenEvents): void {
   const cursor = cursorOf(options);
   if (cursor === undefined || !mayBeGone(t, options)) return;

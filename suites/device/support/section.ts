@@ -1,4 +1,3 @@
-/** Declares device checks, and compares the declarations of a device with what its checks observe. */
 import type { ControlCompacted, ControlPublished } from '../../../harness/contract/control.ts';
 import { retentionSeen } from '../../../harness/runner/declarations.ts';
 import { checks } from '../../../harness/runner/define.ts';
@@ -33,7 +32,7 @@ function watchedControl(control: Control, { session, info }: Pick<Device, 'sessi
       }
       if (call.name !== 'compact') return answer;
       const earliest = BigInt((answer as ControlCompacted).earliest_id);
-      // Counts a batch as removed once compaction has removed its first event.
+      // Counts a batch as removed once its first event is gone.
       const left = session.get(PUBLISHED).filter(({ first }) => first >= earliest);
       session.set(PUBLISHED, left);
       const kept = left.reduce((sum, { count }) => sum + count, 0);
@@ -43,21 +42,18 @@ function watchedControl(control: Control, { session, info }: Pick<Device, 'sessi
   });
 }
 
-/** Options of a check that publishes events, and recognises its own events by id. */
 export const PUBLISHING = { needs: ['drive'], sharing: 'publishing' } as const;
 
-/** Options of a check that needs no control, because it reads the events that earlier checks have left. */
+/** Needs no control, because it reads events that earlier checks have left. */
 export const RETAINED_ONLY = { aspect: 'retained', turn: 'last', profile: 'core' } as const;
 
-/** Maximum number of events that concurrent checks may publish while a check reads. */
+/** Maximum number of events that others may publish while a check reads. */
 const EVENTS_OF_OTHERS = 60;
-/** Minimum number of inputs of a property, even on a slow target. */
 const LEAST_INPUTS = 5;
 const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };
 
 const declare = checks<DeviceContext>();
 
-/** Declares a check that first looks up the agent's current address and closes its streams at the end. */
 export const check = (
   requirement: Requirement,
   options: Parameters<typeof declare>[1],
@@ -79,7 +75,7 @@ export const check = (
       ...given,
       capabilities: new Set([...given.capabilities].filter((name) => !lacksPath(name))),
       control: watchedControl(pacedControl(given), given),
-      // Limits the time of a property, because a slow target takes minutes for all inputs.
+      // A slow target takes minutes for all inputs.
       property: boundedProperty(given, {
         shrinkMs: 4000,
         tryMs: () => (given.session.isSlow() ? 3000 : 15_000),
@@ -97,7 +93,7 @@ export const check = (
     if (sharing === 'exclusive' || sharing === 'publishing') await t.session.quiet();
     await relocate(t);
     const once = (): Promise<void> => withStreams(t, (streams) => run(t, streams));
-    // Runs the check again with fewer events if the log kept too few events for the first run.
+    // Runs again with fewer events if the log kept too few.
     await once().catch((error: unknown) => {
       if (!(error instanceof TooFewRetained)) throw error;
       return once();

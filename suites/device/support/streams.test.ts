@@ -1,4 +1,3 @@
-/** Tests that a throttled check waits for other checks of its target only. */
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
@@ -6,12 +5,11 @@ import type { OpenDeviceTarget } from '../../../harness/targets/opened.ts';
 import { OPEN_STREAMS } from './requests.ts';
 import { openTarget, runOn } from './testing/device.ts';
 
-/** Device that serves `capacity` streams at once and throttles more streams without a `Retry-After`. */
 async function startDevice(capacity: number) {
   const served = new Set<ServerResponse>();
   let requests = 0;
   const target = await openTarget((request, response) => {
-    // Counts requests for streams only, since opening the target sends other requests.
+    // Opening the target sends other requests.
     if (request.method === 'GET' && request.url?.endsWith('/events') === true) requests += 1;
     if (served.size >= capacity) return void response.writeHead(503).end();
     served.add(response);

@@ -1,5 +1,3 @@
-/** Opens event streams for a check and closes them at its end. */
-
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import { EventSourceClient } from '../../../harness/client/eventsource.ts';
 import type { HttpClient, OpenResponse } from '../../../harness/client/http.ts';
@@ -22,12 +20,11 @@ import {
 import { endIfGone, observeCursor } from './retention.ts';
 import { Subscription } from './subscription.ts';
 
-/** Thrown if other checks hold all streams; the check then closes its streams and starts again. */
+/** Thrown if other checks hold all streams; the check then closes its own and starts again. */
 class Throttled extends Error {
   override name = 'Throttled';
 }
 
-/** Runs `use` and closes its streams. If other checks hold all streams, `use` runs again after other waiting checks. */
 export async function withStreams<T>(t: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
   try {
     return await useAndClose(new Streams(t, false), use);
@@ -58,7 +55,7 @@ export class Streams {
     this.#waitsForOthers = waitsForOthers;
   }
 
-  /** Sets the client for later streams, because a restart may have moved the agent. */
+  /** A restart may have moved the agent. */
   use(http: HttpClient): void {
     this.#http = http;
   }
@@ -106,7 +103,7 @@ export class Streams {
     return undefined;
   }
 
-  /** Connects a client of the package `eventsource`; its connections count as streams of the check. */
+  /** Client of the package `eventsource`, whose connections count as streams of the check. */
   connect(types: readonly string[]): EventSourceClient {
     const { http } = this.#t;
     return new EventSourceClient(http, {
@@ -154,7 +151,7 @@ export class Streams {
       return stream;
     };
     const stream = await retryWhileThrottled(t, once, {
-      // Waits only for streams of other checks, because this check keeps its streams open.
+      // This check keeps its own streams open.
       mayClear: () =>
         needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed(noticedMs(t)) && !othersAreOpen())),
       ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
@@ -167,7 +164,6 @@ export class Streams {
       this.#throttled = true;
       throw new Throttled();
     }
-    // Leaves the check out if the device has never served more streams at once.
     if (isThrottled(stream) && needed && this.#count > 0 && all.most <= this.#count) {
       await stream.close();
       t.notApplicable(servesFew(this.#count));

@@ -1,4 +1,4 @@
-/** Stream of events for checks; an event that does not come in time is a finding. */
+/** Stream of events; an event that does not come in time is a finding. */
 import { type EventStream, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { Patience } from '../../../harness/common/waiting.ts';
@@ -6,15 +6,15 @@ import { type Device, recordSuccess, recordTimeout, timeoutMs, type WaitKind } f
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
 
-/** Reopens the stream after event `last`, or at its first cursor; undefined without a cursor or after a refusal. */
+/** Reopens after event `last` or at the first cursor; undefined without a cursor or after a refusal. */
 type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
 
-/** Extra event that a check publishes on a silent stream, to see whether the stream still works. */
+/** Extra event on a silent stream, to see whether the stream still works. */
 export interface Probe {
   send(): void;
   readonly isSent: boolean;
   readonly id: bigint | undefined;
-  /** Milliseconds to wait for the awaited event after the extra event has arrived. */
+  /** Milliseconds for the awaited event after the extra event. */
   readonly graceMs: number;
 }
 
@@ -22,7 +22,7 @@ export interface Probe {
 const LONGEST_MS = 60_000;
 const LOOK_MS = 200;
 
-/** Maximum number of bytes of events in memory, twice as many as checks cause; an endless stream sends more. */
+/** Maximum bytes of events in memory, twice as many as checks cause; an endless stream sends more. */
 const MOST_BYTES = 48 * 1024 * 1024;
 
 const eventBytes = (text: string): number => 1000 + 2 * text.length;
@@ -33,7 +33,6 @@ interface EventWait {
   within: number;
   patience: Patience;
   probe: Probe | undefined;
-  /** Time left for the awaited event after the later extra event has arrived. */
   hurry: Patience | undefined;
   taken: SeenEvent[];
 }
@@ -45,7 +44,7 @@ function leftMs(t: Device, wait: EventWait): number {
   return Math.min(patienceLeftMs(t, wait), wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** Milliseconds left for a wait; timeouts in other checks shorten all waits of the same kind. */
+/** Timeouts of other checks shorten all waits of the same kind. */
 const patienceLeftMs = (
   t: Device,
   { kind, within, patience }: Pick<EventWait, 'kind' | 'within' | 'patience'>,
@@ -73,7 +72,7 @@ export class Subscription {
     return this.#stream;
   }
 
-  /** Returns the next event; blocks without an event are skipped and do not extend the wait. */
+  /** Skips blocks without an event, which do not extend the wait. */
   next(what: string, kind: WaitKind = 'event'): Promise<SeenEvent> {
     return this.#next(this.#wait(what, undefined, kind));
   }
@@ -100,7 +99,7 @@ export class Subscription {
     return this.until((event) => event.id >= id, what, probe);
   }
 
-  /** Reads until event `last`, the end of the stream or a silence, then closes the stream; never fails the check. */
+  /** Reads until event `last`, the end or a silence, then closes the stream; never fails the check. */
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
     const kind = 'replay';
@@ -119,7 +118,7 @@ export class Subscription {
         .map(({ id }) => BigInt(id ?? ''))
         .reduce<bigint | undefined>((most, id) => (most === undefined || id > most ? id : most), newest);
       if (risen !== newest) {
-        // Leaves events after `last` out of the timing, because they were published later.
+        // Times no event after `last`, which was published later.
         if (last !== undefined && risen !== undefined && risen <= last)
           recordSuccess(this.#t, kind, within - patience.leftMs);
         patience.renew();
@@ -159,12 +158,12 @@ export class Subscription {
     for (;;) {
       const event = readEvent(this.#t, await this.#nextFrame(wait));
       if (event === undefined) continue;
-      // Skips an event that a resumed stream repeats, which section 6.2 (rule 1) allows.
+      // A resumed stream may repeat events (section 6.2, rule 1).
       const before = this.events.slice(0, Math.max(0, this.#resumedAt));
       if (before.some(({ id }) => id === event.id)) continue;
       this.events.push(event);
       this.#bytes += eventBytes(event.text);
-      // Ends as undecided during a huge replay, because a device may replay its whole log without a cursor.
+      // Undecided, because without a cursor a device may replay its whole log.
       const { newest = event.id } = this.#t.session.get(LOG_STATE);
       if (this.#bytes > MOST_BYTES && event.id < newest)
         this.#t.undecided(`${wait.what}: more than the ${this.events.length} events before it are replayed`);
@@ -180,13 +179,12 @@ export class Subscription {
     const { what, probe } = wait;
     const started = performance.now();
     const waits = this.#t.session.waits.device;
-    // Waits longer than an event usually takes. Waits only briefly once an event has failed to come, because an early
-    // probe costs one event only.
+    // Waits longer than usual; only briefly once an event failed to come, because an early probe costs one event.
     const silenceMs = Math.max(waits.inVain('event') > 0 ? 50 : 400, 2 * waits.slowestMs('event'));
     const silence = probe && setTimeout(() => probe.send(), silenceMs);
     try {
       const frame = await this.#nextInTime(wait);
-      // Records no time after an extra event was sent, because the extra event may have caused this event.
+      // The extra event may have caused this one.
       if (probe?.isSent !== true) recordSuccess(this.#t, wait.kind, performance.now() - started);
       return frame;
     } catch (error) {
@@ -202,7 +200,7 @@ export class Subscription {
     }
   }
 
-  /** Waits in short steps, because timeouts of other checks shorten the wait and arriving bytes extend it. */
+  /** Waits in short steps, because timeouts of other checks shorten the wait and bytes extend it. */
   async #nextInTime(wait: EventWait): Promise<SseFrame> {
     const { stream } = this;
     const started = performance.now();
@@ -226,7 +224,7 @@ export class Subscription {
     }
   }
 
-  /** Reopens the stream, which ends the check as undecided if the cursor has expired meanwhile. */
+  /** Ends the check as undecided if the cursor has expired meanwhile. */
   async expectCursor(): Promise<void> {
     await this.#reopen?.(this.events.at(-1)?.id);
   }

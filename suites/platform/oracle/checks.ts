@@ -1,4 +1,4 @@
-/** Checks whose requirements the exploration decides; all checks of a run share one exploration. */
+/** Checks that the exploration decides; all checks of a run share one exploration. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { type SupportedCodename, versionNamed } from '../../../harness/contract/versions.ts';
@@ -17,7 +17,7 @@ import { connectionOf, settle } from './settling.ts';
 
 const EXPLORED = new Fact((): { shared?: { explorer: Explorer; exploration: SharedExploration } } => ({}));
 
-/** Bounds of an exploration; `ms` and `lateMs` are milliseconds and matter only on a slow platform. */
+/** Bounds; `ms` and `lateMs` are milliseconds and matter only on a slow platform. */
 const USUAL = { ms: 15_000, requests: 2400, least: 1900, lateMs: 60_000 };
 const FAST = { ms: 8000, requests: 1800, least: 1700, lateMs: 45_000 };
 
@@ -35,7 +35,6 @@ async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
   }
 }
 
-/** Explores until the requirement is decided; throws the worst finding, and notes the other findings. */
 async function decided(t: Platform, { id, level }: Requirement, checkId: string, own: Own): Promise<void> {
   const { isMeant = () => true, makes, isFree, part = '' } = own;
   const kept = t.session.get(EXPLORED);
@@ -92,11 +91,10 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
 
 interface Own {
   isMeant?: ((comparison: Comparison) => boolean) | undefined;
-  /** Kind of record that the run must have created for a verdict. */
+  /** Kind that the run must have created for a verdict. */
   makes?: ResourceKind | undefined;
-  /** Reason for which the check is not applicable if the exploration decided nothing. */
+  /** Reason to be not applicable if the exploration decided nothing. */
   isFree?: string | undefined;
-  /** Part of the exploration that decides the check. */
   part?: string | undefined;
 }
 type Options = Own &
@@ -114,7 +112,6 @@ export function byExploring(requirement: Requirement, { isMeant, makes, isFree, 
   ] as const;
 }
 
-/** Options of a check that judges one version of the API. */
 export const ofCodename = (codename: SupportedCodename) => ({
   aspect: codename,
   isMeant: ({ exchange }: Comparison): boolean => exchange.version === versionNamed(codename),

@@ -1,4 +1,3 @@
-/** Tests that every difference belongs to a requirement with a check. */
 import { expect, it } from 'vitest';
 import { platformSuite } from '../index.ts';
 import { EXPLORED_IDS } from './checks.ts';

@@ -31,11 +31,11 @@ const isList = ({ exchange }: Comparison): boolean => exchange.operation.list ==
 const isLimited = ({ exchange }: Comparison): boolean => exchange.key === 'limited';
 const isOlder = ({ exchange }: Comparison): boolean => exchange.version !== NEWEST_VERSION;
 
-/** Requirement of each difference: a MUST of the specification, or a SHOULD of the published API document alone. */
+/** MUST of the specification, or SHOULD of the published API document only. */
 const ROWS: readonly Row[] = [
   must('platform.auth.key-required', 'served', { also: ({ exchange }) => exchange.key === 'none' }),
   should('platform.auth.key-required', 'unrefused', { also: ({ exchange }) => exchange.key === 'none' }),
-  // Only a SHOULD, because a hexadecimal key may be valid in either case.
+  // A hexadecimal key may be valid in either case.
   should('platform.auth.key-wrong', 'served', { also: ({ exchange }) => exchange.key === 'recased' }),
   must('platform.auth.key-wrong', 'served', { also: ({ exchange }) => isWrong(exchange.key) }),
   should('platform.auth.key-wrong', 'unrefused', { also: ({ exchange }) => isWrong(exchange.key) }),

@@ -1,4 +1,3 @@
-/** Explores deployments: accepted values of `parent_id`, and final states. */
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
@@ -31,20 +30,20 @@ const readAlone = (ex: Explorer, { id }: KnownRecord): Promise<Exchange> =>
 const stateIn = ({ json }: Exchange) =>
   (json ?? {}) as { readonly activity_status?: unknown; readonly target_status?: unknown };
 
-/** Polls, because no section states how soon a platform shows a new target status. */
+/** Polls, because no section states how soon a platform shows a new target. */
 async function waitForTarget(ex: Explorer, record: KnownRecord, isDue: (target: unknown) => boolean): Promise<boolean> {
   const look = async () => isDue(stateIn(await readAlone(ex, record)).target_status) || undefined;
   const wait = { timeoutMs: ex.t.patienceMs / 2, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
   return (await pollWithin(`the target of ${record.id}`, look, wait)) === true;
 }
 
-/** Tries the values of `parent_id` (specification section 9, rule 3) on new devices without any deployment. */
+/** Tries `parent_id` (section 9, rule 3) on new devices without any deployment. */
 export async function parents(ex: Explorer, world: World): Promise<void> {
   if (!ex.versions.includes(VERSION) || world.parts.length === 0) return;
   const device = await world.writes.device(VERSION);
   if (device === undefined) return;
   const alone = { device, parent: null, control: undefined };
-  // Stages the first deployment, because a platform may refuse to archive a deployed one.
+  // A platform may refuse to archive a deployed deployment.
   const staged = { ...alone, targets: ['staged', 'deployed'] };
   const first = await accepts(ex, world, { ...staged, why: 'the device has no deployment at all' });
   if (first !== undefined) await world.writes.act(VERSION, first, 'archive');
@@ -59,10 +58,9 @@ export async function parents(ex: Explorer, world: World): Promise<void> {
 interface Expectation {
   device: KnownRecord;
   parent: Parent;
-  /** Parent for a second attempt; if the platform refuses both attempts, the parent is not the reason. */
+  /** Parent of a second attempt; if both are refused, the parent is not the reason. */
   control: Parent;
   why: string;
-  /** Target statuses to try, in this order. Default: deployed, then staged. */
   targets?: readonly string[];
 }
 
@@ -76,12 +74,12 @@ async function accepts(ex: Explorer, world: World, expectation: Expectation): Pr
   const about = { what: 'parent', kind: 'deployment', path } as const;
   const expected = `a deployment with parent_id ${parent === undefined ? 'omitted' : parent}, as ${why}`;
   const actual = `${last.status} ${last.text.slice(0, 200)}; with ${control ?? 'none'} ${other.id} was created`;
-  // Ignores a server error, which proves nothing about the parent.
+  // A server error proves nothing about the parent.
   if (made !== undefined || refused(last)) ex.hold(last, made !== undefined, about, expected, actual);
   return other;
 }
 
-/** On a device with a current target, `parent_id` may name the target or be omitted, but must not be null. */
+/** On a device with a current target, `parent_id` may name it or be omitted, but must not be null. */
 async function onTarget(ex: Explorer, world: World): Promise<void> {
   const { writes, deployments } = world;
   const device = await writes.device(VERSION);
@@ -105,7 +103,7 @@ async function onTarget(ex: Explorer, world: World): Promise<void> {
   const target = isTarget ? second : first;
   const filled = await accepts(ex, world, { ...expected, control: target.id });
   const parent = filled?.members.get('parent_id')?.value;
-  // Accepts an omitted parent that the platform has filled in, as the published document allows.
+  // The published document allows a platform to fill in the parent.
   const isFilled = parent === undefined || parent === target.id;
   if (filled !== undefined) ex.hold(await readAlone(ex, filled), isFilled, about, `parent_id ${target.id}`, parent);
   const stranger = deployments.find(({ members }) => members.get('device_id')?.value !== device.id);
@@ -149,15 +147,13 @@ async function atOnce(ex: Explorer, { writes, parts: [part], deployments }: Worl
   ex.hold(last, made.length === 1, about, expected, `${made.length} were created`);
 }
 
-/**
- * Checks that an archived deployment cannot be deployed, and a drifted deployment only after a review (section 2.2).
- */
+/** Archived deployments cannot be deployed, drifted ones only after a review (section 2.2). */
 export async function ends(ex: Explorer, world: World): Promise<void> {
   const { writes, parts } = world;
   const [device, another] = [await writes.device(ex.newest), await writes.device(ex.newest)];
   if (device === undefined || another === undefined) return;
   const archived = await deployAny(world, device, undefined, ['staged', 'deployed']);
-  // Stages the next deployment first, because its queue time must differ from its creation time.
+  // Staged first, because its queue time must differ from its creation time.
   const next = await deployAny({ ...world, parts: parts.slice(1) }, another, undefined, ['staged']);
   const drifted = await deployAny({ ...world, parts: parts.slice(0, 1) }, another, undefined, ['staged']);
   if (archived !== undefined) {

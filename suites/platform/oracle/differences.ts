@@ -1,4 +1,3 @@
-/** Kinds of differences between an answer and the model of the platform. */
 import type { Ask, Exchange, Seen } from './exchange.ts';
 
 const DIFFERENCE_KINDS = [
@@ -22,7 +21,7 @@ const DIFFERENCE_KINDS = [
   'parent',
   'targets',
   /** Archived or drifted deployment that the platform deploys again. */ 'revived',
-  /** Timestamp that contradicts the history of a deployment; `odd-moment`: the difference may have another reason. */
+  /** Timestamp that contradicts the history; `odd-moment`: with another possible reason. */
   'moment',
   'odd-moment',
   /** Group that is its own ancestor. */ 'circle',
@@ -55,24 +54,24 @@ export interface Comparison {
   /** JSON Pointer without array indexes, such as `/data/-/device/name`, then words about the request. */
   path: string;
   kind?: string | undefined;
-  /** True for a comparison with a value that this run has written. */
+  /** True for a value that this run has written. */
   isWritten?: boolean | undefined;
 }
 
 export interface Difference extends Comparison {
   exchange: Exchange;
   member?: string | undefined;
-  /** Id of a record that other clients may have changed. */
+  /** Record that other clients may have changed. */
   id?: string | undefined;
-  /** Id of the record whose state decides the finding; the explorer reads the record again first. */
+  /** Record whose state decides the finding; read again first. */
   restsOn?: string | undefined;
   expected: string;
   actual: unknown;
   earlier?: Seen | undefined;
-  /** True if the answer alone proves the difference; otherwise the explorer asks again. */
+  /** True if the answer proves the difference; otherwise the explorer asks again. */
   certain: boolean;
 }
 
-/** Key that equal findings of one version share, so that they count once. */
+/** Key of equal findings in one version, which count once. */
 export const causeOf = ({ what, exchange, path }: Difference): string =>
   `${exchange.operation.id} ${exchange.version} ${what} ${path}`;

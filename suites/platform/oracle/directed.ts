@@ -47,7 +47,7 @@ export function refusals(ex: Explorer): Ask[] {
   return asks;
 }
 
-/** Variants of a path that a router may serve although the access check does not recognize the path. */
+/** Variants of a path that a router may serve past its access check. */
 const pathsLike = (path: string): string[] => [
   ...[`${path}/`, `/${path}`, path.toUpperCase(), `${path};a=b`, `${path}.json`, `/.${path}`, `${path}/.`],
   path.replace(/\w/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),

@@ -1,9 +1,7 @@
-/** Request of an exploration, and its answer. */
 import type { Asked } from '../../../harness/client/happening.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 
-/** Wrong keys that resemble the valid key, each with its description for a finding. */
 const WRONG = {
   changed: 'with another first character in the key',
   cut: 'without the last character of the key',
@@ -12,14 +10,14 @@ const WRONG = {
   recased: 'with the letters of the key in the other case',
   empty: 'with an empty key',
 } as const;
-/** API key of a request; `limited` lacks the scope devices:read. */
+/** `limited` lacks the scope devices:read. */
 export type Key = 'full' | 'limited' | 'none' | keyof typeof WRONG;
 export const WRONG_KEYS = Object.keys(WRONG) as (keyof typeof WRONG)[];
-/** Wrong keys without `recased`, because a hexadecimal key may be valid in either case. */
+/** Excludes `recased`, because a hexadecimal key may be valid in either case. */
 export const SURELY_WRONG_KEYS = WRONG_KEYS.filter((key) => key !== 'recased');
 export const isWrong = (key: Key): boolean => key in WRONG;
 
-/** Changes a key so that no decoding of hexadecimal or base64 yields the valid key, except for `recased`. */
+/** Changes a key so that decoded hexadecimal or base64 differs too, except for `recased`. */
 export function changedKey(key: string, how: Key): string | undefined {
   const swapped = [...key].map((each) => (each === each.toUpperCase() ? each.toLowerCase() : each.toUpperCase()));
   const recased = swapped.join('');
@@ -44,14 +42,13 @@ export interface Ask {
   path?: string;
   query: readonly (readonly [string, string])[];
   body?: unknown;
-  /** True to reuse a connection; drawn at random if undefined. */
+  /** True to reuse a connection; random if undefined. */
   isKept?: boolean;
-  /** True to send the body in two pieces; drawn at random if undefined. */
+  /** True to send the body in two pieces; random if undefined. */
   isCut?: boolean;
   rawQuery?: string;
 }
 
-/** Builds a request with the full key, and without a query or a body unless `more` has one. */
 export const askFor = (
   operation: Operation,
   version: string,
@@ -99,7 +96,6 @@ export function notationOf({ query }: Pick<Ask, 'query'>): string {
   return asked.length > 1 ? 'repeated' : 'alone';
 }
 
-/** Describes a request, such as `with the limited key, in tetons, GET /devices?limit=3`. */
 export function describeAsk(ask: Ask): string {
   const { key, version, operation } = ask;
   const query = queryOf(ask);

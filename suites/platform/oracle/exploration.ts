@@ -1,4 +1,4 @@
-/** One exploration of a platform: plain reads, writes, writes that it must refuse, pings, then random sequences. */
+/** One exploration: plain reads, writes, writes to be refused, pings, then random sequences. */
 import { inVersion, type Operation, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -70,7 +70,7 @@ const itemsOf = (exchange: Exchange): Page['data'] =>
 const readList = (ex: Explorer, kind: ResourceKind, query: Ask['query']): Promise<Exchange> =>
   ex.send(askFor(listOf(kind), ex.newest, [], { query }));
 
-/** Finds out by which members a platform filters and orders a list, because a platform may do neither. */
+/** Finds the members by which a platform filters and orders; it may do neither. */
 async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   const list = ex.model.list(kind);
   const { ids = [], items = [] } = list.reference ?? {};
@@ -86,7 +86,7 @@ async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   const filters = Object.entries(RESOURCES[kind].filters).flatMap(([name, span]) =>
     inVersion(span, ex.newest) ? [name] : [],
   );
-  // Expects every filter of a platform that filters by id, so that a failing filter becomes a finding.
+  // Expects every filter of a platform that filters by id, so that a failing one is a finding.
   const isById = await takesEffect('id');
   for (const name of filters) if (isById || (await takesEffect(name))) list.filters.add(name);
   const [up, down] = [await idsOf('order_by', 'id:asc'), await idsOf('order_by', 'id:desc')];
@@ -94,7 +94,7 @@ async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   list.orders = isWhole && up.toReversed().join() === down.join() && up.join() !== down.join();
 }
 
-/** Finds out how a request may name several expansions; the published document repeats `expand`. */
+/** Finds how a request names several expansions; the published document repeats `expand`. */
 async function probeNotations(ex: Explorer, kinds: readonly ResourceKind[]): Promise<void> {
   for (const kind of kinds) {
     const names = Object.keys(RESOURCES[kind].expansions);
@@ -192,7 +192,6 @@ async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<void, v
 
 const WRITTEN_IN_A_STEP = 24;
 
-/** Fails if a refused write left a trace: a name or version in a list, or a changed member. */
 function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string, Readonly<Record<string, unknown>>>) {
   const { operation, ids, body } = exchange;
   const why = dueRefusal(exchange);
@@ -211,7 +210,7 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
   ex.hold(exchange, done === undefined, { what: 'served', kind, path: ` ${why}` }, expected, done);
 }
 
-/** Lists every write of each version, valid except for the key or for an ended version. */
+/** Writes of each version, valid except for the key or an ended version. */
 function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undefined): Ask[] {
   const [ended] = END_OF_LIFE_VERSIONS;
   const asks = (version: string, has: SupportedVersion, key: () => Ask['key']): Ask[] =>
@@ -251,7 +250,7 @@ function bodyOf(
 }
 
 const PINGS = 3;
-/** Timeouts of pings in nanoseconds; section 2.5 of the specification allows up to 10 seconds. */
+/** Timeouts of pings in nanoseconds; section 2.5 allows up to 10 s. */
 const TIMEOUTS = [5000, 1000, 10_000].map((ms) => ms * MILLISECOND_NANOS);
 
 async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
@@ -269,7 +268,7 @@ async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
     const answers = new Map<number, Exchange>();
     for (const nanos of TIMEOUTS) {
       let exchange = await ping(t.onlineDevice, 'full', version, nanos);
-      // Pings again, because a message to a device may get lost without fault of the platform.
+      // A message to a device may get lost without fault of the platform.
       for (let times = 1; times < PINGS && pingCode(exchange) !== 'success'; times += 1)
         exchange = await ping(t.onlineDevice, 'full', version, nanos);
       answers.set(nanos, exchange);
@@ -277,7 +276,7 @@ async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
     const [accepted] = [...answers].find(([, each]) => pingCode(each) === 'success') ?? [];
     for (const each of answers.values()) {
       if (pingCode(each) === 'success' || !(ok(each) || refused(each))) continue;
-      // Pings once more, because a device that has gone offline explains the refusal.
+      // A device that has gone offline explains the refusal.
       const next = accepted && refused(each) ? await ping(t.onlineDevice, 'full', version, accepted) : undefined;
       if (refused(each) && (next === undefined || pingCode(next) !== 'success')) continue;
       const expected = 'code success from an online device, whatever its timeout up to 10 s';

@@ -1,4 +1,4 @@
-/** Sends requests and judges their answers; asks again before it reports a value that others may have changed. */
+/** Sends requests and judges answers; asks again if others may have changed a value. */
 import { NoAnswer, NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
@@ -38,15 +38,14 @@ export class Explorer {
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
   readonly over = new Set<string>();
   tidy = async (): Promise<void> => {};
-  /** First refusal of each operation that refused a plain and valid body. */
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
   #suspects = new Map<string, Difference>();
   #clients = new Map<string, HttpClient>();
   readonly #began = Date.now();
-  /** True once the platform has closed a reused connection without an answer; later requests use new connections. */
+  /** True once a reused connection was closed without an answer; later requests use new connections. */
   #wasClosed = false;
   readonly #silent = new Map<string, { times: number; last: Exchange }>();
-  /** Milliseconds by which the platform's clock was ahead of this machine's at the first creation. */
+  /** Milliseconds by which the platform's clock led this machine's at the first creation. */
   #clock: number | undefined;
 
   constructor(t: Platform, seed: number, budget: Budget) {
@@ -105,7 +104,7 @@ export class Explorer {
     return { isKept: one('connection', 'kept', 'new'), isCut: body !== undefined && one('body', 'cut', 'whole') };
   }
 
-  /** Sends a request again while the platform throttles; status 0 means that no answer came. */
+  /** Repeats throttled requests; status 0 means that no answer came. */
   async send(ask: Ask): Promise<Exchange> {
     if (this.budget.isOverdue) throw new TooSlow(this.budget.requests);
     const { method, id } = ask.operation;
@@ -114,7 +113,7 @@ export class Explorer {
     this.budget.requests += 1;
     const body = method === 'GET' ? undefined : (ask.body ?? {});
     const { recorder } = this.t.http;
-    // Uses a separate recorder, so that a finding shows only its own requests.
+    // A finding must show only its own requests.
     const own = new Recorder(recorder.redactor, recorder.happened);
     const drawn = this.#drawnForm(ask);
     const { isKept = drawn.isKept, isCut = drawn.isCut } = ask;
@@ -136,8 +135,7 @@ export class Explorer {
       if (typeof token === 'string') recorder.redactor.add(token);
       return { ...ask, isKept, isCut, status, headers, json, text, asked: recorded };
     } catch (error) {
-      // Retries on a new connection if the platform closed the old one, except for a timed-out write, which may take
-      // effect.
+      // Retries on a new connection, except for a timed-out write, which may take effect.
       if (keepsAlive && error instanceof NoAnswer && (method === 'GET' || !(error instanceof NoAnswerInTime))) {
         this.#wasClosed = true;
         return await this.send(ask);
@@ -156,7 +154,7 @@ export class Explorer {
     return exchange;
   }
 
-  /** Sends a write. `predicted`: members expected afterwards, unless the platform refuses the write. */
+  /** `predicted`: members due afterwards, unless the platform refuses the write. */
   async write(ask: Ask, kind: ResourceKind, predicted: Readonly<Record<string, unknown>>): Promise<Exchange> {
     const sentAt = Date.now();
     const exchange = await this.send(ask);
@@ -168,7 +166,7 @@ export class Explorer {
         record.members.set(name, { value, seen: seenIn(exchange), predicted: true });
       this.model.list(kind).isStale = true;
       if (isNew && typeof at === 'string') {
-        // Expects that all creation times come from one clock, which may be wrong.
+        // All creation times must come from one clock, which may be wrong.
         this.model.newestCreation = Math.max(this.model.newestCreation, Date.parse(at) || 0);
         const ahead = Date.parse(at) - sentAt;
         this.#clock ??= ahead;
@@ -213,7 +211,7 @@ export class Explorer {
     this.#adopt(found);
   }
 
-  /** Adopts a wrong value into the model, so that the value causes no further finding. */
+  /** Adopts a wrong value, so that it causes no further finding. */
   #adopt({ what, id = '', kind, member, actual, exchange }: Difference): void {
     if (what === 'envelope' && kind !== undefined) this.model.list(kind as ResourceKind).isStale = true;
     const record = this.model.records.get(id);
@@ -269,17 +267,17 @@ export class TooSlow extends TooLittleSeen {
   }
 }
 
-/** Maximum number of unanswered requests of one operation, because each request takes the whole timeout. */
+/** Maximum silences of one operation, because each takes the whole timeout. */
 const MOST_SILENCES_OF_ONE = 2;
-/** Number of unanswered operations after which the platform counts as hanging. */
+/** Unanswered operations after which the platform counts as hanging. */
 const MOST_SILENT = 3;
 /** Milliseconds by which a clock may be adjusted between two creations. */
 const CLOCK_MS = 60_000;
-/** Maximum number of pages to read; a longer list is not compared. */
+/** Maximum number of pages; a longer list is not compared. */
 const MOST_PAGES = 10;
 
 export function firstMoved(before: readonly string[], now: readonly string[]) {
-  // Counts each item once, because pages may repeat an item if others write between the reads.
+  // Pages may repeat an item if others write between the reads.
   const [kept, there] = [new Set(now), new Set(before)];
   const [earlier, later] = [[...there].filter((id) => kept.has(id)), [...kept].filter((id) => there.has(id))];
   const place = earlier.findIndex((id, at) => later[at] !== id);

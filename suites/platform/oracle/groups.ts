@@ -40,7 +40,7 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   for (const to of chain) {
     const ask = askFor(operation('moveGroup'), ex.newest, [above.id], { body: { parent_id: to } });
     const exchange = await ex.write(ask, 'group', {});
-    // Forgets known parents after an accepted move, because a platform may repair the tree in any way.
+    // A platform may repair the tree in any way after an accepted move.
     if (ok(exchange)) for (const group of groups) group.members.delete('parent_id');
     for (const group of groups) await readRecord(ex, group, ex.newest);
     const path = pathFrom(ex, above.id);
@@ -67,14 +67,13 @@ const isCircle = (path: readonly string[]): boolean => new Set(path).size < path
 /** Number of repetitions, because concurrent writes collide only sometimes. */
 const ROUNDS = 3;
 
-/** Moves and renames groups concurrently; the result must match some order of the accepted writes. */
+/** Expects concurrent moves and renames to end as in some order of the accepted writes. */
 export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const groups = await Promise.all([add(writes), add(writes), add(writes)]);
     const [one, other, third] = groups;
     if (one === undefined || other === undefined || third === undefined) return;
     const { json } = (await readRecord(ex, one.record, ex.newest)) ?? {};
-    // Gives up if the platform does not show the parent of a group as `parent_id`.
     if ((json as { parent_id?: unknown } | undefined)?.parent_id !== null) return;
     const move = ({ record: { id } }: Group, to: Group): Ask =>
       askFor(operation('moveGroup'), ex.newest, [id], { body: { parent_id: to.record.id } });
@@ -83,7 +82,7 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
     const swapped = await answersAtOnce(ex, [move(one, other), move(other, one)]);
     if (swapped === undefined) return;
     const [isDown = false, isUp = false] = swapped.map(ok);
-    // Allows any parents after two accepted moves, because a platform may repair the tree in any way.
+    // A platform may repair the tree in any way after two accepted moves.
     const isOpen = isDown && isUp;
     one.parent = isOpen ? undefined : isDown ? other.record.id : null;
     other.parent = isOpen ? undefined : isUp ? one.record.id : null;
@@ -114,7 +113,7 @@ function namesAfter({ names }: Group, answers: readonly Exchange[]): readonly un
   return accepted.length > 0 ? accepted : names;
 }
 
-/** Group with its possible names and its parent; an undefined parent allows any parent. */
+/** Group with its possible names; an undefined parent allows any. */
 interface Group {
   record: KnownRecord;
   names: readonly unknown[];

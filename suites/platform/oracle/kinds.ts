@@ -1,20 +1,13 @@
-/** Lists for each member of a resource how long the exploration expects the value to stay the same. */
+/** Members of each resource, by how long the exploration expects a value to stay. */
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 
-/**
- * Duration for which a value stays the same: `fixed` forever, `written` until a client writes the member, `timely`
- * until the next read at most.
- */
+/** Duration of a value: `fixed` forever, `written` until a client writes it, `timely` until the next read. */
 type Holding = 'fixed' | 'written' | 'timely';
 type Promised = Readonly<Partial<Record<'2' | '2.1' | '2.2' | '2.6' | '9' | 'published', string>>>;
 
-/** Members of every resource, by the section of the specification that names them. */
 const ALL: Promised = { '2': 'object', '2.6': 'id', published: 'created_at' };
 
-/**
- * Members by the section that names the member. A difference in a `published` member is a SHOULD; `open` members are
- * never compared.
- */
+/** Members by section; a difference in a `published` one is a SHOULD, and `open` ones are never compared. */
 const KINDS: Readonly<Record<ResourceKind, Readonly<Partial<Record<Holding | 'open', Promised>>>>> = {
   config_type: {
     fixed: ALL,
@@ -87,7 +80,7 @@ export const HOLDINGS = Object.fromEntries(
   }),
 ) as Record<ResourceKind, Held>;
 
-/** Member that holds the id of an expanded resource; id and resource must agree in an answer. */
+/** Member with the id of an expanded resource; both must agree in an answer. */
 export const NAMED_BY: Readonly<Record<string, string>> = {
   group: 'group_id',
   parent: 'parent_id',

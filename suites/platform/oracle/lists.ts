@@ -35,7 +35,7 @@ const asked = (exchange: Exchange, name: string): number | undefined => {
 };
 
 const { limitDefault, limitMaximum, limitMinimum } = LIST_LIMITS;
-/** Maximum limit or offset that clients usually send; platform.list.clamp.huge judges larger numbers. */
+/** Largest number that clients usually send; platform.list.clamp.huge judges larger ones. */
 const USUAL = 2 ** 31 - 1;
 
 function ruleOf(exchange: Exchange, name: 'limit' | 'offset'): string {
@@ -65,7 +65,6 @@ function judgeLimit(judgement: Judgement, exchange: Exchange, { limit }: Page): 
     hold(limit >= 0 && limit <= limitMaximum, '/limit', `a limit from 0 to ${limitMaximum}`);
     if (rule === 'nonsense' || limit < 0 || limit > limitMaximum) return;
     const nearest = `limit ${limitMinimum}, the nearest valid value`;
-    // Accepts limit 0 in the page if the request asked for limit 0.
     hold(given === 0 || limit <= limitMinimum, '/limit nearest', nearest);
     if (given === 0 || limit <= limitMinimum) hold(limit === limitMinimum, '/limit not 1', nearest);
     return;
@@ -82,7 +81,7 @@ function judgeOffset(judgement: Judgement, exchange: Exchange, { offset, data }:
     judgement.hold(isRight, 'offset', path, expected, `offset ${offset}`);
   if (rule === 'nonsense') hold(offset >= 0, 'an offset of 0 or more');
   else if (given <= 0) hold(offset === 0, 'offset 0');
-  // Accepts a smaller offset on an empty page, because a platform may clamp an offset past the end.
+  // A platform may clamp an offset past the end.
   else hold(offset >= 0 && (offset <= given || data.length === 0), `offset ${given}`);
 }
 
@@ -90,7 +89,7 @@ function judgeSize(judgement: Judgement, { data, limit, has_more: more }: Page):
   const isFull = !more || data.length === limit || limit === 0;
   const expected = data.length > limit ? `at most ${limit} items` : `${limit} items, as has_more is true`;
   const actual = `${data.length} items with limit ${limit} and has_more ${more}`;
-  // Skips an empty last page, which shows no page size.
+  // An empty last page shows no page size.
   if (data.length > 0 || more) judgement.hold(data.length <= limit && isFull, 'size', '/data', expected, actual);
   if (data.length === 0) return;
   const repeated = data.find(({ id }, place) => data.findIndex((other) => other.id === id) !== place);
@@ -101,7 +100,7 @@ function judgeCount(model: Model, judgement: Judgement, exchange: Exchange, { to
   const names = expansionsOf(exchange);
   const [isCount, expected] = [typeof count === 'number' && count >= 0, 'total_count with expand=total_count'];
   if (names.includes('total_count')) {
-    // Separates total_count beside an expansion, because no section shows both together for lists.
+    // No section shows total_count beside an expansion for lists.
     const path = names.length === 1 ? '/total_count' : '/total_count beside an expansion';
     const notation = notationOf(exchange);
     if (notation === 'alone' || (notation === 'repeated' && model.notations.has(notation)))
@@ -124,7 +123,7 @@ export function requestedItems(list: ListKnown, exchange: Exchange): readonly Sh
 const filtersOf = ({ query }: Exchange): Exchange['query'] =>
   query.filter(([name]) => !['limit', 'offset', 'expand', 'expand[]', 'order_by'].includes(name));
 
-/** True if the items show the filtered member; excludes statuses that an older version may show differently. */
+/** Excludes statuses that an older version may show differently. */
 function isKnown({ items }: Reference, name: string, version: string): boolean {
   const isOlder = version !== SUPPORTED_VERSIONS.at(-1);
   const isOpen = version === versionNamed('tetons') && items.some((item) => item['activity_status'] === 'removing');
@@ -139,7 +138,7 @@ interface Compared {
   due: readonly Shown[];
 }
 
-/** Compares a page with the whole list; findings are uncertain, because other clients may write meanwhile. */
+/** Findings are uncertain, because other clients may write meanwhile. */
 function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): void {
   const { exchange, page, due } = compared;
   const { limit, offset, data, has_more: more, total_count: count } = page;
@@ -201,7 +200,7 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
   }
 }
 
-/** Compares two items by the first term of `order_by`; returns 0 for names that collations order differently. */
+/** Compares by the first term of `order_by`; 0 for names that collations order differently. */
 function compared(one: Shown, other: Shown, order: string): number {
   const [field = '', direction = 'desc'] = (order.split(',')[0] ?? '').split(':');
   const [left, right] = [one[field], other[field]];

@@ -1,4 +1,4 @@
-/** Knowledge about a platform (records, lists, served operations), and comparisons with it; no I/O, no clock. */
+/** Knowledge about a platform, and comparisons with it; no I/O, no clock. */
 import type { Resource, ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -7,7 +7,7 @@ import { isObject } from '../../json.ts';
 import type { Comparison, Difference, DifferenceKind } from './differences.ts';
 import { type Ask, askOf, type Exchange, type Seen } from './exchange.ts';
 
-/** Known member of a record: `ask` reads the member again, `predicted` marks a value that this run wrote. */
+/** `ask` reads the member again; `predicted` marks a value that this run wrote. */
 interface Known {
   value: unknown;
   seen: Seen;
@@ -21,10 +21,10 @@ export class KnownRecord {
   /** True for a record of this run, which no other client changes. */
   readonly isOurs: boolean;
   readonly members = new Map<string, Known>();
-  /** True once a client has asked to deploy the deployment, or an answer has shown it as deployed. */
+  /** True once a client has asked to deploy it, or an answer has shown it as deployed. */
   mayBeDeployed = false;
   readonly moments = new Map<string, string>();
-  /** Time at which the deployment was not queued yet, in milliseconds of the platform's clock. */
+  /** Milliseconds of the platform's clock at which it was not queued yet. */
   notQueuedAt = 0;
   readonly reached = new Map<string, number>();
 
@@ -41,7 +41,7 @@ export interface Reference {
   items: readonly Shown[];
   ids: readonly string[];
   isWhole: boolean;
-  /** Number of all items in the list, or of the read items if the platform does not count. */
+  /** Number of all items, or of the read items if the platform does not count. */
   total: number;
 }
 
@@ -50,7 +50,6 @@ export interface ListKnown {
   isStale: boolean;
   filters: Set<string>;
   orders: boolean;
-  /** True once two requests have shown the same items in different orders. */
   isUnordered: boolean;
 }
 
@@ -64,7 +63,7 @@ export class Model {
   readonly served = new Set<string>();
   readonly comparisons = new Map<string, { comparison: Comparison; count: number }>();
   readonly counts = new Map<string, number>();
-  /** Creation time of the run's newest record, in milliseconds of the platform's clock. */
+  /** Newest creation of the run in milliseconds of the platform's clock. */
   newestCreation = 0;
 
   saw(what: string, count = 1): void {
@@ -99,13 +98,12 @@ export class Model {
   }
 }
 
-/** Details of a finding; `certain` means that the answer alone proves the finding, and defaults to true. */
+/** `certain`: the answer proves the finding. Default: true. */
 export type More = Partial<
   Pick<Difference, 'kind' | 'isWritten' | 'member' | 'certain' | 'earlier' | 'id' | 'restsOn'>
 >;
-/** Marks a finding as uncertain, because other clients may have caused the difference. */
+/** Other clients may have caused the difference. */
 export const UNSURE = { certain: false } as const;
-/** Text of a finding, or a function that formats the text only if needed. */
 export type Words = string | (() => string);
 
 export class Judgement {
@@ -146,7 +144,7 @@ export class Judgement {
 
 const FIELDS = new Map<string, ReturnType<Resource['fields']>>();
 
-/** Caches the members of a version, because every comparison reads them. */
+/** Caches members, because every comparison reads them. */
 export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
   const key = `${kind} ${version}`;
   const fields = FIELDS.get(key) ?? RESOURCES[kind].fields(version);
@@ -154,7 +152,6 @@ export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
   return fields;
 }
 
-/** True if the version defines the value, such as a status or a format. */
 export const knows = (kind: ResourceKind, name: string, version: SupportedVersion, value: unknown): boolean =>
   isInVocabulary(fieldsOf(kind, version)[name] ?? RESOURCES[kind].expansions[name]?.schema?.(version), value);
 

@@ -1,5 +1,3 @@
-/** Tests which field of a deployment tells when it was archived. */
-
 import { describe, expect, it } from 'vitest';
 import { timestampOf } from './moments.ts';
 

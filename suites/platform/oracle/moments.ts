@@ -2,11 +2,11 @@
 import { isIso8601 } from '../../../harness/contract/shape.ts';
 import type { KnownRecord, Shown } from './model.ts';
 
-/** Words in the names of timestamps; any such name counts, because the specification names no members. */
+/** Words in names of timestamps, because the specification names no members. */
 const TIMINGS = ['queued', 'deployed', 'archived'] as const;
 type Timing = (typeof TIMINGS)[number];
 
-/** Words in the names of planned times, such as `auto_archived_after`, which are no past events. */
+/** Words in names of planned times, such as `auto_archived_after`. */
 const PLAN = /(^|_)(auto|after|until|by|scheduled|due|expected|planned|not|be)(_|$)/;
 const isTimestamp = (value: unknown): value is string | null =>
   value === null || (typeof value === 'string' && isIso8601(value));
@@ -24,7 +24,7 @@ export function timestampOf(record: unknown, timing: Timing, depth = 2): string 
   }
   if (empty === null || depth === 0) return empty;
   for (const value of Object.values(record)) {
-    // Skips an expanded resource, which has timestamps of its own.
+    // An expanded resource has timestamps of its own.
     if (typeof value === 'object' && value !== null && 'object' in value) continue;
     const found = timestampOf(value, timing, depth - 1);
     if (found !== undefined) return found;
@@ -32,11 +32,11 @@ export function timestampOf(record: unknown, timing: Timing, depth = 2): string 
   return undefined;
 }
 
-/** Events (queued, deployed, archived) that must and must not have happened, by activity, on a device never online. */
+/** Events that must and must not have happened, by activity, on a device never online. */
 const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: readonly Timing[] }>> = {
   staged: { past: [], future: TIMINGS },
   queued: { past: ['queued'], future: ['deployed', 'archived'] },
-  // Allows `deployed`, because a reachable device may have deployed the deployment between two reads.
+  // A reachable device may have deployed it between two reads.
   archived: { past: ['archived'], future: [] },
 };
 const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
@@ -44,17 +44,17 @@ const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
   deployed: ['deployed', 'removing'],
   archived: ['archived'],
 };
-/** Timestamps that never change; `deployed` may change, because a device may get the same deployment again. */
+/** Timestamps that never change; `deployed` may, because a device may get the same deployment again. */
 const ONCE: ReadonlySet<Timing> = new Set(['queued', 'archived']);
 
-/** Reports a difference; `isStrict` tells that no wrong clock or old deployment explains the difference. */
+/** `isStrict`: no wrong clock or old deployment explains the difference. */
 type Hold = (isRight: boolean, isStrict: boolean, expected: string) => void;
 
 export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void {
   const activity = String(item['activity_status']);
   const times = new Map(TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const));
   const has = (timing: Timing): boolean => typeof times.get(timing) === 'string';
-  // A missing timestamp is a strict difference only on a platform that shows any timestamp at all.
+  // Strict only on a platform that shows any timestamp.
   const hasAny = [...times.values()].some((at) => at !== undefined);
   const { past, future } = record.isOurs
     ? (HISTORIES[activity] ?? { past: [], future: [] })
@@ -76,8 +76,8 @@ export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void
     if (typeof at === 'string') record.moments.set(timing, at);
   }
   if (record.notQueuedAt === 0) return;
-  // Compares times with a fraction only, because whole seconds may be equal. Leaves out other early times, because the
-  // nodes of a platform may have different clocks.
+  // Compares times with a fraction, because whole seconds may be equal. Leaves out other early times, because the nodes
+  // of a platform may have different clocks.
   const created = String(item['created_at']);
   const isExact = /\.\d*[1-9]/.test(created);
   const isCopied = isExact && times.get('queued') === created && Date.parse(created) < record.notQueuedAt;

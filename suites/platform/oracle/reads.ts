@@ -1,4 +1,3 @@
-/** Random reads in every version, with expansions, filters, pages and orders of the contract. */
 import { inVersion, type Operation, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -77,7 +76,7 @@ function drawExpansions({ draw }: Explorer, kind: ResourceKind, version: Support
   }
 }
 
-/** Returns names of nested expansions, such as `release.config_schemas`. */
+/** Names of nested expansions, such as `release.config_schemas`. */
 function expansionsBelow(kind: ResourceKind, version: SupportedVersion, depth: number): string[] {
   return Object.entries(RESOURCES[kind].expansions)
     .filter(([, expansion]) => inVersion(expansion, version))

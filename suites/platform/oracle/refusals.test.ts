@@ -1,4 +1,3 @@
-/** Tests which refusals of a key with few scopes count. */
 import { expect, it } from 'vitest';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Exchange } from './exchange.ts';

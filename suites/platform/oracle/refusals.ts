@@ -1,4 +1,3 @@
-/** Judges one answer to any client: whether the platform refuses or serves the request, then the answer's content. */
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { VERSION_FORMAT } from '../../watched.ts';
@@ -26,7 +25,7 @@ function judgeStatus(model: Model, exchange: Exchange): Difference[] {
     judgeRefusal(judgement, model, exchange, why);
     return judgement.found;
   }
-  // Leaves out pings, because the specification shows only the success of a ping.
+  // The specification shows only the success of a ping.
   if (status !== 0 && operation.id !== 'pingDevice') {
     const [name, rule] = oddParameter(exchange);
     const path = operation.list === true && rule !== '' ? `with ${name} that is ${rule}` : '';
@@ -47,7 +46,7 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   const leaked = key === 'none' || isWrong(key) ? listed?.find((id) => id.length > 3 && text.includes(id)) : undefined;
   const path = ` ${why}`;
   const isUsualPath = exchange.path === undefined;
-  // At an unusual path, only a leaked id is a finding, because the platform may answer anything.
+  // Only a leaked id counts at an unusual path, because the platform may answer anything.
   const isServed = leaked !== undefined || (isUsualPath && ok(exchange));
   judgement.hold(!isServed, 'served', path, `a refusal that shows nothing: ${why}`, leaked ?? status);
   const isWrite = operation.method !== 'GET' && operation.id !== 'pingDevice';
@@ -57,7 +56,7 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   judgement.hold(isUsual, 'unrefused', path, `${usual?.join(' or ') ?? 'a 4xx'}: ${why}`, status, UNSURE);
 }
 
-/** Expects 200 and JSON: for lists by section 4.2, for other resources by the published document. */
+/** 200 and JSON: for lists by section 4.2, for others by the published document. */
 function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
   const { status, operation, headers } = exchange;
   const type = headers['content-type'] ?? 'none';
@@ -67,13 +66,13 @@ function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
   if (operation.id === 'pingDevice') judgePing(judgement, exchange);
 }
 
-/** Tolerated ratio between the speeds of the platform's clock and of this machine's clock. */
+/** Tolerated ratio between the speeds of the platform's clock and this machine's. */
 const CLOCK_DRIFT = 1.05;
 const CLOCK_RESOLUTION_MS = 5;
 /** Minimum nanoseconds of a round trip over a network. */
 const SHORTEST_TRIP_NANOS = 1000;
 
-/** Judges the answer to a ping (section 2.5); recorded traffic may lack the duration of a ping. */
+/** Judges section 2.5; recorded traffic may lack the duration of a ping. */
 export function judgePing(judgement: Judgement, { status, json, text, asked }: Exchange): void {
   const { code, round_trip_nanos: trip } = (json ?? {}) as { code?: unknown; round_trip_nanos?: unknown };
   const hold = (isRight: boolean, path: string, expected: string, actual: unknown): void =>
@@ -93,7 +92,6 @@ export function judgePing(judgement: Judgement, { status, json, text, asked }: E
   hold(isLong, '/round_trip_nanos short', 'nanoseconds: no round trip takes less than a microsecond', trip);
 }
 
-/** Expects that the platform, once it has served an operation, serves every form and version of the request. */
 function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): void {
   const { status, version, operation } = exchange;
   const { kind, list, sub } = operation;
@@ -105,7 +103,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   }
   const hold = (isRight: boolean, path: string, expected: string, earlier?: Seen): void =>
     judgement.hold(isRight, 'refused', path, expected, status, { certain: false, earlier });
-  // The platform must serve a list whose items it serves, if neither key nor version explains the refusal.
+  // A list is due if its items are served, and neither key nor version explains the refusal.
   const isDue = (): boolean =>
     list === true &&
     sub !== true &&
@@ -146,7 +144,6 @@ export function dueRefusal({ key, version, ids, operation }: Exchange): string |
 /** Part of an id that no platform generates. */
 export const UNKNOWN = '0unknown0';
 
-/** Learns whether the limited key may use an operation; all versions must then agree. */
 function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): void {
   const { operation, status } = exchange;
   const isServed = ok(exchange);

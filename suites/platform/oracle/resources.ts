@@ -1,4 +1,3 @@
-/** Compares the page of an answer and each resource in it with what is known. */
 import { deployment as deploymentShape } from '../../../harness/contract/device-api.ts';
 import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
@@ -27,11 +26,9 @@ import { judgeMoments } from './moments.ts';
 
 interface Place {
   kind: ResourceKind;
-  /** Position in the answer: a JSON Pointer without array indexes. */
+  /** JSON Pointer without array indexes. */
   path: string;
-  /**
-   * Name of a place in answers, such as `list` or `device.current_release in a list`; similar answers share the name.
-   */
+  /** Place that similar answers share, such as `list` or `device.current_release in a list`. */
   name: string;
   expand: readonly string[];
   due?: string | undefined;
@@ -126,7 +123,7 @@ class OneResource {
     return fieldsOf(this.#kind, version);
   }
 
-  /** Learns the word in `object` for each type (section 2), and expects the same word from then on. */
+  /** Learns the word in `object` for each type (section 2), and then expects it. */
   #object(): void {
     const [kind, { object }, { objects }] = [this.#kind, this.#item, this.#answer.model];
     const known = objects.get(kind);
@@ -159,7 +156,7 @@ class OneResource {
     }
   }
 
-  /** Judges the members and statuses of a deployment (sections 2.1 and 2.2). */
+  /** Judges sections 2.1 and 2.2. */
   #deployment(): void {
     const item = this.#item;
     const { status, activity_status: activity, error_status: error } = item;
@@ -185,7 +182,7 @@ class OneResource {
 
   #member(name: string, value: unknown): void {
     const [kind, record, { version, seen, exchange }] = [this.#kind, this.#record, this.#answer];
-    // Keeps values of older versions apart, because an older version may replace a value that it does not define.
+    // Keeps such values apart, because an older version may replace a value that it does not define.
     const isOwn = version !== NEWEST_VERSION && VERSIONED.has(name) && !record.members.has(name);
     const member = isOwn ? `${name} in ${version}` : name;
     const known = record.members.get(member);
@@ -193,7 +190,7 @@ class OneResource {
       if (!isOwn || HOLDINGS[kind].get(name) === 'fixed') record.members.set(member, { value, seen, ask: exchange });
       return;
     }
-    // Skips a value, or a status of an activity, that the older version does not define and may replace by any other.
+    // Skips a value, or an activity's status, that an older version does not define and may replace.
     const isStatus = kind === 'deployment' && (name === 'status' || name === 'activity_status');
     const activity = record.members.get('activity_status')?.value;
     const isOpen = isStatus && !knows(kind, 'activity_status', version, activity);
@@ -227,7 +224,6 @@ class OneResource {
         this.#hold(item[name] !== undefined, 'lacking', name, `${name} in ${version}`, item, UNSURE);
   }
 
-  /** Expects that an archived deployment stays archived, and that a deployed deployment is not staged again. */
   #forward(): void {
     const [item, record] = [this.#item, this.#record];
     if (this.#answer.version !== NEWEST_VERSION) return;
@@ -243,7 +239,7 @@ class OneResource {
     }
   }
 
-  /** Expects a documented member in all answers of one kind and in all versions that have it, or in none. */
+  /** Expects a member in all answers of one kind and in all versions that have it, or in none. */
   #presence(): void {
     const { model, version, seen } = this.#answer;
     for (const name of Object.keys(this.#fields())) {
@@ -251,7 +247,7 @@ class OneResource {
       const known = model.presence.get(key) ?? { shown: new Map(), lacking: new Map() };
       model.presence.set(key, known);
       const value = this.#item[name];
-      // Accepts a missing member whose last known value was null.
+      // A member that was null may be missing.
       const before = this.#record.members.get(name)?.value ?? null;
       if (value === null || (value === undefined && before === null && mayBeNull(this.#kind, name, version))) continue;
       const isThere = value !== undefined;
@@ -273,7 +269,7 @@ class OneResource {
     else this.#expanded(name, below);
   }
 
-  /** Expects no expansion that the request did not ask for, unless the platform always shows the expansion. */
+  /** Expects no expansion without a request, unless the platform always shows it. */
   #unasked(name: string): void {
     const [value, { model, seen }] = [this.#item[name], this.#answer];
     if (value === null || this.#fields()[name] !== undefined) return;
@@ -315,9 +311,7 @@ class OneResource {
     else judgeAt(this.#answer, value, { ...inner, due: due as string | undefined });
   }
 
-  /**
-   * Judges the current release or deployment of a device (section 9); no section shows the current deployment in lists.
-   */
+  /** Judges section 9; no section shows the current deployment in lists. */
   #current(name: string): void {
     const [value, { exchange, model }] = [this.#item[name], this.#answer];
     const deployed = model.of('deployment').find(({ members }) => {
@@ -369,7 +363,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'device.status': 'archived',
 };
 
-/** Order of the states; `drifted` ranks as `staged`, because a staged deployment may drift and be staged again. */
+/** Order of the states; a staged deployment may drift and be staged again. */
 const RANKS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   target_status: { staged: 0, deployed: 1, archived: 2 },
   activity_status: { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 },

@@ -1,4 +1,4 @@
-/** Repeats doubtful requests for longer than a cache lasts, since caches and other clients may explain a finding. */
+/** Repeats doubtful requests for longer than a cache lasts; caches and other clients may explain a finding. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -14,9 +14,9 @@ import { type Explorer, firstMoved, getOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
 import { requestedItems } from './lists.ts';
 
-/** Minimum milliseconds for which a request is repeated; a cache in front of the platform may last one second. */
+/** Minimum milliseconds of repetition; a cache may last one second. */
 const CACHED_MS = 1100;
-/** Minimum milliseconds for a finding whose requirements have already failed by other findings. */
+/** Minimum milliseconds if other findings have already failed the requirements. */
 const ALREADY_FAILED_MS = 100;
 const READ_AGAIN = 3;
 const MOST_CHANGES = 6;
@@ -68,7 +68,7 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
     const effect = { ...suspect, ...shows };
     if (known.predicted === true) return { ...effect, what: 'effect' };
     if (isHeld) return { ...effect, what: 'side-effect' };
-    // Learns the value that another client has written.
+    // Another client has written this value.
     record.members.set(member, { value: now.value, seen: seenIn(now.exchange), ask: now.ask });
   }
   if (exchange.operation.method !== 'GET') return suspect;
@@ -155,7 +155,7 @@ async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   return suspect.path.startsWith('/data place') ? walkAgain(ex, again) : again;
 }
 
-/** Expects each item once on consecutive pages of one limit; no section states an order. */
+/** Expects each item once on consecutive pages; no section states an order. */
 async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference | undefined> {
   const { kind } = suspect.exchange.operation;
   const list = ex.model.list(kind as ResourceKind);
@@ -163,7 +163,7 @@ async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   const rest = suspect.exchange.query.filter(([name]) => name !== 'limit' && name !== 'offset');
   const total = requestedItems(list, suspect.exchange)?.length ?? 0;
   const seen: string[] = [];
-  // Leaves out the raw query, which would override the limit and offset of each page.
+  // A raw query would override the limit and offset of each page.
   const { rawQuery: _, ...ask } = askOf(suspect.exchange);
   for (let offset = 0; offset < total && limit > 0; offset += limit) {
     const query = [...rest, ['limit', String(limit)], ['offset', String(offset)]] as const;

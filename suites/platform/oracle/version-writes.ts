@@ -1,4 +1,4 @@
-/** Sends each write in every version that defines it, and with one wrong value (sections 4.2 and 9). */
+/** Sends each write in every version, and with one wrong value (sections 4.2 and 9). */
 import { codenamesFrom, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import { ends, parents } from './deployments.ts';
@@ -34,7 +34,7 @@ async function replacement(ex: Explorer, { writes, parts, devices, deployments }
   }
 }
 
-/** Expects that the server derives an omitted path and reuses no earlier path (section 9, migration rule 1). */
+/** The server derives an omitted path and reuses none (section 9, migration rule 1). */
 async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: World): Promise<void> {
   for (const { schema } of parts) for (const each of ex.versions) await readRecord(ex, schema, each);
   const version = versionNamed('everglades');
@@ -61,7 +61,6 @@ async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: Worl
 const pathsIn = (slots: unknown): unknown[] =>
   Array.isArray(slots) ? slots.map((slot: { filepath?: unknown } | null) => slot?.filepath) : [];
 
-/** Expects that versions since rainier accept `yaml` content, by the format of the schema or of the instance. */
 async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
   for (const version of codenamesFrom('rainier').map(versionNamed)) {
     if (type === undefined || !ex.versions.includes(version)) continue;
@@ -82,7 +81,7 @@ async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Pro
   }
 }
 
-/** Records the answer of tetons to `yaml` content, which tetons does not define. */
+/** Only records the answer, because tetons does not define `yaml`. */
 async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
   const version = versionNamed('tetons');
   if (type === undefined || !ex.versions.includes(version)) return;
@@ -95,7 +94,6 @@ async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promi
 
 const SCRIPTS = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖', 'e\u0301'];
 
-/** Expects that a platform keeps a name in any script, up to Unicode normalization, or refuses the name. */
 async function names(ex: Explorer, { writes, types, devices, groups }: World): Promise<void> {
   const named = [
     { record: types[0], create: 'createConfigType', update: 'updateConfigType' },
@@ -125,10 +123,10 @@ async function names(ex: Explorer, { writes, types, devices, groups }: World): P
     }
 }
 
-/** Number of characters beyond usual limits of 255, 500, 1000 and 1024. */
+/** Characters beyond usual limits of 255, 500, 1000 and 1024. */
 const LONG = 1100;
 
-/** Expects that a platform keeps a long description whole (section 2.1), or refuses it. */
+/** A platform keeps a long description whole (section 2.1), or refuses it. */
 async function longDescription(ex: Explorer, { writes, devices: [device], parts: [part] }: World): Promise<void> {
   if (device === undefined || part === undefined) return;
   // Ends with a visible character, because a platform may trim texts.
@@ -138,7 +136,7 @@ async function longDescription(ex: Explorer, { writes, devices: [device], parts:
   else await readRecord(ex, made, ex.newest);
 }
 
-/** Expects that no request changes a slug (section 9, migration rule 2). */
+/** No request changes a slug (section 9, migration rule 2). */
 async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
   const version = versionNamed('everglades');
   if (type === undefined || !ex.versions.includes(version)) return;
@@ -157,7 +155,7 @@ async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promis
     if (refused(exchange) && name !== undefined) type.members.set('name', name);
     const expected = 'a 4xx to PATCH with slug';
     const about = { what: 'accepted', kind: 'config_type', path: '/slug' } as const;
-    // Expects a refusal of `slug` only, because a platform may ignore an unknown member such as `Slug`.
+    // A platform may ignore an unknown member such as `Slug`.
     if ('slug' in body) ex.hold(exchange, !ok(exchange), about, expected, exchange.status);
     await readRecord(ex, type, version);
   }
@@ -175,7 +173,6 @@ const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
 };
 const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 
-/** The exploration sends one in eight wrong bodies to a slow platform. */
 const ONE_OF_WHERE_SLOW = 8;
 
 async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {

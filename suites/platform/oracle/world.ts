@@ -1,4 +1,3 @@
-/** Records that the run has created, and short sequences of commands on them. */
 import { randomInt } from 'node:crypto';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { type Ask, askFor, type Exchange } from './exchange.ts';
@@ -28,7 +27,7 @@ export interface World {
 }
 
 export async function makeWorld(ex: Explorer): Promise<World> {
-  // Draws names without the seed, because an earlier run with the same seed may have left equal names.
+  // Names without the seed, because an earlier run with it may have left equal names.
   const writes = new Writes(ex, new Names(randomInt(2 ** 31).toString(36)));
   const world: World = { writes, types: [], parts: [], devices: [], groups: [], deployments: [] };
   const keep = <T>(list: T[], made: T | undefined): T | undefined => {
@@ -62,7 +61,7 @@ export async function makeWorld(ex: Explorer): Promise<World> {
 const MORE_THAN_A_PAGE = 101;
 const MADE_AT_ONCE = 8;
 
-/** Fills a list beyond 100 items, because only a longer list shows whether a platform obeys a limit. */
+/** Only a list beyond 100 items shows whether a platform obeys a limit. */
 export async function fillOneList(ex: Explorer, { writes, types }: World): Promise<void> {
   const longest = Math.max(...[...ex.model.lists.values()].map(({ reference }) => reference?.total ?? 0));
   if (longest >= MORE_THAN_A_PAGE || types.length === 0) return;

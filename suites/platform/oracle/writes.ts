@@ -1,4 +1,3 @@
-/** Creates and changes the records of the run. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { atLeast, DIALECT_NAMES, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { ok } from '../support/requests.ts';
@@ -9,7 +8,7 @@ import type { KnownRecord } from './model.ts';
 
 type Body = Record<string, unknown>;
 
-/** Makes names of records: `muster`, a mark of the run, and a number. */
+/** Names of `muster`, a mark of the run, and a number. */
 export class Names {
   readonly mark: string;
   #count = 0;
@@ -18,7 +17,7 @@ export class Names {
     this.mark = mark;
   }
 
-  /** Uses only lowercase letters and digits, because the specification states no rule for names. */
+  /** Only lowercase letters and digits, because no section states a rule for names. */
   next(): string {
     this.#count += 1;
     return `muster${this.mark}x${this.#count}`;
@@ -136,20 +135,19 @@ export class Writes {
     });
   }
 
-  /** Creates a group below `parent`: null means the top, undefined omits the member. */
+  /** `parent`: null means the top, undefined omits the member. */
   group(parent: string | null | undefined): Promise<KnownRecord | undefined> {
     const body = { name: this.names.next(), ...(parent !== undefined && { parent_id: parent }) };
     const predicted = { name: body.name, parent_id: parent ?? null };
     return this.#post('createGroup', 'group', this.ex.newest, { body, predicted });
   }
 
-  /** Sends a change, and expects to see it afterwards unless `predicted` says otherwise. */
   async change(version: string, record: KnownRecord, id: string, body: Body, predicted = body): Promise<void> {
     record.members.delete('updated_at');
     await this.#post(id, record.kind, version, { body, predicted, ids: [record.id] });
   }
 
-  /** Sends a new slug, which everglades does not accept (section 9, rule 2) and older versions may accept. */
+  /** Everglades accepts no new slug (section 9, rule 2); older versions may. */
   async slug(version: string, type: KnownRecord): Promise<void> {
     if (!atLeast(version as SupportedVersion, 'everglades')) type.members.delete('slug');
     await this.change(version, type, 'updateConfigType', { slug: this.names.next() }, {});
@@ -181,7 +179,7 @@ export class Writes {
     const device = this.ex.model.records.get(String(deployment.members.get('device_id')?.value));
     if (device !== undefined) this.#forgetStates(device);
     if (action === 'deploy') {
-      // Keeps a time before the first request to deploy, because nothing queues a staged deployment earlier.
+      // Time before the first request to deploy, because no staged deployment is queued earlier.
       if (!deployment.mayBeDeployed) deployment.notQueuedAt = this.ex.model.newestCreation;
       deployment.mayBeDeployed = true;
     }
@@ -191,7 +189,7 @@ export class Writes {
     await this.#post(operationId, kind, version, { body: {}, predicted, ids: [id] });
   }
 
-  /** Forgets the states of a device and of its deployments, which a write to one deployment may change. */
+  /** A write to one deployment may change the states of its device and of others. */
   #forgetStates(device: KnownRecord): void {
     for (const name of ['current_deployment', 'current_release', 'status', 'updated_at']) device.members.delete(name);
     for (const { members } of this.ex.model.of('deployment')) {

@@ -1,4 +1,3 @@
-/** Declares platform checks and their premises. */
 import { checks, rules } from '../../../harness/runner/define.ts';
 import { AT_ONCE, boundedProperty, type PropertyBounds } from '../../../harness/runner/property.ts';
 import type { Check } from '../../../harness/runner/types.ts';
@@ -13,10 +12,9 @@ const declareRule = rules<PlatformContext>();
 
 /** Premise of all checks, since a platform without any list shows nothing. */
 export const ANY_LIST = 'platform.list.envelope.any';
-/** Id of the check of list envelopes, whose findings other checks tolerate. */
+/** Check whose findings other checks tolerate. */
 const ENVELOPE = 'platform.list.envelope';
 
-/** Bounds a property-based test: `randomMs` for random values, `shrinkMs` for shrinking a counterexample. */
 export const propertyBounds = (randomMs: number, shrinkMs: number): PropertyBounds => ({
   shrinkMs,
   tryMs: () => randomMs,

@@ -1,4 +1,4 @@
-/** Creates records; a refusal only blocks the check, because the specification shows no bodies of requests. */
+/** A refusal only blocks a check, because the specification shows no bodies of requests. */
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { recordName } from '../../../harness/common/names.ts';
 import { type Item, servedCollections } from './lists.ts';
@@ -6,12 +6,11 @@ import { describeResponse, hasSucceeded, NOT_SERVED, ok, type Platform, refused,
 
 export const mayWrite = (t: Platform): boolean => !t.readOnly && t.capabilities.has('write');
 
-/** Ends the check as undecided if the platform lacks the endpoint, or if the key may not write. */
 export async function requireEndpoint(t: Platform, path: string, response: HttpResponse): Promise<void> {
   const { status } = response;
   const forbidden = status === 403 && !hasSucceeded(t, 'POST', path);
   if (!NOT_SERVED.includes(status) && !forbidden) return;
-  // Fails the check if the platform serves no list at all.
+  // Fails if the platform serves no list at all.
   await servedCollections(t);
   if (forbidden) t.undecided(`the API key may not write: POST ${path} answered ${describeResponse(response)}`);
   t.undecided(`the platform has no POST ${path} (${status})`);
@@ -29,7 +28,7 @@ export function createdItem(response: HttpResponse): Item | undefined {
   return ok(response) && whole ? (json as Item) : undefined;
 }
 
-/** Creates a config type. After a refusal, tries a slug without dashes, because no section states valid characters. */
+/** After a refusal, tries a slug without dashes, because no section states valid characters. */
 export async function createConfigType(t: Platform): Promise<Item> {
   const slug = recordName('type');
   const path = '/config_types';

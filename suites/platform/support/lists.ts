@@ -1,7 +1,4 @@
-/**
- * Reads collections, pages and items, and finds them in answers. A broken envelope fails the check, unless the check of
- * envelopes has failed.
- */
+/** Collections, pages and items. A broken envelope fails the check, unless the check of envelopes has failed. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
@@ -12,7 +9,7 @@ import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { isObject } from '../../json.ts';
 import { describeResponse, ok, type Platform, send } from './requests.ts';
 
-/** Paths of collections; section 4.2 shows one path, and the other paths follow its form. */
+/** Section 4.2 shows one path, whose form the others follow. */
 export const COLLECTIONS = [
   'config_types',
   'config_schemas',
@@ -34,13 +31,9 @@ type ListQuery = Record<string, string | number | readonly string[]> | string;
 
 type Collections = [Collection, ...Collection[]];
 
-/** Collections that the platform serves, by the headers of the request: each version may have its own. */
+/** Served collections by the headers of the request, because each version may have its own. */
 const SERVED = new Fact(() => new Map<string, Collections>());
 
-/**
- * Returns the collections that answer with a list. Fails the check if no collection does; blocks the check if all
- * refuse the key.
- */
 export async function servedCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
   const known = t.session.get(SERVED);
   const headers = JSON.stringify(http.headers);
@@ -63,7 +56,7 @@ export async function findCollections(t: Platform, http: HttpClient = t.http): P
           getList(t, collection, { limit: 1 }, http),
           getList(t, collection, { limit: 1, offset: 1_000_000 }, http),
         ]);
-        // Checks a page past the end too, because its `has_more` is false.
+        // Looks past the end too, where `has_more` is false.
         const isBroken = last.status === 200 && envelopeProblems(last.json).length > 0;
         return { collection, response: response.status === 200 && isBroken ? last : response };
       } catch (error) {
@@ -97,7 +90,6 @@ function whyNoList(response: HttpResponse): string {
 export const getList = (t: Platform, collection: string, query: ListQuery, http = t.http): Promise<HttpResponse> =>
   send(t, { path: `/${collection}`, query }, http);
 
-/** Expects 200 with a list envelope; blocks the check if the key may not read the list. */
 export async function getPage(t: Platform, collection: string, query: ListQuery): Promise<Page> {
   const response = await getList(t, collection, query);
   if (response.status === 401 || response.status === 403)
@@ -111,7 +103,7 @@ export async function getPage(t: Platform, collection: string, query: ListQuery)
   return lenient ?? (response.json as Page);
 }
 
-/** Known deviation from section 2.6: a list envelope lacks a member, or a member has a wrong type. */
+/** Deviation from section 2.6: a member is missing or has a wrong type. */
 export const ENVELOPE_ODD: Deviation = {
   name: 'envelope-odd',
   allowance: 'a page is read from its items, and whatever else of the envelope can be read',
@@ -139,7 +131,7 @@ const isItem = (value: unknown): value is Item => isObject(value) && typeof valu
 
 export function envelopeProblems(value: unknown): string[] {
   if (value === undefined) return ['the body is not JSON'];
-  // Replaces a valid offset of hundreds of digits, which JSON.parse reads as Infinity.
+  // JSON.parse reads a valid offset of hundreds of digits as Infinity.
   const isHuge = isObject(value) && value['offset'] === Number.POSITIVE_INFINITY;
   const readable = isHuge ? { ...value, offset: 0 } : value;
   return listEnvelope.problems(readable).map(({ path, message }) => `${path === '' ? 'the list' : path} ${message}`);
@@ -147,7 +139,6 @@ export function envelopeProblems(value: unknown): string[] {
 
 const SEARCHED_PAGES = 20;
 
-/** Searches a list page by page; `whole` tells whether the search found the item or reached the end. */
 export async function search(t: Platform, collection: string, id: string): Promise<{ item?: Item; whole: boolean }> {
   const limit = LIST_LIMITS.limitMaximum;
   for (let page = 0; page < SEARCHED_PAGES; page += 1) {
@@ -158,7 +149,7 @@ export async function search(t: Platform, collection: string, id: string): Promi
   return { whole: false };
 }
 
-/** Reads an item by its path or, if that path is not served, from its list; no section states the path. */
+/** Reads an item by its path or from its list, because no section states the path. */
 export async function readItem(t: Platform, collection: string, id: string): Promise<Item> {
   const response = await send(t, { path: `/${collection}/${encodeURIComponent(id)}` });
   const item = response.json as Item | undefined;
@@ -174,7 +165,7 @@ export async function readItem(t: Platform, collection: string, id: string): Pro
 
 const NAMES: ReadonlySet<string> = new Set(COLLECTIONS);
 
-/** True for a path of a whole collection, but not for a list of one resource, such as `/devices/{id}/groups`. */
+/** False for a list of one resource, such as `/devices/{id}/groups`. */
 export function isCollection(path: string): boolean {
   const [last = '', ...earlier] = path.split('/').reverse();
   return NAMES.has(last) && !earlier.some((part) => NAMES.has(part));
@@ -207,7 +198,7 @@ function* resources(value: unknown): Generator<ResourceSeen> {
   const { object, id } = value;
   if (typeof object !== 'string') return;
   if (typeof id === 'string') yield value as ResourceSeen;
-  // Skips `content`, because content of users may look like a resource.
+  // Content of users may look like a resource.
   for (const [name, member] of Object.entries(value))
     if (typeof member === 'object' && name !== 'content') yield* resources(member);
 }

@@ -1,4 +1,3 @@
-/** Chooses devices to ping, and pings them. */
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { createDevice, mayWrite } from './create.ts';
@@ -7,7 +6,7 @@ import { describeRequest, describeResponse, NOT_SERVED, ok, type Platform, send 
 
 export const SECOND_NANOS = 1_000_000_000;
 export const MILLISECOND_NANOS = 1_000_000;
-/** Maximum milliseconds that a ping may wait (specification section 8). */
+/** Maximum wait of a ping in milliseconds (section 8). */
 export const LONGEST_PING_MS = 10_000;
 
 export const findDevice = async (t: Platform): Promise<string | undefined> =>
@@ -20,7 +19,6 @@ async function listedDevice(t: Platform): Promise<string | undefined> {
   return (listed ?? (mayWrite(t) ? await createDevice(t) : undefined))?.id;
 }
 
-/** Describes a ping, with long numbers shortened, such as `123456789012… (400 characters)`. */
 export function describePing(device: string, timeoutNanos: number | string): string {
   const digits = String(timeoutNanos);
   const nanos = digits.length <= 40 ? digits : `${digits.slice(0, 12)}… (${digits.length} characters)`;
@@ -30,11 +28,10 @@ export function describePing(device: string, timeoutNanos: number | string): str
 interface Waits {
   /** Milliseconds that the platform may wait for the device. */
   takesMs: number;
-  /** Milliseconds by which the answer may be late. */
   lateMs: number;
 }
 
-/** Pings a device; sends a `body` of text unchanged, and an object as JSON. */
+/** Sends text unchanged, and an object as JSON. */
 export function ping(t: Platform, device: string, body: unknown, waits: Partial<Waits> = {}): Promise<HttpResponse> {
   const path = `/devices/${encodeURIComponent(device)}/ping`;
   const headers = { 'content-type': 'application/json' };
@@ -50,7 +47,7 @@ export async function pingWithin(
   try {
     return await ping(t, device, body, waits);
   } catch (error) {
-    // Only a timeout counts as no answer; a connection that the platform closes early fails the check.
+    // A connection that the platform closes early fails the check.
     if (error instanceof NoAnswerInTime) return 'no answer';
     throw error;
   }
@@ -77,13 +74,13 @@ async function isDeleted(t: Platform, device: string): Promise<boolean> {
   return whole && item === undefined;
 }
 
-/** Blocks the check if the key may not ping, because later refusals would prove nothing. */
+/** Blocks the check, because later refusals would prove nothing. */
 export function blockIfForbidden(t: Platform, response: HttpResponse): void {
   if (response.status !== 401 && response.status !== 403) return;
   t.blocked(`the API key may not ping: ${describeResponse(response)}`);
 }
 
-/** Proves that the platform serves pings, so that later refusals mean something; returns the pinged device. */
+/** Proves that the platform serves pings, so that later refusals mean something; returns the device. */
 export async function requirePing(t: Platform): Promise<string> {
   const pinged = await pingAnyDevice(t);
   if (pinged === undefined) t.undecided('the platform lists no device, and none was named');

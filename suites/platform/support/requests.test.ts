@@ -1,5 +1,3 @@
-/** Tests of pauses after a 429, and of kinds of requests. */
-
 import { createServer, type RequestListener } from 'node:http';
 import { expect, it } from 'vitest';
 import { clientOf } from '../../../harness/client/testing/served.ts';

@@ -1,4 +1,3 @@
-/** Context of a platform check, and its requests, which are repeated after a 429. */
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import { type RetryHeaders, retryAfterMs } from '../../../harness/common/units.ts';
@@ -22,24 +21,23 @@ export const inVersion = (t: Platform, codename: SupportedCodename): Platform =>
 });
 
 interface PlatformRequest extends Omit<HttpRequest, 'timeoutMs'> {
-  /** Milliseconds that the platform may take in addition to the usual time. */
+  /** Milliseconds in addition to the usual time. */
   takesMs?: number;
-  /** Milliseconds by which the answer may be late. Default: the timeout of the run. */
+  /** Milliseconds of tolerated delay. Default: the timeout of the run. */
   lateMs?: number;
 }
 
-/** Milliseconds before the next attempt after a 429: from its headers, or longer after each attempt. */
+/** Milliseconds after a 429: from its headers, or longer after each attempt. */
 export function pauseMs(headers: RetryHeaders, attempt: number): number {
   const pause = retryAfterMs(headers) ?? backoffMs({ firstMs: 100, longestMs: 3200 }, attempt);
   return Math.min(Math.max(pause, SHORTEST_PAUSE_MS), 10_000);
 }
 
-/** Repeats a request while the platform answers 429; blocks the check after a minute. */
 export async function send(t: Platform, request: PlatformRequest, http: HttpClient = t.http): Promise<HttpResponse> {
   const { method = 'GET', path } = request;
   const whole = { ...request, headers: { accept: 'application/json', ...request.headers } };
   const response = await retryThrottled(() => sendOnce(t, whole, http), {
-    // Pauses all checks together, but each device's pings apart: some platforms allow one ping per device at a time.
+    // Pauses all checks together, but pings per device: some platforms allow one ping per device at a time.
     gate: t.session.gate(path.endsWith('/ping') ? path : ''),
     signal: t.signal,
     isThrottled: ({ status }) => status === 429,
@@ -50,7 +48,7 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
   return response;
 }
 
-/** Sends a request once, with a shorter timeout if the platform left similar requests unanswered. */
+/** Has a shorter timeout if the platform left similar requests unanswered. */
 async function sendOnce(t: Platform, request: PlatformRequest, http: HttpClient): Promise<HttpResponse> {
   const { takesMs = 0, lateMs = t.patienceMs, ...rest } = request;
   const waits = t.session.waits.platform;
@@ -68,20 +66,19 @@ async function sendOnce(t: Platform, request: PlatformRequest, http: HttpClient)
   }
 }
 
-/** Replaces the id in a path: `POST /devices/dvc_1/ping` becomes `POST /devices/{id}/ping`. */
+/** `POST /devices/dvc_1/ping` becomes `POST /devices/{id}/ping`. */
 export const kindOfRequest = (method: string, path: string): string =>
   `${method} ${path.replace(/^(\/[^/?]+)\/[^/?]+/, '$1/{id}')}`;
 
 const SUCCESSFUL_WRITES = new Fact(() => new Set<string>());
 
-/** True if a similar write has succeeded, so that a later 403 does not mean a missing scope. */
+/** A later 403 then does not mean a missing scope. */
 export const hasSucceeded = ({ session }: Platform, method: string, path: string): boolean =>
   session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 
 export const describeResponse = (response: Pick<HttpResponse, 'status' | 'text'>): string =>
   `${response.status}${response.text === '' ? ' with no body' : ` ${shortText(response.text, 300)}`}`;
 
-/** Describes a request on one line, such as `POST /deployments {"parent_id":null}`. */
 export function describeRequest(method: string, path: string, body?: unknown): string {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return [method, path, ...(text === undefined ? [] : [shortText(text, 300)])].join(' ');
@@ -93,5 +90,4 @@ export const serverError = ({ status }: Pick<HttpResponse, 'status'>): boolean =
 export const isJson = (response: { readonly headers: Readonly<Record<string, string>> }): boolean =>
   /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(response.headers['content-type'] ?? '');
 
-/** Statuses of a path, or of a method, that the platform does not have. */
 export const NOT_SERVED: readonly number[] = [404, 405, 501];

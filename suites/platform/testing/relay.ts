@@ -1,8 +1,7 @@
-/** Relay before a platform, which a test may let hang. */
 import { type IncomingMessage, request as send } from 'node:http';
 import { serve } from '../../../harness/targets/testing/places.ts';
 
-/** Returns the URL of a relay that forwards each request that `passes`, and never answers another. */
+/** Forwards each request that `passes`, and never answers another. */
 export async function relayTo(platform: string, passes: (request: IncomingMessage) => boolean): Promise<string> {
   const { origin, pathname } = new URL(platform);
   const relay = await serve((request, response) => {

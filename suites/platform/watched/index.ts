@@ -20,7 +20,7 @@ import { pingCode } from '../support/ping.ts';
 import { describeResponse, ok, refused } from '../support/requests.ts';
 import { answerIn, answerShown, judgeByModel, listAnswerIn, versions } from './judged.ts';
 
-/** Successful statuses other than 200, without 203 (set by a proxy) and 206 (part of an answer). */
+/** Without 203 (set by a proxy) and 206 (part of an answer). */
 const OTHER_SUCCESSES: ReadonlySet<number> = new Set([201, 202, 204, 205]);
 
 const listStatusRule = (): Rule => (seen, judge: Judge) => {
@@ -38,7 +38,6 @@ const listStatusRule = (): Rule => (seen, judge: Judge) => {
 
 type Name = 'limit' | 'offset';
 
-/** Reads a parameter that is given once, as a number of at most nine digits. */
 function numberIn(query: URLSearchParams, name: Name): number | undefined {
   const [value, ...others] = query.getAll(name);
   return others.length === 0 && value !== undefined && /^(?:0|-?[1-9]\d{0,8})$/.test(value) ? Number(value) : undefined;
@@ -49,7 +48,7 @@ const isOutOfRange = {
   offset: (value: number): boolean => value < LIST_LIMITS.offsetMinimum,
 } as const;
 
-/** Number of wrong pages in a row that make a finding; a changed list or a proxy explains a single page. */
+/** Wrong pages in a row for a finding; a changed list or a proxy explains a single page. */
 const FINDINGS_IN_A_ROW = 2;
 
 const offsetRule = (): Rule => {
@@ -60,7 +59,7 @@ const offsetRule = (): Rule => {
     const offset = list && numberIn(list.query, 'offset');
     if (page === undefined || offset === undefined || offset <= LIST_LIMITS.offsetMinimum) return;
     judge.saw(() => JSON.stringify(page));
-    // A platform may clamp an offset beyond the end; then no items follow the page.
+    // A platform may clamp an offset beyond the end; then no items follow.
     const isIgnored = page.offset < offset && page.has_more && page.data.length > 0;
     times = isIgnored ? times + 1 : 0;
     judge.must(times < FINDINGS_IN_A_ROW, {
@@ -71,14 +70,14 @@ const offsetRule = (): Rule => {
   };
 };
 
-/** Skips requests with parameters unknown to section 8, which may change the size of a page. */
+/** Other parameters may change the size of a page. */
 const defaultsRule = (): Rule => (seen, judge: Judge) => {
   const { query } = listAnswerIn(seen) ?? {};
   if (query !== undefined && [...query.keys()].every((name) => ['limit', 'offset', 'expand'].includes(name)))
     judgeByModel(judge, seen, defaults.id);
 };
 
-/** Statuses that blame the request, and not the key, the list or the platform. */
+/** Statuses that blame the request, not the key, the list or the platform. */
 const CALLED_WRONG: ReadonlySet<number> = new Set([400, 422]);
 
 function isInRange(query: URLSearchParams, name: Name): boolean {
@@ -108,7 +107,7 @@ function clamp(requirement: Requirement, name: Name, becomes: string, isMeant: (
         return judgeByModel(judge, seen, requirement.id);
       }
       if (isOtherInRange) {
-        // Counts a refusal that directly follows a success in range, so that only the number explains the refusal.
+        // Only the number explains a refusal directly after a success in range.
         if (!CALLED_WRONG.has(answer.status)) state.refused = 0;
         else if (state.served && !state.taken) state.refused += 1;
         state.served = false;
@@ -130,7 +129,7 @@ const listRules = [
   watchedRule(defaults, [defaults.id], 'a list without limit or offset', defaultsRule),
   clamp(limitAbove, 'limit', `limit ${LIST_LIMITS.limitMaximum}`, (value) => value > LIST_LIMITS.limitMaximum),
   clamp(limitBelow, 'limit', 'a limit from 0 to 100', (value) => value < LIST_LIMITS.limitMinimum),
-  // Accepts limit 0 too, which may mean no limit.
+  // Limit 0 may mean no limit.
   clamp(nearest, 'limit', 'limit 1, or 0', (value) => value < 0),
   clamp(negativeOffset, 'offset', 'offset 0', isOutOfRange.offset),
 ];
@@ -140,7 +139,7 @@ const refusalRule = (isMeant: (version: string) => boolean, why: string) => (): 
   return (seen, judge: Judge) => {
     const version = versionIn(seen);
     const { answer } = answerShown(seen) ?? {};
-    // Skips a missing header and a header with several versions, for which section 9 states no answer.
+    // Section 9 states no answer to a missing header or to several versions.
     if (answer === undefined || !version || version.includes(',') || !isMeant(version)) return;
     if ((!ok(answer) && !refused(answer)) || STATUSES_OF_OTHER_CAUSES.has(answer.status)) return;
     judge.saw(() => describeResponse(answer));
@@ -154,13 +153,12 @@ const refusalRule = (isMeant: (version: string) => boolean, why: string) => (): 
 
 const isEnded = (version: string): boolean => END_OF_LIFE_VERSIONS.some((each) => each === version);
 const isMalformed = (version: string): boolean => !VERSION_FORMAT.test(version);
-/** True for a version that was never released; excludes later dates, because a platform may be newer than Muster. */
+/** Excludes later dates, because a platform may be newer than Muster. */
 const isUnknown = (version: string): boolean =>
   VERSION_FORMAT.test(version) &&
   version.slice(0, 10) <= NEWEST_VERSION.slice(0, 10) &&
   !PLATFORM_VERSIONS.some((each) => each === version.toLowerCase());
 
-/** Judges answers to versions older than `since`, which must not show the status that `since` added. */
 const statusRule = (id: string, since: 'rainier' | 'everglades') => (): Rule => {
   const versionIn = versions();
   return (seen, judge: Judge) => {
@@ -203,7 +201,7 @@ const versionRules = [
   ),
 ];
 
-/** Judges only successful pings, because section 2.5 documents no refusal. */
+/** Section 2.5 documents no refusal. */
 const ping = watchedRule(success, [success.id], 'a ping that succeeds', () => (seen, judge) => {
   const { request, answer } = answerIn(seen) ?? {};
   if (request === undefined || answer === undefined || !isPing(request) || pingCode(answer) !== 'success') return;

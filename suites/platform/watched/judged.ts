@@ -1,4 +1,4 @@
-/** Reads answers, versions and lists from watched traffic; judges single answers by the model of the exploration. */
+/** Judges single answers of watched traffic by the model of the exploration. */
 import { createHash } from 'node:crypto';
 import type { AnswerSeen, Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
@@ -23,7 +23,7 @@ interface Answered {
   answer: AnswerSeen;
 }
 
-/** Returns an answer to a request with a key; agents and users of a console may have other endpoints. */
+/** Requires a key, because agents and users of a console may have other endpoints. */
 export function answerIn(seen: Happening): Answered | undefined {
   if (seen.kind !== 'answer' || seen.request?.headers[KEY] === undefined) return undefined;
   return { request: seen.request, answer: seen.answer };
@@ -35,15 +35,14 @@ const versionHeaders = ({ headers }: RequestSeen): string[] =>
 const SPECIFIED = DIALECT_NAMES.spec.versionHeader.toLowerCase();
 const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i')]));
 
-/** True if the answer contains the header, varies by the header, or names the header in a refusal. */
 function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
-  // Requires a version as the value, because a server may send its build number in this header.
+  // A server may send its build number in this header.
   if (VERSION_FORMAT.test(headers[name] ?? '')) return true;
   const refusal = refused({ status }) && !STATUSES_OF_OTHER_CAUSES.has(status) ? text : '';
   return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
 }
 
-/** Reads the version from a header that the platform's answers show, else from the header of the specification. */
+/** Reads a header that answers show, else the header of the specification. */
 export function versions(): (seen: Happening) => string | undefined {
   const shown = new Set<string>();
   const used = new Set<string>();
@@ -69,7 +68,7 @@ export function answerShown(seen: Happening): Answered | undefined {
 
 interface ListAsked {
   query: URLSearchParams;
-  /** Hash of a list in one version for one client; short, because rules remember many lists. */
+  /** Short hash of a list in one version for one client, because rules remember many lists. */
   key: string;
 }
 
@@ -84,7 +83,7 @@ function listAsked(request: RequestSeen): ListAsked {
   return asked;
 }
 
-/** Returns an answer to a list request; excludes unsupported versions, which may have other lists. */
+/** Excludes unsupported versions, which may have other lists. */
 export function listAnswerIn(seen: Happening): (Answered & ListAsked) | undefined {
   const found = answerIn(seen);
   if (found === undefined || found.request.method !== 'GET' || !isCollection(found.request.path)) return undefined;
@@ -142,7 +141,7 @@ function judgedIn(seen: Happening, version: string): Judged | undefined {
   return { ids, text: exchange.text };
 }
 
-/** Cache of requirement ids by comparison; bounded, because members may have any name. */
+/** Requirement ids by comparison; bounded, because members may have any name. */
 const IDS = new Map<string, readonly string[]>();
 const MOST_COMPARISONS = 10_000;
 
@@ -154,7 +153,7 @@ function exchangeIn(seen: Happening, version: string): Exchange | undefined {
   const parts = address.split('/');
   const below = `/${parts.slice(parts.findIndex((part) => COLLECTIONS.has(part))).join('/')}`;
   const found = ROUTES.find(({ operation, route }) => operation.method === asked.method && route.test(below));
-  // Finds the resource type by the member `object` too, because routes of agents show resources.
+  // Looks at `object` too, because routes of agents show resources.
   const kind = isObject(json) ? RESOURCE_KINDS.find((each) => each === json['object']) : undefined;
   const operation = found?.operation ?? (kind && getOf(kind));
   if (operation === undefined || (operation.list === true && status !== 200)) return undefined;

@@ -1,4 +1,3 @@
-/** Tests the rules on traffic of broken platforms, and on odd but correct traffic. */
 import { describe, expect, test } from 'vitest';
 import { History } from '../../../harness/runner/rules.ts';
 import { watchedRules } from './index.ts';

@@ -1,5 +1,3 @@
-/** Tests the reconnection of the device after a check of an offline device, and which error remains. */
-
 import { describe, expect, it } from 'vitest';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
 import { type System, whileOffline } from './check.ts';

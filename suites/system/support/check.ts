@@ -1,4 +1,3 @@
-/** Context of a system check: waits, deployments, and the device's event stream. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -32,10 +31,10 @@ export type System = SystemContext & CheckContext & { readonly state: CheckState
 
 const declare = checks<SystemContext>();
 
-/** Limits of a soak check: 30 s of random runs and 0.5 s of shrinking, because each run waits for the device. */
+/** 30 s of random runs and 0.5 s of shrinking, because each run waits for the device. */
 const SOAK = propertyBounds(30_000, 500);
 
-/** Declares a check that archives its deployments at its end, as far as the platform allows. */
+/** Archives its deployments at its end, as far as the platform allows. */
 const check = (
   requirement: Parameters<typeof declare>[0],
   options: Parameters<typeof declare>[1],
@@ -72,7 +71,7 @@ export const DEPLOYMENT_UNTOLD: Deviation = {
     'the device is connected anew after a deployment, so that it asks for it, and has it once it shows it as current',
 };
 
-/** Reconnects the device, so that the device asks for deployments; ignores a device that cannot be disconnected. */
+/** Makes the device ask for deployments; ignores a device that cannot be disconnected. */
 async function connectAnew(t: System): Promise<void> {
   if (t.state.isCutOff || !t.allowsFor(DEPLOYMENT_UNTOLD)) return;
   try {
@@ -83,10 +82,10 @@ async function connectAnew(t: System): Promise<void> {
   await t.online();
 }
 
-/** Begins to wait for an effect; `timeoutMs` is shorter after a similar effect failed to occur. */
+/** `timeoutMs` is shorter after a similar effect failed to occur. */
 function effectWait(t: System, kind: string) {
   const waits = t.session.waits.effect;
-  // An effect travels from platform to device and back, which takes longer than one answer.
+  // From platform to device and back takes longer than one answer.
   const longest = 4 * Math.max(t.platform.patienceMs, t.device.patienceMs);
   const started = performance.now();
   return {
@@ -96,12 +95,11 @@ function effectWait(t: System, kind: string) {
   };
 }
 
-/** Result of one look: `found` ends the wait; the violation after a timeout shows `seen`. */
+/** `found` ends the wait; the violation after a timeout shows `seen`. */
 type Look<T> = { found: T } | { seen: unknown };
 
-/** Repeats `look` until `look` finds a result. Throws Violation with the last `seen` after the timeout. */
 export async function eventually<T>(t: System, expected: string, look: () => Promise<Look<T>>): Promise<T> {
-  // Leaves out ids, so that equal waits for different deployments share a timeout.
+  // Equal waits for different deployments share a timeout.
   const kind = expected.includes('archived') ? 'archived' : expected.replaceAll(/\b[a-z]+_\w+/g, '{id}');
   const wait = effectWait(t, kind);
   const { timeoutMs } = wait;
@@ -122,7 +120,7 @@ export async function eventually<T>(t: System, expected: string, look: () => Pro
   return result.found;
 }
 
-/** Reconnects the device even after an error of `body`, which takes precedence over a failed reconnection. */
+/** An error of `body` takes precedence over a failed reconnection. */
 export async function onlineAfterwards(t: System, body: () => Promise<void>): Promise<void> {
   try {
     await body();
@@ -144,7 +142,6 @@ export interface RollOut {
   fixture: ReleaseFixture;
 }
 
-/** Creates a release and a deployment on the platform. Throws Blocked if the platform refuses. */
 export async function rollOut(t: System, filepath?: string): Promise<RollOut> {
   const platform = platformSide(t);
   const fixture = await createReleaseFixture(platform, filepath);
@@ -192,14 +189,13 @@ export const statuses = (item: Item): string =>
 export const canReadFiles = (t: System): boolean =>
   t.device.capabilities.has('files') && t.device.info.config_root !== undefined;
 
-/** Reads a config file on the device, undefined if missing. Throws Blocked if the check cannot read files. */
 export async function readConfigFile(t: System, { fixture }: RollOut): Promise<string | undefined> {
   const root = t.device.info.config_root;
   if (root === undefined || !canReadFiles(t)) t.blocked('the control API names no config_root');
   return (await t.device.files.read(join(root, fixture.filepath)))?.toString('utf8');
 }
 
-/** Compares as JSON, because the specification does not state the layout of the file. */
+/** As JSON, because the specification does not state the layout of the file. */
 export async function mustHaveConfigFile(t: System, rolledOut: RollOut): Promise<void> {
   const { filepath, content } = rolledOut.fixture;
   const file = await readConfigFile(t, rolledOut);
@@ -223,17 +219,13 @@ export class EventFollower implements AsyncDisposable {
     this.#t = t;
   }
 
-  /**
-   * Resolves once the event stream is open, so that the check misses no later event. Throws Blocked if the device
-   * refuses.
-   */
+  /** Resolves once the stream is open, so that the check misses no later event. */
   static async open(t: System): Promise<EventFollower> {
     const follower = new EventFollower(t);
     follower.#stream = await follower.#connect();
     return follower;
   }
 
-  /** Waits for an event of a deployment. Throws Violation if the event does not come in time. */
   async until(type: string, deploymentId: string): Promise<DeviceEvent> {
     const wait = effectWait(this.#t, type);
     const deadline = performance.now() + wait.timeoutMs;
@@ -266,7 +258,7 @@ export class EventFollower implements AsyncDisposable {
     );
   }
 
-  /** Throws Violation; shows the deployment on the platform too, which reveals the side that failed. */
+  /** Shows the deployment on the platform too, which reveals the side that failed. */
   async #fail(type: string, deploymentId: string, timeoutMs: number): Promise<never> {
     const t: System = this.#t;
     const last = [...this.#events.values()]
@@ -291,7 +283,7 @@ export class EventFollower implements AsyncDisposable {
       if (!this.#events.has(id)) this.#events.set(id, { id, type, data });
     } catch (error) {
       if (error instanceof StreamTimeout) return;
-      // Connects again after an error that a restarting or offline device causes.
+      // A restarting or offline device causes these errors.
       if (!(error instanceof StreamEnded || error instanceof Unreachable || error instanceof NoAnswer)) throw error;
       const stream = this.#stream;
       this.#stream = undefined;

@@ -1,4 +1,3 @@
-/** Tests that a check archives its deployments at its end. */
 import { createServer, type RequestListener } from 'node:http';
 import { expect, it } from 'vitest';
 import { clientOf } from '../../../harness/client/testing/served.ts';

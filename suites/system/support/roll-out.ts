@@ -1,4 +1,4 @@
-/** Creates releases and deployments with the request bodies of published platforms; a refusal blocks the check. */
+/** Request bodies as published platforms take them; a refusal blocks the check. */
 import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
@@ -28,7 +28,7 @@ export async function createReleaseFixture(
   filepath = `/srv/configs/${recordName('config')}.json`,
 ): Promise<ReleaseFixture> {
   const type = await createConfigType(t);
-  // Names each schema differently, because a platform may recognise a document that it already has.
+  // A platform may recognise a document that it already has.
   const document = { $schema: JSON_SCHEMA_DIALECT, title: recordName('schema'), type: 'object' };
   const slots = [{ key: 'default', name: 'Default', filepath, required: true }];
   const schema = await create(t, '/config_schemas', {
@@ -50,7 +50,7 @@ export async function createReleaseFixture(
 
 const LARGEST_NUMBER = 1_000_000;
 
-/** Creates a release; after a refusal, tries again with a git commit, which some platforms require. */
+/** After a refusal, tries again with a git commit, which some platforms require. */
 async function createRelease(t: Platform, schemaId: string): Promise<Item> {
   const version = `v1.${randomInt(LARGEST_NUMBER)}.${randomInt(LARGEST_NUMBER)}`;
   const body = { version, config_schema_ids: [schemaId] };
@@ -68,8 +68,7 @@ async function findCommit(t: Platform): Promise<string | undefined> {
 }
 
 /**
- * Tries the target `deployed`, then `staged`, because some platforms refuse a new deployment with `deployed`.
- * `answers`: one line per response.
+ * Tries `staged` too, because some platforms refuse a new deployment with `deployed`. `answers`: one line per response.
  */
 export async function tryDeployment(
   t: Platform,
@@ -99,16 +98,16 @@ export async function tryDeployment(
 export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Promise<HttpResponse> =>
   send(t, { method: 'POST', path: `/deployments/${encodeURIComponent(id)}/${action}`, body: {} });
 
-/** Milliseconds for the clean-up of an aborted check, during which the next check already runs. */
+/** Clean-up of an aborted check, during which the next check already runs. */
 const TIDYING_MS = 900;
 
-/** Archives the deployments of a check; ignores failures, because the check already has its result. */
+/** Ignores failures, because the check already has its result. */
 export async function archiveMade(t: Platform, { made }: CheckState): Promise<void> {
   const ids = [...made];
   made.clear();
-  // Limits all requests together, so that a silent platform delays the clean-up only once.
+  // One limit for all requests, so that a silent platform delays the clean-up only once.
   const signal = AbortSignal.timeout(t.signal.aborted ? TIDYING_MS : 2 * t.patienceMs);
-  // Records these requests separately, so that findings do not show the clean-up.
+  // Keeps the clean-up out of findings.
   const recorder = new Recorder(t.http.recorder.redactor);
   const tidying = { ...t, signal, http: t.http.with({ signal, recorder }) };
   await Promise.allSettled(ids.map((id) => actOn(tidying, id, 'archive')));

@@ -1,4 +1,4 @@
-/** Runs the published agent, watches its traffic, and prints the findings as one line of JSON. For tests. */
+/** Watches the traffic of the published agent, and prints the findings as one line of JSON. For tests. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

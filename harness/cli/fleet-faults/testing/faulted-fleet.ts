@@ -1,6 +1,4 @@
-/**
- * Runs fleets with faults, and compares the records of the platform with the files of the robots. For tests and soaks.
- */
+/** Fleets with faults, and the comparison of the platform's records with the robots' files. For tests and soaks. */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,14 +27,13 @@ export interface Deployment {
 
 export interface RobotFiles {
   deviceId: string;
-  /** Ids of deployments from all `deployment.deployed` events in the event log. */
   deployed: string[];
   ids: number[];
   occurredAt: string[];
   current: string | undefined;
 }
 
-/** Reads the files of robots that a fleet with `--keep` left below `--dir`. */
+/** Files of robots that a fleet with `--keep` left below `--dir`. */
 export function robotsIn(dir: string): RobotFiles[] {
   const [fleet = ''] = readdirSync(dir);
   const hosts = join(dir, fleet, 'r');
@@ -63,13 +60,12 @@ function filesOf(folder: string): RobotFiles {
 }
 
 export interface Expected {
-  /** Expected number of deployments of each robot. Default: the number that the platform records. */
+  /** Expected deployments of each robot. Default: as the platform records. */
   each?: number | undefined;
   /** Maximum number of deployments that the platform may replace before a robot hears of them. Default: 0. */
   replaced?: number;
 }
 
-/** Lists how robots and platform disagree, e.g. about a lost deployment, one sentence for each. */
 export function disagreements(
   deployments: readonly Deployment[],
   robots: readonly RobotFiles[],
@@ -159,7 +155,7 @@ export interface Addresses {
 type Surroundings = Pick<RunOptions, 'env' | 'under'>;
 
 interface FleetSetup extends Surroundings {
-  /** Phases of the scenario after the ramp, as YAML. */
+  /** YAML of the phases after the ramp. */
   phases: string;
   platform: Addresses;
   robots?: number;

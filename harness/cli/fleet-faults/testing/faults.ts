@@ -1,5 +1,3 @@
-/** Makes faults for tests: a broken connection, an unplugged cable, wrong DNS, a clock that jumps. */
-
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -21,7 +19,7 @@ export class FaultyProxy implements AsyncDisposable {
   #tls: ServerCertificate | undefined;
   #port = 0;
   delayMs = 0;
-  /** True for a piece of an answer of which the proxy sends only the first half, before a reset of the connection. */
+  /** Selects pieces of an answer of which the proxy sends only the first half, before it resets the connection. */
   resets: (piece: Buffer) => boolean = () => false;
   tries = 0;
 
@@ -46,7 +44,7 @@ export class FaultyProxy implements AsyncDisposable {
 
   async start(): Promise<void> {
     const accept = (socket: Socket) => this.#accept(socket);
-    // Sets allowHalfOpen only without TLS, because TLS sockets would stay open after a broken handshake.
+    // Only without TLS, because TLS sockets would stay open after a broken handshake.
     const server = this.#tls ? createTlsServer(this.#tls, accept) : createServer({ allowHalfOpen: true }, accept);
     server.on('connection', () => {
       this.tries += 1;
@@ -118,10 +116,9 @@ export class FaultyProxy implements AsyncDisposable {
 const reset = (socket: Socket): void =>
   void (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy());
 
-/** Counts cables for short names, because Linux limits the names of interfaces to 15 characters. */
+/** Numbers cables for short names, because Linux limits names of interfaces to 15 characters. */
 let cables = 0;
 
-/** Reason for skipping a test, to append to the test's name; empty if the test runs. */
 export const noNamespaces = (() => {
   if (process.getuid?.() !== 0) return ' (skipped: needs root)';
   try {
@@ -173,7 +170,7 @@ export class Cable implements Disposable {
   }
 }
 
-/** Returns a command prefix that resolves names only by the file `hosts`, which a test may change at any time. */
+/** Command prefix that resolves names only by the file `hosts`, which a test may change at any time. */
 export function withHosts(hosts: string, services: string, names: string): string[] {
   writeFileSync(hosts, names);
   writeFileSync(services, 'hosts: files\n');
@@ -185,7 +182,7 @@ const PLACES = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr
 const library = PLACES.map((place) => `${place}/faketime/libfaketimeMT.so.1`).find((path) => existsSync(path));
 export const noFaketime = library === undefined ? ' (skipped: libfaketime is not installed)' : '';
 
-/** Returns the environment of a process whose wall clock `turn` shifts; the monotonic clock stays correct. */
+/** Environment of a process whose wall clock `turn` shifts; the monotonic clock stays correct. */
 export function turnableClock(file: string) {
   const turn = (by: string): void => writeFileSync(file, `${by}\n`);
   turn('+0');

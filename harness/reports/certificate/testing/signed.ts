@@ -1,4 +1,3 @@
-/** Sample run that can be certified, and signed certificates of the run, for tests. */
 import { generateKeyPairSync } from 'node:crypto';
 import type { CheckResult, Report } from '../../../runner/types.ts';
 import { sampleReport, sampleResult } from '../../testing/samples.ts';
@@ -19,7 +18,6 @@ export const good: CheckResult[] = [
 ];
 export const complete = (checks = good, change: Partial<Report> = {}): Report =>
   sampleReport(checks, { complete: true, ...change });
-/** Validity that ends far in the future, so that certificates in tests never expire. */
 export const LASTING = { validUntil: '2999-12-31' };
 export const certificate = (report = complete()): string =>
   sealEnvelope(Buffer.from(JSON.stringify(statementOf(report, suites, LASTING))), privateKey);

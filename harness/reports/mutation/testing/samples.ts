@@ -1,4 +1,3 @@
-/** Reports of `muster mutate` for tests. */
 import { type MutationReport, type MutationSubject, scoreOf, sectionsOf, summaryOf } from '../report.ts';
 
 const CLAUSE = { text: 'The cursor itself is not repeated.', clause: 'Events after the cursor are replayed.' };

@@ -1,4 +1,3 @@
-/** Fakes for tests of control: a control with a table of answers, and a device. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

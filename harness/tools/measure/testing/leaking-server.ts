@@ -1,4 +1,3 @@
-/** HTTP server for tests, in its own process, that leaks a given number of bytes with each request. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serveTask } from '../process.ts';

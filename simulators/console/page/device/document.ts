@@ -21,7 +21,7 @@ export interface DeviceDocument {
   pid: number | null;
   current: Deployment | null;
   log: SeenLog;
-  /** Events in order of their ids, the newest last. */
+  /** In order of their ids, the newest last. */
   events: SeenEvent[];
   frames: SeenFrame[];
   listeners: Record<string, SeenListener>;

@@ -1,5 +1,3 @@
-/** Page of a device: its deployment, event streams, event log and actions. */
-
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import {

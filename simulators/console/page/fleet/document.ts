@@ -1,15 +1,15 @@
 export interface Second {
   /** Milliseconds since the fleet was created. */
   at: number;
-  /** Increase of each counter, per second. */
+  /** Increase of each counter per second. */
   rates: Record<string, number>;
   p50: Record<string, number>;
   p99: Record<string, number>;
-  /** Roll-outs since the start: sent (`attempts`), read by a client on the robot (`reached`), and `missed`. */
+  /** Since the start: sent (`attempts`), read by a client on the robot (`reached`), and `missed`. */
   attempts: number;
   reached: number;
   missed: number;
-  /** Milliseconds of the longest pause of a worker's event loop. */
+  /** Longest pause of a worker's event loop. */
   stallMs: number;
 }
 
@@ -47,15 +47,15 @@ export interface FleetDocument {
   /** One letter for each robot, e.g. `o` for online. */
   states: string;
   phase: string;
-  /** Milliseconds from the fleet's creation to the first phase; null before that phase. */
+  /** From the fleet's creation to the first phase; null before that phase. */
   beginMs: number | null;
-  /** Milliseconds since the fleet was created. */
+  /** Since the fleet was created. */
   elapsedMs: number;
-  /** Milliseconds to the end of the schedule; null without a schedule. */
+  /** To the end of the schedule; null without a schedule. */
   remainingMs: number | null;
   paused: boolean;
   seconds: Second[];
-  /** Maximum p99 lateness of the fleet's requests for a valid result, in milliseconds. */
+  /** Maximum p99 lateness of the fleet's requests for a valid result. */
   latenessLimitMs: number;
   soFar: SoFar;
   bands: Band[];
@@ -74,6 +74,6 @@ export interface RobotDetail {
   socket: string;
   up: boolean;
   deployment: Record<string, unknown> | null;
-  /** Events in order of their ids, the newest last. */
+  /** In order of their ids, the newest last. */
   events: { id: number; type: string; at: string; deployment: string }[];
 }

@@ -1,5 +1,3 @@
-/** Page of a fleet: its robots, charts, thresholds and actions. */
-
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { Chart, type Curve, type Stretch } from '../chart.ts';
@@ -52,7 +50,7 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
     return { label, colour, values: seconds.map((second) => value(second) ?? null) };
   };
   const seen = new Set(seconds.flatMap(({ p50 }) => Object.keys(p50)));
-  // Lists metrics of a robot class, e.g. `rollout.ms{class=arm}`, after the metric of all robots.
+  // Metrics of a robot class, e.g. `rollout.ms{class=arm}`, follow the metric of all robots.
   const known = LATENCIES.flatMap((name) => [...seen].filter((one) => one.replace(/\{.*/, '') === name).sort());
   const metrics = [...new Set([metric, ...known])];
   const charts = [

@@ -86,7 +86,7 @@ class Grid {
     this.#marked = marked;
   }
 
-  /** Number of the robot at the CSS pixels `x`, `y` of the canvas. */
+  /** `x`, `y`: CSS pixels of the canvas. */
   robotAt(x: number, y: number, robots: number): number | undefined {
     const { columns, side } = this.#layout;
     const column = Math.floor(x / side);
@@ -125,7 +125,7 @@ class Grid {
   }
 }
 
-/** Minimum pixels of a cell that shows the shape of its state; smaller cells are plain squares. */
+/** Minimum pixels of a cell with a shape; smaller cells are plain squares. */
 const LEAST_SHAPE = 4;
 
 interface RobotsProps {

@@ -1,6 +1,6 @@
 import type { Deed } from '../document.ts';
 
-/** Device in the list; its times are in the format of RFC 3339. */
+/** Times are in the format of RFC 3339. */
 export interface DeviceLine {
   seq: number;
   id: string;
@@ -10,7 +10,7 @@ export interface DeviceLine {
   groupId: string | null;
   group: string | null;
   release: string | null;
-  /** True for a device that a user put online by hand, without an agent. */
+  /** Put online by hand, without an agent. */
   standIn: boolean;
   connectedAt: string | null;
   changedAt: string;
@@ -28,7 +28,7 @@ export interface DeploymentLine {
   changedAt: string;
 }
 
-/** Request to the platform, with masked secrets. */
+/** Secrets are masked. */
 export interface RequestLine {
   number: number;
   /** Arrival, milliseconds since 1970. */
@@ -41,7 +41,7 @@ export interface RequestLine {
   version: string | null;
   /** Name of the key, `unknown key`, `no key`, or `agent`; never the key itself. */
   key: string;
-  /** Null for a connection that ended without an answer. */
+  /** Null: the connection ended without an answer. */
   status: number | null;
 }
 
@@ -65,7 +65,7 @@ interface PlanLine {
   path: string;
   times: number | null;
   used: number;
-  /** Fault or status that the plan gives to a request, e.g. `429=1`. */
+  /** Fault or status, e.g. `429=1`. */
   gets: string;
 }
 
@@ -77,7 +77,7 @@ export interface PlatformDocument {
   devices: Record<string, DeviceLine>;
   deployments: Record<string, DeploymentLine>;
   groups: { id: string; name: string }[];
-  /** Requests in order of arrival, the newest last. */
+  /** In order of arrival, the newest last. */
   requests: RequestLine[];
   requestCount: number;
   plans: PlanLine[];

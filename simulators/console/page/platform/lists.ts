@@ -1,5 +1,3 @@
-/** Lists of a platform's devices, deployments and requests, updated live. */
-
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import {
@@ -53,7 +51,6 @@ function moment(timestamp: string): string {
   return at.toDateString() === new Date().toDateString() ? time : `${at.toISOString().slice(0, 10)} ${time}`;
 }
 
-/** Counts all items, and says how many of them a list shows. */
 function extentOf(lines: readonly object[], counts: Readonly<Record<string, number>>): { all: number; note: string } {
   const all = Object.values(counts).reduce((total, number) => total + number, 0);
   const shown = `${thousands(lines.length)} that changed last, of ${thousands(all)}`;
@@ -117,7 +114,7 @@ function DeviceRow({ line, groups, open, onToggle }: DeviceRowProps): VNode {
   </li>`;
 }
 
-/** Number of characters at the end of a name that a narrow column still shows. */
+/** Characters at the end of a name that a narrow column still shows. */
 const NAME_END = 6;
 
 const Name = ({ name }: { name: string }): VNode =>

@@ -1,5 +1,3 @@
-/** Page of a platform: devices, deployments and requests, updated live, and actions by hand. */
-
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { ActionButton, Card, DeedsCard, Facts, html, noneIn, openPage, type PageProps, textTo } from '../shell.ts';
@@ -11,7 +9,7 @@ interface PlanProps extends PageProps<PlatformDocument> {
   onRoute(route: string): void;
 }
 
-/** Suggested faults; the input accepts any fault. */
+/** Suggestions; the input accepts any fault. */
 const FAULTS = ['429=1', '5xx=503', 'reset', 'latency=2000', 'slow-body=200', '5xx@0.5'];
 
 function PlanCard({ document, route, onRoute }: PlanProps): VNode {

@@ -10,16 +10,16 @@ export interface FindingLine {
   requirement: string;
   expected: string;
   actual: string;
-  /** Number of cases that the rule has examined so far. */
+  /** Cases that the rule has examined so far. */
   looked: number;
   exchanges: { headline: string; lines: string[]; curl: string }[];
-  /** Ids of findings that may be consequences of this finding. */
+  /** Ids of findings that may be consequences of this one. */
   followers: string[];
 }
 
 export interface WatchDocument {
   api: 'device' | 'platform';
-  /** Address of the proxy for clients, whose traffic the proxy passes to `server`. */
+  /** Proxy for clients, which passes their traffic to `server`. */
   clients: string;
   server: string;
   began: number;

@@ -1,5 +1,3 @@
-/** Page of `muster watch`: counts of traffic, findings, and traffic without a verdict. */
-
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { bytes, Card, clock, DeedsCard, Facts, html, noneIn, openPage, type PageProps, thousands } from '../shell.ts';

@@ -1,5 +1,3 @@
-/** Disks that record, fail or wait, and event logs on them. */
-
 import { constants } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -20,7 +18,7 @@ const failed = (failure: Failure): Error => systemError(failure === 'EIO' ? 'EIO
 
 type Hooks = { [Name in keyof DiskIo]?: (...args: Parameters<DiskIo[Name]>) => void };
 
-/** Real disk with hooks; a hook runs before its file operation, and may throw to make the operation fail. */
+/** A hook runs before its operation, and may throw to make the operation fail. */
 export function diskWith(hooks: Hooks): DiskIo {
   const hooked = Object.entries(hooks).map(([name, before]: [string, (...args: never[]) => void]) => {
     const operation = disk[name as keyof DiskIo] as (...args: never[]) => unknown;
@@ -33,7 +31,7 @@ export function diskWith(hooks: Hooks): DiskIo {
   return { ...disk, ...Object.fromEntries(hooked) };
 }
 
-/** Records the changes of one folder, so that a test can rebuild the state after a crash. */
+/** Records changes, so that a test can rebuild the state after a crash. */
 export class RecordedDisk {
   readonly steps: Step[] = [];
   fails: () => Failure | undefined = () => undefined;
@@ -114,7 +112,7 @@ export class RecordedDisk {
 
   #change(fd: number, change: Change, whole = true): void {
     const { file = -1, syncs = false } = this.#open.get(fd) ?? {};
-    // Only a complete write counts as synced, because O_DSYNC does not cover a truncation.
+    // O_DSYNC does not cover a truncation or an incomplete write.
     this.steps.push({ kind: 'change', file, change, synced: syncs && whole && change.kind === 'write' });
   }
 
@@ -124,7 +122,6 @@ export class RecordedDisk {
   }
 }
 
-/** Disk whose steps wait until the test lets them go. */
 export class HeldDisk {
   readonly #waiting: (() => void)[] = [];
   held = true;
@@ -159,7 +156,6 @@ export class HeldDisk {
   }
 }
 
-/** `size`: bytes of text in each event. */
 export const drafts = (count: number, size = 10) =>
   Array.from({ length: count }, () => ({ type: 'deployment.deployed', data: { text: 'x'.repeat(size) } }));
 
@@ -181,7 +177,6 @@ export function open(directory: string, options: Partial<EventLogOptions> = {}) 
   return { log, stored, notices };
 }
 
-/** Throws for any notice. */
 export function openQuietly(directory: string, io: DiskIo, retain: number): EventLog {
   const onNotice = (notice: string): never => {
     throw new Error(notice);

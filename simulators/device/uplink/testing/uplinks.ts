@@ -1,5 +1,3 @@
-/** Test robot with an agent uplink to a simulated platform, on real sockets and with manual time. */
-
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { generate, type Packet, parser } from 'mqtt-packet';
@@ -20,7 +18,7 @@ interface Pending extends Timer {
   task(): void;
 }
 
-/** Clock for tests, whose time moves only in `advance`, which runs due timers. */
+/** Time moves only in `advance`, which runs due timers. */
 export class ManualTime implements Time {
   /** Milliseconds of the steady clock; the wall clock adds `#turnedBy`. */
   #now: number;
@@ -31,7 +29,6 @@ export class ManualTime implements Time {
     this.#now = start;
   }
 
-  /** Milliseconds until each timer is due, ascending. */
   get waiting(): number[] {
     return this.#pending.map(({ due }) => due - this.#now).sort((a, b) => a - b);
   }
@@ -44,7 +41,7 @@ export class ManualTime implements Time {
     return this.#now;
   }
 
-  /** Moves only the wall clock, by `ms` milliseconds, backwards if negative. */
+  /** Moves only the wall clock, backwards if negative. */
   turn(ms: number): void {
     this.#turnedBy += ms;
   }
@@ -59,7 +56,6 @@ export class ManualTime implements Time {
     this.#pending = this.#pending.filter((pending) => pending !== timer);
   }
 
-  /** Moves the time by `ms` milliseconds, and runs due timers in order. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {
@@ -73,7 +69,6 @@ export class ManualTime implements Time {
   }
 }
 
-/** Device for tests and benchmarks, which keeps files, events and deployments in memory. */
 export class MemoryDevice implements DeploymentPort {
   readonly files = new Map<string, string>();
   /** Texts `deployed <id>` and `removed <id>`, in the order of the event stream. */
@@ -130,7 +125,7 @@ export class MemoryDevice implements DeploymentPort {
   }
 }
 
-/** Bits of RSA keys in tests; larger keys take long to generate. */
+/** Larger keys take long to generate. */
 export const KEY_BITS = 1024;
 
 type HostOptions = Parameters<typeof agentHost>[0];
@@ -183,7 +178,6 @@ export async function testRobot(options: { host?: HostOptions; uplink?: Partial<
     id,
     beginDeployment,
     count: (request: string) => requests.filter((each) => each === request).length,
-    /** Calls `holds` after each second of manual time, until the call throws no error. */
     eventually: (holds: () => void | Promise<void>) =>
       eventually(async () => {
         time.advance(1_000);

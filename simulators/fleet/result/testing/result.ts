@@ -1,4 +1,3 @@
-/** Small fleet results for tests. */
 import type { CostPart } from '../../measure/costs.ts';
 import type { LoadSample } from '../../measure/saturation.ts';
 import { type FleetResult, type Judged, outcomeOf, type Tick } from '../result.ts';

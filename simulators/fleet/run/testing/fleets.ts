@@ -1,5 +1,3 @@
-/** Fleets, platforms and options of runs for tests. */
-
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +10,7 @@ import { Fleet, type FleetOptions, type RunOptions } from '../fleet.ts';
 interface TestFleets {
   readonly platform: SimulatedPlatform;
   readonly stateDir: string;
-  /** Creates a fleet of 12 robots. `yaml`: phases after the ramp, and further fields of the scenario. */
+  /** Fleet of 12 robots. `yaml`: phases after the ramp, and further fields of the scenario. */
   create(yaml: string, options?: Partial<FleetOptions>): Fleet;
 }
 
@@ -65,10 +63,7 @@ export async function runAll(fleet: Fleet): Promise<void> {
   await fleet.finish();
 }
 
-/**
- * Returns options for two robots in this process, with all files below `root`. `scenario`: YAML without the field
- * `name`.
- */
+/** Two robots in this process, with all files below `root`. `scenario`: YAML without the field `name`. */
 export const runOptionsIn = (root: string, scenario: string, change: Partial<RunOptions> = {}): RunOptions => ({
   scenario: parseScenario(`name: test\n${scenario}`, 'test.yaml'),
   robots: 2,

@@ -1,4 +1,4 @@
-/** Serves the platform's agent API on real sockets, over an in-memory platform, for tests and benches. */
+/** Agent API on real sockets over an in-memory platform, for tests and benches. */
 
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
@@ -49,7 +49,7 @@ export interface RobotKey {
 
 const made = new Map<string, RobotKey>();
 
-/** Returns the RSA key of a robot; caches keys by name, because generating a key is slow. */
+/** Cached by name, because generating an RSA key is slow. */
 export function robotKey(name = 'robot', bits = 2048): RobotKey {
   const id = `${name}/${bits}`;
   const known = made.get(id);
@@ -65,7 +65,6 @@ export function robotKey(name = 'robot', bits = 2048): RobotKey {
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Returns a signed JWT of a device. `now`: milliseconds since 1970. */
 export function deviceJwt(
   key: RobotKey,
   now: number,

@@ -1,4 +1,4 @@
-/** Strict shapes of the published agent protocol (v0.4), with all required fields and no unknown field. */
+/** Published agent protocol (v0.4) in strict shapes: all required fields, no unknown field. */
 import type { TObject, TProperties } from 'typebox';
 import {
   AGENT_BASE_PATH,
@@ -19,14 +19,13 @@ import { GIT_REPOSITORY_TYPES } from '../../../../harness/contract/platform/git-
 import { exact, nullable, oneOf, type Shape, shape } from '../../../../harness/contract/shape.ts';
 import { Type } from '../../../../harness/contract/type.ts';
 
-/** Timestamp (RFC 3339) with a time zone, like `format: date-time` in OpenAPI. */
 const Instant = Type.String({
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$',
   format: 'date-time',
 });
 const closed = <P extends TProperties>({ schema }: { schema: TObject<P> }) => exact(schema.properties);
 
-/** Statuses of a device that an agent can see; the agent API refuses archived devices. */
+/** Without `archived`, because the agent API refuses archived devices. */
 const AGENT_DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline'] as const;
 
 const device = exact({

@@ -1,4 +1,3 @@
-/** In-memory platform for tests and benches of the agent protocol. */
 import type { AgentDeployment, DeploymentReport } from '../../../../harness/contract/agent.ts';
 import type { DeploymentActivityStatus } from '../../../../harness/contract/enums.ts';
 import { type Clock, systemClock, timestamp } from '../../../common/clock.ts';
@@ -15,7 +14,7 @@ export class MemoryPlatform implements AgentPort {
   readonly #deployments = new Map<string, StoredDeployment>();
   readonly #contents = new Map<string, { deviceId: string; format: string; data: Uint8Array }>();
   readonly #byFingerprint = new Map<string, string>();
-  /** Device to which each token is bound; null for a token that may provision any device. */
+  /** Device bound to each token; null if the token may provision any device. */
   readonly #provisioningTokens = new Map<string, string | null>();
   readonly #clock: Clock;
   #ids = 0;

@@ -1,5 +1,3 @@
-/** Runs an installed Mosquitto on a free port, and connects clients, for tests. */
-
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -28,7 +26,7 @@ export async function runMosquitto(path: string) {
     child = spawn(path, ['-c', file], { stdio: 'ignore' });
     await listening(port, child);
   };
-  /** Kills the broker with SIGKILL, so that clients receive no DISCONNECT. */
+  /** SIGKILL, so that clients receive no DISCONNECT. */
   const stop = async () => {
     if (!child || child.exitCode !== null) return;
     const exited = once(child, 'exit');
@@ -87,7 +85,6 @@ export async function provisionRobot(host: AgentHost, name: string) {
 
 export type TestClient = Awaited<ReturnType<typeof connectClient>>;
 
-/** Connects a client that never reconnects; rejects if the broker refuses the client. */
 export async function connectClient(url: string, options: IClientOptions) {
   const client = await mqtt.connectAsync(url, { protocolVersion: 4, reconnectPeriod: 0, ...options }, false);
   const received: { topic: string; text: string; retain: boolean }[] = [];

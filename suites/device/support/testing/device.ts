@@ -1,4 +1,3 @@
-/** Scripted device for tests of shared code, and a check to run on it. */
 import type { RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { Recorder } from '../../../../harness/client/recorder.ts';
@@ -23,7 +22,6 @@ export const frame = (id: number): string =>
 
 type Publish = (count: number) => Promise<{ first_id: number; last_id: number }>;
 
-/** Log of a device, which grows when a check publishes. */
 export function growingLog() {
   const log = { newest: 0 };
   const publish: Publish = async (count) => {
