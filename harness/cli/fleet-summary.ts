@@ -21,7 +21,6 @@ import {
 import { OutputError, ResultError, readResult } from '../../simulators/fleet/result/shards.ts';
 import { classesIn, summaryOfClass } from '../../simulators/fleet/result/thresholds.ts';
 import type { Verdict } from '../../simulators/fleet/result/verdict.ts';
-import { interruptedCode } from '../common/signals.ts';
 import {
   hanging,
   type Paint,
@@ -33,7 +32,7 @@ import {
   wrap,
 } from '../common/terminal.ts';
 import { readableDuration } from '../common/units.ts';
-import { EXIT, UsageError } from '../common/usage.ts';
+import { EXIT, interruptedCode, UsageError } from '../common/usage.ts';
 
 const NAME_COLUMNS = 28;
 const CELL_COLUMNS = 11;

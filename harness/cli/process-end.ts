@@ -2,8 +2,7 @@
  * Ends the process on signals and errors with exit codes of Muster; Node would exit with 1, which means a failed MUST.
  */
 import process from 'node:process';
-import { ENDING_SIGNALS, type EndingSignal, Interrupted, interruptedCode } from '../common/signals.ts';
-import { EXIT } from '../common/usage.ts';
+import { ENDING_SIGNALS, type EndingSignal, EXIT, Interrupted, interruptedCode } from '../common/usage.ts';
 
 type Handler = (error: unknown) => void;
 

@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { decades, ticks } from './axis.ts';
 import { Display } from './display.ts';
 import { escapeAttribute, escapeText, html, NOTHING, trusted } from './html.ts';
 import { bar, cutTo, hanging, LiveArea, type Output, painter, width, wrap } from './terminal.ts';
+import { decades, ticks } from './units.ts';
 
 class Terminal implements Output {
   isTTY = true;

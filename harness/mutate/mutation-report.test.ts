@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Interrupted } from '../common/signals.ts';
+import { Interrupted } from '../common/usage.ts';
 import type { MutationSubject } from '../reports/mutation/report.ts';
 import { sampleSubject } from '../reports/mutation/testing/samples.ts';
 import type { Baseline } from '../runner/baseline.ts';

@@ -1,6 +1,5 @@
 import { defined } from '../common/defined.ts';
-import { interruptedCode } from '../common/signals.ts';
-import { EXIT } from '../common/usage.ts';
+import { EXIT, interruptedCode } from '../common/usage.ts';
 import { lines } from '../reports/findings.ts';
 import {
   countsOf,

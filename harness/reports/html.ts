@@ -1,10 +1,9 @@
 /** Report as one HTML file, which loads no other file and is readable without its script. */
 
 import type { Mark, MarkKind } from '../client/timeline.ts';
-import { ticks } from '../common/axis.ts';
 import { html, type Markup, NOTHING, reportPage } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
-import { readableDuration } from '../common/units.ts';
+import { readableDuration, ticks } from '../common/units.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { summaryOf } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';

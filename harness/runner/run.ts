@@ -1,8 +1,8 @@
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import type { Redactor } from '../common/redact.ts';
-import { interruptedCode } from '../common/signals.ts';
 import { readableDuration } from '../common/units.ts';
+import { interruptedCode } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';

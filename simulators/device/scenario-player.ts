@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import process from 'node:process';
 import { defined } from '../../harness/common/defined.ts';
 import { http } from '../../harness/common/node-http.ts';
-import { untilSignal } from '../../harness/common/signals.ts';
+import { untilSignal } from '../../harness/common/usage.ts';
 import type { Answer, ScriptedStream, Situation } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { referenceBehaviour } from './behaviour.ts';

@@ -211,8 +211,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const seed = String(options.seed ?? randomUUID());
   const names = DIALECT_NAMES[dialect];
   await using starting = new AsyncDisposableStack();
-  const store = new Store(options.db ?? ':memory:');
-  starting.defer(() => store.close());
+  const store = starting.adopt(new Store(options.db ?? ':memory:'), (opened) => opened.close());
   const standIns = new Set<string>();
   const messenger = answering(standIns, noMessenger);
   const stored = behaviour.clock?.(clock) ?? clock;

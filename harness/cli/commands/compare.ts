@@ -2,9 +2,8 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { ownedFolder } from '../../common/owner.ts';
-import { interruptedCode } from '../../common/signals.ts';
 import { printableJson, printableLine, printableValue, withoutCiCommands } from '../../common/terminal.ts';
-import { exitCodesText } from '../../common/usage.ts';
+import { exitCodesText, interruptedCode } from '../../common/usage.ts';
 import {
   type Changes,
   type Comparison,

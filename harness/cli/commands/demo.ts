@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { interruptedCode } from '../../common/signals.ts';
-import { UsageError } from '../../common/usage.ts';
+import { interruptedCode, UsageError } from '../../common/usage.ts';
 import { command, consoleOptions, OPTION, uiPortOf, wholePath } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 

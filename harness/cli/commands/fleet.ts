@@ -17,10 +17,9 @@ import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
 import type { Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
 import { defined } from '../../common/defined.ts';
 import { expectPlatformPackages } from '../../common/platform-packages.ts';
-import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
 import { durationMs } from '../../common/units.ts';
-import { EXIT, exitCodesText, headerSecret, UsageError, usage } from '../../common/usage.ts';
+import { EXIT, exitCodesText, headerSecret, interruptedCode, UsageError, usage } from '../../common/usage.ts';
 import {
   conditionsFrom,
   defectsFrom,

@@ -3,8 +3,7 @@ import { destination, type Logger, pino } from 'pino';
 import { isLoopback, LOOPBACK, urlHost } from '../../../simulators/platform/address.ts';
 import type { PlatformOptions } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
-import { untilSignal } from '../../common/signals.ts';
-import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
+import { EXIT, exitCodesText, UsageError, untilSignal, usage } from '../../common/usage.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
 import { behaviourAsked, listAsked } from '../find-behaviour.ts';
 import {

@@ -1,6 +1,6 @@
 import { it } from 'vitest';
 import { fuzz } from './fuzzer.ts';
-import { FUZZERS } from './fuzzers.ts';
+import { FUZZERS } from './testing/fuzzers.ts';
 
 const SEED = Date.now() % 2 ** 31;
 

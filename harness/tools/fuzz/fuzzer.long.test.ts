@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Fuzzer, fuzz, repeatFinds, type Subject, storedFuzzers } from './fuzzer.ts';
-import { FUZZERS } from './fuzzers.ts';
+import { FUZZERS } from './testing/fuzzers.ts';
 
 it('stored finds belong to existing fuzzers', () => {
   expect(storedFuzzers().filter((name) => FUZZERS[name] === undefined)).toEqual([]);

@@ -1,7 +1,6 @@
 import process from 'node:process';
 import pino from 'pino';
-import { untilSignal } from '../../../harness/common/signals.ts';
-import { EXIT } from '../../../harness/common/usage.ts';
+import { EXIT, untilSignal } from '../../../harness/common/usage.ts';
 import type { Deviation } from '../../console/page/device/document.ts';
 import { type ControlOption, type ControlServer, serveControl } from '../control/server.ts';
 import { asStartError } from '../options.ts';

@@ -1,6 +1,5 @@
-import { decades, ticks } from '../../../harness/common/axis.ts';
 import { defined } from '../../../harness/common/defined.ts';
-import { readableDuration } from '../../../harness/common/units.ts';
+import { decades, readableDuration, ticks } from '../../../harness/common/units.ts';
 import { DURATION_NAMES, decode, isDuration, ofWhole, percentileMs } from '../measure/metrics.ts';
 import type { FleetResult, Reach, Tick } from '../result/result.ts';
 import type { Axis, Band, Plot, Series, Unit } from './chart.ts';
