@@ -31,7 +31,7 @@ export class PerClient<T> {
 
   of(client: string): T {
     const known = this.#known.get(client) ?? this.#make();
-    // The map drops its first entry when full.
+    // Moves the client to the end, because the client at the beginning is dropped.
     this.#known.delete(client);
     this.#known.set(client, known);
     const [oldest] = this.#known.size > MOST_CLIENTS ? this.#known.keys() : [];

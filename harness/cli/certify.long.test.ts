@@ -79,7 +79,7 @@ test('verify accepts a certificate by a key of keygen and refuses a changed one'
   expect(await refusal(['keygen', signer])).toContain('not overwritten');
   const verified = (...more: string[]) => printed(['verify', file, '--key', `${signer}.pub`, ...more]);
 
-  // Names an unknown version of Muster, so that `verify` compares no report with these suites.
+  // Names another version of Muster, so that `verify` compares only requirements, and not checks, with its own.
   const older = { complete: true, muster: '0.0.1-sample' };
   certificateIssuer(file, signer, LASTING).issue(sampleReport([sampleResult()], older));
   expect(await verified()).toMatchObject({

@@ -24,7 +24,7 @@ beforeAll(() => {
 afterAll(() => void spawnSync('docker', ['rmi', '--force', IMAGE, `${IMAGE}-node`], { stdio: 'ignore' }));
 const options = () => ({ redactor: new Redactor(), startMs: 60_000 });
 
-/** The user of the image may not write to the mounted folder of the socket, so the user of the host runs it. */
+/** Runs the image as the user of the host, because the image's own user cannot write to the socket's mounted folder. */
 const asHost = { name: IMAGE, user: 'host' };
 const at = { socket: '/run/muster/agent.sock', control: '/run/muster/control.sock' };
 const keepingFilesIn = (dir: string): string[] =>

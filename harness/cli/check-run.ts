@@ -197,7 +197,7 @@ function narrowed<Context>(
   return { ...plan, checks, narrowedBy };
 }
 
-/** Factor for the inputs of properties in a run for a certificate, which a release needs once. */
+/** Factor for the number of inputs in a run for a certificate; a release needs one such run, so it may take longer. */
 const CERTIFYING_RUNS = 3;
 
 function settingsOf<T extends CheckTable, Context>(

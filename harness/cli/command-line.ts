@@ -22,12 +22,12 @@ import { VERSION } from './version.ts';
 
 export type Invocation = ParsedCommand | { text: string };
 
-/** Searches for a config file from `folder` upwards if given. Throws UsageError with all mistakes. */
+/** Looks for a config file in `folder` and above; reads none without `folder`. Throws UsageError with all mistakes. */
 export async function parseCommandLine(words: readonly string[], folder?: string): Promise<Invocation> {
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
   const { parsed, text, chosen } = await parse(words);
   if (words[0] === '--get-yargs-completions') {
-    // Offers options only after a dash; without offers the shell completes file names.
+    // Offers options only after a dash, because the shell completes file names if it gets no offers.
     const begun = words.at(-1)?.startsWith('-') === true;
     const lines = text.split('\n').filter((line) => begun || !line.startsWith('-'));
     return { text: lines.join('\n') };
@@ -210,7 +210,7 @@ async function parse(words: readonly string[]): Promise<{ parsed: Split; text: s
   }
 }
 
-/** Declares numbers to yargs as text, because yargs reads an empty number as 0. */
+/** Declares numbers to yargs as text, because yargs reads an empty number as 0; `number` is for the help. */
 function yargsOption(spec: OptionSpec): Options {
   return {
     describe: spec.describe,

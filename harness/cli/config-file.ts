@@ -10,7 +10,7 @@ export type Configured = NonNullable<Awaited<ReturnType<typeof configured>>>;
 
 /**
  * Reads options from the file `named`, else from the nearest `muster.yaml` in the repository. Paths in the file are
- * relative to `folder`. Throws UsageError.
+ * relative to the returned `folder`. Throws UsageError.
  */
 export async function configured(path: readonly string[], named: string | undefined, from: string) {
   const file = named === undefined ? findConfig(from) : resolve(from, named);
@@ -38,7 +38,7 @@ export async function configured(path: readonly string[], named: string | undefi
   return { file: shown, folder: dirname(file), values: Object.fromEntries(values) };
 }
 
-/** Searches every folder up to the root of the repository, or only `from` outside a repository. */
+/** Searches up to the root of the repository; only `from` outside a repository, or if a folder above is not `isOwn`. */
 function findConfig(from: string): string | undefined {
   const folders = [from];
   while (!existsSync(join(folders.at(-1) ?? '', '.git'))) {
@@ -54,8 +54,8 @@ function findConfig(from: string): string | undefined {
 }
 
 /**
- * True if no other user can change the path, because Muster runs commands from config files. The user's own group may,
- * because many systems give each user a group.
+ * True if no other user can change the path, because Muster runs commands from config files. The user's own group may
+ * change it, because many systems give each user a separate group.
  */
 function isOwn(path: string): boolean {
   const { uid, gid, mode } = statSync(path);
@@ -120,7 +120,7 @@ function schemaOf({ type, range = {}, choices, array, describe }: OptionSpec): o
     ...(from !== undefined && { minimum: from }),
     ...(to !== undefined && { maximum: to }),
   };
-  // Also accepts a number as text, because YAML reads an id such as 42 as a number.
+  // Accepts a number in place of a text, because YAML reads an id such as 42 as a number.
   const value = type === 'string' && choices === undefined ? { type: ['string', 'number'] } : one;
   return { description: describe, ...(array === true ? { anyOf: [value, { type: 'array', items: value }] } : value) };
 }

@@ -48,7 +48,7 @@ describeConsole('the pages of the demo', (open) => {
     expect(code, stderr).toBe(0);
     expect(stdout).toContain('Nothing failed');
     const result = JSON.parse(readFileSync(at('report/fleet.json'), 'utf8')) as FleetResult;
-    // The outcome depends on the machine, so the written result decides.
+    // Takes the expected outcome, which depends on the machine, from the written result.
     await page.locator(`[data-outcome=${result.outcome}]`).waitFor();
     const { phases, counters, notes } = result;
     expect(phases.flatMap(({ by_hand }) => by_hand ?? [])).toEqual(['roll-out to 50% over 100ms']);

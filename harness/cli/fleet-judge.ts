@@ -82,7 +82,7 @@ export class FleetJudge implements AnswerJudge {
 
   async settle(): Promise<void> {
     const isDone = (): true | undefined => this.#underWay.length === 0 || this.#worker.isOver || undefined;
-    // Ignores a timeout, because exchanges without a verdict count as dropped.
+    // Ignores a timeout, because the count of judged answers leaves out exchanges without a verdict.
     await poll('the judging to end', isDone, { timeoutMs: SETTLING_MS, firstPauseMs: 10 }).catch(() => {});
     const { seen, judged } = this.judged;
     if (judged === 0 && !this.#worker.isOver) this.faults.push(`--judge: none of ${seen} answers was judged`);

@@ -133,7 +133,7 @@ export function scenarioFrom(args: Partial<Pick<FleetArguments, 'scenario' | 'up
   return { ...scenario, uplink, thresholds: (scenario.thresholds ?? []).map((each) => POLLING_BOUNDS[each] ?? each) };
 }
 
-/** Bounds of built-in scenarios for agents; a polling robot begins up to one interval (10 s) later. */
+/** Bound for polling robots by the built-in bound for agents; polling robots begin up to one interval (10 s) later. */
 const POLLING_BOUNDS: Record<string, string> = { 'rollout.ms.p99<5s': 'rollout.ms.p99<15s' };
 
 function atRate(scenario: Scenario, rate: number): Scenario {
@@ -158,7 +158,7 @@ const OWN_HEADERS = [
   ]),
 ];
 
-/** Throws UsageError without the value of the header, which may be a secret. */
+/** Throws a UsageError that leaves out the value of the header, because the value may be a secret. */
 export function headersFrom(lines: readonly string[] = []): Record<string, string> {
   const headers = lines.map((line): [string, string] => {
     const [name = '', ...rest] = line.split(':');
@@ -247,7 +247,7 @@ export function conditionsFrom(expressions: readonly string[] = [], scenario?: S
   return expressions;
 }
 
-/** Warns about classes without robots. Throws UsageError if a phase or threshold measures such a class. */
+/** Returns a warning for each class without robots. Throws UsageError if a phase or condition needs such a class. */
 export function emptyClasses(scenario: Scenario, robots: number, conditions: readonly string[]): string[] {
   const { classes = {}, phases, thresholds = [], abort_on = [] } = scenario;
   const judged = [...conditions, ...thresholds, ...abort_on, ...phases.flatMap(({ gate = [] }) => gate)];

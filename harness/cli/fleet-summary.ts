@@ -72,8 +72,8 @@ const EXIT_WORDS: Record<Ending, string> = {
 const digits = (value: number): string => value.toLocaleString('en');
 
 /**
- * Shows figures before writing files, so that a full disk hides no figure. Resolves with an exit code above 0 if files
- * are missing.
+ * Shows figures before files are written, so that a full disk hides no figure. Resolves with the exit code, which is
+ * above 0 if a file could not be written.
  */
 export async function showFleetResult(
   signal: AbortSignal,

@@ -89,7 +89,7 @@ export function remember(
     mkdirSync(folderIn(env), { recursive: true, mode: 0o700 });
     const before = read(file)?.checks ?? {};
     const ran = unreachable === undefined ? checks : [];
-    // `--fail-on` makes a failed SHOULD count as failed.
+    // Counts a warning as failed if an option or the profile makes it fail the run.
     const now = Object.fromEntries(
       ran.map(({ id, outcome, fails_by: by }) => [id, outcome === 'warn' && by !== undefined ? 'fail' : outcome]),
     );

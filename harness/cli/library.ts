@@ -47,7 +47,7 @@ function patience(ms: number): number {
   throw new RangeError(`patienceMs must be a number above 0, up to ${most}, not ${ms}`);
 }
 
-/** Opens an agent; sets `unreachable` if the target does not answer. Throws UsageError without a target. */
+/** Opens an agent; sets `unreachable` if the target does not answer. Throws UsageError if no target is given. */
 export async function openDevice(
   options: Omit<DeviceTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -55,7 +55,7 @@ export async function openDevice(
   return openDeviceTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Opens a platform; sets `unreachable` if the target does not answer. Throws UsageError without a target. */
+/** Opens a platform; sets `unreachable` if the target does not answer. Throws UsageError if no target is given. */
 export async function openPlatform(
   options: Omit<PlatformTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -63,7 +63,7 @@ export async function openPlatform(
   return openPlatformTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Opens a client, which each check starts again. Throws UsageError without a client. */
+/** Opens a client, which is started once for each situation of a check. Throws UsageError if no client is given. */
 export async function openClient(
   options: Omit<ClientTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -99,7 +99,7 @@ export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
   runs?: number;
   repeat?: number;
   signal?: AbortSignal;
-  /** Required capabilities and minimum number of decided checks; the exit code is 2 if one is missing. */
+  /** Required capabilities, minimum of decided checks (count or percent); an unmet demand turns exit code 0 into 2. */
   demands?: Demands;
 }
 

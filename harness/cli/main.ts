@@ -69,7 +69,7 @@ function missingPackage(error: unknown): unknown {
   }
 }
 
-/** `npm run muster` starts in the root of the checkout, so INIT_CWD names the caller's folder. */
+/** Changes to the folder of the caller (INIT_CWD), because `npm run muster` starts in the root of the checkout. */
 function enterCallersFolder(): void {
   const { INIT_CWD: called, npm_lifecycle_event: script = '', npm_package_json: manifest } = process.env;
   if (called === undefined || manifest === undefined || !['muster', 'start'].includes(script)) return;

@@ -159,7 +159,7 @@ describe('mutate system', { timeout: 180_000 }, () => {
       `MUSTER_PLATFORM_URL=$MUSTER_URL MUSTER_DEVICE_ID=$ID LEAVE_OUT=failed ${SYSTEM}`,
     ].join('\n');
     const names = ['sync-not-requested', 'reports-dropped', 'replaced-stays-deployed', 'drift-when-deployed'];
-    // The tests wait up to 8 s for a report that never comes, and count as killed, not as timed out.
+    // Allows 60 s, because the tests must end for a defect to count as killed, and they await a missing report for 8 s.
     const words = ['--api', 'platform', '--command', line, '--only', ...names, '--test-timeout', '60s'];
     const { report, ...run } = await system(words, {});
     expect(report.first_run, report.first_run.wrote).toMatchObject({ passed: true });

@@ -21,7 +21,7 @@ export interface OptionSpec {
   conflicts?: string;
   /** File path within the value, e.g. after `=`. */
   path?: (value: string) => string | undefined;
-  /** Environment variable with the secret value; reports leave out the option. */
+  /** Environment variable with the value of a secret option; reports never show the value. */
   secret?: string;
 }
 

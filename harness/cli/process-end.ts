@@ -1,5 +1,6 @@
 /**
- * Ends the process on signals and errors with exit codes of Muster; Node would exit with 1, which means a failed MUST.
+ * Ends the process on signals and errors with exit codes of Muster. After an error, Node itself would exit with 1, the
+ * exit code for a failed MUST.
  */
 import process from 'node:process';
 import { ENDING_SIGNALS, type EndingSignal, EXIT, Interrupted, interruptedCode } from '../common/usage.ts';
@@ -63,8 +64,8 @@ export function watchForFaults(report: Handler): void {
 }
 
 /**
- * Aborts the signal on the first SIGHUP, SIGINT or SIGTERM. A later signal exits immediately, unless it comes within
- * `togetherMs` milliseconds.
+ * Aborts `signal` on the first SIGHUP, SIGINT or SIGTERM. Another SIGINT or SIGTERM ends the process immediately, if it
+ * comes at least `togetherMs` milliseconds after the first.
  */
 export function interruptSignal(togetherMs = 0): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();

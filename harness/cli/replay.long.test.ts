@@ -21,7 +21,7 @@ test('replay repeats only the failed checks, which pass on a mended device', asy
   await device.ready();
   const file = at('run.json');
   await publish(control, 30);
-  // Checks that publish no events, so that no check sees events of the other.
+  // Uses two checks that publish no events, so that neither sees events of the other.
   const id = 'device.events.replay.exclusive.retained';
   const other = 'device.events.cursor.malformed';
   const first = await muster(...typed`check device ${place} --only ${id} ${other} --report json=${file}`);
@@ -46,7 +46,7 @@ test('replay repeats only the failed checks, which pass on a mended device', asy
 });
 
 const ID = 'device.events.replay.exclusive';
-/** Only checks that publish their own events. */
+/** Pattern of ids, which leaves out the check of the same requirement that publishes no events of its own. */
 const DRIVEN = '*.replay.exclusive';
 const AGENT = ['--socket', at('agent.sock'), '--control', at('control.sock')];
 
@@ -85,7 +85,7 @@ test('replay --keep starts the target anew and keeps it up until an interrupt', 
   expect(reportIn(file).target.ended).toBe(true);
   expect(reportIn(file).checks.find(({ id }) => id === ID)).not.toHaveProperty('script');
 
-  // The other check of this requirement may find no events in a replay.
+  // Leaves out the other check of this requirement, which may find no events in a replay.
   const replay = new Running(['replay', file, '--only', ID, '--keep']);
   const [, socketPath = ''] = await replay.said(/The target is up: unix:(\S+), control/);
   const http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, basePath: '/v0.2' });

@@ -9,9 +9,9 @@ import { closedPort } from '../common/testing/servers.ts';
 import { type Running, typed, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
-/** Milliseconds for a shard to start; a busy machine takes half a minute. */
+/** Milliseconds allowed for a test; on a busy machine, a shard takes half a minute to start. */
 const slow = { timeout: 300_000 };
-/** 98: the machine was too busy for valid figures. */
+/** Exit codes of a run without failures; 98 means that the machine was too busy for valid figures. */
 const ENDS = [0, 98];
 
 const ROLLOUT = '  - { do: rollout, over: 200ms }\n';

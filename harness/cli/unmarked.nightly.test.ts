@@ -54,7 +54,7 @@ test.each(['device', 'platform'] as const)('requests to a %s name neither Muster
   const heard = await heardBy(api, ['--seed', '8']);
   expect(heard.length).toBeGreaterThan(20_000);
   const marks = [...heard.matchAll(/muster[\w-]*|conformance|\btests?\b/gi)]
-    // A refusal may cut a request within a name, at the end of the traffic.
+    // A refusal may cut a request within a name, where the traffic of the connection ends.
     .filter(({ 0: word, index }) => api === 'device' || !(RECORD.test(word) || heard[index + word.length] === '\n'))
     .map(({ index }) => heard.slice(index - 60, index + 60));
   expect(marks.slice(0, 5)).toEqual([]);

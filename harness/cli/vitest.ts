@@ -42,7 +42,7 @@ export function describeSuite<Context>(
     }, CHECK_LIMIT_MS);
     afterAll(async () => {
       await target?.[Symbol.asyncDispose]();
-      // Fails if a check behaves differently from its declaration, because its result then means nothing.
+      // Fails if the target is not as declared, because checks that rely on the declaration then mean nothing.
       const untrue = differences(session.declarations.all).map(differenceInWords);
       if (untrue.length > 0) throw new Error(printable(`not as declared: ${untrue.join('; ')}`));
     });

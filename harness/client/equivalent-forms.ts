@@ -1,4 +1,4 @@
-/** Variants of a request with equal meaning in HTTP (RFC 9110, RFC 3986); a target must accept each variant. */
+/** Forms of a request that mean the same in HTTP (RFC 9110, RFC 3986), so that answers should not depend on them. */
 type Headers = Record<string, string>;
 
 export interface Form {

@@ -24,7 +24,7 @@ export interface OpenClient {
   open?: (request: HttpRequest) => Promise<OpenResponse>;
 }
 
-/** Bounds memory; the client closes above it. */
+/** Bytes above which the client closes, to bound memory. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const MESSAGE_BYTES = 500;
 

@@ -179,7 +179,10 @@ export class HttpClient {
     }
   }
 
-  /** Resolves at the head of the answer; `timeoutMs` does not bound the body. Throws the errors of `request`. */
+  /**
+   * Resolves at the head of the answer; `timeoutMs` does not bound the body. Throws Unreachable, LimitReached or
+   * NoAnswer.
+   */
   async open(request: HttpRequest): Promise<OpenResponse> {
     const exchange = this.#begin(request, 1);
     try {
@@ -296,7 +299,7 @@ export class HttpClient {
     const { method, path, lines, body } = exchange.request;
     return new Promise((resolve, reject) => {
       const request = requestHttp({ agent, method, path, signal, setHost: false, maxHeaderSize: LARGEST_HEAD });
-      // Node otherwise adds lines of its own.
+      // Keeps Node from adding these headers by itself.
       for (const name of ['connection', 'content-length', 'transfer-encoding']) request.removeHeader(name);
       for (const [name, value] of lines) request.setHeader(name, value);
       let answer: IncomingMessage | undefined;
@@ -339,11 +342,11 @@ export class HttpClient {
 const LARGEST_HEAD = 256 * 1024;
 const WRONG_STATUS = 'what came is no answer: its status is none, or it switches protocols unasked';
 
-/** Only methods that usually have a body state the length of an empty one. */
+/** True for a request without `content-length`: no body, and a method that usually has none. */
 const isBodiless = (method: string, body: unknown): boolean =>
   body === undefined && !['POST', 'PUT', 'PATCH'].includes(method);
 
-/** Without a pause, the kernel joins the two pieces of a body. */
+/** Pause between the two pieces of a body, which the kernel otherwise joins. */
 const PIECES_MS = 5;
 
 async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void> {

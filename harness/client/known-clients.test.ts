@@ -17,7 +17,7 @@ const RECORDED = readdirSync(DIR)
   });
 const isBrowser = ({ file }: { file: string }): boolean => file === 'chromium.http';
 
-/** Headers that the recorded program set, not its client. */
+/** Headers that the recorded program set itself; its HTTP client set the others. */
 const SET = ['accept', 'content-type', 'x-api-key', 'service-version', 'last-event-id'];
 
 function partsOf(text: string) {

@@ -1,6 +1,6 @@
 /** Header lines of well-known HTTP clients, so that a target cannot tell a check from them (fixtures/known-clients). */
 
-/** `unset`: only if the request has no header of this name; `body`: only with a body. */
+/** `only`: `unset` sends the line if the request has no header of its name, `body` if the request has a body. */
 interface Line {
   name: string;
   value?: string;
@@ -8,10 +8,10 @@ interface Line {
 }
 
 interface KnownClient {
-  /** `REQUEST` stands for the headers of the request, a line without a value for its place. */
+  /** `REQUEST` is the place of the request's other headers; a line without a value is the place of its header. */
   lines: readonly Line[];
   spelled(name: string): string;
-  /** Sorts the headers of a request, and spells them like the client's own. */
+  /** Sorts a request's headers, and spells them canonically: `X-Api-Key`. */
   sortsCanonical?: true;
 }
 

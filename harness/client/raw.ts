@@ -76,7 +76,7 @@ function bodyOf(
   if (coded !== undefined) {
     const codings = coded.split(',').map((coding) => coding.trim().toLowerCase());
     const chunked = codings.filter((coding) => coding === 'chunked').length;
-    // Refuses framing that clients read differently, e.g. empty list members (RFC 9110, section 5.6.1.1).
+    // Refuses framing on which clients disagree, e.g. empty list members (RFC 9110, section 5.6.1.1).
     if (written !== undefined || chunked > 1 || codings.includes('')) return 'malformed';
     if (codings.at(-1) === 'chunked') return dechunk(bytes);
   }
@@ -144,7 +144,7 @@ export interface RawOptions {
   /** Milliseconds to connect, and between bytes of the answers. */
   within: number;
   answers?: number;
-  /** An answer to HEAD has no body. Default: GET. */
+  /** Methods of the requests, because an answer to HEAD has no body. Default: GET. */
   methods?: readonly string[];
   /** A refused status ends the exchange at the head, because its body may be endless. */
   accepts?(status: number): boolean;
@@ -160,8 +160,8 @@ const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
 };
 
 /**
- * Sends the parts one by one, and reads the answers. Throws Unreachable, Unfinished after six times `within`, or the
- * reason of an abort.
+ * Sends the parts one by one, and reads the answers. Throws Unreachable, LimitReached, Unfinished after six times
+ * `within`, or the reason of an abort.
  */
 export async function exchange(
   http: HttpClient,

@@ -75,10 +75,10 @@ const CREDENTIALS = new Set(['x-api-key', 'authorization']);
 /** Time limit on an endless stream; a heartbeat comes every 30 s. */
 const STREAM_SECONDS = 45;
 const LONGEST_NAME = 200;
-/** Shells may reject longer lines. */
+/** Characters; shells may reject longer lines. */
 export const LONGEST_LINE = 4000;
 
-/** Repeats a request and then ends; a shell comment if the line would be too long. */
+/** Command line that repeats a request and ends by itself; a shell comment if the line would be too long. */
 export function curlLine(parts: CurlParts): string {
   const { body } = parts;
   const sent = body === undefined ? '' : ` with a body of ${body.length} characters`;
@@ -92,7 +92,7 @@ export function curlLine(parts: CurlParts): string {
   for (const [name, value] of Object.entries(parts.headers)) {
     const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
     const known = CREDENTIALS.has(name.toLowerCase()) ? parts.variable(secret) : undefined;
-    // curl sends this line itself.
+    // curl sends this header by itself.
     if (name === 'accept' && value === '*/*') continue;
     if (name === 'user-agent') words.push('-A', quote(value));
     else words.push('-H', known === undefined ? quote(`${name}: ${value}`) : `"${name}: ${scheme}$${known}"`);

@@ -1,4 +1,4 @@
-/** Parses event streams (WHATWG), with details that clients drop: e.g. comments, offsets and line ends. */
+/** Parses event streams (WHATWG), with details that clients drop, e.g. comments, offsets and line ends. */
 
 import { Bytes } from '../common/bytes.ts';
 import { defined } from '../common/defined.ts';

@@ -22,7 +22,7 @@ export interface StreamWait {
   within: number;
   /** Milliseconds in total. Default: the check's time limit. */
   atMost?: number;
-  /** Completes "waited for …". */
+  /** Completes the message "waited for …". */
   for: string;
 }
 
@@ -166,7 +166,7 @@ const MOST_COMMENTS = MIB / 4;
 const MAX_OTHER_BODY = 64 * 1024;
 const TAIL = 16 * 1024;
 
-/** Resolves with the head of an answer of any status. Throws Unreachable or NoAnswer. */
+/** Resolves with the head of an answer of any status. Throws Unreachable, LimitReached or NoAnswer. */
 export async function openEvents(http: HttpClient, options: OpenEvents = {}): Promise<EventStream> {
   const response = await http.open({
     path: '/events',

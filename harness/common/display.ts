@@ -1,4 +1,4 @@
-/** Shows the progress of a command on a terminal of 60 or more columns, elsewhere as occasional lines. */
+/** Shows the progress of a command in place on a terminal (60 columns suffice), elsewhere as a line about every 5 s. */
 import { bar, hanging, LiveArea, type Output, type Paint, painter, wrap } from './terminal.ts';
 import { readableDuration } from './units.ts';
 

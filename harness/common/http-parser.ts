@@ -8,7 +8,10 @@ export interface Head {
   readonly headers: Pairs;
 }
 
-/** End of a body: `framed` by length or last chunk, `rest` by the end of the connection, `none` without a body. */
+/**
+ * End of a body: `framed` by length or last chunk, `rest` also by the end of the connection if both are missing; `none`
+ * without a body.
+ */
 export type BodyRule = 'framed' | 'none' | 'rest';
 
 export interface MessageSink {
@@ -210,7 +213,7 @@ const LONGEST_REASON = 80;
 export const clipped = (reason: string): string =>
   reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason;
 
-/** Returns a text if readers may disagree about the framing (RFC 9112, section 6). */
+/** Framing of a body, or the reason why readers may disagree about it (RFC 9112, section 6). */
 function framingOf(headers: Pairs): { chunked: boolean; length?: number } | string {
   const codings = valuesOf(headers, 'transfer-encoding').join(',');
   const lengths = new Set(valuesOf(headers, 'content-length'));

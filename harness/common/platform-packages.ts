@@ -13,7 +13,7 @@ export class MissingPackage extends Error {
   readonly code = 'MUSTER_PACKAGE';
 }
 
-/** Throws MissingPackage, which names the command that installs them. */
+/** Throws MissingPackage, which names the command that installs the packages. */
 export function expectPlatformPackages(): void {
   const { resolve } = createRequire(import.meta.url);
   for (const name of PLATFORM_PACKAGES.map(packageName)) {

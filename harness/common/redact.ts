@@ -1,9 +1,9 @@
 /** Finds and masks secrets in records and reports, even if encoded, escaped or cut. */
 import { isShortWords, MASK } from './secret-names.ts';
 
-/** Characters of a cut secret; shorter fragments occur by chance. */
+/** Characters of the shortest fragment of a cut secret that is masked; shorter ones occur by chance. */
 const SHORTEST = 4;
-/** Beginning of a secret, in characters, that is masked anywhere, because the text may be cut later. */
+/** Characters of the shortest beginning of a secret that is masked anywhere, because the text may be cut later. */
 const HEAD = 8;
 
 interface Form {
@@ -167,7 +167,7 @@ export class Redactor {
     limit: number,
     { ended = true, size }: { ended?: boolean; size?: string | undefined } = {},
   ): string {
-    // Masks are shorter than secrets and leave room for text beyond `limit`.
+    // Takes more than `limit` characters, because a mask is shorter than its secret.
     const reach = limit * 2 + Math.max(0, ...this.#forms.map(({ characters }) => characters.length * 6));
     const whole = size === undefined && text.length <= reach;
     const clean = this.text(whole ? text : text.slice(0, reach), { ended: whole && ended });

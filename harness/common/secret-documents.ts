@@ -10,7 +10,7 @@ interface Found {
   to: number;
 }
 
-/** Leaves a text unchanged that is neither XML nor a map or list of YAML. */
+/** A text that is neither XML nor a map or list of YAML stays unchanged. */
 export function withoutSecretsIn(text: string): string {
   if (text.length > LONGEST_PARSED) return text;
   const found = /^\s*<[\w?!]/.test(text) ? inXml(text) : /\S\s*\n|^[\s\ufeff]*[[{]/.test(text) ? inYaml(text) : [];

@@ -126,7 +126,7 @@ function element(place: Place): Found {
   return isCut || (found !== undefined && text.startsWith('</', found.to)) ? found : undefined;
 }
 
-/** Value that holds no secret: none, a truth value, or a variable. */
+/** Value that holds no secret: null, a truth value, or a variable. */
 const NOTHING = /(?:[Nn]ull|NULL|[Tt]rue|[Ff]alse|~|(?:Bearer )?\$\{?[A-Z][A-Z_]*\}?)(?![\w.-])/y;
 const ONLY_NOTHING = new RegExp(`^(?:${NOTHING.source})?$`);
 export const isSecretValue = (value: string): boolean => !ONLY_NOTHING.test(value);

@@ -64,7 +64,7 @@ const spelled = (character: string): string => `\\u${character.charCodeAt(0).toS
 export const printable = (text: string): string =>
   text.replaceAll(UNPRINTABLE, (character) => (character === '\r' ? '␍' : spelled(character)));
 
-/** Spells out line breaks, too, because a target can forge a line by one. */
+/** Spells out line breaks, too, with which a target could forge a line. */
 export const printableLine = (text: string): string => printable(text).replaceAll('\n', '␊');
 
 /** Commands to CI runners: `::command …::` (GitHub), `##[command]` and `##vso[…]` (Azure). */

@@ -3,7 +3,7 @@ import { withoutSecretsIn } from './secret-documents.ts';
 import { isSecretOption, isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
 
 const MAYBE_NAME = /^(?:key|sig)$/i;
-/** A secret in an address or a form; in JSON, an error code or the result of a ping. */
+/** Name of a secret in an address or a form; in JSON, of an error code or the result of a ping. */
 const CODE = /^code$/i;
 const MAYBE_MEMBER = /("(?:key|sig)"\s*:\s*")([^"\\]*)/gi;
 const PARAMETER = /(?<=^|[?&#;,\s"'])([\w.+%[\]-]{1,200})=([^&#\s"'<>\\]+)/gm;
@@ -135,7 +135,7 @@ function isSecretMember(tokens: readonly RegExpExecArray[], index: number): bool
 
 const stringIn = (token: string): string => String(token.includes('\\') ? parsed(token) : token.replaceAll('"', ''));
 
-/** Second text of a pair such as `["password", "x"]`, and value such as `"--password", "x"`. */
+/** True for the second text of a pair such as `["password", "x"]`, and for `"x"` after the option `"--password"`. */
 function isPaired(tokens: readonly RegExpExecArray[], index: number): boolean {
   const [open, name = '', comma, value = '', close] = tokens.slice(index - 3, index + 2).map(([token]) => token);
   if (comma === ',' && isSecretOption(stringIn(name), stringIn(value))) return true;

@@ -101,7 +101,10 @@ export class TooLarge extends Error {
   }
 }
 
-/** Does not wait for the writer of a pipe. Throws Error with the reason, or TooLarge above `most` bytes. */
+/**
+ * Refuses a pipe that no writer has opened. Throws Error with the reason, or TooLarge: a file above `most` bytes, other
+ * input above 64 MiB.
+ */
 export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {

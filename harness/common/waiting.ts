@@ -47,7 +47,7 @@ export function lateBy(): number {
 export const socketsRead = (): Promise<void> =>
   new Promise((resolve) => void setImmediate(() => setImmediate(() => resolve())));
 
-/** Node's limit is 2^31. */
+/** Node's limit is 2^31 - 1. */
 const LONGEST_TIMER_MS = 2 ** 30;
 
 /** `silent`: no progress in time; `endless`: the total time is over. */
@@ -117,7 +117,7 @@ export interface PollTime {
 }
 
 export interface PollOptions {
-  /** Until the last call of `look`; `Infinity` sets no limit. */
+  /** Time until the last call of `look`; `Infinity` sets no limit. */
   timeoutMs: number;
   /** Default 25. */
   firstPauseMs?: number;

@@ -4,7 +4,7 @@
  */
 import type { Deployment } from './device-api.ts';
 
-/** In order of preference. */
+/** Ways to reach a Device API, in order of preference. */
 export const CLIENT_PLACES = ['url', 'socket', 'discovery'] as const;
 export type ClientPlace = (typeof CLIENT_PLACES)[number];
 

@@ -23,7 +23,7 @@ declare const process: {
 };
 const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);
 
-/** Takes 100 ms to load the compiler of validators; a process that measures time loads it early. */
+/** Loads the compiler of validators, which takes 100 ms; a process that measures time loads it early. */
 export function loadCompiler(): typeof import('typebox/schema') {
   const { Format } = require('typebox/format') as typeof import('typebox/format');
   Format.Set('date-time', isIso8601);

@@ -80,7 +80,7 @@ const three = [first, second, last];
 
 const withEnds = (end: string): string => frames([first, second]).replaceAll('\n', end) + frame(last);
 
-/** Starts with `data`, which a client drops that reads the byte order mark as part of the field name. */
+/** Starts with `data`; a client that takes the byte order mark for a part of the field name drops that field. */
 const afterMark = `data: ${first.json}\nid: 1\nevent: ${first.type}\n\n${frame(second)}`;
 
 const heartbeatsWithin = frame(second).replaceAll('\n', '\n: heartbeat\n');

@@ -75,7 +75,7 @@ function fits(pattern: string, name: string): boolean {
 
 const isIn = (section: string, of: string): boolean => of === section || of.startsWith(`${section}.`);
 
-/** Order in which a run that is cut short has tried every section. */
+/** Orders subjects so that a run that is cut short has still tried every section. */
 export function inSectionOrder(subjects: readonly Subject[]): Subject[] {
   const kinds = byKind(subjects).map(inTurn);
   return byPlace(kinds.flatMap((kind) => kind.map((subject, at) => ({ subject, place: (at + 0.5) / kind.length }))));

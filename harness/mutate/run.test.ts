@@ -1,4 +1,4 @@
-/** Runs on simulated servers, with exit codes in place of tests. */
+/** Runs on stubs of servers, each of which gives the exit code with which the tests end. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { CannotStart, type Server, type Subject, type SubjectSource } from './plan.ts';

@@ -9,7 +9,7 @@ import type { MutationState, MutationSubject } from '../reports/mutation/report.
 import { ProcessGroup } from '../targets/launch/process.ts';
 import { inSectionOrder, type Server, type Subject, type SubjectSource } from './plan.ts';
 
-/** Between SIGTERM and SIGKILL of the tests. */
+/** Pause between SIGTERM and SIGKILL for the tests. */
 const GRACE_MS = 2000;
 const KEPT_CHARACTERS = 8000;
 const LAST_LINES = 30;
@@ -19,13 +19,13 @@ interface Ended {
   readonly how: string;
   readonly durationMs: number;
   readonly wrote: string;
-  /** A process in a session of its own still holds the output open. */
+  /** True if a process in a session of its own still holds the output open. */
   readonly leftBehind: boolean;
 }
 
 /**
- * Runs setup and tests within `timeoutMs` in total; ends all their processes, except in a new session. Rejects with the
- * reason of the signal.
+ * Runs setup and tests within `timeoutMs` in total; ends all their processes, except those in a session of their own.
+ * Rejects with the reason of the signal.
  */
 async function runTests(server: Server, options: MutateOptions, timeoutMs: number): Promise<Ended> {
   const { setup, line, env, signal, listener } = options;

@@ -64,7 +64,7 @@ const REQUEST_LINES = /^[!-~]{1,20} [!-~]+ HTTP\/\d/gm;
 const problemOf = ({ method, url, error }: Recorded): string | undefined =>
   error?.startsWith(`${method} ${url}: `) === true ? error.slice(`${method} ${url}: `.length) : error;
 
-/** A text that was cut before keeps its original number of characters. */
+/** Cuts a text and appends its number of characters; a text that was cut before keeps the number it has. */
 export const shortened = (text: string, limit: number): string =>
   text.length <= limit
     ? text

@@ -54,7 +54,7 @@ export function formatOf<F extends { readonly name: string }>(
 
 export type ReportFormat = DocumentFormat | LiveFormat;
 
-/** Writes a report whole or not at all. Throws LimitReached on a full disk. */
+/** Writes a report whole or not at all, unless `write` appends. Throws LimitReached, e.g. on a full disk. */
 export function writeReport(path: string, text: string, write: typeof writeWhole = writeWhole): void {
   try {
     write(path, text);

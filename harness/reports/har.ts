@@ -1,4 +1,4 @@
-/** Writes HAR 1.2 with a page for each finding; every time is the run's start, because exchanges record no time. */
+/** Writes HAR 1.2, a page for each finding; exchanges are dated at the run's start, as only their duration is known. */
 import type { Recorded } from '../client/recorder.ts';
 import { jsonDocument } from './format.ts';
 

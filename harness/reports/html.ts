@@ -190,7 +190,7 @@ function coverage(report: Report): Markup {
 
 const present = (report: Report): Outcome[] => BY_WEIGHT.filter((outcome) => report.summary[outcome] > 0);
 
-/** Hidden until the page's script runs, which the search needs. */
+/** Hidden until the page's script runs, because the search needs the script. */
 const SEARCH = html`<form class="search" role="search" hidden>
 <label>Search <input type="search" placeholder="id, words of a requirement, a header, a body …"></label>
 <output aria-live="polite"></output></form>`;
@@ -315,7 +315,7 @@ ${followers}${held}</div></details>
 `;
 }
 
-/** A browser opens the closed element around the target of a link, even without a script. */
+/** Target of a link; a browser opens the closed `details` around it, even without a script. */
 const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
 
 function clause({ clause: quoted, section: number }: CheckResult): Markup {

@@ -186,7 +186,7 @@ export function prettyText({ checks, unreachable, ...given }: Report, options: P
 
 const LINES = ['requirement', 'clause', 'expected', 'actual', 'reason', 'script'] as const;
 
-/** Leaves out bodies and counterexamples, whose renderers escape more than control characters. */
+/** Keeps exchanges and counterexamples unescaped, because their renderers escape more than control characters. */
 const printableResult = ({ exchanges, counterexample, ...result }: CheckResult): CheckResult => ({
   ...printableValue(result, printableLine),
   ...Object.fromEntries(LINES.flatMap((name) => (result[name] === undefined ? [] : [[name, printable(result[name])]]))),

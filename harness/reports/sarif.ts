@@ -1,6 +1,6 @@
 /**
- * Writes SARIF 2.1.0 (OASIS) for code scanning, which tracks alerts by `primaryLocationLineHash`. Lists problems as
- * results, and checks without an answer as notifications.
+ * Writes SARIF 2.1.0 (OASIS) for code scanning, which tracks alerts by `primaryLocationLineHash`. Lists findings as
+ * results, and blocked, stale and undecided checks as notifications.
  */
 import { createHash } from 'node:crypto';
 import type { Recorded } from '../client/recorder.ts';

@@ -85,7 +85,7 @@ function troubleOf(report: Report): string[] {
   );
 }
 
-/** True if the run decided too little, which a list of its checks may not show. */
+/** True if the run decided too little or did not end, which a list of its checks may not show. */
 export const isOpen = ({ exit_code: code }: Report): boolean => code > EXIT.nonconformant;
 
 export function headlineOf(report: Report): Headline {

@@ -69,7 +69,8 @@ interface Scope {
 }
 
 /**
- * Sets excused findings to `known` or `flaky`, and checks that pass despite a baseline entry to `fixed`.
+ * Sets excused findings to `known` or `flaky`, and checks that pass despite an entry to `fixed`, unless the entry is
+ * `flaky`. Adds a `fixed` result for an entry of an unknown check, and for an expired entry of a warning.
  * @param today YYYY-MM-DD
  */
 export function applyBaseline(

@@ -1,4 +1,4 @@
-/** Groups findings of one cause, and removes ids and times, which vary between runs, from their texts. */
+/** Groups findings of one cause, and makes their texts comparable between runs, without ids and times. */
 import { printable } from '../common/terminal.ts';
 import { isFinding } from './attempts.ts';
 import { inOrder, type Premised, premisesOf } from './plan.ts';
@@ -9,7 +9,7 @@ const LIST = /\[(|\d[\d, –….]*)\](?: \(\d+\))?/g;
 export type FindingText = Pick<Finding, 'expected' | 'actual'>;
 
 /**
- * Text of a finding without ids, times, ports, paths, bodies and numbers, which vary between runs.
+ * Text of a finding without ids, times, ports, temporary paths, bodies and numbers, which vary between runs.
  * Keeps HTTP statuses, and writes a number that `expected` and `actual` share as `#a`, `#b` and so on.
  */
 export function comparableText({ expected = '', actual = '' }: Partial<FindingText>): FindingText {
@@ -21,7 +21,7 @@ export function comparableText({ expected = '', actual = '' }: Partial<FindingTe
   return { expected: inWords(expected, due, named), actual: inWords(actual, due, named) };
 }
 
-/** Characters of a finding in the baseline file. */
+/** Characters kept of `expected` and of `actual`; `READ`: characters read of each. */
 const LONGEST = 300;
 const READ = 4000;
 

@@ -23,7 +23,7 @@ export class Declarations {
     this.#seen.set(name, { name, declared: CAPABILITY_MEANINGS[capability], observed: 'it did', holds: true });
   }
 
-  /** Takes only refusals of requests that any target with the capability can serve. */
+  /** Callers pass only refusals of requests that any target with the capability can serve. */
   refused(capability: Capability, why: string): void {
     const name = nameOf(capability);
     if (this.#worked.has(name)) return;

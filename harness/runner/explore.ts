@@ -161,7 +161,7 @@ export class Cells {
     for (const pair of pairsOf(cell)) this.#pairs.add(pair);
   }
 
-  /** Most untried pairs of values; among equals, the least tried combination. */
+  /** Candidate with the most untried pairs of values; among equals, the least tried combination. */
   rarest<T>(draw: Draw, candidates: readonly [T, ...T[]], cellOf: (candidate: T) => Cell): T {
     const rated = candidates.map((candidate) => {
       const cell = cellOf(candidate);

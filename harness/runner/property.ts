@@ -172,7 +172,7 @@ export const describeCommands = (commands: Iterable<unknown>): string =>
 const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST_CODE_POINT = 0x10_ffff;
 
-/** Excludes surrogates; fast-check's unit `binary` takes seconds to set up. */
+/** Code points except surrogates, instead of fast-check's unit `binary`, which takes seconds to set up. */
 export const codePoint: fc.Arbitrary<string> = fc
   .nat({ max: LAST_CODE_POINT - SURROGATES.count })
   .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.count));

@@ -28,7 +28,7 @@ export function summaryOf(checks: readonly CheckResult[]): Summary {
 export const decidedNumber = (summary: Summary): number =>
   summary.pass + summary.fail + summary.warn + summary.known + summary.flaky + summary.fixed;
 
-/** `faulty`: Muster failed outside a check. `lacking`: the run decided less than demanded. */
+/** `faulty`: Muster failed outside a check. `lacking`: less was decided than demanded, or a declaration is wrong. */
 export function exitCode(results: readonly CheckResult[], { faulty = false, lacking = false } = {}): number {
   const summary = summaryOf(results);
   if (summary.fail > 0 || failingWarnings(results).length > 0) return EXIT.nonconformant;

@@ -82,8 +82,8 @@ const TURNS = ['first', 'telling', undefined, 'last'];
 const SHARE_OF_THE_RUN = 1 / 3;
 
 /**
- * Runs leading findings again without others, while time is left, to measure failure rates. Resolves with the ids of
- * findings, each with the reason why its check did not run again.
+ * Runs the check of each leading finding again, alone and while time is left, to measure failure rates. Resolves with
+ * the ids of findings, each with the reason why its check did not run again, or undefined if the check did.
  */
 async function retryFindings<Context>(
   options: RoundsOptions<Context>,

@@ -178,7 +178,7 @@ function toolsFor<Context>(
   };
 }
 
-/** A replay path `n/…` applies to the n-th call, from 0. */
+/** A replay path `n/…` applies to the n-th call of `property` in the check, counted from 0. */
 function propertyFor<Context>(
   { recorder, runs, replay }: Pick<CheckRun<Context>, 'recorder' | 'runs' | 'replay'>,
   { counts }: CheckRecord,

@@ -32,9 +32,9 @@ const MEASURES = {
 export type Measure = keyof typeof MEASURES;
 
 const KEPT_MEASUREMENTS = 5;
-/** High, because agents that sync once a second publish at varying speed. */
+/** More than other measurements, because agents that sync once a second publish at varying speed. */
 const KEPT_PUBLISHED = 20;
-/** Milliseconds from which a single published event counts as slow. */
+/** Milliseconds to publish an event, from which the event counts as delayed until a sync of the target. */
 const WAITED_MS = 500;
 /** Events in a batch, from which their average duration counts as the target's speed. */
 export const TELLING_BATCH = 10;
@@ -109,7 +109,8 @@ export class Session {
 
   /**
    * Shortest of the recent durations, in milliseconds; 0 if none is known.
-   * For `publish`, the average of the last batch, because a single event may wait for the target's next sync.
+   * For `publish`, the average of the last batch, because a single event may wait for the target's next sync; without a
+   * batch, the second longest duration if it shows such a wait.
    */
   typicalMs(what: Measure): number {
     if (what === 'publish') {
@@ -125,7 +126,7 @@ export class Session {
     return this.#lastBatch() !== undefined;
   }
 
-  /** True if the target is slow in one of `measures`; without `measures`, in any, or if the run is late. */
+  /** True if the target is slow in one of `measures`; without `measures`, if it is slow in any or the run is late. */
   isSlow(...measures: readonly Measure[]): boolean {
     if (measures.length === 0 && this.#now() - this.#startedAt > LATE_RUN_MS) return true;
     const asked = measures.length === 0 ? (Object.keys(MEASURES) as Measure[]) : measures;

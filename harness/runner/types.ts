@@ -27,7 +27,7 @@ export interface Requirement {
   /** Quoted sentence of the specification; absent if the specification is silent. */
   clause?: string;
   text: string;
-  /** Marks a SHOULD against leaked secrets or request storms, which the profile `full` demands. */
+  /** Marks a SHOULD that the profile `full` demands, because it prevents leaked secrets or request storms. */
   protective?: true;
 }
 
@@ -102,7 +102,7 @@ export const OUTCOMES = [
 /**
  * `fail`: violates a MUST. `warn`: violates a SHOULD.
  * `not_applicable`: a capability is missing, an option excludes the check, or the target is free to choose.
- * `undecided`: too little was seen. `blocked`: the set-up or Muster failed.
+ * `undecided`: too little was seen. `blocked`: the set-up, an essential premise or Muster failed, or the run ended.
  * `known`: fails as the baseline expects. `flaky`: may fail, as the baseline expects.
  * `fixed`: passes although the baseline expects a failure.
  */
@@ -286,7 +286,10 @@ export interface Report {
   repeat?: number;
   /** Options that excluded checks, e.g. `--only`, `--fast`. */
   narrowed_by: string[];
-  /** False if options excluded checks, a check was blocked, a demand was unmet, or the run was interrupted. */
+  /**
+   * False if options excluded checks, the profile was not decided, a check was blocked, a demand was unmet, or the run
+   * was interrupted.
+   */
   complete: boolean;
   started_at: string;
   duration_ms: number;
@@ -297,7 +300,7 @@ export interface Report {
   summary: Summary;
   coverage: Coverage;
   profile_coverage: Coverage;
-  /** Unmet demands of `--require`, `--min-decided` and `--repeat`, as sentences; the run is incomplete then. */
+  /** Unmet demands as sentences, e.g. of `--require`, or of a watch that saw no answer; the run is then incomplete. */
   unmet?: string[];
   /** Declared and observed values of the target; a difference makes the run incomplete. */
   declarations?: Declaration[];

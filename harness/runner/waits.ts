@@ -5,7 +5,7 @@ export interface WaitPolicy {
   timesSlowest: number;
   /** Uses the slowest success of all kinds of waits, not of the same kind. */
   ofAnyKind?: boolean;
-  /** Milliseconds. `isKnown`: enough successes have shown the target's speed. */
+  /** Shortest wait after a timeout, in milliseconds. `isKnown`: enough successes have shown the target's speed. */
   shortestMs(patienceMs: number, isKnown: boolean): number;
   forgives?: boolean;
   adapts?: boolean;

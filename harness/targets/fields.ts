@@ -25,7 +25,7 @@ export interface Field {
   /** Name in a target file, `false` for none. Default: the field's key with underscores. */
   readonly file?: string | false;
   readonly isPath?: boolean | ((value: string) => boolean);
-  /** Environment variable of a secret that neither option nor target file gives. */
+  /** Environment variable that holds the secret if neither option nor target file gives it. */
   readonly variable?: string;
 }
 
@@ -238,7 +238,7 @@ function words(name: string, joint: string): string {
   return name.replace(/[A-Z]/g, (letter) => joint + letter.toLowerCase());
 }
 
-/** Order: option, target file, environment. An unset flag leaves the choice to the target file. */
+/** Prefers the option to the target file, and both to the environment. An unset flag leaves the choice to the file. */
 export function mergedFields<T extends Fields>(
   fields: T,
   options: object,

@@ -49,7 +49,7 @@ function whyChanged(file: string, before: string): string | undefined {
 /** `sha256:…` digest of a file. Throws Error for an unreadable file. */
 export const sha256 = (file: string): string => `sha256:${createHash('sha256').update(readInput(file)).digest('hex')}`;
 
-/** For a script, the script itself. */
+/** File that a shell line executes, or the reason why none is known; of a script, the script itself. */
 export function executableOf(
   line: string,
   cwd: string = process.cwd(),

@@ -160,7 +160,10 @@ export class TargetLife {
     return new Blocked(this.#over ?? `the target took no connections, after ${request}`);
   }
 
-  /** Reports a standstill of the target after a failed wait, or of Muster after a broken-off answer, once a check. */
+  /**
+   * Reports at most one standstill for each check: of the target after a failed wait, or of Muster after an answer that
+   * the target broke off or gave up.
+   */
   async #stoodStill({ id, signal, recorder, heldUpMs: before }: Running, error: unknown): Promise<unknown> {
     if (this.#metStill.has(id)) return undefined;
     const held = Math.round(heldUpMs() - before);

@@ -1,4 +1,4 @@
-/** Stops judging connections above limits of memory or processor time. */
+/** Sends traffic to the judging thread, and stops judging connections above limits of memory or processor time. */
 import { Batch, type Observation } from './batch.ts';
 import { JudgeWorker, type JudgeWorkerOptions } from './judge-worker.ts';
 import type { Concluded } from './judging.ts';

@@ -81,7 +81,7 @@ function yieldToTraffic(): void {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
     setPriority(thread, Math.min(19, getPriority(thread) + LESS_URGENT));
   } catch {
-    // Other systems have no priority by thread.
+    // Systems other than Linux have no priority by thread.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Lines of JSON without secrets; full files rotate, and the oldest is removed. */
+/** Records traffic as lines of JSON without secrets; full files rotate, and the oldest is removed. */
 import { closeSync, existsSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { limitIn } from '../client/errors.ts';
 import type { Pairs } from '../common/http-parser.ts';
@@ -69,7 +69,7 @@ export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions
   };
 }
 
-/** Rotated files; `FILE.1` is the newest. */
+/** Rotated files that are kept; `FILE.1` is the newest. */
 const ASIDE = 4;
 
 /** Throws Error for devices, pipes and links at the recording's paths, which rotation must not rename. */

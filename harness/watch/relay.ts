@@ -31,7 +31,7 @@ export type Side = 'client' | 'server';
 /** `end`: the side sends no more bytes; `cut`: the side's connection broke. */
 export type Ending = 'end' | 'cut';
 
-/** Observer of relayed bytes; must copy the bytes to keep, because the relay reuses `piece`. */
+/** Observer of relayed bytes; copies what it keeps, because the relay still sends `piece`. */
 export interface Tap {
   opened(connection: number): void;
   bytes(connection: number, from: Side, piece: Buffer): void;
@@ -175,7 +175,7 @@ export class Relay implements AsyncDisposable {
     if (silent === undefined) return;
     const [longest, its] = silent;
     this.#lingering.delete(longest);
-    // Closes the server's side first, so that a server that still reads sees an end, not a reset.
+    // Closes the server's side too, so that a server that still reads sees an end, not a reset.
     its.destroy();
     longest.destroy();
   }
@@ -240,7 +240,7 @@ export class Relay implements AsyncDisposable {
 const whyOf = (error: Error): string =>
   limitIn(error) ?? ('syscall' in error && error.syscall === 'connect' ? error.message : notConnected(error).message);
 
-/** Destroys sockets other than TCP, because only TCP has resets. */
+/** Resets a TCP connection, and destroys other sockets, because only TCP has resets. */
 function reset(socket: Socket): void {
   if (socket.destroyed) return;
   try {

@@ -11,13 +11,13 @@ interface ReplayResult {
 }
 
 const MOST_SHOWN = 80;
-/** Characters of a line; a HAR document may be a single line. */
+/** Characters of a recording's line, so that an endless line does not fill the memory. */
 const MOST_IN_LINE = 64 * 1024 * 1024;
 /** Bytes of a recording's first line; a longer line begins another file, such as HAR. */
 const LONGEST_HEAD = 64 * 1024;
 const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
-/** Undefined for any other file. Throws UsageError for an unreadable file. */
+/** Resolves with undefined for a file that is no recording. Throws UsageError for an unreadable file. */
 export async function recordingHead(path: string): Promise<RecordingHead | undefined> {
   for await (const line of linesOf(path, LONGEST_HEAD)) return headIn(parsed(line));
   return undefined;

@@ -46,15 +46,15 @@ export interface FollowBehaviour {
   envelope(block: Block): Envelope | undefined;
   typeOf(envelope: Envelope, block: Block): string | undefined;
   idOf(envelope: Envelope, block: Block): string | number;
-  /** From reading to printing an event, which is lost if its stream ends earlier. */
+  /** Delay between reading an event and printing it; the event is lost if its stream ends before. */
   handsOnAfterMs: number;
-  /** Events of a stream before the client opens the next one. */
+  /** Number of events after which the client leaves a stream and opens the next stream. */
   mostEvents: number;
   deduplicates: boolean;
   cursor(block: Block, before: string | undefined): string | undefined;
   /** Milliseconds until the next attempt; undefined gives up. */
   reconnect(why: Interruption): number | undefined;
-  /** Status 410. `told`: the client prints the loss; `cursor`: start of the next stream. */
+  /** Reaction to status 410. `told`: the client prints the loss; `cursor`: start of the next stream. */
   expired(cursor: string | undefined): { told: boolean; cursor: string | undefined };
   /** Milliseconds without a byte before a reconnection; undefined for no limit. */
   silenceMs(heartbeatSeconds: number): number | undefined;
@@ -107,7 +107,7 @@ export interface CallBehaviour {
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
   /** Maximum wait in milliseconds. `nanos`: nanoseconds that a ping allows the device. */
   answerMs(nanos: number | undefined): number;
-  /** Milliseconds before a retry. */
+  /** Milliseconds that `headers` ask the client to wait. */
   askedToWait(headers: RetryHeaders): number | undefined;
   /** Milliseconds until the next attempt; undefined gives up. */
   retry(why: Refused): number | undefined;
@@ -119,7 +119,7 @@ export interface CallBehaviour {
   query(asked: PageAsked): Record<string, string>;
   /** Throws CallFailed for a malformed page. */
   page(value: unknown): Page;
-  /** Requested in parallel; an empty list ends the job. */
+  /** Pages to request next, in parallel; an empty list ends the job. */
   next(got: Page, asked: PageAsked): readonly PageAsked[];
   items(page: Page, seen: ReadonlySet<unknown>): readonly unknown[];
 }

@@ -1,4 +1,4 @@
-/** Runs one job of the reference client, which environment variables name. */
+/** Runs the reference client on the one job that environment variables name. */
 
 import type { Agent, IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -113,7 +113,7 @@ class Caller implements Disposable {
 
 interface Outgoing {
   method: 'GET' | 'POST';
-  /** Only its path counts if `socket` is set. */
+  /** Only its path and query count if `socket` is set. */
   url: URL;
   headers: Readonly<Record<string, string>>;
   body: string | undefined;

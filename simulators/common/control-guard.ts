@@ -15,7 +15,7 @@ export const newControlToken = (): string => randomBytes(32).toString('base64url
 
 const TOKEN = /^[\w.~+/=-]{16,512}$/;
 
-/** Writes a new token to a missing file. Throws Error for an invalid token. */
+/** Reads the token in `file`, or creates the file with a new token. Throws Error for an invalid token. */
 export function controlTokenIn(file: string): string {
   let token = newControlToken();
   try {
@@ -40,7 +40,7 @@ export function controlRefusal(request: IncomingMessage, token: string): Control
   const { headers } = request;
   const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
   const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
-  // A web form can send any body except JSON.
+  // A web form can send any body, but not with the content type of JSON.
   if (none || type === 'application/json') return undefined;
   return { status: 415, code: 'unsupported_media_type', message: 'a body is sent with Content-Type: application/json' };
 }

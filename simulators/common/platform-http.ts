@@ -17,7 +17,7 @@ interface Abortable {
   abort(reason: Error): void;
 }
 
-/** Response to one request; undici defines the method names. */
+/** Handles one response; undici defines the method names. */
 export interface AnswerHandler {
   onRequestStart(request: Abortable): void;
   /** Also called for an interim response (1xx). */
@@ -47,7 +47,7 @@ export interface ExchangeOptions extends SenderRequest {
   patient?: boolean | undefined;
 }
 
-/** Rejects with undici's error, or with the reason of the signal. */
+/** Rejects with `sender`'s error, or the reason of the signal. */
 export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answer> {
   const { signal, onSent, patient, ...request } = options;
   return new Promise((resolve, reject) => {

@@ -38,7 +38,7 @@ const IMPORTS = JSON.stringify({
   imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, addressOf(name)])),
 });
 
-/** A script may fail to load, e.g. because the machine's network addresses changed. */
+/** Reloads a page whose script failed to load, e.g. because the machine's network addresses changed. */
 const RELOAD = `addEventListener('error', ({ target }) => {
   if (target instanceof HTMLScriptElement) setTimeout(() => location.reload(), 1000);
 }, true);`;
@@ -54,7 +54,7 @@ function listed(): Map<string, () => string> {
   return files;
 }
 
-/** Without types; hides Node's warning that type stripping is experimental. */
+/** Reads a file, and strips its types; hides Node's warning that type stripping is experimental. */
 function served(path: string): Served {
   const extension = extname(path);
   const type = extension === '.css' ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
@@ -118,7 +118,7 @@ function refusalOf({ headers, headersDistinct }: IncomingMessage, given: string,
   // Any website can point its name to 127.0.0.1 (DNS rebinding).
   if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`) return 'this name is not the one of the console';
   if (origin !== undefined && origin !== `http://${host}`) return 'another page may not use the console';
-  // A link on another site may open the page, because it still needs the token.
+  // A link on another site may open the page, because the link still needs the token.
   if (site === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate') return 'another page may not use the console';
   if (!timingSafeEqual(digest(given), digest(token))) return 'the address has another token; the console printed it';
   return undefined;

@@ -77,7 +77,7 @@ function deploymentOf(id: string, wanted: ControlDeployment): Deployment {
   };
 }
 
-/** Refusable calls; every control answers `GET /`. */
+/** Calls that an unwilling control may refuse; every control answers `GET /`. */
 const CALLS = ['deploy', 'remove', 'publish', 'compact', 'stop', 'start'] as const;
 type Call = (typeof CALLS)[number];
 

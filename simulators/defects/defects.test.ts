@@ -97,7 +97,7 @@ const clientDecisions = ({ stream, jobs, ...groups }: ClientBehaviour): Record<s
 const OPTIONAL = ['envelope', 'resource', 'answer', 'delayMs', 'connected'] satisfies (keyof PlatformBehaviour)[];
 
 describe('every change', () => {
-  // One object for every call of `stream`, so that the test can compare decisions.
+  // Every call of `stream` returns the same object, so that the test can compare decisions.
   const clientStream = clientReference.stream();
   const client = { ...clientReference, stream: () => clientStream };
 

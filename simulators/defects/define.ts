@@ -5,7 +5,7 @@ export interface Variant<B> {
   readonly name: string;
   readonly side: 'device' | 'platform' | 'client' | 'agent';
   readonly summary: string;
-  /** Group of variants, of which a simulator can have only one. */
+  /** Group from which a simulator can have only one variant. */
   readonly alternative?: string;
   /** Called once per simulator, because the behaviour may keep state. */
   behaviour(reference: B): B;

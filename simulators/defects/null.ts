@@ -5,7 +5,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-/** Unix socket, or port of 127.0.0.1 (0 picks a free port). */
+/** Unix socket, or port (0 picks a free port) of `host`, by default 127.0.0.1. */
 export type Place = { path: string } | { port: number; host?: string };
 
 export interface StandIn extends AsyncDisposable {
@@ -74,7 +74,7 @@ export const FLOODS: readonly NullServerName[] = [
   'large-body',
 ];
 
-/** One byte per second, so that every wait of a client takes long. */
+/** Servers that send one byte per second, so that every wait of a client takes long. */
 export const DRIPS: readonly NullServerName[] = ['drips-head', 'drips-body'];
 
 export const nullServer = (name: NullServerName, where: Place): Promise<StandIn> => listenAt(SERVERS[name](), where);

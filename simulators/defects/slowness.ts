@@ -2,10 +2,10 @@
 import { Socket } from 'node:net';
 
 export const SLOW_ANSWER_MS = 300;
-/** Delay of responses after the first request of a server. */
+/** Time after the first request in which a server sends no response. */
 export const FIRST_ANSWER_MS = 20_000;
 
-/** The function returns the remaining milliseconds of a warm-up that begins with its first call. */
+/** The returned function gives the remaining milliseconds of a warm-up that begins with its first call. */
 export function warmUp(milliseconds: number): () => number {
   let ready: number | undefined;
   return () => {

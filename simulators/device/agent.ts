@@ -53,7 +53,7 @@ interface Watched {
 
 const MOST_SEEN = 200;
 
-/** Reports events, frames and changed state, every 100 ms at most. */
+/** Reports events, frames and changed state, at most every 100 ms. */
 class Watch {
   readonly #tell: (seen: Seen) => void;
   #watched: Watched | undefined;
@@ -62,7 +62,7 @@ class Watch {
   #frames: SeenFrame[] = [];
   readonly #open = new Map<Socket, { number: number; listener: SeenListener }>();
   #nextNumber = 1;
-  /** Frames of the last buffer, because several subscribers receive the same buffer. */
+  /** Frames of the last buffer, parsed only once although several subscribers receive the same buffer. */
   #last: { bytes: Buffer; frames: SeenFrame[] } | undefined;
   readonly #told = new Map<string, string>();
 
@@ -140,7 +140,7 @@ class Watch {
   }
 }
 
-/** Time of a sync or connection that never happened, because the API requires a time. */
+/** Stands for the time of a sync or connection that never happened, because the API requires a time. */
 const NEVER = '1970-01-01T00:00:00.000Z';
 
 export class Agent implements RequestHandler, ServedAgent {
@@ -159,7 +159,7 @@ export class Agent implements RequestHandler, ServedAgent {
   readonly #listeners: DeviceListener[] = [];
   readonly #watch: Watch | undefined;
 
-  /** Throws Node's system error if the robot's directory is unreadable. */
+  /** Throws if the robot's event log or state cannot be read. */
   constructor(settings: Settings, identity: () => Identity, env: Environment, directory: DeviceDirectory) {
     this.#settings = settings;
     this.#identity = identity;
@@ -202,7 +202,7 @@ export class Agent implements RequestHandler, ServedAgent {
         },
       }),
     };
-    // Includes the robot's history, so that a restarted agent repeats no id.
+    // Forks the seed by the robot's history, so that a restarted agent repeats no id.
     const newId = (): string => {
       const { records } = this.deployments.book.state;
       this.#ids ??= random(settings.seed).fork(`${this.events.latest}/${records.map(({ id }) => id).join()}`);

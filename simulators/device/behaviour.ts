@@ -247,7 +247,7 @@ export function resolveCursor(cursor: number | 'none', { earliest, latest }: Ret
 
 export type TypeFilter = ReadonlySet<string> | undefined;
 
-/** An empty list matches no event type. */
+/** An empty parameter (`types=`) matches no event type. */
 function parseTypes(values: readonly string[]): TypeFilter {
   if (values.length === 0) return undefined;
   const names = values.flatMap((value) => value.split(',')).map((name) => name.trim());

@@ -60,7 +60,7 @@ function acquire(path: string, owner: string): void {
       const where = `${dirname(path)} is in use by ${user}`;
       throw new DirectoryInUseError(`${where}; give each device a directory of its own`, pid);
     }
-    // Takes a second lock first, because several processes may replace the link of a dead owner together.
+    // Takes a second lock first, because several processes may try to replace the link of a dead owner at once.
     const takeover = `${path}.${other}`;
     acquire(takeover, owner);
     if (ownerOf(path) === other) {

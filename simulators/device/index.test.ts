@@ -40,7 +40,7 @@ test('three hundred devices start, serve, are driven and stop', async () => {
     ),
   );
   expect(new Set(devices.map(({ identity }) => identity.deviceId)).size).toBe(DEVICES);
-  // One descriptor per device, its listening socket, and 5 spare.
+  // Each device holds one descriptor, its listening socket; the test tolerates 5 more in all.
   expect(descriptors() - before).toBeLessThanOrEqual(DEVICES + 5);
   const streams = await Promise.all(devices.map((_, at) => EventStream.open(`${home.path}/${at}.sock`)));
   await Promise.all(devices.map((device, at) => device.deploy({ description: `robot ${at}` })));

@@ -22,7 +22,7 @@ export interface Identity {
   name: string;
   /** Directory of the robot, where an uplink may keep its keys. */
   directory: string;
-  /** File operations for an uplink's files below `directory`, which throw after a kill of the agent. */
+  /** Operations on an uplink's files below `directory`; each change throws after a kill of the agent. */
   io?: DiskIo;
 }
 

@@ -47,7 +47,7 @@ export interface Uplink extends AsyncDisposable {
   readonly lastDisconnectedAt: string | undefined;
   /** Enrols the device if necessary, connects and syncs; resolves once online. Repeated calls have no effect. */
   start(): Promise<void>;
-  /** Resolves once the first attempt to enrol, successful or not, or the uplink has ended. */
+  /** Resolves once the first attempt to enrol has succeeded or failed, or the uplink stops. */
   readonly firstAttempt: Promise<void>;
   stop(): Promise<void>;
   /** Breaks connections like a killed process, without an MQTT DISCONNECT. Default: `stop`. */

@@ -76,7 +76,7 @@ export class ScenarioPlayer implements AsyncDisposable {
     response.flushHeaders();
     this.#tell('server', '200 text/event-stream');
     const text = Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString();
-    // A situation differs from a normal stream at the end of a long text.
+    // Shows the end of a long text, where a situation differs from a normal stream.
     const shown = text.length <= 200 ? text : `…${text.slice(-200)}`;
     this.#tell('server', `sends ${JSON.stringify(shown)} in ${pieces.length} piece${pieces.length === 1 ? '' : 's'}`);
     for (const piece of pieces) {

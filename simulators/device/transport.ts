@@ -153,7 +153,7 @@ function loopbackEndpoint(discovery: string): Endpoint {
 
 // File permissions protect a unix socket, so clients send no token (section 5).
 
-/** Bytes; a limit of the kernel. */
+/** Maximum bytes of a socket's path, a limit of the kernel. */
 const LONGEST_PATH = 107;
 
 const ENTRANCE: Entrance = { transport: 'unix' };
@@ -209,7 +209,7 @@ export async function listenUnix(
 
 const OPEN_FOLDERS = '/proc/self/fd';
 
-/** Names the folder by its file descriptor where possible, because the kernel limits the path of a socket. */
+/** Names the folder by its file descriptor where possible, because the kernel limits the length of a socket's path. */
 function privateFolder(parent: string): { socket: string } & Disposable {
   const folder = besideName(join(parent, 'socket'));
   fs.mkdirSync(folder, { mode: 0o700 });

@@ -39,7 +39,7 @@ export interface StartFleetOptions {
   onProgress?(progress: FleetProgress): void;
 }
 
-/** Progress of a start: `done` of `of` robots have keys or are online. */
+/** Progress of a start: number of robots (`done`) that have keys or are online, out of all robots (`of`). */
 export interface FleetProgress {
   stage: 'keys' | 'online';
   done: number;
@@ -74,7 +74,7 @@ export interface RunningFleet extends AsyncDisposable {
   robotName(index: number): string;
   /** Deploys a release to robots; waits while a user of the page has paused the fleet. */
   rollout(options?: RolloutOptions): Promise<RolloutResult>;
-  /** Waits until the robots' clients have read all events; resolves with all faults of the event streams. */
+  /** Waits up to 5 s until the robots' clients have read all events; resolves with the first 100 stream faults. */
   verify(): Promise<Violation[]>;
   measured: Fleet['measured'];
   /** Returns the result so far, as in `result.json` of `muster fleet`. `version`: version of Muster. */

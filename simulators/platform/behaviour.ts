@@ -82,14 +82,14 @@ export interface PlatformBehaviour {
 
   // Deployments: sections 2.2, 3 and 9 of the specification.
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
-  /** False for a request with an outdated target (section 9 of the specification, rule 3). `given`: its `parent_id`. */
+  /** False refuses a deployment whose `parent_id` (`given`) is outdated (section 9 of the specification, rule 3). */
   parentHolds(given: string | null | undefined, currentTarget: string | null, version: SupportedVersion): boolean;
   mayTarget(from: DeploymentTargetStatus, to: DeploymentTargetStatus): boolean;
   mayReport(from: DeploymentActivityStatus, to: DeploymentActivityStatus): boolean;
   /** New activity of a deployment whose target becomes `archived`. */
   retired(activity: DeploymentActivityStatus): DeploymentActivityStatus;
   deploysDrifted: boolean;
-  /** A new target of the device, or a deployment that becomes deployed, makes staged ones `drifted`. */
+  /** Event that makes staged deployments `drifted`: a new target of the device, or a deployment that is deployed. */
   driftsOn: 'target' | 'deployed';
   replaces: boolean;
   failureArchives: boolean;

@@ -15,7 +15,7 @@ type Validate = ((value: unknown) => unknown) & {
   $async?: boolean;
 };
 
-/** By digest; thousands of config instances share a few schemas. */
+/** Compiled schemas by digest, because thousands of config instances share a few of them. */
 const compiled = new Map<string, Validate>();
 const KEPT = 200;
 
@@ -42,7 +42,7 @@ export function checkContent({ format, data }: InstanceContent, schema: ConfigSc
     const problems = (validate.errors ?? []).map(({ instancePath, message }) =>
       cut(`${instancePath || '/'} ${message ?? ''}`),
     );
-    // The cached schema would keep the errors in memory.
+    // Drops the errors, which the cached validator would keep in memory.
     validate.errors = null;
     throw invalid('invalid_content', `content does not satisfy its schema: ${problems[0] ?? ''}`, { problems });
   });

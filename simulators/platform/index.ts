@@ -35,12 +35,8 @@ import { Store } from './store/store.ts';
 
 function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
-  const deploymentOf = (deviceId: string, id: string): DeploymentRow => {
-    const row = findRow(core, 'deployment', id);
-    // Same error as for an unknown deployment, to reveal no other device's deployments.
-    if (row.device_id !== deviceId) findRow(core, 'deployment', '');
-    return row;
-  };
+  const deploymentOf = (deviceId: string, id: string): DeploymentRow =>
+    findRow(core, 'deployment', id, (row) => row.device_id === deviceId);
   return {
     provision: (token, { name, ...credentials }) => provision(core, token, name, credentials),
     reprovision: (token, credentials) => reprovision(core, token, credentials),

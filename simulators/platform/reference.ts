@@ -11,7 +11,7 @@ const TARGET_RANK = { staged: 0, deployed: 1, archived: 2 } as const;
 export function clampInteger(values: readonly string[], range: { low: number; high: number; otherwise: number }) {
   const [text] = values;
   if (text === undefined || !/^-?[0-9]+$/.test(text)) return range.otherwise;
-  // Any length is safe, because clamping removes the errors of Number() above 2^53.
+  // Takes any number of digits, because clamping removes the errors of Number() above 2^53.
   return Math.min(range.high, Math.max(range.low, Number(text) + 0));
 }
 

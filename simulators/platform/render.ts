@@ -18,7 +18,7 @@ import { contentOf } from './domain/configs.ts';
 import { VIEWS } from './domain/views.ts';
 import type { BaseRow, ConfigInstanceRow, ConfigSchemaRow } from './store/rows.ts';
 
-/** Changes from the version before (section 9 of the specification). */
+/** Turns what a version has into what the version before has (section 9 of the specification). */
 interface Change {
   resources?: Partial<Record<ResourceKind, (resource: Resource, behaviour: PlatformBehaviour) => Resource>>;
   content?(content: InstanceContent): InstanceContent;

@@ -146,7 +146,7 @@ const patience = requirement({
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
   text: 'A client waits for the answer as long as it let the platform wait for the device.',
 });
-/** Share of the client's timeout before the answer; the rest covers the network. */
+/** Share of the client's timeout after which the answer is sent; the rest covers the network. */
 const SHARE = 0.8;
 /** Maximum time of a request on its way, in starts of a shell. */
 const SHELLS = 5;

@@ -121,9 +121,9 @@ const boundaries = requirement({
     'within a field, a line end or a character.',
 });
 
-/** Two, three and four bytes in UTF-8. */
+/** Characters of two, three and four bytes in UTF-8. */
 const TEXT = 'é€😀';
-/** In bytes, between splits of plain text. */
+/** Bytes between two splits of plain text. */
 const STEP = 6;
 
 /**
@@ -171,7 +171,7 @@ function expectedWhole(bytes: Buffer, place: number | undefined): string {
 
 check(boundaries, options, (t) =>
   expectWhole(t, frame, (bytes, at) => {
-    // Critical places too: line ends, colons before the JSON, and bytes within a character.
+    // Splits at critical places too: line ends, colons before the JSON, and bytes within a character.
     const near = [bytes[at - 1], bytes[at]];
     const isColon = at < bytes.indexOf('{') && near.includes(58);
     return at % STEP === 0 || near.includes(10) || isColon || near.some((byte) => (byte ?? 0) >= 0x80);
@@ -188,7 +188,7 @@ check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
 
 const HUGE = 10 * MIB;
 const LINE = 100;
-/** For a client that neither dispatches the last event nor ends. */
+/** Bounds the wait for a client that neither dispatches the last event nor ends. */
 const MOST_ROUNDS = 12;
 
 const huge = requirement({

@@ -44,7 +44,7 @@ const silence = requirement({
     'A client that has heard nothing for several heartbeats takes the connection for dead, ' +
     'and asks again with its cursor.',
 });
-/** In seconds; tried in order, because a busy machine may delay a client beyond a short interval. */
+/** Seconds between heartbeats, tried in order, because a busy machine may delay a client beyond a short interval. */
 const INTERVALS = [0.5, 2, 4];
 /** Longest silence that a client may tolerate. */
 const SILENT_INTERVALS = 20;
@@ -62,7 +62,7 @@ async function isDecided(t: Client, interval: number, isLast: boolean): Promise<
   await run.until(() => run.dispatched.length > 0 || isEarly() || undefined);
   if (isEarly()) return false;
   await expectDispatched(run, all.slice(0, 1));
-  // Open without a byte, like a half-open connection.
+  // Leaves the stream open without a byte, like a half-open connection.
   const again = await run.requestWithin(Math.max(SILENT_INTERVALS * interval * 1000, AGAIN_PATIENCES * run.patienceMs));
   const expected = `a new request after ${SILENT_INTERVALS} heartbeat intervals of ${interval} s without a byte`;
   run.must(again !== undefined, { expected, actual: run.state });

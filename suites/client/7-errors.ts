@@ -166,7 +166,7 @@ check(bodies, { ...AFTER_TOLD, slow: true }, async (t) => {
   }
 });
 
-/** `usual`: report of the error body that published platforms send. */
+/** `usual`: how the client told the error whose body is that of published platforms. */
 async function reportOf(t: Client, list: Answering, name = '', usual?: string): Promise<string> {
   await using run: JobRun = await JobRun.untilEnded(t, { job: 'list', answer: platform({ list }) });
   expectFailure(run, `${FORBIDDEN} with ${name}`);

@@ -1,4 +1,4 @@
-/** Keeps the suite's own answers to the contract, because a client may fail at any other answer. */
+/** Tests that the suite's own answers keep the contract, because a client may fail at any other answer. */
 import { createParser } from 'eventsource-parser';
 import Type from 'typebox';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -12,7 +12,7 @@ import { referenceBehaviour } from '../../simulators/client/reference.ts';
 import { clientSuite } from './index.ts';
 import { ClientRequest } from './support/server.ts';
 
-/** Values in no version; checks send them deliberately. */
+/** Values of enumerations that no version has; checks send them deliberately. */
 const UNKNOWN = ['orbiting', 'hibernating'];
 
 /** A platform may omit `round_trip_nanos`, but the suite always sends it. */

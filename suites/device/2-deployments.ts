@@ -113,7 +113,7 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
 const SOME_MS = 15;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Maximum attempts at two equal answers; a deployment may come between two reads. */
+/** Maximum number of attempts to read the same twice; a deployment may come between two reads. */
 const ATTEMPTS = 5;
 
 async function readTwice(t: Device): Promise<Record<string, unknown> | undefined> {
@@ -186,7 +186,7 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
 
 rule(merge, { premises: [merge.id] }, () => (seen, judge) => {
   const body = deploymentIn(seen);
-  // Left to device.deployment.shape.
+  // Skips a body without the two statuses, which device.deployment.shape judges.
   if (typeof body?.['activity_status'] !== 'string' || typeof body['error_status'] !== 'string') return;
   judge.saw(() => JSON.stringify(body));
   expectMergedStatus(judge, body, 'the current deployment');

@@ -115,7 +115,7 @@ check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async 
   await expectWrongTokensRefused(t, token);
 });
 
-/** Only warns, because each request contains the right token. */
+/** Only warns, because each request contains the right token, or that token in the other case. */
 async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<void> {
   const shouldRefuse = async (path: string, authorization: string | undefined, what: string): Promise<void> => {
     const status = await statusOn(t, path, clientWith(t, authorization));
@@ -129,7 +129,7 @@ async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<voi
     await shouldRefuse('/events', `Bearer ${swapped}`, 'the token in the other case');
   const escaped = encodeURIComponent(token);
   t.http.recorder.redactor.add(escaped);
-  // Servers log URLs, so a token in the query must not be accepted.
+  // Servers log URLs, so a token in the query should not be accepted.
   for (const name of ['access_token', 'token'])
     await shouldRefuse(`/events?${name}=${escaped}`, undefined, `the token as ?${name}=, and not in a header`);
 }
@@ -180,7 +180,7 @@ function otherCase(token: string): string | undefined {
 const usesBothCases = (token: string): boolean => /[a-z]/.test(token) && /[A-Z]/.test(token);
 
 const anyWrongHeader = (token: string): fc.Arbitrary<string | undefined> => {
-  // Keeps the padding, because a device that decodes the token may ignore it.
+  // Changes the token only before its padding, which a device that decodes the token may ignore.
   const bare = token.replace(/=+$/, '');
   return fc
     .oneof(

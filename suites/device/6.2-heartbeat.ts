@@ -46,7 +46,7 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
 });
 
 const LONG_SECONDS = 45;
-/** Interval in seconds above which a check waits for only one heartbeat. */
+/** Interval in seconds above which a long-lived stream is watched for one heartbeat, and a restarted one for none. */
 const SHORT_SECONDS = 5;
 
 // One stream for both cursor and filter, because a device may serve few streams.

@@ -62,7 +62,7 @@ async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): P
     expected: `each of the events ${showIds(events)} on a line of its own in the log`,
     actual: `no line holds ${showIds(missing)}`,
   });
-  // Ignores earlier lines, where an old crash may have left a torn line.
+  // Skips the lines before these events, where an old crash may have left a torn line.
   const first = [...at.values()].flat().reduce((least, line) => Math.min(least, line), lines.length);
   const broken = lines.slice(first).find(({ json }) => !json);
   t.must(broken === undefined, {
@@ -138,7 +138,7 @@ check(bounded, toFill, async (t: Device) => {
   });
 });
 
-/** Maximum size of the log in retention limits; segments and late compaction take space. */
+/** Maximum size of the log, as a multiple of its retention limit; segments and late compaction take space. */
 const TIMES_THE_LIMIT = 4;
 const SLACK_BYTES = 64 * 1024;
 const PUBLISHED_TIMES = 20;

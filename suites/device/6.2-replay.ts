@@ -260,7 +260,7 @@ check(
   },
 );
 
-/** Maximum length of the replay; a short one may end before the check publishes events. */
+/** Maximum number of events to replay; many, because a short replay may end before the check publishes events. */
 const SEAM_EVENTS = 400;
 const SEAM_STREAMS = 6;
 const SEAM_PUBLISHED = 60;

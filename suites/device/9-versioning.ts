@@ -23,7 +23,7 @@ check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) =
   const { basePath } = t.http;
   const current = await answerAt(t, basePath);
   if (isDeployment(current)) return;
-  // A device without a deployment may answer 404 at the other path.
+  // A device without a deployment may answer 404 at that path, but opens a stream.
   const stream = await streamAt(streams, t);
   t.must(current?.status !== 404 || stream?.status !== 404, {
     expected: `the Device API below ${basePath}: a deployment at ${CURRENT}, or an event stream at /events`,

@@ -121,7 +121,7 @@ async function send(
   return (await retryWhileThrottled(t, once, { mayClear })).result;
 }
 
-/** Has a timeout of its own, because an unanswered odd request must not shorten others. */
+/** Has a timeout of its own, because an unanswered odd request must not shorten other waits. */
 async function rawExchange(
   t: Device,
   parts: readonly (string | Buffer)[],

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
 
-/** Checks that follow events by id and must ignore foreign ones. */
+/** Checks that follow their own events by id, and must ignore those of others. */
 const FOLLOWERS = [
   ...'replay.exclusive replay.live replay.seam replay.complete.sequences'.split(' '),
   ...'types at-least-once concurrent client'.split(' '),

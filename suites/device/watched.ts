@@ -30,7 +30,7 @@ const exclusiveRule = (): Rule => {
     begun.add(stream);
     if (!isSame && data.length <= LONGEST_REMEMBERED) known.set(`${id}`, { type, data, at });
     if (!isFirst || !isForEvents(request)) return;
-    // `after` comes first (section 4.1); a request with two is skipped.
+    // `after` takes precedence over the header (section 4.1); a request with several is skipped.
     const [after, ...others] = queryOf(request).getAll('after');
     const written = after ?? request.headers['last-event-id'] ?? '';
     if (others.length > 0 || !DIGITS.test(written)) return;
@@ -72,7 +72,7 @@ function holdsEvents(text: string): boolean {
   return isFound;
 }
 
-/** Judges only answers with events, because a login page may answer 200 too. */
+/** Finds another type wrong only where events came, because a login page may answer 200 too. */
 const contentTypeRule = (): Rule => (seen, judge: Judge) => {
   const answer = eventsAnswer(seen);
   if (answer?.status !== 200) return;

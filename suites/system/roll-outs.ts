@@ -40,12 +40,12 @@ check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profil
 
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
-/** After pings without any answer, a repetition of the check waits for a quarter of the time. */
+/** After pings without success, the next wait for one lasts a quarter of the time. */
 const UNREACHED = new Fact(() => false);
 
 /**
- * Repeats the ping, because one can get lost, e.g. while a device connects. Returns the milliseconds of the answered
- * one.
+ * Repeats the ping, because a ping can get lost, e.g. while a device connects. Returns the milliseconds of the ping
+ * that was answered.
  */
 async function mustReach(t: System, from: string): Promise<number> {
   const timeoutMs = t.platform.patienceMs / (t.session.get(UNREACHED) ? 4 : 1);

@@ -3,7 +3,7 @@ import { runSystemSuite } from '../../harness/tools/subjects/run.ts';
 import { behavioursWith, startWorkspace } from '../../harness/tools/subjects/simulators.ts';
 import { systemDefects } from '../../simulators/defects/platform/index.ts';
 
-/** For an answer; the suite waits four times as long for an effect. */
+/** Patience for an answer; the suite waits four times as long for an effect. */
 const IMPATIENT_MS = 3000;
 
 it('a device without news of a deployment is reconnected, and passes other checks', async () => {

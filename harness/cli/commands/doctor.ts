@@ -96,7 +96,7 @@ const PROBES: readonly Probe[] = [
     name: 'unix socket',
     async probe() {
       using folder = temporary();
-      // Longest file name of Muster's sockets, because a socket's path is limited to about 100 bytes.
+      // Tries the longest file name of Muster's sockets, because a socket's path is limited to about 100 bytes.
       const path = join(folder.path, 'control.sock');
       const { close } = await listenUnix(
         path,

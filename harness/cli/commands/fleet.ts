@@ -76,7 +76,7 @@ export const fleet = command({
 });
 
 async function runShard(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<number> {
-  // Checks here, because no user sees errors of Node in the processes of workers and platform.
+  // Looks for the packages here, because no user sees errors of Node in the processes of workers and platform.
   expectPlatformPackages();
   const { runFleet, PreflightError, UnreachableError } = await import('../../../simulators/fleet/run/run.ts');
   let place: Place | undefined;
@@ -157,7 +157,7 @@ async function awaitedRun(args: FleetArguments, mirror: Mirror | undefined, with
 /** Records why this shard failed, so that `muster merge` does not wait for its result. */
 function leaveReason({ out, shard, identity }: Place, error: unknown): void {
   if (shard === undefined || identity === undefined) return;
-  // Keeps out of a folder with the result or sign of life of another process.
+  // Skips a folder with the result or sign of life of another process.
   if ([RESULT_FILE, ALIVE_FILE].some((name) => existsSync(join(out, name)))) return;
   try {
     writeFailed(out, { shard, reason: error instanceof Error ? error.message : String(error) });

@@ -107,7 +107,7 @@ const MIB = 2 ** 20;
 /** Fraction of the requested memory that a shard may fill; the fleet requires the rest to be free. */
 const USED = 0.85;
 const ROBOTS_PER_CPU = 5000;
-/** Factor from the size of the robots' files to their disk, because event logs grow with each roll-out. */
+/** Factor by which the memory disk exceeds the robots' files, because event logs grow with each roll-out. */
 const FILES_SPARE = 3;
 
 function shardResources(robots: number, scenario: Pick<Scenario, 'uplink' | 'subscribers' | 'phases'>) {
@@ -270,7 +270,7 @@ const shardOf = (run: ClusterRun) => ({
   ],
 });
 
-/** Names robots after their pod unless pods share a volume, because platforms refuse a known robot with a new key. */
+/** Names robots after their pod where no volume keeps their keys: platforms refuse a known robot with a new key. */
 function delivering(run: ClusterRun): string[] {
   if (run.results === 'volume') return [];
   const isNamed = run.fleetArguments.some((word) => word.startsWith('--name-prefix'));

@@ -50,7 +50,7 @@ export const replay = command({
     const before = (await parse(wordsBefore(report, file, anew)))?.given ?? {};
     const kept = Object.entries(before).filter(([name]) => !isExcluded(name, given, check.options));
     const options = { ...Object.fromEntries(kept), ...given };
-    // A rule may send no requests, so the checks whose traffic broke it run again, too.
+    // Repeats the checks whose traffic broke a rule, too, because a rule sends no requests itself.
     const checks: ReplayPlan['checks'] = failed.flatMap((finding) => [
       coordinatesOf(finding),
       ...(finding.seen_by ?? []).map((seen) => ({ check: seen })),

@@ -127,7 +127,7 @@ async function controlOf({
   return { port, token: usage('--control-token', () => controlTokenIn(file)) };
 }
 
-/** Splits `KEY=SCOPES` at the last `=`, also before a misspelt scope, which must not join an unlimited key. */
+/** Splits `KEY=SCOPES` at the last `=`, even before a misspelt scope: as a part of the key it would limit nothing. */
 function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
   const mark = text.lastIndexOf('=');
   const scopes = text.slice(mark + 1).split(',');

@@ -46,7 +46,7 @@ interface Demo {
   signal: AbortSignal;
 }
 
-/** Resolves with the exit code; an interrupt closes everything and rejects. */
+/** Resolves with the exit code. An interrupt before the end of the checks closes everything and rejects. */
 export async function runDemo(demo: Demo): Promise<number> {
   const { robots, seed, out, uiPort, screen, signal } = demo;
   const keys = { full: `demo_${randomBytes(12).toString('hex')}`, limited: `demo_${randomBytes(12).toString('hex')}` };

@@ -34,7 +34,7 @@ export interface ControlPlatformOptions extends OwnPlatform {
   redactor: Redactor;
   /** Tells the user how to start the agent, with the unmasked provisioning token. */
   announce(text: string): void;
-  /** Address of a proxy for `url`, which listens on `port` and lets Muster cut connections. */
+  /** Starts a proxy for `url` on `port`, so that Muster can cut connections. Resolves with the address of the proxy. */
   relay?(url: string, port: number | undefined): Promise<string>;
   /** Milliseconds to wait for enrolment. Default: 4 minutes, because a provisioning token is valid for 5 minutes. */
   enrolMs?: number;

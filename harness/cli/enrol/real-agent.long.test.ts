@@ -1,4 +1,4 @@
-/** Checks the published agent by the recipe of the README, and expects exactly the findings of the baseline. */
+/** Checks the published agent as `fixtures/targets/README.md` says, and expects the findings of its baseline. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -107,7 +107,7 @@ describe.skipIf(reason !== undefined)(
         // `device.deployment.shape` applies only if an earlier check has left a current deployment.
         const lacking = ids(report, 'not_applicable').filter((id) => id !== 'device.deployment.shape');
         expect(lacking).toEqual(LACKING.device);
-        // Exit code 2 is for undecided checks, because the platform deploys too slowly for some checks.
+        // Expects exit code 2 if a check is undecided, because the platform deploys too slowly for some checks.
         expect(code).toBe(report.profile_coverage.undecided.length > 0 ? 2 : 0);
       },
       MOST_MS,

@@ -7,7 +7,7 @@ import { Running, reportIn, typed, unlessSaturated } from '../testing/muster.ts'
 import { type Addresses, onlineOf, rollouts, Scene } from './testing/faulted-fleet.ts';
 import { Cable, FaultyProxy, noNamespaces, withHosts } from './testing/faults.ts';
 
-/** Milliseconds to detect a fault; keep-alive takes two periods of 18 s on an idle machine. */
+/** Milliseconds for the platform to notice an unplugged cable; an idle machine needs two keep-alive periods of 18 s. */
 const BOUND_MS = 100_000;
 
 it.skipIf(noNamespaces !== '')(
@@ -136,7 +136,7 @@ it('a fleet rolls out although certificates expire midway, and names the expiry'
     proxy.renew(expired);
     proxy.cut();
   }
-  // One attempt by each of the eight robots, and one that may have begun before.
+  // Waits for nine attempts: one by each of the eight robots, and one that may have begun before.
   const before = broker.tries;
   await poll('robots to be refused', () => broker.tries > before + 8 || undefined, { timeoutMs: 100_000 });
   for (const proxy of [http, broker]) proxy.renew(authority.issue());

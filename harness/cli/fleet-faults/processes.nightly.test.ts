@@ -50,7 +50,7 @@ it('a fleet ends incomplete when the platform resets the first requests of a rol
   proxy.resets = () => true;
   const { code, result, said } = await fleet.end();
   expect(result.complete).toBe(false);
-  // Any first request of the roll-out may fail, because the resets begin between two requests.
+  // The resets may begin between two of the first requests of the roll-out, so any of these may fail.
   expect(said).toMatch(/the phase rollout could not begin: (GET|POST) \/config_/);
   expect(code).toBe(2);
 });

@@ -18,7 +18,7 @@ export interface PlatformSetting {
   readonly devices: number;
 }
 
-/** Same key with every scope for each platform, so that tests need no new one. */
+/** Key with every scope, the same on each platform, so that tests need no other key. */
 const KEY = 'key_mutate_0123456789abcdefghij';
 
 /** Rejects if the seed file has a mistake. */

@@ -33,7 +33,7 @@ export interface RunOptions {
   cwd?: string;
   /** Words before the command, such as `ip netns exec NAME`. */
   under?: readonly string[];
-  /** Process group, with which a test can kill the command and its children. Default: true. */
+  /** Starts a separate process group, so that a test can kill the command with its children. Default: true. */
   detached?: boolean;
 }
 
@@ -238,5 +238,5 @@ export function useFleetRuns() {
   };
 }
 
-/** 98 if the machine was too busy for valid figures. */
+/** Expected exit code: 98 if the machine was too busy for valid figures, else `code`. */
 export const unlessSaturated = (code: number, { verdict }: FleetResult): number => (verdict === 'invalid' ? 98 : code);

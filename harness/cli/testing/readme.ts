@@ -21,7 +21,7 @@ const script = (port: number): string =>
       block
         .replaceAll('8080', String(port))
         .replaceAll(/ &$/gm, ' >ready.json &\nuntil grep -q \'"ready":true\' ready.json; do kill -0 %1; done'),
-      // The output before may not end with a line feed.
+      // Begins with a line feed, because the output before it may end without one.
       `code=$?; printf '\\nblock ${index} exits with %s\\n' "$code"; wait`,
     ]),
   ].join('\n');

@@ -54,7 +54,7 @@ describe('a watch of a following client', { timeout: 120_000 }, () => {
 });
 
 describe('a watch finds nothing in a legal choice', { timeout: 120_000 }, () => {
-  /** The answers of slow variants are those of the reference. */
+  /** Leaves out slow variants, whose answers are those of the reference. */
   const namesOf = (variants: readonly { name: string; file: string }[]): string[] =>
     variants.filter(({ file }) => !file.includes('slowness')).map(({ name }) => name);
 

@@ -87,7 +87,7 @@ function copyAccess(from: string, to: string): void {
   const steps = [
     ({ gid }: Stats) => chownSync(to, -1, gid),
     ({ mode }: Stats) => chmodSync(to, mode & 0o777),
-    // Last, because Muster can then no longer change the permissions.
+    // Changes the owner last, because Muster can then no longer change the permissions.
     ({ uid }: Stats) => chownSync(to, uid, -1),
   ];
   for (const step of steps) {

@@ -126,7 +126,7 @@ interface FindingReporterOptions {
   env: NodeJS.ProcessEnv;
 }
 
-/** Finding that no earlier finding explains. */
+/** Finding that no simpler finding explains. */
 export interface LeadingFinding {
   result: CheckResult;
   /** Milliseconds since 1970. */

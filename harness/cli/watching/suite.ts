@@ -8,7 +8,7 @@ export type { TransportKind } from '../../../suites/client/watched/index.ts';
 export const WATCHED_APIS = ['device', 'platform'] as const;
 export type WatchedApi = (typeof WATCHED_APIS)[number];
 
-/** Reason for rules that also judge requests of checks, and so name no traffic of their own. */
+/** Ends the reason why a rule is undecided; a rule for watched traffic only (`.watched`) names that traffic instead. */
 const OR_ELSE = 'no traffic was seen that decides it: answers as `muster explain ID` states them';
 
 export async function watchSuite(api: WatchedApi, way: TransportKind): Promise<Suite<never>> {

@@ -8,7 +8,7 @@ import { body, fieldsIn, type Operation, operationsOn, resource } from './operat
 export const INSTANCE_FORMATS = ['json', 'yaml', 'jsonc', 'xml', 'text'] as const;
 export type InstanceFormat = (typeof INSTANCE_FORMATS)[number];
 
-/** `yaml` came with rainier (section 9 of the specification), `xml` and `text` with everglades. */
+/** `yaml` (section 9 of the specification) and `jsonc` came with rainier, `xml` and `text` with everglades. */
 export function instanceFormats(version: SupportedVersion): readonly InstanceFormat[] {
   if (atLeast(version, 'everglades')) return INSTANCE_FORMATS;
   return atLeast(version, 'rainier') ? ['json', 'yaml', 'jsonc'] : ['json'];

@@ -40,7 +40,7 @@ interface VerifyOptions {
   own?: OwnSuites;
   digest?: string;
   now?: Date;
-  /** Since the run began. */
+  /** Longest time since the run began. */
   maxAgeMs?: number;
   /** Oldest accepted requirement set (YYYY-MM-DD). */
   atLeast?: string;
@@ -155,11 +155,11 @@ function sameAsHere({ predicate }: Statement, own: OwnSuites): void {
     );
   }
   const decided = new Set(muster.verdicts.map(({ id }) => id));
-  // A later set is unknown to this Muster.
+  // Asks for no checks of a requirement set that is later than this Muster.
   const asked = here === undefined ? [] : own.checkIds(api, muster.profile, date);
   const missing = isSameVersion ? asked.filter((id) => !decided.has(id)) : [];
   if (missing.length > 0) throw new Refused(`incomplete: ${missing.join(', ')} missing`);
-  // Versions of Muster differ in checks, but a requirement set never changes.
+  // Compares requirements, because versions of Muster differ in checks, but not in the requirements of a set.
   const requirementOf = (id: string): string => own.requirementOf(api, id) ?? id;
   const ofProfile = muster.verdicts.filter(({ in_profile }) => in_profile === true);
   const shown = new Set(muster.verdicts.map(({ id }) => requirementOf(id)));

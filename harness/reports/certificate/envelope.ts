@@ -24,7 +24,10 @@ export function keyId(key: KeyObject): string {
     .digest('hex');
 }
 
-/** Writes a private key to `file` (mode 0600), its public key to `file.pub`. Throws UsageError if a file exists. */
+/**
+ * Writes a private key to `file` (mode 0600), its public key to `file.pub`. Throws UsageError if a file exists or
+ * cannot be written.
+ */
 export function generateKey(file: string): { keyId: string; publicFile: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const publicFile = `${file}.pub`;

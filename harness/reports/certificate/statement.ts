@@ -243,7 +243,7 @@ const FOLDERS = ['suites', 'harness/runner', 'harness/client', 'harness/contract
 /** The checkout, or `dist/` in a package. */
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Leaves out tests; equals `find … | sort | sha256sum | sha256sum`. */
+/** Leaves out tests; equals `find … | sort | xargs sha256sum | sha256sum`. */
 export function suitesDigest(root: string = ROOT): SuitesDigest {
   const form = import.meta.filename.endsWith('.ts') ? 'source' : 'package';
   const files = FOLDERS.filter((folder) => existsSync(join(root, folder)))

@@ -176,9 +176,9 @@ export type Gate = (typeof GATES)[number];
 export interface GateVerdict {
   word: 'COMPARED' | 'NO REGRESSION' | 'REGRESSED' | 'CHANGED' | 'UNDECIDED';
   share: string;
-  /** `warn`: no gate is set, and a requirement broke or became undecided. */
+  /** `warn`: no gate is set, and a requirement broke or is undecided in a report. */
   tone: 'pass' | 'warn' | 'fail';
-  /** 0; 1 if the gate refuses; 2 if undecided. */
+  /** Exit code: 0, 1 if the gate refuses, 2 if the gate is undecided. */
   code: number;
   meaning: string;
 }

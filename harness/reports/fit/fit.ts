@@ -11,7 +11,7 @@ import { recordedIn } from '../compare/entries.ts';
 import { COLOURS, plural, SYMBOLS } from '../findings.ts';
 import { verdict } from '../verdict.ts';
 
-/** `unknown`: an undecided run, or an expired certificate. */
+/** `unknown`: undecided, expired or missing evidence. */
 type Answer = 'yes' | 'no' | 'unknown';
 
 interface Subject {

@@ -42,7 +42,7 @@ const STATUS: Readonly<Partial<Record<MutationState, MutantStatus>>> = {
   not_run: 'Pending',
 };
 
-/** Per cent, by which viewers colour a score. */
+/** Thresholds in per cent by which viewers colour a score. */
 const HIGH = 80;
 const LOW = 60;
 
@@ -117,7 +117,7 @@ const FORMATS: readonly Format[] = [
 export const MUTATION_FORMATS_TEXT =
   'Report: pretty, json or mutation (the mutation testing report schema, for its viewers), each with =FILE';
 
-/** Default: `pretty`. Throws UsageError if a file cannot be written. */
+/** Default: `pretty`. Throws UsageError for an unknown format, or a file that is taken or cannot be written. */
 export function mutationWriters(specs: readonly string[], writing: MutationWriting): (report: MutationReport) => void {
   const write = reportWriter(specs.length === 0 ? ['pretty'] : specs, FORMATS, writing.stdout);
   return (report) => write((format, isTerminal) => format.text(report, writing, isTerminal));

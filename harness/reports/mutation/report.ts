@@ -6,7 +6,7 @@ import { Type } from '../../contract/type.ts';
 
 export const SUBJECT_KINDS = ['defect', 'variant'] as const;
 
-/** `killed` to `known`: defects; `accepted` and `brittle`: variants; the last three: both. */
+/** `killed`, `timed_out`, `survived`: defects; `accepted`, `brittle`: variants; the others: both. */
 const MUTATION_STATES = [
   'killed',
   'timed_out',

@@ -93,7 +93,7 @@ export async function findClientImage(image: string, notify: (text: string) => v
       const why = `not on this machine, and it cannot be fetched (${reasonOf(error)})`;
       throw new StartFailed(`--image ${image}: ${why}`, { cause: error });
     });
-  // Removes the containers if Muster is killed.
+  // Labels containers for the reaper, which removes them if Muster is killed.
   const labels = await testcontainers.getReaper(client).then(
     ({ sessionId }) => ({ [testcontainers.LABEL_TESTCONTAINERS_SESSION_ID]: sessionId }),
     () => {

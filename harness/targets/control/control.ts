@@ -26,7 +26,7 @@ export class ControlLate extends ControlError {
   override name = 'ControlLate';
 }
 
-/** An agent that Muster started ended by itself, which is a fault of the target. */
+/** Unexpected end of an agent that Muster started, which is a fault of the target. */
 export class AgentEnded extends ControlError {
   override name = 'AgentEnded';
 }

@@ -167,8 +167,8 @@ interface Looking extends Required<ConfirmationContext> {
 }
 
 /**
- * Compares the ids that control named for `count` events with that count, and with the log and the stream. Returns
- * undefined unless log and stream both contradict control, since the agent may be at fault.
+ * Compares the ids that control named for `count` events with that count, and with the log and the stream. Ids that are
+ * not too few count as wrong only if log and stream both contradict control, since the agent may be at fault.
  */
 export async function wrongIds(drives: Drives, count: number, asked: ConfirmationContext): Promise<string | undefined> {
   const { drive, mark } = drives.newest ?? {};
@@ -184,7 +184,7 @@ export async function wrongIds(drives: Drives, count: number, asked: Confirmatio
   return `control named the events ${from} to ${last}, and the log has ${first} to ${logged.at(-1)}`;
 }
 
-/** Compares, as `wrongIds`, the earliest event that control named after a compaction. */
+/** Compares the earliest event that control named after a compaction with log and stream, as `wrongIds` does. */
 export async function wrongEarliest(drives: Drives, asked: ConfirmationContext): Promise<string | undefined> {
   const { compacted } = drives;
   if (compacted === undefined || !asked.agent.logTells) return undefined;
@@ -332,7 +332,7 @@ async function firstAfter(looking: Looking, after: bigint): Promise<bigint | und
   }
 }
 
-/** Negative, unlike an id: an event without a readable id, and a cursor that the device answers with 410. */
+/** Negative numbers, unlike ids: for an event without a readable id, and for a cursor that is answered with 410. */
 const UNTOLD = -1n;
 const GONE = -2n;
 

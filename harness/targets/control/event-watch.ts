@@ -32,7 +32,7 @@ export class EventWatch implements AsyncDisposable {
     this.#http = http.with({ signal: this.#over.signal });
   }
 
-  /** Later events are not missed. Throws ControlError after `withinMs`. */
+  /** Resolves once the stream is open, so that later events are not missed. Throws ControlError after `withinMs`. */
   async start(withinMs: number, signal?: AbortSignal): Promise<void> {
     this.#following ??= this.#follow();
     const opened = await this.#when('the event stream to open', () => this.#opened || undefined, withinMs, signal);

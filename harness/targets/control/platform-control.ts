@@ -120,7 +120,7 @@ export interface PlatformControlOptions {
 }
 
 const POLL_MS = 20;
-/** Growth of pauses between polls, because frequent polls slow an agent on a busy machine. */
+/** Factor by which pauses between polls grow, because frequent polls slow an agent on a busy machine. */
 const POLL_GROWTH = 1.3;
 const LONGEST_POLL_MS = 150;
 /** Path that no agent can write, because a file name has at most 255 bytes. */
@@ -172,7 +172,7 @@ export class PlatformControl extends Control {
     return Promise.resolve({ capabilities: ['drive'] });
   }
 
-  /** No shell line can repeat a call, because a call takes many requests with a secret key. */
+  /** Has no `line`, because a call takes many requests with a secret key. */
   async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
     const reach = this.#reach(signal);
     if (call.name === 'deploy') return this.#inTurn(signal, () => this.#deploy(call.request, reach));

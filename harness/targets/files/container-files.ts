@@ -304,7 +304,7 @@ export class ContainerFiles implements TargetFiles {
   }
 }
 
-/** Go's FileMode, by which Docker describes a file. */
+/** Bits of Go's FileMode, by which Docker tells the kind of a file. */
 const FOLDER = 2 ** 31;
 const LINK = 2 ** 27;
 const NO_FILE = (2 ** 25) | (2 ** 24) | (2 ** 26) | (2 ** 21);

@@ -21,7 +21,7 @@ export async function containerRuntime(instead: string): Promise<{
   testcontainers: typeof import('testcontainers');
   client: ContainerRuntimeClient;
 }> {
-  // Not installed with Muster, because of its many dependencies and install scripts.
+  // Imports the package on demand, because its many dependencies and install scripts keep it out of Muster.
   const testcontainers = await import('testcontainers').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new StartFailed(

@@ -241,7 +241,7 @@ interface ReadyLine {
   control?: string;
 }
 
-/** E.g. `{"ready":true,"socket"|"discovery"|"url"|"control":…}`; undefined for other lines. */
+/** Reads a line such as `{"ready":true,"socket"|"discovery"|"url"|"control":…}`; undefined for other lines. */
 export function readyLine(line: string, transports: readonly Transport[]): ReadyLine | undefined {
   const said: Record<string, unknown> = line.startsWith('{') ? Object(jsonOf(line)) : {};
   if (said['ready'] !== true) return undefined;

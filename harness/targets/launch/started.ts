@@ -44,7 +44,7 @@ export interface Started {
   close(): Promise<void>;
 }
 
-/** Its message ends with the last lines of the target's output. */
+/** Failed start of a target; in errors of `waitUntil`, the message ends with the target's last output. */
 export class StartFailed extends Error {
   override name = 'StartFailed';
 }
@@ -67,7 +67,7 @@ export async function waitUntil<T>(
   const lookWhileRunning = async (): Promise<T | undefined> => {
     const found = await look();
     if (found !== undefined) return found;
-    // Checks for an abort first, because Ctrl-C in the terminal also ends the target.
+    // Checks for an abort first, so that an interrupt is not reported as a failed start if the target also ended.
     signal?.throwIfAborted();
     const how = await ended();
     if (how !== undefined) throw new StartFailed(`${name} ${how} before it ${what}${lastLines(await output())}`);

@@ -148,7 +148,7 @@ export class UnixConnection implements Connection {
   readonly address: string;
   readonly socketPath: string;
   readonly headers: Given['headers'];
-  /** Adds `root`, because only the superuser can test file permissions as another user. */
+  /** Adds `root` for the superuser, who alone can test file permissions as another user. */
   readonly capabilities: readonly Capability[] = process.getuid?.() === 0 ? ['unix', 'root'] : ['unix'];
   readonly bufferBytes = 1_200_000;
 

@@ -93,7 +93,7 @@ async function framesPerSecond(
   bytes: number,
   write: () => Promise<void>,
 ): Promise<number> {
-  // Counts received bytes from before the first write.
+  // Begins to count received bytes before the first write.
   await clients.call('expect', Math.floor(bytes * EVENTS * SUBSCRIBERS * 0.99));
   const read = clients.call('read');
   const started = performance.now();

@@ -20,7 +20,7 @@ const WARM_UP_S = 2;
 interface Outcome {
   arrived: number;
   perCpuSecond: number;
-  /** NaN if any request is missing. */
+  /** Share of requests in time; NaN if `arrived` differs from 1 by `NEARLY_ALL` or more. */
   inTime: number;
   p99Ms: number;
 }

@@ -40,7 +40,7 @@ export async function benchRollout(): Promise<Figure[]> {
   ];
 }
 
-/** Each robot needs four descriptors. */
+/** Each robot needs five descriptors. */
 const ROBOTS_OF_A_PROCESS = 3000;
 
 async function bareSeconds(): Promise<number> {
@@ -74,8 +74,8 @@ const LANES = 64;
 interface BareRobot {
   folder: string;
   log: number;
-  /** `stream` and `client`: both ends of a local client's connection. */
   uplink: Socket;
+  /** Robot's end of a local client's connection; `client` is the other end. */
   stream: Socket;
   client: Socket;
 }

@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 
 export interface Subject<T> extends AsyncDisposable {
-  /** Fault that the input shows; a thrown error is one too. Must end for any input. */
+  /** Returns the fault that the input shows; a thrown error counts as a fault. Must end for any input. */
   attack(input: T): Promise<string | undefined> | string | undefined;
-  /** Usable after a fault; otherwise a new subject replaces it. */
+  /** True if the subject is usable after a fault; otherwise a new subject replaces it. */
   readonly unharmed?: boolean;
 }
 
 export interface Fuzzer<T> {
-  /** JSON values; a string can hold bytes, one a character. */
+  /** JSON values; a string can hold bytes, each as one character. */
   inputs: fc.Arbitrary<T>;
   open(): Promise<Subject<T>>;
 }
@@ -87,7 +87,7 @@ export const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString
 export const anyBytes = (maxLength: number): fc.Arbitrary<string> =>
   fc.uint8Array({ maxLength }).map((bytes) => Buffer.from(bytes).toString('latin1'));
 
-/** In 65,536ths of the length of the input. */
+/** Positions of cuts, in 65,536ths of the input's length. */
 export const cuts = fc.array(fc.nat(0xffff), { maxLength: 12 });
 
 export function piecesOf(bytes: Buffer, at: readonly number[]): Buffer[] {

@@ -288,7 +288,7 @@ async function attackClient(http: HttpClient, bytes: Buffer, method: string): Pr
   if (raw.end === 'timeout') return 'the raw exchange waits after the server has hung up';
   const [strict] = raw.responses;
   const [head = ''] = bytes.toString('latin1').split('\r\n\r\n');
-  // Only heads of printable ASCII, which all parsers read alike.
+  // Compares only answers whose head is printable ASCII, which all parsers read alike.
   const isPlain = head.split('\r\n').every((line) => /^[ -~]*$/.test(line));
   if (raw.end === 'answered' && !(whole instanceof Error) && strict !== undefined && isPlain) {
     if (strict.status !== whole.status) return 'client and raw exchange read other statuses';

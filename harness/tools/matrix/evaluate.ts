@@ -16,7 +16,7 @@ export interface Verdict {
   };
   /** Names of planted defects without a finding, in a run with two defects. */
   hidden?: readonly string[];
-  /** Id of a failed check that blocked the checks for a hidden defect. */
+  /** Id of the check that blocked the checks for a planted defect, or `reaching the target`. */
   essential?: string;
   blockedByOthers?: number;
   durationMs: number;
@@ -29,11 +29,11 @@ export interface Problem {
 }
 
 export interface RunConditions {
-  /** On a defect: the whole suite, not only the checks of the requirements that it breaks. */
+  /** Runs the whole suite on a defect, not only the checks of the requirements that the defect breaks. */
   whole?: boolean;
   pairs?: boolean;
   fast?: boolean;
-  /** Needs an otherwise idle machine. */
+  /** Maximum duration of a run, for an otherwise idle machine. */
   mostMs?: number;
 }
 
@@ -223,7 +223,7 @@ function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Rep
   ];
 }
 
-/** Except for lack of time on a slow target (`not decided: …`). */
+/** Blocked MUST and SHOULD checks, except for lack of time on a slow target (`not decided: …`). */
 const blockedProblems = (report: Report, slow = false): Problem[] =>
   problems(
     report.checks

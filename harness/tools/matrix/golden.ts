@@ -20,7 +20,7 @@ type Row = Readonly<Record<string, string>>;
 
 type Cost = readonly [requests: number, seconds: number];
 
-/** Keys: names of subjects, e.g. `device defect frame-without-event`. */
+/** Keys of `subjects` and `costs`: names of subjects, e.g. `device defect frame-without-event`. */
 export interface Golden {
   checks: readonly string[];
   subjects: Record<string, Row>;
@@ -104,7 +104,7 @@ export async function recordGolden(
   });
 }
 
-/** Requests and seconds differ with every run. */
+/** Separate file for requests and seconds, which differ with every run. */
 const costsOf = (file: string): string => file.replace(/(\.json)?$/, '.cost.json');
 
 /** Throws if the file is missing, but not if only the costs are missing. */

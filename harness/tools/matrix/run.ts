@@ -31,8 +31,8 @@ import { closingTable, type Part, placeOf, problemsOf, subjectsIn } from './tabl
 
 const DAY_MS = 86_400_000;
 /**
- * Maximum duration of a run on a defect, as a multiple of the duration on the correct simulator.
- * The slowest defects, which break all replays or all pages, measured 2.7 (device) and 1.8 (platform).
+ * Maximum duration of a run on a defect or null server, as a multiple of the duration on the correct simulator.
+ * The slowest defects, which break all replays or all pages, took 2.7 times (device) and 1.8 times (platform) as long.
  */
 const MOST_TIMES = 3;
 const ALL = allSubjects();

@@ -39,7 +39,7 @@ export interface Subject {
   /** Expected failure rate of a check on the defect, e.g. `2 of 3`. */
   rate?: RegExp;
   beside?: readonly string[];
-  /** Shows rarely; runs of whole suites leave it out. */
+  /** The defect shows rarely, so that runs of whole suites and of pairs leave it out. */
   seldom?: true;
   file?: string;
   reason?: RegExp;
@@ -57,7 +57,7 @@ export interface Subject {
 }
 
 type RunWith = (changes: Changes, choice: RunChoice) => Promise<Report>;
-/** A null server never sends the expected data. */
+/** Short, because a null server never sends the expected data. */
 const NULL_PATIENCE_MS = 1000;
 const ALONE_PATIENCE_MS = 200;
 /** Short, because every step of shrinking waits again. */
@@ -188,10 +188,10 @@ async function runDeviceNull(name: NullServerName, willing: boolean, choice: Run
   return await runDeviceSuite({ ...place, control: control.address }, choice);
 }
 
-/** A faulty control API may delay some checks, but not all. */
+/** Maximum duration of a run, because a faulty control API may delay some checks, but not all. */
 const UNWILLING_MS = 150_000;
 
-/** Must not pass on a server that answers every request with an endless event stream. */
+/** Checks that must not pass on a server that answers every request with an endless event stream. */
 const NOT_OF_STREAMS = /^device\.(?!socket\.permissions$|events\.content-type\.any$)/;
 
 const deviceSubjects = (): Subject[] => [
@@ -252,7 +252,7 @@ async function runOnPlatform(
   return await runPlatformSuite({ ...(await workspace.place()), ...defined({ apiVersion }) }, choice);
 }
 
-/** Must not pass on a server that answers every request with an empty list. */
+/** Checks that must not pass on a server that answers every request with an empty list. */
 const NOT_OF_LISTS =
   /auth|walk|has-more|ping\.(?!limit$)|deployment|group|slug|provisioning|clamp.(high|low|offset|huge)/;
 

@@ -60,7 +60,7 @@ function headlinesOf(part: Part): { right: number; wrong: Verdict[] } {
   return { right: judged.length - wrong.length, wrong };
 }
 
-/** Unknown if whole suites ran, in which failed checks block others. */
+/** Ids of checks that fail on no defect; none if whole suites ran, in which failed checks block others. */
 const unproven = ({ verdicts, checks = [] }: Part): string[] =>
   verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
 

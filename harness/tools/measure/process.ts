@@ -20,7 +20,7 @@ export async function listenAnywhere(server: Server, backlog = 511): Promise<num
   return (server.address() as AddressInfo).port;
 }
 
-/** `node --import` loads it into a server to sample its memory. */
+/** Module that `node --import` loads into a server, to sample the server's memory. */
 export const PROBE = fileURLToPath(new URL('./series.ts', import.meta.url));
 
 export const wordsOf = (options: object): string[] =>

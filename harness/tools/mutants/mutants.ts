@@ -55,7 +55,7 @@ export async function withMutants(name: string, source: string): Promise<Instrum
   const lines = source.split('\n');
   const mutants = made.mutants.map(({ id, location: { start, end }, mutatorName: mutator, replacement }) => {
     const whole = lines.slice(start.line, end.line + 1);
-    // The end first, because start and end may be in the same line.
+    // Cuts the end first, because start and end may be in the same line.
     whole.push((whole.pop() ?? '').slice(0, end.column));
     const was = [(whole.shift() ?? '').slice(start.column), ...whole].join('\n');
     return {

@@ -37,7 +37,7 @@ export type Item = (typeof ITEMS)[number];
 export interface Drawn {
   kind: Kind;
   cell: Cell;
-  /** In a record, or in the envelope of a list or event. */
+  /** Names that lead to the changed member, in a record or in the envelope of a list or event. */
   path?: readonly string[] | undefined;
   item?: Item | undefined;
   value?: string | undefined;
@@ -132,7 +132,7 @@ export function kindsOf(...subjects: readonly Subject[]): Kind[] {
 export const descriptionOf = (kind: Kind): string =>
   (KINDS[subjectOf(kind)] as Readonly<Record<string, string>>)[kind] ?? '';
 
-/** Legal, because the change breaks no promise of the specification. */
+/** True for a legal change, which breaks no promise of the specification. */
 export const isOpen = (kind: Kind): boolean => ['json', 'bytes', 'stream'].includes(subjectOf(kind));
 
 export const sometimes = <T>(chance: Random, probability: number, values: readonly T[]): T | undefined =>

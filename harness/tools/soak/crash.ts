@@ -49,7 +49,7 @@ interface LogHistory {
 }
 
 /**
- * The same crashes for the same seed.
+ * Injects the same crashes for the same seed.
  * `dir`: empty folder, which the caller removes. `rules`: behaviour of the log, for tests.
  */
 export async function crashMatrix(

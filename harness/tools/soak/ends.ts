@@ -124,7 +124,7 @@ function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, u
   ];
 }
 
-/** After SIGKILL, `sweep` removes temporary folders first. */
+/** Processes and files that the command left; after SIGKILL, `sweep` first removes temporary folders. */
 async function remainsOf(tag: string, wasKilled: boolean, at: (name: string) => string): Promise<string[]> {
   const none = await pollWithin('the end of its processes', () => (processesOf(tag).length === 0 ? true : undefined), {
     timeoutMs: PATIENCE_MS,

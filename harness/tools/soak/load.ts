@@ -166,7 +166,7 @@ export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Prom
   });
 }
 
-/** SIGTERM and SIGKILL in turn; no acknowledged event may be lost. */
+/** Restarts the agent, by SIGTERM and SIGKILL in turn; no acknowledged event may be lost. */
 export const keepRestarting = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('restart', async (round) => {
     await tally.pause(20_000);

@@ -37,7 +37,7 @@ const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
 const STANDSTILL_MS = 180_000;
 const TELL_MS = 15_000;
 
-/** The machine is too slow to decide. */
+/** The run decided nothing, e.g. because the machine is too slow. */
 export class Undecided extends Error {
   override name = 'Undecided';
 }
@@ -71,7 +71,7 @@ export const faults = {
       await reach(posted, 'deployments posted', () => totalOf(platform.url));
       const down = await platform.restart(how);
       const served = performance.now();
-      // The fleet may end early after the last restart, because failed deployments are missed immediately.
+      // The fleet may end early after the last restart, because failed deployments count as missed at once.
       const online = await allOnline(how === SIGNALS.at(-1));
       const back = `all robots are online ${ms(performance.now() - served)} later`;
       const then = online ? back : 'the fleet was done before all robots were online';
@@ -81,7 +81,10 @@ export const faults = {
   },
 };
 
-/** Waits until a count reaches `goal`; false if the fleet ended before. Throws Undecided after a standstill. */
+/**
+ * Waits until a count reaches `goal`. Throws Undecided after a standstill, or if the fleet ends before.
+ * With `mayEnd`, resolves with false if the fleet ends before.
+ */
 function reacher({ say }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;
   void fleet.ended.then((how) => {

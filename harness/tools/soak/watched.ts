@@ -19,7 +19,7 @@ it goes through muster watch. Any finding fails the run, and so does memory of a
 /** Few events, so that the cursor of a sleeping client expires. */
 const RETAIN = '300';
 const SLEEP_MS = 25_000;
-/** Events arrive twice as often. */
+/** Pause between reads of the slow reader; the device publishes events twice as often. */
 const SLOW_MS = 200;
 const BETWEEN_CALLS_MS = 500;
 

@@ -57,7 +57,7 @@ export const referenceWith =
   (variables, print, signal, complain) =>
     runClient({ variables, behaviour: behaviour(), signal, print, complain });
 
-/** No MUST check may pass. */
+/** Clients on which no MUST check may pass. */
 export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProcessClient }[] = [
   { name: 'exits-at-once', summary: 'Ends at once, with success.', run: async () => {} },
   { name: 'hangs', summary: 'Does nothing, for ever.', run: (_, __, signal) => until(signal) },

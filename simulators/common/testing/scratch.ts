@@ -16,7 +16,7 @@ export function scratch(parent = tmpdir()): Scratch {
 
 export function useScratch(): { readonly path: string } {
   const home = { path: '' };
-  // Removed after servers and clients of the test, which end in the opposite order of their start.
+  // Removes the folder after servers and clients of the test have ended, because these hooks run in reverse order.
   beforeEach(({ onTestFinished }) => {
     const own = scratch();
     home.path = own.path;
@@ -80,7 +80,7 @@ export function leave(steps: readonly Step[], count: number, folder: string, los
   }
 }
 
-/** Changed in place, because a database writes the same file thousands of times. */
+/** Content of a file, changed in place, because a database writes the same file thousands of times. */
 class Image {
   #room = Buffer.alloc(0);
   #length = 0;

@@ -78,7 +78,7 @@ function optionsOf(latest: { current: ChartProps }, width: number): UPlot.Option
         stroke: colourOf(colour),
         width: 2,
         points: { show: false },
-        // Without a mouse over the chart, the latest value.
+        // Shows the latest value if no mouse is over the chart.
         value: (_plot: UPlot, value: number | null, index: number, at: number | null) => {
           const { values = [] } = latest.current.curves[index - 1] ?? {};
           const shown = at === null ? values.findLast((one) => one !== null) : value;

@@ -140,7 +140,7 @@ export const Choice = ({ value, values, label, onChoice }: ChoiceProps): VNode =
     ${values.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
   </select>`;
 
-/** A temporary element, because a canvas cannot resolve `light-dark()`. */
+/** Reads the colour from a temporary element, because a canvas cannot resolve `light-dark()`. */
 export function colourOf(name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(--${name})`;
@@ -218,7 +218,7 @@ interface SaidText {
   tone: keyof typeof SAID_MS;
 }
 
-/** Several messages, so that a success does not hide a failure. */
+/** Shows several messages, so that a success does not hide a failure. */
 function Said(): VNode {
   const [said, setSaid] = useState<readonly SaidText[]>([]);
   useEffect(() => {

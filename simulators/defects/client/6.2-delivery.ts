@@ -17,7 +17,7 @@ const keeping =
     },
   });
 
-/** A second defect in the same client may already have added `after`. */
+/** Another variant in the same client may already have added `after`. */
 const withAfter = (path: string, cursor: string | undefined): string =>
   cursor === undefined || path.includes('?after=') ? path : `${path}?after=${cursor}`;
 

@@ -48,7 +48,7 @@ function bytesInChunks(text: string): number {
   }
 }
 
-/** Ends the stream between two frames, because each write is a whole frame. */
+/** Ends the stream between two frames, because each write consists of whole frames. */
 function endAfter(most: number, { socket }: IncomingMessage): void {
   let bytes = 0;
   const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;

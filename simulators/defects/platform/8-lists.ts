@@ -66,7 +66,7 @@ export const defects = [
     'has-more-of-raw-offset',
     'Computes has_more from the offset that was asked for, however negative.',
     CLAMP_OFFSET,
-    // No other request can come between the two calls.
+    // No other request can come between `clampOffset` and `hasMore`.
     ({ clampOffset, hasMore }) => {
       let asked = 0;
       return {
@@ -117,7 +117,7 @@ export const defects = [
     'limit-clamped-in-echo-only',
     'Echoes 100 for a limit above it and gives more.',
     CLAMP_HIGH,
-    // No other request can come between the two calls.
+    // No other request can come between `clampLimit` and `page`.
     ({ clampLimit, page }) => {
       let asked = 0;
       return {

@@ -15,7 +15,7 @@ const TREE = ['platform.group.tree'];
 /** These variants exclude each other, because each shows unexpanded fields differently. */
 const UNEXPANDED = { alternative: 'unexpanded fields' };
 
-/** Milliseconds for which a change stays unseen, as with a copy of the data per process. */
+/** Milliseconds for which a change stays unseen, as if each process had its own copy of the data. */
 const STALE_MS = 30;
 
 const unserved =

@@ -1,4 +1,4 @@
-/** After a compaction, readers of the old file finish with the old generation. */
+/** State of one log file; after a compaction, readers of the old file finish with the old generation. */
 export interface Generation {
   /** Length of the stored events; readers ignore any bytes beyond. */
   bytes: number;

@@ -1,4 +1,4 @@
-/** Assigned ids, recorded beside the log, so that the agent repeats no id after damage to the log. */
+/** Records the assigned ids beside the log, so that the agent repeats no id after damage to the log. */
 
 import { constants, readFileSync } from 'node:fs';
 import { type Gap, NO_GAPS } from './generation.ts';
@@ -11,7 +11,7 @@ export interface Mark {
   from: number;
   /** True after a clean stop, when `highest` is exact; false while `highest` ends a block of reserved ids. */
   clean: boolean;
-  /** True if events reach the disk before clients. */
+  /** True if events reach the disk before they reach clients. */
   durable: boolean;
   gaps: readonly Gap[];
   lost?: true;
@@ -75,7 +75,7 @@ export function writeLast(io: DiskIo, directory: string, id: number): void {
   }
 }
 
-/** Doubles, so that a busy log seldom rewrites its mark file. */
+/** Number of ids to reserve next, which doubles so that a busy log seldom rewrites its mark file. */
 export function nextBlock(previous: number): number {
   return previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
 }

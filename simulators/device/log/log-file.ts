@@ -12,7 +12,7 @@ const COPY_BYTES = 262_144;
 // A timer closes idle logs, so that thousands of idle robots hold no file descriptors.
 
 const SWEEP_MS = 1_000;
-/** Beyond, the process closes the least recently used file. */
+/** Maximum number of open log files; beyond, the process closes the least recently used file. */
 const OPEN_AT_MOST = 512;
 
 /** Time of the last use in milliseconds of `performance.now`, oldest first. */
@@ -112,7 +112,7 @@ export class LogFile {
     const { latest, gaps } = this.generation;
     const mark = { highest: id + this.#block, from: latest, clean: false, durable, gaps };
     if (this.#reserved === 0) await beginLast(io, directory, latest, durable);
-    // A crash could restore an older mark file.
+    // Waits for the disk if a mark file exists, because a crash could restore the old file.
     await writeMark(io, directory, mark, durable || this.#marked);
     this.#marked = true;
     this.#reserved = mark.highest;
@@ -138,12 +138,12 @@ export class LogFile {
     }
   }
 
-  /** The next write repeats a failed removal. */
+  /** Removes the bytes of a failed write; the next write repeats a removal that fails. */
   async cutBack(): Promise<void> {
     if (this.#fd !== undefined) await this.#cut(this.#fd);
   }
 
-  /** Must run before new events receive the same ids. */
+  /** Must remove the bytes of a failed write before new events receive the same ids. */
   async #cut(fd: number): Promise<void> {
     const { io, directory, durable } = this.#options;
     this.#repair(fd);
@@ -193,7 +193,7 @@ export class LogFile {
     await this.#syncDirectory();
   }
 
-  /** Rejects while the file may contain bytes of a failed write. */
+  /** Rejects while a log that does not wait for the disk may contain bytes of a failed write. */
   async seal(): Promise<void> {
     this.release();
     if (this.#reserved === 0) return;

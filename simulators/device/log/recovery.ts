@@ -94,7 +94,7 @@ function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: Lin
 
 const PROBE_BYTES = 1_024;
 
-/** Never reads the whole file. `unended`: the last event lacks its line break. */
+/** Reads only parts of a long, undamaged file. `unended`: the last event lacks its line break. */
 export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviour: LogBehaviour) {
   const size = io.size(fd);
   const notices: string[] = [];

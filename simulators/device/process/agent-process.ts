@@ -75,7 +75,7 @@ function loggerOf({ logLevel: level }: ProcessSettings): Logger {
 async function end(): Promise<void> {
   stopped.resolve();
   try {
-    // Lets a starting device stop, so that no socket file or lock remains.
+    // Waits for a pending start, so that the stop leaves no socket file or lock.
     await begun;
     await device?.stop();
     process.exit(0);

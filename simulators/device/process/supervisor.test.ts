@@ -7,7 +7,7 @@ import { SupervisedDevice } from './supervisor.ts';
 
 const MARK = 'MUSTER_TEST_MARK';
 
-/** Ids of the children of this process with the mark, without those of tests in other threads. */
+/** Ids of child processes that carry `mark`, because tests in other threads start child processes too. */
 const children = (mark: string): string[] =>
   readdirSync('/proc/self/task')
     .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean))
@@ -17,7 +17,7 @@ function environmentOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1');
   } catch {
-    // A child that has just ended has none.
+    // A child that has just ended has no environment.
     return '';
   }
 }

@@ -62,7 +62,7 @@ export class ConfigFiles {
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
 
-  /** A crash may have left other files than the stored state names. */
+  /** Restores the set of the stored state, because a crash may have left another set. */
   async restore(name: string | undefined): Promise<void> {
     if (this.current !== name) {
       if (name === undefined) this.#io.remove(this.root);

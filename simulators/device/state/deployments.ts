@@ -75,7 +75,7 @@ export class Deployments implements DeploymentPort {
     return record && this.book.view(record);
   }
 
-  /** Current deployment, even if queued or failed; otherwise the newest active deployment. */
+  /** Current deployment, even if queued or failed; if there is none, the newest active deployment. */
   current(): Deployment | undefined {
     if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
     const { current } = this.book.state;
@@ -250,7 +250,7 @@ export class Deployments implements DeploymentPort {
     if (wasActive) files.prune();
   }
 
-  /** Section 2.2 of the specification. */
+  /** Archives a failed deployment (section 2.2 of the specification). */
   async #finishFailed(record: DeploymentRecord): Promise<void> {
     if (record.error_status !== 'failed' || (record.activity_status === 'archived' && !isActive(record))) return;
     if (this.#behaviour.failedArchives) await this.#archive(record, false);

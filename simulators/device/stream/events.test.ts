@@ -109,7 +109,7 @@ test('a stream ends when its log cannot be read, and other requests still work',
 test('a stream has no gap when compaction overtakes its cursor after the answer', async () => {
   await using on = await robot({ retain: 100 });
   await on.device.publish(100);
-  // Sends both together, so that the agent checks the cursor before the compaction.
+  // Sends both requests together, so that the agent checks the cursor before the compaction.
   const client = rawClient(on.socket);
   const get = (path: string) => `GET /v0.2${path} HTTP/1.1\r\nHost: device\r\n\r\n`;
   client.socket.write(`${get('/health')}${get('/events?after=0')}`);

@@ -1,4 +1,4 @@
-/** Encodes each batch once per type filter and HTTP version. */
+/** Sends events to live subscribers, and encodes each batch once per type filter and HTTP version. */
 import type { LiveSubscriber, Session, StreamBehaviour, TypeFilter } from '../behaviour.ts';
 import type { StoredEvent } from '../log/line.ts';
 
@@ -38,7 +38,7 @@ export class FanOut {
   }
 
   view(filter: TypeFilter, chunked: boolean): View {
-    // Without a filter, null differs from every type name.
+    // Null stands for no filter, and differs from the empty list of a filter that matches no event.
     const key = JSON.stringify([chunked, filter === undefined ? null : [...filter].sort()]);
     return this.#views.get(key) ?? { key, filter, chunked, subscribers: 0, batch: undefined, bytes: NOTHING };
   }

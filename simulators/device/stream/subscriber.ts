@@ -1,4 +1,4 @@
-/** Reads stored events from the file, then live events; a slow client returns to the file. */
+/** Sends a client stored events from the file, then live events; a slow client gets events from the file again. */
 
 import type { Socket } from 'node:net';
 import { LAST_CHUNK, type Session, type StreamBehaviour, type TypeFilter } from '../behaviour.ts';

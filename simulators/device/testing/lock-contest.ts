@@ -8,7 +8,10 @@ const TAKER = new URL('./lock-taker.ts', import.meta.url);
 const DEAD = '4194305-1-0-1';
 const DEAD_TAKER = '4194306-1-0-1';
 
-/** Rounds without exactly one winner. Every `killEvery` rounds, the dead owner was a real process. */
+/**
+ * Problems of the rounds, each of which must have exactly one winner and leave no file. Every `killEvery` rounds, the
+ * dead owner was a real process.
+ */
 export async function contest(size: { processes: number; rounds: number; killEvery: number }): Promise<string[]> {
   using home = scratch();
   const problems: string[] = [];

@@ -190,7 +190,7 @@ export class AgentApi implements DeploymentSource {
     const answer = await http.json({ method: 'POST', path, headers, signal }, tokenResponse);
     this.#token = answer.token;
     const lifetime = Date.parse(answer.expires_at) - time.now();
-    // Replaces a token 30 s before its expiry, but not within 5 s, in case the robot's clock is wrong.
+    // Replaces a token 30 s before its expiry, but keeps it for at least 5 s, in case the robot's clock is wrong.
     this.#useUntil = time.elapsed() + Math.max(lifetime - 30_000, 5_000);
     return this.#token;
   }

@@ -181,7 +181,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
   onLost(_error: Error): void {}
 
   override onSynced(): void {
-    // A reconnection may have missed a request, so only a sync on the current connection counts.
+    // A request before a reconnection may be lost, so only a sync on the current connection counts.
     if (!this.#connection || this.#connection !== this.#syncedOver) return;
     this.#connection.publish(agentTopics.sync(this.deviceId ?? ''), { is_synced: true }, { retain: true });
   }

@@ -115,7 +115,7 @@ describe('an MQTT connection', () => {
     for (let beat = 1; beat <= 3; beat++) {
       time.advance(20_000);
       await eventually(() => expect(answers).toBe(beat));
-      // The answer to a later packet proves that the answer to the PINGREQ has arrived.
+      // The client's PUBACK for a later packet proves that the client has received the PINGRESP.
       if (beat < 3) await roundTrip(broker);
     }
     expect(closed).toEqual([]);

@@ -36,7 +36,7 @@ export class Syncer {
     this.#retriesForEver = retriesForEver;
   }
 
-  /** Milliseconds of the steady clock; undefined without a failed deployment. */
+  /** Milliseconds of the steady clock; undefined unless a deployment waits for a retry. */
   get nextAttemptAt(): number | undefined {
     if (!this.#backOffs?.size) return undefined;
     return Math.min(...[...this.#backOffs.values()].map(({ notBefore }) => notBefore));

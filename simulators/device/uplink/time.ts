@@ -105,7 +105,7 @@ export class Wheel {
     }
   };
 
-  /** Computed from the clock, because a busy machine fires timers late. */
+  /** Number of ticks due by the clock, because a busy machine fires timers late. */
   protected due(): number {
     const due = Math.floor((this.#time.elapsed() - this.#reachedAt) / this.#tickMs);
     this.#reachedAt += due * this.#tickMs;

@@ -92,7 +92,7 @@ class Rollouts {
   }
 }
 
-/** Field `code` of a ping that reached the device (section 2.5 of the specification). */
+/** Field `code` in the answer to a ping that reached the device (section 2.5 of the specification). */
 const SUCCESS = 'success';
 const ONLINE_TIMEOUT_MS = 120_000;
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
@@ -135,7 +135,7 @@ export class Actions {
 
   async carryOut(action: Action): Promise<void> {
     const { kind, record, robot, outcome } = action;
-    // `#sent` records the lateness of actions with a request.
+    // Leaves actions with a request to `#sent`, which records their lateness when the request is sent.
     if (kind !== 'rollout' && Object.values(TRAFFIC).every((each) => each.action !== kind)) recordLateness(action);
     try {
       await this.#act(action);

@@ -83,7 +83,7 @@ export interface HostConfig {
   socketsDir: string;
   keep?: boolean;
   watched?: boolean;
-  /** Maximum bytes per second of platform answers that the host passes on for checks. Default: none. */
+  /** Maximum bytes per second of platform answers that the host passes on for checks. Default: no answers. */
   sampled?: number;
   trace?: boolean;
   /** Defects from `simulators/defects/device`, by index of the robot. */
@@ -112,7 +112,7 @@ export interface PhaseRequest {
   index: number;
   /** Undefined for a phase that a user starts. */
   label?: string;
-  /** Earlier passes through the scenario, which change the random numbers. Default 0. */
+  /** Number of earlier passes through the scenario; changes the random numbers. Default 0. */
   round?: number;
   phase: Phase;
   /** Start of the phase (`monotonicMs`). */
@@ -159,7 +159,7 @@ export interface LateRollout {
 
 export type CanaryOutcome =
   | { end: 'online' }
-  /** `slow`: not online in time. `refused`: rejected by the platform, e.g. a taken name. `fatal`: all would fail. */
+  /** `slow`: not online in time. `refused`: rejected, e.g. for a taken name. `fatal`: every robot would fail. */
   | { end: 'slow' | 'refused' | 'fatal'; message: string };
 
 export interface FailedAction {

@@ -231,7 +231,7 @@ export class CostSampler implements AsyncDisposable {
   }
 }
 
-/** Returns the slope of a least-squares line; null if the number of robots is constant. */
+/** Returns the slope of a least-squares line in bytes per robot; null if the number of robots is constant. */
 export function growth(points: readonly (readonly [robots: number, bytes: number])[]): number | null {
   const up = points.filter(([robots]) => robots > 0);
   const line = new Set(up.map(([robots]) => robots)).size >= 3 ? up : [...points.slice(0, 1), ...points.slice(-1)];

@@ -4,7 +4,7 @@ import { memoryText } from '../../../harness/common/units.ts';
 
 export interface LoadSample {
   loop_max_ms: number;
-  /** Average number of cores in use. */
+  /** Average number of cores that this process used. */
   cpu: number;
   /** Share of time in which the main thread waited for a processor; 0 without schedstat. */
   cpu_wait: number;

@@ -29,6 +29,7 @@ interface SamplerOptions {
   tell(told: AnswersTold): void;
 }
 
+/** Bytes that each exchange takes from the budget besides its bodies. */
 const EACH = 2000;
 /** Maximum bytes of a sampled body; sending a larger one to the judge stalls the process. */
 const MOST_BODY = 2 ** 20;

@@ -120,7 +120,7 @@ export class Connections implements Sender {
   }
 }
 
-/** Encoded headers, because most requests share one headers object. */
+/** Encoded headers by headers object, because most requests share one object. */
 const fields = new WeakMap<object, string>();
 
 function encodeRequest(host: string, { method, path, headers, body }: SenderRequest): string | Buffer {

@@ -55,7 +55,7 @@ export interface SurveyOptions {
   signal: AbortSignal;
 }
 
-/** Maximum milliseconds of retries of the first request; the platform may be restarting. */
+/** Maximum milliseconds of retries of the first and of set-up requests; the platform may be restarting. */
 const REACH_MS = 3000;
 const PAGE = LIST_LIMITS.limitMaximum;
 
@@ -71,7 +71,10 @@ const releaseList = objectShape('list of releases', { data: Type.Array(Type.Obje
 
 const NOT_SERVED = 'was answered 404';
 
-/** Polling may create a device, a release and a deployment. Rejects with SilentError, KeyError or LackingError. */
+/**
+ * May create a release on the platform, and for polling robots a device and a deployment. Rejects with SilentError,
+ * KeyError or LackingError.
+ */
 export async function surveyPlatform(options: SurveyOptions) {
   const { signal, scenario } = options;
   const uplinks = uplinksIn(scenario);
@@ -310,7 +313,7 @@ class Surveyor {
 
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
 
-/** `why`: the route is missing. `there`: other statuses of an existing route. `refused`: it rejects the body. */
+/** `why`: why the route is missing. `there`: error statuses of an existing route. `refused`: it rejects the body. */
 async function look<T>(
   request: Promise<T>,
   there?: ReadonlySet<number>,

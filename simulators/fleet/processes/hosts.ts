@@ -116,7 +116,7 @@ function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): Host {
   const child = startProcess('worker', WORKER_FLAGS);
   const channel = new HostChannel(child, config.name, tell, silentMs);
   const ready = channel.call('configure', [config]);
-  ready.catch(() => {}); // The first call rejects instead.
+  ready.catch(() => {}); // Each call rejects instead.
   const calls = Object.fromEntries(
     HOST_CALLS.map((method) => [method, (...args: unknown[]) => ready.then(() => channel.call(method, args))]),
   ) as unknown as Host;
@@ -187,7 +187,7 @@ export class Hosts {
     return [...this.#entries.values()].flatMap(({ host }) => host.pid ?? []);
   }
 
-  /** Resolves with the answers of living hosts. Rejects with NoHostLeft without any answer. */
+  /** Resolves with the answers of living hosts. Rejects with NoHostLeft if no host answers. */
   async each<T>(call: (host: Host) => Promise<T>): Promise<T[]> {
     const entries = [...this.#entries];
     const results = await Promise.allSettled(entries.map(([, { host }]) => call(host)));

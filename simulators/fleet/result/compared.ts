@@ -18,9 +18,9 @@ interface FleetComparison {
   reasons: string[];
 }
 
-/** Minimum standard errors between different figures; chance exceeds 4 once in 10,000 comparisons. */
+/** Number of standard errors by which different figures must differ; chance exceeds 4 once in 10,000 comparisons. */
 const DEVIATIONS = 4;
-/** Minimum differences of durations; two equal runs differed by 1.52 times and 0.51 ms. */
+/** Factor and milliseconds by which different durations must differ; equal runs differed by 1.52 times and 0.51 ms. */
 const LEAST_FACTOR = 1.5;
 const LEAST_MS = 1;
 

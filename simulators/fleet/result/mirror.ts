@@ -238,7 +238,7 @@ export class Mirror implements Disposable {
       const here = join(root, runId, folder);
       if (here === this.#own || !FOLDER.test(folder)) continue;
       const sign = alive ?? readJsonFile<Alive>(join(here, ALIVE_FILE));
-      // Marks the shard as ended, so that other shards do not wait for it.
+      // Marks the other shard as ended, so that this shard does not wait for it.
       if (ended) writeAlive(here, { shard: sign?.shard ?? { index: 0, count: 0 }, beat: 0, phase: 'ended' });
       else if (alive !== undefined) writeAlive(here, alive);
     }
@@ -291,7 +291,7 @@ export class Mirror implements Disposable {
       signal: AbortSignal.any([init.signal, AbortSignal.timeout(30_000)]),
     }).catch((error: Error) => {
       const cause = (error.cause ?? error) as NodeJS.ErrnoException;
-      // The message is empty e.g. for a host with several addresses.
+      // Falls back to the error's code, because the message is empty e.g. for a host with several addresses.
       throw new Error(`${what}: ${whyNot(cause) || cause.code}`);
     });
     if (response.ok) return response;

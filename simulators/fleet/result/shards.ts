@@ -38,7 +38,7 @@ export function writeResult(dir: string, result: FleetResult): void {
 
 export interface Alive {
   shard: Shard;
-  /** Rises while the shard is alive; unlike a time, needs no common clock. */
+  /** Counter that rises while the shard is alive; unlike a time, it needs no common clock. */
   beat: number;
   phase: string;
 }

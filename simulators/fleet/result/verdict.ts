@@ -105,7 +105,7 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
 /** Metrics of work that grows with the number of robots, not with request rates. */
 const WORK_OF_ROBOTS = ['start.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'subscriber.reconnect.ms'];
 
-/** Requests per second; 0 if robots cause more load than requests. */
+/** Requests per second; 0 if the robots' own work outnumbers the requests. */
 function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): number {
   const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
   const count = (name: string): number => counters[name] ?? 0;
@@ -133,6 +133,7 @@ const EASY = 0.7;
 const CROWDED = 1.2;
 /** Minimum share of all processors at which the fleet itself counts as the cause of a busy machine. */
 const LIGHT = 0.1;
+/** Factor that lowers the advised number of robots or requests, for safety. */
 const MARGIN = 0.8;
 
 const mean = (values: readonly number[]): number =>
@@ -210,7 +211,7 @@ export interface Disturbance {
   message: string;
 }
 
-/** Suspect, not invalid, because the load was as planned. */
+/** Grades a disturbed run as suspect, not as invalid, because the load was as planned. */
 export function gradeDisturbances(counters: Evidence['counters'], examples: ReadonlyMap<DisturbanceKind, string>) {
   const reasons = Object.entries(DISTURBANCES).flatMap(([kind, what]) => {
     const times = counters[kind] ?? 0;

@@ -107,7 +107,7 @@ export class Robot implements UplinkListener {
   #online = pending();
   state: RobotState = 'waiting';
   trouble: string | undefined;
-  /** Disconnections by the scenario, in which requests may fail. */
+  /** Number of times that the scenario disconnected the robot; requests under way then may fail. */
   disturbances = 0;
 
   constructor(options: RobotOptions) {

@@ -135,7 +135,7 @@ export class StreamCheck {
     this.#firstOfConnection = true;
   }
 
-  /** Status 410 is a fault if the log still contains the next event (section 7 of the specification). */
+  /** Status 410 is a fault unless the cursor precedes the earliest retained event (section 7 of the specification). */
   expired({ earliest, latest }: { earliest: number; latest: number }): StreamFault | undefined {
     const cursor = this.last;
     this.last = latest;

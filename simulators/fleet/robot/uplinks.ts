@@ -94,7 +94,7 @@ function uplinkOptions(kind: UplinkOptions['kind'], settings: Connected): Uplink
   };
 }
 
-/** Gives all robots one provisioning token, and a new one if it is old or refused. */
+/** Gives all robots the same provisioning token, and replaces a token that is old or refused. */
 function sharedToken(issue: () => Promise<string>): (refused: string | undefined) => Promise<string> {
   let token: Promise<string> | undefined;
   let issued: string | undefined;

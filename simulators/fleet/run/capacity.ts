@@ -39,7 +39,7 @@ const FILE_BYTES = 28 * KIB;
 /** Bytes of an event in the log, and of a copy of the event during compaction of the log. */
 const EVENT_BYTES = 640;
 const ENROLLED_BYTES = 28 * KIB;
-/** Bytes of memory that a robot's last roll-out occupies: in the robot's process, then on the platform. */
+/** Bytes of memory that a robot's last roll-out occupies: first in the robot's process, second on the platform. */
 const ROLLOUT_BYTES = 36 * KIB;
 const DEPLOYED_BYTES = 40 * KIB;
 const PARENT_BYTES = 92 * MIB;
@@ -123,6 +123,7 @@ export interface Limits {
 const RESOURCES = ['descriptors', 'memory', 'ports', 'disk'] as const;
 type Resource = (typeof RESOURCES)[number];
 
+/** Share of each free resource that robots may use. */
 const USABLE = 0.85;
 /** File descriptors of a worker itself, e.g. for connections to the platform. */
 const DESCRIPTORS_PER_WORKER = 400;

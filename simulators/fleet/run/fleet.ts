@@ -46,7 +46,7 @@ export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform'
 }
 
 export interface RunIdentity {
-  /** Unique, and the same for all shards of a run. */
+  /** Id that no other run has, and all shards of the run share. */
   runId: string;
   /** Job that runs the shard, e.g. of Kubernetes; only the same job may repeat the shard. */
   jobId?: string;

@@ -134,7 +134,7 @@ function notesOn(options: ToldOptions, fleet: FleetFacts, counters: Measured['co
   ].filter((note) => note !== false);
 }
 
-/** Writes all files, then throws OutputError with all failures. */
+/** Writes all files that it can, then throws OutputError with the failures, if any. */
 export function writeOutputs(out: string, result: FleetResult): void {
   const problems: string[] = [];
   const files = [() => writeResult(out, result), () => writeFileIn(out, REPORT_FILE, reportHtml(result))];

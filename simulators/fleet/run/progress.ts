@@ -129,7 +129,7 @@ export class Progress {
   }
 }
 
-/** Maximum values in a time series; in a longer run, a value covers two seconds, then four. */
+/** Maximum number of values in a time series; in a longer run, a value covers two seconds, then four. */
 const MOST_SECONDS = 7200;
 
 /** List of limited length, which joins neighbours in pairs when full. `one` joins two values. */

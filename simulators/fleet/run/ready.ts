@@ -54,7 +54,7 @@ export async function surveyed(options: RunOptions, address: PlatformAddress) {
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
   try {
     const members = membersOf(robots, shard);
-    // Prefers a polling robot, because only polling robots need an existing device.
+    // Prefers a polling robot, because the survey finds or creates its device; an agent provisions its own.
     const first = members.find((robot) => uplinkOf(scenario, robot) === 'polling') ?? members[0] ?? 0;
     const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, devices, signal });
     for (const note of survey.notes) screen.write(`preflight: ${note}\n`);

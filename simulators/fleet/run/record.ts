@@ -27,7 +27,7 @@ export interface PhaseReport extends PhaseOutcome {
   withinMs?: number;
   note?: string;
   interrupted?: boolean;
-  /** Passes through the phase, if more than one; counts and durations cover all passes. */
+  /** Number of passes through the phase, if more than one; `actions` and `durationMs` cover all passes. */
   rounds?: number;
 }
 

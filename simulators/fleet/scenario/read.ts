@@ -147,7 +147,7 @@ function acceptedOf(given: unknown, known: readonly string[]): string {
 const kindOf = (phase: unknown): PhaseKind | undefined =>
   isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
 
-/** Mistakes that the schema cannot express; here, a field may have any type. */
+/** Mistakes that the schema cannot express; fields may break the schema too, and have any type. */
 function contradictions(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const classMistakes = [...shareMistakes(scenario), ...uplinkMistakes(scenario)];
   return [...classMistakes, ...phaseMistakes(scenario, phases), ...conditionMistakes(scenario, phases)];
@@ -190,7 +190,7 @@ function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
   const shares = Object.values(classes).map((own) => (isMap(own) ? own['share'] : undefined));
   if (!shares.every((own) => typeof own === 'string' && new RegExp(SHARE_FORM).test(own))) return [];
   const sum = shares.reduce<number>((total, own) => total + shareOf(String(own)), 0);
-  // Tolerates rounded shares, such as 33.3%, which do not add up to exactly 1.
+  // Tolerates rounded shares, such as three of 33.33%, which do not add up to exactly 1.
   if (Math.abs(sum - 1) < 0.0005) return [];
   const percent = Number((100 * sum).toFixed(2));
   return [{ path: ['classes'], message: `the shares of the classes add up to ${percent}%, not to 100%` }];

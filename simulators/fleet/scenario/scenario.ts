@@ -106,7 +106,7 @@ const phase = <const K extends string, T extends TProperties>(kind: K, fields: T
   return shape(kind, Type.Object({ do: Type.Literal(kind), ...fields, ...traffic }, options));
 };
 
-/** Separate shapes, so that error messages name only fields of the kind of phase. */
+/** Shapes by kind of phase, so that error messages name only fields of that kind. */
 export const phaseShapes = {
   ramp: phase('ramp', { over: duration('Time over which the robots start, evenly') }),
   hold: phase('hold', { class: ofClass, for: duration('Time for which the fleet stays as it is') }),
@@ -252,7 +252,7 @@ export const robotName = (prefix: string, index: number): string => `${prefix}-$
 
 export const indexIn = (name: string): number => Number(/\d+$/.exec(name)?.[0]);
 
-/** Minimum events that a robot's log keeps, unless its class sets another number. */
+/** Minimum number of events that a robot's log keeps, unless the robot's class sets another number. */
 export const USUAL_RETAIN = 200;
 
 interface Classed {

@@ -65,7 +65,7 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
       const rank = rankOf(robot);
       if (rank >= of) continue;
       const drawn = arrivals === 'constant' ? 0 : own(kind, robot).next();
-      // Uniform, because the number of arrivals of the Poisson process is given.
+      // Draws Poisson arrivals uniformly, because their number is given: one for each robot.
       const left = [(arrivals === 'poisson' ? drawn : (rank + drawn) / of) * overMs];
       streams.push({ robot, kind, moments: { next: () => left.pop() }, burst: overMs === 0 });
     }
@@ -128,7 +128,7 @@ function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
   return { of: turns.length, rankOf: (robot) => ranked.get(robot) ?? LAST };
 }
 
-/** All phases with the same release draw the same order. */
+/** Phases with the same release and class draw the same order, so that a larger share includes a smaller one. */
 function drawnTurns(plan: PlanOptions, index: number, phase: Phase): Turns {
   const { places, robots } = placesOf(phase, plan);
   const name =
@@ -158,7 +158,7 @@ function mainAction(phase: Phase): { kind: ActionKind; share: number; overMs: nu
   }
 }
 
-/** Number `index`, counted from 1, of `count` parts of a fleet. */
+/** Part number `index`, counted from 1, of a fleet in `count` parts. */
 export interface Shard {
   index: number;
   count: number;
@@ -223,7 +223,7 @@ export interface Moments {
 }
 
 interface ScheduleOptions {
-  /** Milliseconds of the clock `now`. */
+  /** Start of the schedule, in milliseconds of the clock `now`. */
   epoch: number;
   streams: readonly Moments[];
   /** Starts an action without blocking. `intended`: milliseconds of the clock `now`. */
@@ -255,7 +255,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
   }
 }
 
-/** A third of the overhead of `node:timers/promises`; every action waits once. */
+/** Waits with a third of the overhead of `node:timers/promises`, because every action may wait once. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -263,7 +263,7 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    // Timers take whole milliseconds and never fire early.
+    // Rounds down, because timers take whole milliseconds and never fire early.
     const timer = setTimeout(done, Math.min(Math.floor(ms), 2 ** 31 - 1));
     signal?.addEventListener('abort', done, { once: true });
     if (signal?.aborted === true) done();

@@ -3,7 +3,7 @@ import { type Clock, steadyClock } from '../../common/clock.ts';
 import { parseJwt, signHs256, verifiedHs256, verifiedRs512 } from '../../common/jwt.ts';
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
-/** Returns a check that refuses a JWT id (`jti`) used within `lifetimeMs`, and every new id once it is full. */
+/** Returns a guard that refuses a JWT id (`jti`) used within `lifetimeMs`, and new ids once it holds `capacity`. */
 export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }) {
   const { clock, lifetimeMs, capacity = 100_000 } = options;
   let current = new Set<string>();
@@ -99,7 +99,7 @@ export function parseDeviceKey(pem: string, minBits: number) {
 
 const MAX_TOKEN_LENGTH = 2048;
 
-/** Issues and verifies device tokens, valid for `lifetimeMs` or until the session ends or the platform restarts. */
+/** Issues and verifies device tokens, which end after `lifetimeMs`, with the session, or when the platform restarts. */
 export function sessionTokens(options: {
   deviceById(id: string): AgentDeviceRecord | undefined;
   issuer: string;

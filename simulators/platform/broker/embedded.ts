@@ -9,7 +9,7 @@ import { agentTopics } from '../../../harness/contract/agent.ts';
 import { BACKLOG, reachableHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-/** In bytes; lower before CONNECT, because the broker buffers packets of unknown clients. */
+/** Largest packets in bytes; smaller before CONNECT, because the broker buffers packets of unknown clients. */
 const LARGEST_CONNECT = 16_384;
 const LARGEST_PACKET = 65_536;
 

@@ -10,7 +10,7 @@ import type { KeyRing } from '../keys.ts';
 
 export const KEPT_REQUESTS = 500;
 const SHOWN_BODY = 16_384;
-/** In bytes; more than are shown, so that a secret at the end is still recognized. */
+/** In bytes, or in characters of a text; more than are shown, so that a secret at the end is still recognized. */
 const KEPT_BODY = SHOWN_BODY + 4_096;
 const SHOWN_TEXT = 500;
 
@@ -44,7 +44,7 @@ export class Exchanges {
   onExchange: () => void = () => {};
   readonly #options: ExchangeOptions;
   readonly #known: TrafficRedactor;
-  /** Mask credentials that this platform does not know, but another platform may accept. */
+  /** Redactors by the credentials of a request that are none of the platform's API keys, but may be valid too. */
   readonly #strangers = new Map<string, TrafficRedactor>();
   readonly #open = new WeakMap<IncomingMessage, Kept>();
   #kept: Kept[] = [];

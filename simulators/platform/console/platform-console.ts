@@ -195,7 +195,7 @@ export class PlatformConsole implements AsyncDisposable {
         const { said, answer } = act(String(body['id'] ?? body['name']), body);
         const items = [{ at: Date.now(), what: this.#exchanges.hidden(said) }];
         this.#feed.change({ append: 'deeds', items, keep: KEPT });
-        // Only the id, because other fields may contain secrets, unmasked in this answer.
+        // Returns only the id, because other fields of the answer may contain secrets, and are not masked.
         return answer !== undefined && 'id' in answer ? { id: answer.id } : {};
       };
       return [name, action];

@@ -117,8 +117,8 @@ export class PlatformControl implements Disposable {
   }
 
   /**
-   * Online without an agent, a device answers pings, but applies no deployment. Offline disconnects an agent, which may
-   * reconnect.
+   * A device that is set online answers pings without an agent, but applies no deployment. Setting it offline
+   * disconnects an agent, which may reconnect.
    */
   #setOnline(id: string, online: boolean): Done {
     const row = findRow(this.#core, 'device', id);
@@ -178,7 +178,7 @@ export async function serveControl(
 ) {
   const app = fastify({
     forceCloseConnections: true,
-    // Fastify would answer a longer id with an error of its own.
+    // Raises fastify's limit of 100 characters for an id; fastify refuses a longer one with 414.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, () => {}),
   }) as unknown as FastifyInstance;

@@ -1,6 +1,7 @@
 /** Deployments under client requests and agent reports (sections 2.2 and 3 of the specification). */
 
 import { describe, expect, it } from 'vitest';
+import type { PlatformError } from '../ports.ts';
 import {
   createDevice,
   createKit,
@@ -54,7 +55,16 @@ describe('a deployment', () => {
     expect(() => platform.port.report(other, id, { activity_status: 'deployed' })).toThrow(
       expect.objectContaining({ status: 404 }),
     );
-    expect(() => platform.port.deployment(other, id, [])).toThrow(expect.objectContaining({ status: 404 }));
+    const told = (asked: string): string => {
+      try {
+        return platform.port.deployment(other, asked, []).id;
+      } catch (error) {
+        const { status, code, params, message } = error as PlatformError;
+        return JSON.stringify({ status, code, params, message }).replaceAll(asked, 'ID');
+      }
+    };
+    expect(told(id)).toContain('"status":404');
+    expect(told(id)).toBe(told('dpl_unknown'));
     expect(() => platform.port.report(other, staged, { activity_status: 'deployed' })).toThrow(
       expect.objectContaining({ status: 409 }),
     );

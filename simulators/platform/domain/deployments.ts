@@ -125,7 +125,7 @@ export function archiveDeployment(core: Core, id: string): DeploymentRow {
   return core.store.write(() => advance(core, row, { target_status: 'archived', activity_status: 'archived' }));
 }
 
-/** Deployments queued on the device after deployment `id` was staged, newest first. */
+/** Deployments queued on the device after deployment `id` was staged and before it was queued itself, newest first. */
 export function driftsOf(core: Core, id: string): DeploymentRow[] {
   const row = findRow(core, 'deployment', id);
   const until = row.queue_order ?? Number.POSITIVE_INFINITY;

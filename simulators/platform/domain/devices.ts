@@ -34,7 +34,7 @@ export function updateDevice(core: Core, id: string, request: UpdateDevice & { g
   return Object.keys(changes).length === 0 ? row : change(core, 'device', row, changes);
 }
 
-/** For seeds and the control API; no published operation archives a device. */
+/** For seeds, the control API and the library; no published operation archives a device. */
 export function archiveDevice(core: Core, id: string): DeviceRow {
   const row = findRow(core, 'device', id);
   if (row.status === 'archived') return row;
@@ -60,7 +60,7 @@ export function markConnected(core: Core, row: DeviceRow, online: boolean): Devi
   return change(core, 'device', row, { ...changes, updated_at: now });
 }
 
-/** Except stand-ins, which have no agent that could disconnect. */
+/** Leaves out stand-ins, which have no agent that could disconnect. */
 export function disconnectAll(core: Core): void {
   core.store.write(() => {
     for (const row of core.store.collections.device.where({ status: 'online' })) {
@@ -69,7 +69,7 @@ export function disconnectAll(core: Core): void {
   });
 }
 
-/** For the control API; no published operation changes the group of a device. */
+/** For the control API and the library; no published operation changes the group of a device. */
 export function assignGroup(core: Core, id: string, groupId: string | null): DeviceRow {
   const row = findRow(core, 'device', id);
   if (groupId !== null) findRow(core, 'group', groupId);

@@ -6,9 +6,15 @@ import { PlatformError } from '../ports.ts';
 import type { Values } from '../store/collection.ts';
 import type { Rows } from '../store/rows.ts';
 
-export function findRow<K extends ResourceKind>(core: Core, kind: K, id: string): Rows[K] {
+/** A row that is not `visible` is answered like an unknown one, so that nobody learns of it. */
+export function findRow<K extends ResourceKind>(
+  core: Core,
+  kind: K,
+  id: string,
+  visible: (row: Rows[K]) => boolean = () => true,
+): Rows[K] {
   const row = core.store.collections[kind].byId(id) as Rows[K] | undefined;
-  if (row !== undefined) return row;
+  if (row !== undefined && visible(row)) return row;
   const what = kind.replaceAll('_', ' ');
   throw new PlatformError(404, `${kind}_not_found`, `there is no ${what} ${JSON.stringify(id.slice(0, 64))}`, {
     collection: RESOURCES[kind].collection,

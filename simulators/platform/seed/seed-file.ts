@@ -117,7 +117,7 @@ type Refer = (kind: keyof SeedFile, name: string, field: string | number) => str
 
 const FORMAT = 'json';
 
-/** All or none: a SeedError rolls back the transaction. */
+/** Makes all entries or none, because a SeedError rolls back the transaction. */
 export function applySeed(core: Core, read: ReadSeed): void {
   const { seed, errorAt } = read;
   const online = core.store.write(() => {

@@ -136,7 +136,7 @@ interface Place {
   groupId: string;
 }
 
-/** Devices created at the same moment, as in a bulk import. */
+/** Number of devices created at the same moment, as in a bulk import. */
 const PALLET = 25;
 const FIRST = SEED_END - 380 * DAY;
 
@@ -212,7 +212,7 @@ function present(
     case 'failed':
       return [draft({ error_status: 'failed', archived_at: later, updated_at: later })];
     case 'removing': {
-      // Replaced while the device was offline: the old deployment, then the new one in the queue.
+      // Shows a replacement while the device was offline: the old deployment, and the new one in the queue.
       const leaving = draft({ ...live, activity_status: 'removing', target_status: 'archived', updated_at: later });
       const place = { queued_at: later, queue_before: queue.queued, queue_order: queue.nextInQueue() };
       return [leaving, draft({ ...waiting, ...next, ...place })];
@@ -296,7 +296,7 @@ function historyOf(core: Core, dice: Random, device: DeviceRow, releases: readon
       const archived = at(time + dice.integer(DAY, 2 * DAY));
       drafts.push(draft({ deployed_at: deployed, archived_at: archived, updated_at: archived }));
     } else {
-      // Each ending once for the first devices; of all others, two thirds end as `deployed`.
+      // Gives each ending to one of the first devices; of all others, two thirds end as `deployed`.
       const ending = ENDINGS[turn] ?? (dice.chance(0.6) ? 'deployed' : dice.pick(ENDINGS));
       drafts.push(...present(ending, { draft, queued, deployed }, core.store));
     }

@@ -1,6 +1,6 @@
 /**
- * Finds rows by id, and filtered pages in any order by an index in memory, because OFFSET in SQL is too slow for a
- * million devices.
+ * Finds rows by id, and filtered pages: newest first by an index in memory, because OFFSET in SQL is too slow for a
+ * million devices; in any other order by SQL.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -8,7 +8,7 @@ import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { type Filters, knownRows, type Matching, type OrderTerm } from './order.ts';
 import { type BaseRow, TABLES } from './rows.ts';
 
-/** Each filter result takes four bytes per row. */
+/** Number of filter results in memory; each takes four bytes per row. */
 const KEPT_FILTERS = 32;
 
 /** Column in memory, with a small integer for the value of each row. */
@@ -38,7 +38,7 @@ class RowIndex {
   readonly #everyRow: StatementSync;
   /** Milliseconds since 1970, by row number. */
   #created = new Float64Array(1024);
-  /** By ascending `created_at`, then descending `id`, so that a new row usually comes last. */
+  /** Row numbers by ascending `created_at`, then descending `id`, so that a new row usually comes last. */
   #rows = new Int32Array(1024);
   size = 0;
   #last = 0;

@@ -45,7 +45,7 @@ type DeploymentColumn =
 
 export interface DeploymentRow extends BaseRow, Pick<PlatformDeployment, DeploymentColumn> {
   config_instance_ids: string;
-  /** Deployments queued on all devices before this deployment was created. */
+  /** Last position among all queued deployments when this deployment was created. */
   queue_before: number;
   /** Position among all queued deployments; null until the deployment is queued. */
   queue_order: number | null;
@@ -97,9 +97,9 @@ export interface Resources extends Record<ResourceKind, object> {
 
 interface Table {
   columns: Readonly<Record<string, string>>;
-  /** With few distinct values; kept in memory for fast filters and counts. */
+  /** Columns with few distinct values, kept in memory for fast filters and counts. */
   facets: readonly string[];
-  /** With an SQL index, besides `id`; filters match few rows. */
+  /** Columns beside `id` that have an SQL index, because a filter by them matches few rows. */
   selective: readonly string[];
 }
 

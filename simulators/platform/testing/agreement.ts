@@ -8,7 +8,7 @@ import { ManualTime, MemoryDevice } from '../../device/uplink/testing/uplinks.ts
 import { PlatformError } from '../ports.ts';
 import { createDevice, deploymentBody, type Item, type Kit, type TestPlatform } from './kit.ts';
 
-/** The test device reads its outcome from the description. */
+/** Descriptions of deployments, which tell the test agents how each goes. */
 const OUTCOMES = ['works', 'works when healed', 'never works'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
@@ -16,7 +16,7 @@ interface TestAgent {
   active(): string[];
   /** Throws TwoTargetsError if the platform left two targets. */
   sync(): Promise<void>;
-  /** New process on the old disk. */
+  /** Starts a new process on the old disk. */
   restart(): void;
   /** Ends all back-offs; from now on only `never works` fails. */
   heal(): void;

@@ -11,7 +11,7 @@ export const NEWEST = '2026-11-25';
 
 export const FOLLOW = ['follow'] as const;
 
-/** Client that dispatches an event which arrives whole. */
+/** Premise that the client dispatches an event which arrives whole. */
 export const DISPATCH = [JOB_TABLE.follow.plainest];
 
 export const RECONNECT = [...DISPATCH, 'client.delivery.reconnect'];

@@ -35,7 +35,7 @@ export const START_PATIENCES = 6;
 export const AGAIN_PATIENCES = 3;
 /** Longest wait with progress, as a multiple of the wait without. */
 const ENDLESS = 3;
-/** Requests, and printed lines, in memory; an endless client causes more. */
+/** Limit of requests and of printed lines in memory, because an endless client causes more. */
 const MOST_KEPT = 20_000;
 /** Longest wait that a check asks of a client. */
 const MOST_SECONDS = 30;
@@ -77,7 +77,7 @@ export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
 
 /** For clocks and timers. */
 const TOLERANCE_MS = 150;
-/** Longest delay of this process for a verdict, as a share of the wait. */
+/** Longest delay of this process that allows a verdict, as a share of the wait. */
 const MOST_LATE = 1 / 4;
 /** A wait whose end this process saw late is tried again. */
 const MOST_TRIES = 3;
@@ -122,7 +122,7 @@ export abstract class ClientRun implements AsyncDisposable {
   readonly #repeats = new Repeats();
   readonly #changes = new Changes();
   readonly #onAbort = (): void => this.#changes.announce();
-  /** From code that answers a request; ends the check instead of Muster. */
+  /** Error of the code that answers requests; ends the check instead of Muster. */
   #failure: unknown;
   #progress = 0;
   #progressAt = performance.now();

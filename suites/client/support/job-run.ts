@@ -1,4 +1,4 @@
-/** Job that ends by itself; the check answers its requests, and a correct platform all others. */
+/** Run of a job that ends by itself; the check plays the server. */
 import { randomBytes } from 'node:crypto';
 import {
   CALL_JOBS,

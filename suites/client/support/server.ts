@@ -8,11 +8,11 @@ import type { Refusal } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 
 const LOOPBACK = '127.0.0.1';
-/** Bytes of a piece in a finding. */
+/** Bytes at the beginning and at the end of a long piece, which a finding shows. */
 const SHOWN_FIRST = 100;
 const SHOWN_LAST = 60;
 
-/** Bytes of an answer in a finding. */
+/** Bytes of an answer that are recorded, and compared with other answers. */
 const KEPT = 64 * 1024;
 
 export interface Track {
@@ -157,7 +157,7 @@ export class ClientRequest {
     this.#write(status, body, headers);
   }
 
-  /** The body violates the specification. */
+  /** Sends a body that violates the specification. */
   garble(text: string, headers: Readonly<Record<string, string>> = {}): void {
     this.#write(200, text, headers);
   }
@@ -228,7 +228,7 @@ export class ScriptedServer implements AsyncDisposable {
     return `${this.origin}${DEVICE_API_PREFIX}`;
   }
 
-  /** Keeps the port, so that the client cannot reach another run. */
+  /** Stops listening but keeps the port, so that the client cannot reach the server of another run. */
   async leave(): Promise<void> {
     this.#leaving = true;
     const kept = this.place.path === undefined ? await this.#ownConnection(this.place) : undefined;

@@ -42,7 +42,7 @@ export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
   return share(1 / 2) >= heldUpMs ? 'pauses' : 'unclear';
 }
 
-/** Timed by a clock that stops while this process is held up. */
+/** Measures the pace of refused requests by a clock that stops while this process is held up. */
 export class Storm {
   readonly #cameMs: number[] = [];
   readonly #pausesMs: number[] = [];
@@ -90,7 +90,7 @@ export class Storm {
     return pace === 'unclear' && watchedMs < LONGER * WATCHED_MS ? undefined : pace;
   }
 
-  /** Wait for a further request before the pace may be known. */
+  /** Time to wait for a further request until the pace may be known. */
   get leftMs(): number {
     return Math.max(WATCHED_MS - this.#watchedMs, AGAIN_MS);
   }

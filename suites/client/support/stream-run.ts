@@ -150,7 +150,7 @@ export class StreamRun extends ClientRun {
     return asked;
   }
 
-  /** Continues a stream that the client left on its next request. */
+  /** Waits as `until` does; a stream that the client has left is continued at the client's next request. */
   untilRead<T>(look: () => T | undefined, withinMs = this.patienceMs): Promise<T | undefined> {
     return this.until(() => {
       const next = this.requests[this.#taken];
@@ -175,7 +175,7 @@ export class StreamRun extends ClientRun {
   }
 }
 
-/** For a large event, which a shell reads byte by byte. */
+/** Patiences for a large event, which a shell reads byte by byte. */
 export const FOR_LARGE = 6;
 
 export async function expectDispatched(run: StreamRun, events: readonly SentEvent[], patiences = 1): Promise<void> {

@@ -6,7 +6,7 @@ import type { ClientRequest } from './server.ts';
 interface Wait {
   at: number;
   late?: number;
-  /** Delay of the answer before. */
+  /** Delay in milliseconds with which the refused request was seen. */
   answered?: number;
 }
 

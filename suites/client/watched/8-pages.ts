@@ -5,7 +5,7 @@ import { listOf, PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';
 import { watched } from './support.ts';
 
-/** Between two pages that a program reads; a person pauses longer. */
+/** Longest pause between two pages that a program reads; a person pauses longer. */
 const SOON_MS = 10_000;
 /** A person who searches may make one wrong step. */
 const WRONG_IN_A_ROW = 2;
@@ -52,7 +52,7 @@ interface Walk {
 
 type Each = (page: PageRead, before: PageRead | undefined, judge: Judge) => void;
 
-/** Passes each page with the same reader's page before; undefined if several readers may be mixed. */
+/** Passes each page with the page before of the same reader, or undefined if several readers may be mixed. */
 const walks = (look: () => Each) => (): Rule => {
   const last = new PerClient<Walk>(() => ({ under: 0, nexts: [] }));
   const each = look();
@@ -129,7 +129,7 @@ const ownLimit = (isMeant: (asked: number) => boolean) =>
     });
   });
 
-/** Pages in a row; a progress bar needs the number once. */
+/** Pages in a row that ask for the total count; a progress bar needs it once. */
 const MOST_COUNTS = 3;
 
 const countRule = walks(() => {

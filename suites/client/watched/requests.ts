@@ -143,7 +143,7 @@ const addressRule = (): Rule => {
 
 const isNoPing = (request: RequestSeen): boolean => !isPing(request);
 
-/** Requires a key, which only clients of the API send. */
+/** Judges only requests with a key, because no one but clients of the API sends a key. */
 const versionRule = (isMeant: (request: RequestSeen) => boolean) => (): Rule => (seen, judge: Judge) => {
   const request = apiRequest(seen);
   if (request === undefined || !isMeant(request) || request.headers[KEY] === undefined) return;
@@ -178,7 +178,7 @@ const tokenRule = (): Rule => {
     const isRight = authorization !== undefined && (/^bearer +\S+$/i.test(authorization) || authorization === '***');
     state.requests = isRight ? 0 : state.requests + 1;
     judge.must(isRight || (over.status !== 200 && state.requests < WITHOUT_TOKEN), {
-      // Redaction would mask text that looks like a credential.
+      // Puts no word after `Bearer`, because redaction would mask that word as a credential.
       expected: 'Authorization with the token of the discovery file, as a Bearer',
       actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
     });

@@ -123,7 +123,7 @@ const SOON_MS = 60_000;
 const AT_ONCE_MS = 3_500;
 /** Immediate reconnections in a row; correct clients in turns cause fewer. */
 const IN_A_ROW = 12;
-/** Cursors beyond all seen events in a row; Muster may miss a single event. */
+/** Cursors in a row that lie beyond all seen events; Muster may miss a single event. */
 const BEYOND_IN_A_ROW = 3;
 const DECIMAL = /^\d{1,40}$/;
 
@@ -212,7 +212,7 @@ const cursorRule = (): Rule => {
     const state = followers.of(followerOf(request));
     const id = events.of(request)?.last;
     const isKnown = over.status === 200 && over.ended !== 'client' && over.ended !== 'unseen' && id !== undefined;
-    // Forgets it after 410, or if the client may have received events that Muster did not see.
+    // Forgets the last event after a refusal, or if the client may have received more events than Muster saw.
     if (isKnown) state.last = { id, at: over.at };
     else delete state.last;
   };

@@ -69,7 +69,7 @@ const TYPES = {
   deployed: ['deployment.deployed'],
   removed: ['deployment.removed'],
   both: ['deployment.removed', 'deployment.deployed'],
-  /** One real type beside invented ones that resemble it. */
+  /** The type deployment.removed beside invented types that resemble deployment.deployed. */
   near: ['deployment.removed', 'deployment.deployed_late', 'deployment.deploy', 'xdeployment.deployed'],
 } as const;
 

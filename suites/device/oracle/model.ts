@@ -83,7 +83,7 @@ export class Ledger {
     );
   }
 
-  /** Due treatment of a cursor; `open` allows a replay and a refusal. */
+  /** Treatment due to a cursor; `open`: a replay and a refusal are both right. */
   fate(cursor: bigint): 'served' | 'expired' | 'open' {
     if (cursor >= this.earliest) return 'served';
     const { first, last } = this.#unread;

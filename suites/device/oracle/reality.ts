@@ -61,7 +61,7 @@ export class Reality {
   readonly current: CurrentDeployment;
   situation: Situation = 'plain';
   #keeps = 0;
-  /** Timestamps seen with fractions of a second; others may be in whole seconds. */
+  /** Names of timestamps seen with fractions of a second; other timestamps may be in whole seconds. */
   readonly #fractions = new Set<string>();
   clients: Client[] = [];
   readonly remarked: Departure[] = [];
@@ -200,7 +200,7 @@ export class Reality {
     await client.subscription.close();
   }
 
-  /** `since`: milliseconds since 1970 of the command. `born`: id of its first event. */
+  /** `since`: start of the command, in milliseconds since 1970. `born`: id of its first event. */
   async settle(published: Published, since: number, born = published.first): Promise<void> {
     const { ledger, t } = this;
     const { first, last, count } = published;
@@ -323,7 +323,7 @@ export class Reality {
     this.departs(what, { expected, actual: String(written) });
   }
 
-  /** True also if agent and machine have different clocks. */
+  /** True also for a moment that cannot be judged, such as an unreadable one, or one of an agent with another clock. */
   isWithin(member: string, written: unknown, since: number, until: number): boolean {
     const when = Date.parse(String(written));
     const { endpoint } = this.t.http;

@@ -20,7 +20,7 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
     if (earliest > ledger.earliest) ledger.earliest = earliest;
     if (latest > ledger.closed) ledger.skip({ first: ledger.closed + 1n, last: latest, count: 0 });
     t.saw('compactions survived');
-    // Asks now, because a later compaction would hide a failure of this one.
+    // Tries an expired cursor now, because a later compaction would hide a failure of this one.
     const after = ledger.gone.findLast((id) => ledger.fate(id) === 'expired');
     if (after !== undefined) await real.open({ way: 'after', options: { after }, after });
     if (t.info.compact_restarts === true) {
@@ -66,7 +66,7 @@ export const compactAway = (): Command => ({
   },
 });
 
-/** Retained events above which batches fill the log, because it may be full already. */
+/** Retention in events above which growing batches fill the log, because it may be nearly full already. */
 const LONG_LOG = 2000;
 const FIRST_BATCH = 101;
 const OLDEST_BYTES = 10_000;
@@ -109,7 +109,7 @@ export const killWhilePublishing = (count: number): Command => ({
     const seen = { frames: stream.frames.length, comments: Number.POSITIVE_INFINITY };
     const each = Math.max(1, Math.ceil(Math.min(count, mostEvents(t)) / 4));
     let isDown = false;
-    // Publishes until the kill, so that it finds an event that was sent just before.
+    // Publishes until the kill, so that an event was sent just before the kill.
     const publishOn = async (): Promise<void> => {
       try {
         for (let published = 0; published < each && !isDown; published += 1) await publish(t, 1);

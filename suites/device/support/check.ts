@@ -14,10 +14,10 @@ export type Device = DeviceContext & CheckContext;
 export type Assertions = Pick<CheckContext, 'must'>;
 
 /**
- * Kinds of waits with separate timeouts. `stream`: response headers; `end`: of a stream; `state`, `files`, `deployed`:
+ * Kinds of waits with separate timeouts. `stream`: response headers; `state`, `files`, `deployed`:
  * state, files and event of a deployment; `odd`: answer to a malformed request.
  */
-export type WaitKind = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'deployed' | 'odd';
+export type WaitKind = 'answer' | 'stream' | 'event' | 'replay' | 'state' | 'files' | 'deployed' | 'odd';
 
 export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: WaitKind): number =>
   session.waits.device.within(kind, patienceMs, lenient);
@@ -136,7 +136,7 @@ export function pacedControl(t: Pick<Device, 'control' | 'session' | 'remainingM
   });
 }
 
-/* Premises: ids of plainer checks, without which a check does not run, so that one bug fails one check. */
+/* Premises: ids of plainer checks that must pass before a check runs, so that one bug fails one check. */
 
 export const PREFIX = ['device.version.prefix'];
 
@@ -159,7 +159,7 @@ export const REPLAY = ['device.events.replay.exclusive'];
 /** A replay continues with live events without loss. */
 export const LIVE = ['device.events.replay.seam'];
 
-/** Each event of a deployment names it (section 2.4). */
+/** New events have right envelopes and types, by which a check finds the events of a deployment. */
 export const DEPLOYMENT_EVENTS = [...LIVE, 'device.events.envelope', 'device.events.type-form'];
 
 export const CURRENT_SHOWN = ['device.deployment.current'];

@@ -174,7 +174,7 @@ export function expectDeployment(t: Assertions, body: unknown, where: string): v
   });
 }
 
-/** Judges the merge rule of section 2.2; returns false without the other two statuses. */
+/** Judges the merge rule of section 2.2; returns false without activity_status or error_status. */
 export function expectMergedStatus(t: Assertions, fields: Record<string, unknown>, where: string): boolean {
   const { status, activity_status: activity, error_status: error } = fields;
   if (typeof activity !== 'string' || typeof error !== 'string') return false;

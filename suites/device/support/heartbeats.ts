@@ -81,7 +81,7 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
 
 const SHORT_WAIT_MS = 200;
 
-/** Keeps comments after a silence; only counts others, which an endless stream may send without pause. */
+/** Keeps the comments that follow a silence; only counts the rest, which an endless stream may send without end. */
 class ByTheClock {
   readonly found: SseComment[] = [];
   count = 0;
@@ -216,7 +216,7 @@ const isEvent = ({ id, event, data }: SseFrame): boolean =>
 export function expectCursorKept(t: Device, { stream }: Subscription): void {
   const opening = stream.openedAt + BY_THE_CLOCK * t.heartbeatSeconds * 1000;
   let last: string | undefined;
-  // Unknown until the next event if a long stream has dropped its oldest frames.
+  // The cursor is unknown until the next event if a long stream has dropped its oldest frames.
   let known = stream.frames.dropped === 0;
   for (const frame of stream.frames) {
     known ||= frame.data !== undefined;

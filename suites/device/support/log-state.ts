@@ -13,7 +13,7 @@ interface LogState {
   /** Maximum number of events of deployments and failed calls after the newest event. */
   readonly more: number;
   readonly asked: number;
-  /** Ends of the log after a compaction; undefined once the log may have changed. */
+  /** First and last id in the log after a compaction; undefined before any compaction, and after a later stop. */
   readonly left: { earliest: bigint; latest: bigint } | undefined;
 }
 
@@ -61,7 +61,7 @@ export function recordPublishing(t: Driven, count: number): (first?: bigint, las
     });
 }
 
-/** Maximum number of events of a deployment and the one that it replaces. */
+/** Maximum number of events of a deployment and of the deployment that it replaces. */
 const EVENTS_OF_A_DEPLOYMENT = 4;
 
 export const recordDeployment = (t: Driven): void => update(t, ({ more }) => ({ more: more + EVENTS_OF_A_DEPLOYMENT }));

@@ -18,7 +18,7 @@ import { eventsAfter, mostEvents, requireRoomFor } from './retention.ts';
 import { describeOpen, type Streams } from './streams.ts';
 import { Subscription } from './subscription.ts';
 
-/** Nearly as many events as the log keeps, which reveal limits on replays and starts. */
+/** Nearly as many events as the log keeps, so that a limit on the length of a replay shows. */
 export interface LogStretch {
   cursor: bigint;
   events: SeenEvent[];
@@ -134,7 +134,7 @@ async function readUntil(
       for (;;) {
         const next = async (within: number): Promise<SeenEvent | undefined> =>
           readEvent(t, await stream.next({ within, for: 'the next event of a replay' }));
-        // Times no event after `last`, which was published later.
+        // Measures no event after `last`, because it was published later.
         const event = await inTime(t, 'replay', next, (one) => one === undefined || one.id <= last);
         if (event === undefined) continue;
         events.push(event);
@@ -158,11 +158,11 @@ export interface Recording {
 }
 
 const LAST_RECORDING = new Fact<{ recording: Recording; at: number; changes: number } | undefined>(() => undefined);
-/** Milliseconds for sharing a recording; agents keep events for longer. */
+/** Milliseconds for which checks share a recording; agents keep events for longer. */
 const KEPT_MS = 60_000;
 const EVENTS_OF_EVERY_KIND = 8;
 
-/** Reads events from a replay, so that losses on live streams do not matter; checks of a slow target share it. */
+/** Reads events from a replay, because live streams may lose some; checks of a slow target share a recording. */
 export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
   const { session } = t;
   const kept = session.publishesSlowly ? session.get(LAST_RECORDING) : undefined;
@@ -179,7 +179,7 @@ export async function record(t: Device, streams: Streams, count: number): Promis
 export async function recordAfresh(t: Device, streams: Streams, count: number): Promise<Recording> {
   requireRoomFor(t, 1);
   const { last: cursor } = await publish(t, 1);
-  // Adds events of deployments, whose replay must not change with the deployments.
+  // Adds events of deployments, because a replay must show each as it was.
   if (mostEvents(t) > EVENTS_OF_EVERY_KIND) await publishEveryEventKind(t);
   const room = Math.max(1, mostEvents(t) - eventsAfter(t, cursor));
   const published = await publish(t, Math.min(eventBudget(t, count), room));

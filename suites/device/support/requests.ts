@@ -93,7 +93,7 @@ class OpenStreams {
     return countOpen(this.#streams);
   }
 
-  /** True after a recent end of a stream, which the device may still count. */
+  /** True soon after a stream was served or has ended, because the device may still count an ended one. */
   justClosed(withinMs: number): boolean {
     const since = performance.now() - withinMs;
     const isRecent = ({ status, ended }: HeldStream): boolean =>

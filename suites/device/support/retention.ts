@@ -27,7 +27,7 @@ function retentionOf({ info, session }: Device): number {
 /** A quarter of the retention, because other checks publish too. */
 const certainlyKept = (t: Device): number => Math.floor(retentionOf(t) / 4);
 
-/** Maximum number of events after a cursor that the log still has. */
+/** Maximum number of events after a cursor; with more, the log may have dropped the cursor. */
 export const mostEvents = (t: Device): number =>
   Math.max(certainlyKept(t), Math.min(3, Math.floor(retentionOf(t) / 2)));
 

@@ -44,7 +44,7 @@ function watchedControl(control: Control, { session, info }: Pick<Device, 'sessi
 
 export const PUBLISHING = { needs: ['drive'], sharing: 'publishing' } as const;
 
-/** Needs no control, because it reads events that earlier checks have left. */
+/** Options of checks that need no control, because they read events that earlier checks have left. */
 export const RETAINED_ONLY = { aspect: 'retained', turn: 'last', profile: 'core' } as const;
 
 /** Maximum number of events that others may publish while a check reads. */

@@ -151,7 +151,7 @@ export class Streams {
       return stream;
     };
     const stream = await retryWhileThrottled(t, once, {
-      // This check keeps its own streams open.
+      // Counts on streams of other checks alone, because this check keeps its own open.
       mayClear: () =>
         needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed(noticedMs(t)) && !othersAreOpen())),
       ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),

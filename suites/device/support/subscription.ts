@@ -14,7 +14,7 @@ export interface Probe {
   send(): void;
   readonly isSent: boolean;
   readonly id: bigint | undefined;
-  /** Milliseconds for the awaited event after the extra event. */
+  /** Milliseconds that the awaited event may still take after the extra event has come. */
   readonly graceMs: number;
 }
 
@@ -99,7 +99,7 @@ export class Subscription {
     return this.until((event) => event.id >= id, what, probe);
   }
 
-  /** Reads until event `last`, the end or a silence, then closes the stream; never fails the check. */
+  /** Reads until event `last`, the end or a silence, then closes the stream; event `last` may be missing. */
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
     const kind = 'replay';
@@ -118,7 +118,7 @@ export class Subscription {
         .map(({ id }) => BigInt(id ?? ''))
         .reduce<bigint | undefined>((most, id) => (most === undefined || id > most ? id : most), newest);
       if (risen !== newest) {
-        // Times no event after `last`, which was published later.
+        // Measures no event after `last`, because it was published later.
         if (last !== undefined && risen !== undefined && risen <= last)
           recordSuccess(this.#t, kind, within - patience.leftMs);
         patience.renew();
@@ -179,7 +179,8 @@ export class Subscription {
     const { what, probe } = wait;
     const started = performance.now();
     const waits = this.#t.session.waits.device;
-    // Waits longer than usual; only briefly once an event failed to come, because an early probe costs one event.
+    // Sends the probe, which costs one event, after twice the wait for the slowest event: at least 400 ms, or 50 ms
+    // once an event failed to come.
     const silenceMs = Math.max(waits.inVain('event') > 0 ? 50 : 400, 2 * waits.slowestMs('event'));
     const silence = probe && setTimeout(() => probe.send(), silenceMs);
     try {

@@ -17,7 +17,7 @@ import { connectionOf, settle } from './settling.ts';
 
 const EXPLORED = new Fact((): { shared?: { explorer: Explorer; exploration: SharedExploration } } => ({}));
 
-/** Bounds; `ms` and `lateMs` are milliseconds and matter only on a slow platform. */
+/** Bounds of the exploration in requests and milliseconds; `ms` and `lateMs` matter only on a slow platform. */
 const USUAL = { ms: 15_000, requests: 2400, least: 1900, lateMs: 60_000 };
 const FAST = { ms: 8000, requests: 1800, least: 1700, lateMs: 45_000 };
 

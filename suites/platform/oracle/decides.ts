@@ -31,7 +31,7 @@ const isList = ({ exchange }: Comparison): boolean => exchange.operation.list ==
 const isLimited = ({ exchange }: Comparison): boolean => exchange.key === 'limited';
 const isOlder = ({ exchange }: Comparison): boolean => exchange.version !== NEWEST_VERSION;
 
-/** MUST of the specification, or SHOULD of the published API document only. */
+/** Rows: MUST for what the specification states, SHOULD for what conventions or the published API document add. */
 const ROWS: readonly Row[] = [
   must('platform.auth.key-required', 'served', { also: ({ exchange }) => exchange.key === 'none' }),
   should('platform.auth.key-required', 'unrefused', { also: ({ exchange }) => exchange.key === 'none' }),

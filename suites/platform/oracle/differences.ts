@@ -20,15 +20,15 @@ const DIFFERENCE_KINDS = [
   /** Wrong treatment of `parent_id` (section 9); `targets`: wrong target deployments afterwards. */
   'parent',
   'targets',
-  /** Archived or drifted deployment that the platform deploys again. */ 'revived',
-  /** Timestamp that contradicts the history; `odd-moment`: with another possible reason. */
+  /** Archived or unreviewed drifted deployment that the platform deploys. */ 'revived',
+  /** Timestamp that contradicts the history; `odd-moment`: a wrong clock or an old deployment may explain it. */
   'moment',
   'odd-moment',
   /** Group that is its own ancestor. */ 'circle',
   'backwards',
   /** Inactive deployment expanded as the current deployment. */ 'inactive',
   /** Record of this run that is missing from its list. */ 'unlisted',
-  /** Success without effect of a request that the platform must refuse. */ 'accepted',
+  /** Success of a write that the platform must refuse for its content, whatever the effect. */ 'accepted',
   'merge',
   'timestamp',
   /** Value that the API version of the answer does not define. */ 'foreign',

@@ -1,4 +1,4 @@
-/** One exploration: plain reads, writes, writes to be refused, pings, then random sequences. */
+/** One exploration: plain reads, writes, odd pages, pings, requests to be refused, then random sequences. */
 import { inVersion, type Operation, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';

@@ -21,10 +21,10 @@ export class KnownRecord {
   /** True for a record of this run, which no other client changes. */
   readonly isOurs: boolean;
   readonly members = new Map<string, Known>();
-  /** True once a client has asked to deploy it, or an answer has shown it as deployed. */
+  /** True once a request or an answer has named deployed as the target of this deployment. */
   mayBeDeployed = false;
   readonly moments = new Map<string, string>();
-  /** Milliseconds of the platform's clock at which it was not queued yet. */
+  /** Moment before this deployment was queued, in milliseconds since 1970 by the platform's clock; 0 if unknown. */
   notQueuedAt = 0;
   readonly reached = new Map<string, number>();
 
@@ -63,7 +63,7 @@ export class Model {
   readonly served = new Set<string>();
   readonly comparisons = new Map<string, { comparison: Comparison; count: number }>();
   readonly counts = new Map<string, number>();
-  /** Newest creation of the run in milliseconds of the platform's clock. */
+  /** Newest creation of the run, in milliseconds since 1970 by the platform's clock. */
   newestCreation = 0;
 
   saw(what: string, count = 1): void {

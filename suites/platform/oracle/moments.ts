@@ -32,11 +32,11 @@ export function timestampOf(record: unknown, timing: Timing, depth = 2): string 
   return undefined;
 }
 
-/** Events that must and must not have happened, by activity, on a device never online. */
+/** What must and must not have happened to a deployment of this run, by its activity. */
 const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: readonly Timing[] }>> = {
   staged: { past: [], future: TIMINGS },
   queued: { past: ['queued'], future: ['deployed', 'archived'] },
-  // A reachable device may have deployed it between two reads.
+  // A reachable device may have deployed an archived deployment between two reads.
   archived: { past: ['archived'], future: [] },
 };
 const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {

@@ -38,7 +38,7 @@ function judgeStatus(model: Model, exchange: Exchange): Difference[] {
   return judgement.found;
 }
 
-/** Expects any 4xx without data, because no section states the status of a refusal. */
+/** Expects a refusal without data; its status is only a SHOULD, because no section states one. */
 function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, why: string): void {
   const { operation, key, status, text } = exchange;
   const { kind, list } = operation;

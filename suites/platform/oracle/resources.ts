@@ -182,7 +182,7 @@ class OneResource {
 
   #member(name: string, value: unknown): void {
     const [kind, record, { version, seen, exchange }] = [this.#kind, this.#record, this.#answer];
-    // Keeps such values apart, because an older version may replace a value that it does not define.
+    // Keeps a first value of an older version apart, because that version may replace a value that it does not define.
     const isOwn = version !== NEWEST_VERSION && VERSIONED.has(name) && !record.members.has(name);
     const member = isOwn ? `${name} in ${version}` : name;
     const known = record.members.get(member);
@@ -190,7 +190,7 @@ class OneResource {
       if (!isOwn || HOLDINGS[kind].get(name) === 'fixed') record.members.set(member, { value, seen, ask: exchange });
       return;
     }
-    // Skips a value, or an activity's status, that an older version does not define and may replace.
+    // Skips a value that an older version does not define and may replace, and the statuses beside such an activity.
     const isStatus = kind === 'deployment' && (name === 'status' || name === 'activity_status');
     const activity = record.members.get('activity_status')?.value;
     const isOpen = isStatus && !knows(kind, 'activity_status', version, activity);

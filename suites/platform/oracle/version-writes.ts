@@ -1,4 +1,4 @@
-/** Sends each write in every version, and with one wrong value (sections 4.2 and 9). */
+/** Sends writes that versions changed (section 9), and writes with odd or wrong values (section 4.2). */
 import { codenamesFrom, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import { ends, parents } from './deployments.ts';

@@ -8,7 +8,7 @@ import type { KnownRecord } from './model.ts';
 
 type Body = Record<string, unknown>;
 
-/** Names of `muster`, a mark of the run, and a number. */
+/** Names that consist of `muster`, a mark of the run, and a number. */
 export class Names {
   readonly mark: string;
   #count = 0;
@@ -179,7 +179,7 @@ export class Writes {
     const device = this.ex.model.records.get(String(deployment.members.get('device_id')?.value));
     if (device !== undefined) this.#forgetStates(device);
     if (action === 'deploy') {
-      // Time before the first request to deploy, because no staged deployment is queued earlier.
+      // Takes the newest creation, which came before the first request to deploy: no deployment is queued before that.
       if (!deployment.mayBeDeployed) deployment.notQueuedAt = this.ex.model.newestCreation;
       deployment.mayBeDeployed = true;
     }
@@ -189,7 +189,7 @@ export class Writes {
     await this.#post(operationId, kind, version, { body: {}, predicted, ids: [id] });
   }
 
-  /** A write to one deployment may change the states of its device and of others. */
+  /** A write to one deployment may change the states of its device and of that device's other deployments. */
   #forgetStates(device: KnownRecord): void {
     for (const name of ['current_deployment', 'current_release', 'status', 'updated_at']) device.members.delete(name);
     for (const { members } of this.ex.model.of('deployment')) {

@@ -165,7 +165,7 @@ export async function readItem(t: Platform, collection: string, id: string): Pro
 
 const NAMES: ReadonlySet<string> = new Set(COLLECTIONS);
 
-/** False for a list of one resource, such as `/devices/{id}/groups`. */
+/** False for a list below a resource, such as `/devices/{id}/groups`. */
 export function isCollection(path: string): boolean {
   const [last = '', ...earlier] = path.split('/').reverse();
   return NAMES.has(last) && !earlier.some((part) => NAMES.has(part));

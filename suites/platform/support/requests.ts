@@ -72,7 +72,7 @@ export const kindOfRequest = (method: string, path: string): string =>
 
 const SUCCESSFUL_WRITES = new Fact(() => new Set<string>());
 
-/** A later 403 then does not mean a missing scope. */
+/** After a success, a 403 does not mean a missing scope. */
 export const hasSucceeded = ({ session }: Platform, method: string, path: string): boolean =>
   session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as send } from 'node:http';
 import { serve } from '../../../harness/targets/testing/places.ts';
 
-/** Forwards each request that `passes`, and never answers another. */
+/** Forwards each request for which `passes` is true, and never answers the others. */
 export async function relayTo(platform: string, passes: (request: IncomingMessage) => boolean): Promise<string> {
   const { origin, pathname } = new URL(platform);
   const relay = await serve((request, response) => {

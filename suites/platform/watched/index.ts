@@ -20,7 +20,7 @@ import { pingCode } from '../support/ping.ts';
 import { describeResponse, ok, refused } from '../support/requests.ts';
 import { answerIn, answerShown, judgeByModel, listAnswerIn, versions } from './judged.ts';
 
-/** Without 203 (set by a proxy) and 206 (part of an answer). */
+/** Successes other than 200, without 203 (set by a proxy) and 206 (part of an answer). */
 const OTHER_SUCCESSES: ReadonlySet<number> = new Set([201, 202, 204, 205]);
 
 const listStatusRule = (): Rule => (seen, judge: Judge) => {
@@ -48,7 +48,7 @@ const isOutOfRange = {
   offset: (value: number): boolean => value < LIST_LIMITS.offsetMinimum,
 } as const;
 
-/** Wrong pages in a row for a finding; a changed list or a proxy explains a single page. */
+/** Wrong answers in a row for a finding; a changed list or a proxy may explain a single one. */
 const FINDINGS_IN_A_ROW = 2;
 
 const offsetRule = (): Rule => {

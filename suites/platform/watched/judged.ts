@@ -42,7 +42,7 @@ function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
   return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
 }
 
-/** Reads a header that answers show, else the header of the specification. */
+/** Reads the version from a header that answers show to be known, else from the header of the specification. */
 export function versions(): (seen: Happening) => string | undefined {
   const shown = new Set<string>();
   const used = new Set<string>();

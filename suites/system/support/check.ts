@@ -34,7 +34,7 @@ const declare = checks<SystemContext>();
 /** 30 s of random runs and 0.5 s of shrinking, because each run waits for the device. */
 const SOAK = propertyBounds(30_000, 500);
 
-/** Archives its deployments at its end, as far as the platform allows. */
+/** Declares a check whose deployments are archived at its end, as far as the platform allows. */
 const check = (
   requirement: Parameters<typeof declare>[0],
   options: Parameters<typeof declare>[1],
@@ -85,7 +85,7 @@ async function connectAnew(t: System): Promise<void> {
 /** `timeoutMs` is shorter after a similar effect failed to occur. */
 function effectWait(t: System, kind: string) {
   const waits = t.session.waits.effect;
-  // From platform to device and back takes longer than one answer.
+  // The way from the platform to the device and back takes longer than one answer.
   const longest = 4 * Math.max(t.platform.patienceMs, t.device.patienceMs);
   const started = performance.now();
   return {
@@ -195,7 +195,7 @@ export async function readConfigFile(t: System, { fixture }: RollOut): Promise<s
   return (await t.device.files.read(join(root, fixture.filepath)))?.toString('utf8');
 }
 
-/** As JSON, because the specification does not state the layout of the file. */
+/** Compares as JSON, because the specification does not state the layout of the file. */
 export async function mustHaveConfigFile(t: System, rolledOut: RollOut): Promise<void> {
   const { filepath, content } = rolledOut.fixture;
   const file = await readConfigFile(t, rolledOut);

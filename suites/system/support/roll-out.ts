@@ -28,7 +28,7 @@ export async function createReleaseFixture(
   filepath = `/srv/configs/${recordName('config')}.json`,
 ): Promise<ReleaseFixture> {
   const type = await createConfigType(t);
-  // A platform may recognise a document that it already has.
+  // Gives each document a title of its own, because a platform may recognise a document that it already has.
   const document = { $schema: JSON_SCHEMA_DIALECT, title: recordName('schema'), type: 'object' };
   const slots = [{ key: 'default', name: 'Default', filepath, required: true }];
   const schema = await create(t, '/config_schemas', {
@@ -98,7 +98,7 @@ export async function tryDeployment(
 export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Promise<HttpResponse> =>
   send(t, { method: 'POST', path: `/deployments/${encodeURIComponent(id)}/${action}`, body: {} });
 
-/** Clean-up of an aborted check, during which the next check already runs. */
+/** Longest clean-up of an aborted check, because the next check already runs. */
 const TIDYING_MS = 900;
 
 /** Ignores failures, because the check already has its result. */

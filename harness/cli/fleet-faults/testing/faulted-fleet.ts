@@ -60,7 +60,7 @@ function filesOf(folder: string): RobotFiles {
 }
 
 export interface Expected {
-  /** Expected deployments of each robot. Default: as the platform records. */
+  /** Expected number of deployments of each robot. Default: as many as the platform has recorded. */
   each?: number | undefined;
   /** Maximum number of deployments that the platform may replace before a robot hears of them. Default: 0. */
   replaced?: number;

@@ -19,7 +19,7 @@ export class FaultyProxy implements AsyncDisposable {
   #tls: ServerCertificate | undefined;
   #port = 0;
   delayMs = 0;
-  /** Selects pieces of an answer of which the proxy sends only the first half, before it resets the connection. */
+  /** True for a piece of an answer: the proxy sends its first half, and then resets the connection. */
   resets: (piece: Buffer) => boolean = () => false;
   tries = 0;
 
@@ -44,7 +44,7 @@ export class FaultyProxy implements AsyncDisposable {
 
   async start(): Promise<void> {
     const accept = (socket: Socket) => this.#accept(socket);
-    // Only without TLS, because TLS sockets would stay open after a broken handshake.
+    // Allows half-open connections only without TLS: after a broken handshake, TLS sockets would stay open.
     const server = this.#tls ? createTlsServer(this.#tls, accept) : createServer({ allowHalfOpen: true }, accept);
     server.on('connection', () => {
       this.tries += 1;

@@ -5,7 +5,7 @@ export interface Second {
   rates: Record<string, number>;
   p50: Record<string, number>;
   p99: Record<string, number>;
-  /** Since the start: sent (`attempts`), read by a client on the robot (`reached`), and `missed`. */
+  /** Roll-outs since the start: sent (`attempts`), read by a client on the robot (`reached`), and `missed`. */
   attempts: number;
   reached: number;
   missed: number;

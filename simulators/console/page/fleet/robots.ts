@@ -125,7 +125,7 @@ class Grid {
   }
 }
 
-/** Minimum pixels of a cell with a shape; smaller cells are plain squares. */
+/** Minimum side of a shape, in CSS pixels; smaller cells are plain squares. */
 const LEAST_SHAPE = 4;
 
 interface RobotsProps {

@@ -19,7 +19,7 @@ export interface FindingLine {
 
 export interface WatchDocument {
   api: 'device' | 'platform';
-  /** Proxy for clients, which passes their traffic to `server`. */
+  /** Address for clients, whose traffic the watch passes to `server`. */
   clients: string;
   server: string;
   began: number;

@@ -26,7 +26,7 @@ export async function runMosquitto(path: string) {
     child = spawn(path, ['-c', file], { stdio: 'ignore' });
     await listening(port, child);
   };
-  /** SIGKILL, so that clients receive no DISCONNECT. */
+  /** Ends the broker by SIGKILL, as in a crash. */
   const stop = async () => {
     if (!child || child.exitCode !== null) return;
     const exited = once(child, 'exit');
