@@ -31,6 +31,7 @@ import { replayCommand } from '../runner/results.ts';
 import { type RunListener, type RunOptions, runSuite } from '../runner/run.ts';
 import type { Api, CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
 import { RunOver } from '../runner/violation.ts';
+import type { TargetFile } from '../targets/fields.ts';
 import { withoutOwnDoing } from '../targets/launch/started.ts';
 import { type Checked, type CheckTable, isReadOnly, type PlanArguments, targetOnly } from './check-options.ts';
 import { type Remembered, remember, remembered } from './last-run.ts';
@@ -58,7 +59,7 @@ export async function runAndReport<T extends CheckTable, Context>(
     void process.stderr.write(withoutCiCommands(`${printable(redactor.text(text))}\n`));
   const { command, ...settings } = settingsOf(checked, options, again);
   const suite = await checked.suite();
-  const planned = await plannedBy(args, again, redactor);
+  const planned = await plannedBy(checked.api, args, again, redactor);
   const { seed, options: kept } = settings;
   const left = args['last-failed'] ? remembered(checked.api, kept) : undefined;
   // Refuses unknown ids of checks before the target starts.
@@ -148,18 +149,19 @@ async function keepUp(target: TargetDescription, report: Report, say: (text: str
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-async function plannedBy(args: PlanArguments, again: ReplayPlan | undefined, redactor: Redactor) {
+async function plannedBy(api: Api, args: PlanArguments, again: ReplayPlan | undefined, redactor: Redactor) {
   const given = failOn(args['fail-on']);
-  let filed: string | string[] = [];
+  let file: Partial<TargetFile> = {};
   if (args.target !== undefined) {
     const { loadTargetFile } = await import('../targets/settings.ts');
-    filed = loadTargetFile(args.target, process.env, redactor).file.fail_on ?? [];
+    file = loadTargetFile(args.target, process.env, redactor).file;
   }
+  const filed = file.fail_on ?? [];
   return {
     only: again === undefined ? (args.only ?? []) : again.checks.map(({ check }) => check),
     sections: args.section ?? [],
     fast: args.fast,
-    readOnly: isReadOnly(args),
+    readOnly: isReadOnly(args) || (api === 'platform' && file.platform?.read_only === true),
     failOn: given,
     filedFailOn: typeof filed === 'string' ? ['*'] : filed,
     ...defined({ profile: args.profile, requirements: args.requirements }),

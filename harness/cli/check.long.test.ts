@@ -5,6 +5,7 @@ import { validate } from 'ctrf';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { referenceBehaviour, simulateDevice } from '../../simulators/device/index.ts';
 import { robot } from '../../simulators/device/testing/robot.ts';
+import { simulatePlatform } from '../../simulators/platform/index.ts';
 import { REPORT_FORMATS } from '../reports/create.ts';
 import { jsonProblems, junitProblems } from '../reports/testing/schemas.ts';
 import { muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
@@ -74,6 +75,19 @@ test('exit code 1: a SHOULD fails by fail_on of the target file, unless --fail-o
   expect(filed.stdout).toContain('fails by fail_on of the target file: device.events.content-type');
   expect(filed.code).toBe(1);
   expect((await muster(...words, '--fail-on', 'should=5')).code).toBe(0);
+});
+
+test('read_only of a target file leaves out a check that writes', async () => {
+  await using platform = await simulatePlatform({ devices: 3, mqtt: false });
+  writeFileSync(at('read.yaml'), `platform: { url: "${platform.url}", read_only: true }\n`);
+  const report = at('read.json');
+  const only = ['--only', 'platform.ping.unknown-device', '--report', `json=${report}`];
+  const words = typed`check platform --target ${at('read.yaml')} ${only}`;
+  const { code } = await new Running(words, { env: { MUSTER_API_KEY: platform.apiKey } }).ended;
+  const reason = 'not run: --read-only sends nothing but GET';
+  expect(reportIn(report).checks).toMatchObject([{ id: 'platform.ping.unknown-device', reason }]);
+  expect(reportIn(report).checks[0]).not.toHaveProperty('fault');
+  expect(code).toBe(2);
 });
 
 test('a baseline excuses findings, and a stale entry exits with code 2', async () => {

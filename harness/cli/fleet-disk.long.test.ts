@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
-import { muster, useFleetRuns } from './testing/muster.ts';
+import { sampleReport, sampleResult } from '../reports/testing/samples.ts';
+import { muster, typed, useFleetRuns } from './testing/muster.ts';
 
 const canMount = process.platform === 'linux' && process.getuid?.() === 0 && mounts();
 const fleets = useFleetRuns();
@@ -57,6 +58,16 @@ describe.skipIf(!canMount)('a full disk', () => {
     expect(readdirSync(small, { recursive: true }).join('\n')).not.toContain('.pem');
     expect(stderr).not.toMatch(/^ +at /m);
     expect(fleets.result().outcome).toBe('INCOMPLETE');
+  });
+
+  it('keeps compare from writing reports, but does not let it compare those of an earlier run', async () => {
+    writeFileSync(join(small, 'fill'), 'x'.repeat(8000));
+    const old = JSON.stringify(sampleReport([sampleResult()]));
+    for (const name of ['1.json', '2.json']) writeFileSync(join(small, name), old);
+    const { code, stdout, stderr } = await muster(...typed`compare --out ${small} --command false --command true`);
+    expect(stderr).toContain(`${join(small, '1.json')} was not written: the disk is full (ENOSPC)`);
+    expect(stdout).not.toContain('COMPARED');
+    expect(code).toBe(3);
   });
 
   it('keeps a check from writing reports there, but not elsewhere', async () => {

@@ -50,8 +50,8 @@ test.concurrent.each([
   'check system --command true',
   'check device --command true --control platform',
   'mutate client --api platform --command true',
-  'simulate device --dir robot --socket robot.sock --uplink agent --platform http://127.0.0.1:1 --mqtt mqtt://127.0.0.1:1',
-  'simulate device --dir robot --socket r.sock --uplink polling --platform http://127.0.0.1:1 --token x --control c.sock',
+  'simulate device --dir robot --socket robot.sock --uplink agent --platform http://localhost:1',
+  'simulate device --dir robot --socket r.sock --uplink polling --platform http://localhost:1 --token x --ui',
 ])('without the packages of a platform, `muster %s` says how to install them', async (line) => {
   const env = withoutPackages(...PLATFORM_PACKAGES.map(packageName));
   const { stderr, code } = await new Running(line.split(' '), { env, cwd: elsewhere }).ended;

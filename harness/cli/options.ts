@@ -168,7 +168,7 @@ function wordsOf(
   return [...path, ...words];
 }
 
-const shellWord = (word: string): string =>
+export const shellWord = (word: string): string =>
   /^[\w./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 export const CONFIG_FILE = 'muster.yaml';

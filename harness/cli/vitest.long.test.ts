@@ -12,12 +12,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 interface Results {
   testResults: {
     name: string;
+    status: string;
     assertionResults: { title: string; status: string; failureMessages: string[] }[];
   }[];
 }
 
-const FILES = {
-  'made-up': `import { checks, requirement, suite } from '${ROOT}/harness/cli/library.ts';
+const HEAD = `import { checks, requirement, suite } from '${ROOT}/harness/cli/library.ts';
 import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
 const check = checks<object>();
 const rule = (id: string, level: 'MUST' | 'SHOULD') => requirement({
@@ -28,8 +28,18 @@ const rule = (id: string, level: 'MUST' | 'SHOULD') => requirement({
   text: 'It holds.',
 });
 const wrong = { expected: 'this', actual: 'that' };
+const open = async () => ({
+  description: { kind: 'url', address: 'x', capabilities: [], control: 'none' },
+  capabilities: new Set(), unreachable: undefined, diagnostics: () => '', context: (recorder) => ({ recorder }),
+  [Symbol.asyncDispose]: async () => {},
+});
+const good = check(rule('device.good', 'MUST'), { least: { requests: 0 } }, async () => {});
+`;
+
+const FILES = {
+  'made-up': `${HEAD}
 const made = suite('device', [[
-  check(rule('device.good', 'MUST'), { least: { requests: 0 } }, async () => {}),
+  good,
   check(rule('device.bad', 'MUST'), {}, async (t) => t.must(false, wrong)),
   check(rule('device.odd', 'SHOULD'), { sharing: 'exclusive' }, async (t) => t.should(false, wrong)),
   check(rule('device.driven', 'MUST'), { needs: ['drive'] }, async (t) => t.must(false, wrong)),
@@ -38,11 +48,36 @@ const made = suite('device', [[
   check(rule('device.unseen', 'MUST'), {}, async (t) => t.undecided('nothing was seen')),
   check(rule('device.slow', 'MUST'), { slow: true }, async (t) => t.must(false, wrong)),
 ]]);
-describeSuite(made, async () => ({
-  description: { kind: 'url', address: 'x', capabilities: [], control: 'none' },
-  capabilities: new Set(), unreachable: undefined, diagnostics: () => '', context: () => ({}),
-  [Symbol.asyncDispose]: async () => {},
-}), { fast: true });
+describeSuite(made, open, { fast: true });
+`,
+  failing: `${HEAD}
+const odd = check(rule('device.odd', 'SHOULD'), {}, async (t) => t.should(false, wrong));
+describeSuite(suite('device', [[good, odd]]), open, { failOn: ['*'] });
+`,
+  requiring: `${HEAD}
+describeSuite(suite('device', [[good]]), open, { demands: { require: ['drive'] } });
+`,
+  deciding: `${HEAD}
+describeSuite(suite('device', [[good]]), open, { demands: { minDecided: { count: 2 } } });
+`,
+  ruled: `${HEAD}
+import { rules } from '${ROOT}/harness/runner/define.ts';
+const seeing = (id, holds) => rules()(rule(id, 'MUST'), {}, () => ({ path }, judge) => {
+  judge.saw(() => path);
+  judge.must(holds(path), wrong);
+});
+const asking = (id, path, options = {}) =>
+  check(rule(id, 'MUST'), { least: { requests: 0 }, ...options }, async ({ recorder }) => {
+    const asked = { method: 'GET', url: 'http://x' + path, duration_ms: 1, curl: 'curl' };
+    const answer = { status: 200, headers: {}, text: '', json: undefined };
+    recorder.happened({ kind: 'answer', asked, path, answer });
+  });
+describeSuite(suite('device', [[
+  seeing('device.broken', (path) => path !== '/inside'),
+  seeing('device.kept', (path) => path !== '/outside'),
+  asking('device.inside', '/inside'),
+  asking('device.outside', '/outside', { outsideApi: true }),
+]]), open);
 `,
   simulated: `import { deviceSuite, openDevice } from '${ROOT}/harness/cli/library.ts';
 import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
@@ -71,9 +106,12 @@ beforeAll(async () => {
 const resultsIn = (name: keyof typeof FILES) =>
   results.filter((file) => file.name.endsWith(`${name}.test.ts`)).flatMap(({ assertionResults }) => assertionResults);
 
+const statusesIn = (name: keyof typeof FILES) =>
+  Object.fromEntries(resultsIn(name).map(({ title, status }) => [title, status]));
+
 test('describeSuite runs each check as a test with its outcome', () => {
   const made = resultsIn('made-up');
-  expect(Object.fromEntries(made.map(({ title, status }) => [title, status]))).toEqual({
+  expect(statusesIn('made-up')).toEqual({
     '6.2 device.good': 'passed',
     '6.2 device.bad': 'failed',
     '6.2 device.odd': 'passed',
@@ -88,6 +126,24 @@ test('describeSuite runs each check as a test with its outcome', () => {
     /requires +It holds. \(MUST, section 6.2\)\nexpected +this\nactual +that/,
   );
   expect(messageOf('6.2 device.stuck')).toContain('blocked: ');
+});
+
+test('describeSuite fails a SHOULD by failOn', () => {
+  expect(statusesIn('failing')).toEqual({ '6.2 device.good': 'passed', '6.2 device.odd': 'failed' });
+});
+
+test.each(['requiring', 'deciding'] as const)('describeSuite fails a file by an unmet demand (%s)', (name) => {
+  expect(results.find((file) => file.name.endsWith(`${name}.test.ts`))?.status).toBe('failed');
+  expect(resultsIn(name).map(({ status }) => status)).toEqual([name === 'deciding' ? 'passed' : 'skipped']);
+});
+
+test('describeSuite judges by rules all requests but those outside the API', () => {
+  expect(statusesIn('ruled')).toEqual({
+    '6.2 device.inside': 'passed',
+    '6.2 device.outside': 'passed',
+    '6.2 device.broken.everywhere': 'failed',
+    '6.2 device.kept.everywhere': 'passed',
+  });
 });
 
 test('the device suite passes on a simulated device', () => {

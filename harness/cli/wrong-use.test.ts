@@ -34,6 +34,8 @@ it.each<[string | string[], string]>([
   ['check device --socket a --report pdf', 'junit'],
   ['check device', '--socket PATH'],
   ['check platform --url http://127.0.0.1:1', 'MUSTER_API_KEY'],
+  ['check device --command false --url 127.0.0.1:8080', '--url 127.0.0.1:8080: must be an http:// or https:// address'],
+  ['check device --socket a --control http://127.0.0.1:80801', '--control http://127.0.0.1:80801: is no address'],
   ['check client --socket /x', '--socket'],
   [
     `fleet --uplink none --scenario ${at('still.yaml')} --judge --out ${at('out')}`,

@@ -155,9 +155,9 @@ const IDLE_MS = 1000;
 export class EndpointAgent extends Agent {
   readonly #endpoint: Endpoint;
 
-  constructor(endpoint: Endpoint, { keepsAlive = false } = {}) {
-    // HTTPS keeps connections to save handshakes, although a server may close one as a request arrives.
-    super({ keepAlive: keepsAlive || endpoint.origin.startsWith('https:'), timeout: IDLE_MS });
+  /** `keepsAlive`: by default only over HTTPS, to save handshakes. */
+  constructor(endpoint: Endpoint, { keepsAlive = endpoint.origin.startsWith('https:') } = {}) {
+    super({ keepAlive: keepsAlive, timeout: IDLE_MS });
     this.#endpoint = endpoint;
   }
 

@@ -59,7 +59,7 @@ describe('a request', () => {
     const agent = new Agent();
     agent.createConnection = (_options, done) => void done?.(noFile, undefined as never);
     const endpoint = { origin: 'http://127.0.0.1:9' };
-    const http = new HttpClient({ endpoint }, { agent, kept: agent, bodies: new BodyReader() });
+    const http = new HttpClient({ endpoint }, { agent, kept: agent, fresh: agent, bodies: new BodyReader() });
     await expect(http.get('/')).rejects.toThrow(/may open no more files; raise `ulimit -n` \(EMFILE\)/);
     await http.close();
   });

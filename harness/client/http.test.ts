@@ -1,4 +1,5 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
@@ -250,28 +251,43 @@ describe('JSON', () => {
 });
 
 describe('a connection that was used before', () => {
-  const impatient = async (): Promise<{ http: HttpClient; methods: string[] }> => {
+  function impatient() {
     const methods: string[] = [];
     const used = new WeakSet<object>();
-    const server = createServer(({ socket, method = '' }, response) => {
+    const serve: RequestListener = ({ socket, method = '' }, response) => {
       if (used.has(socket)) return socket.destroy();
       methods.push(method);
       used.add(socket);
       return response.end('served');
-    });
-    return { http: (await clientOf(server)).with({ keepsAlive: true }), methods };
-  };
+    };
+    return { serve, methods };
+  }
 
   it('repeats a GET when the server closes it', async () => {
-    const { http, methods } = await impatient();
+    const { serve, methods } = impatient();
+    const http = await clientOf(createServer(serve), { keepsAlive: true });
     for (let n = 0; n < 3; n += 1) expect((await http.get('/')).text).toBe('served');
     expect(methods).toEqual(['GET', 'GET', 'GET']);
   });
 
   it('does not repeat a POST when the server closes it', async () => {
-    const { http } = await impatient();
+    const http = await clientOf(createServer(impatient().serve), { keepsAlive: true });
     await http.get('/');
     await expect(http.post('/', {})).rejects.toBeInstanceOf(NoAnswer);
+  });
+
+  it('over HTTPS repeats a GET, and serves no POST', async () => {
+    const { serve, methods } = impatient();
+    const origin = (await served(createHttpsServer(localhostTls, serve))).url.replace('http:', 'https:');
+    const http = new HttpClient({ endpoint: { origin, ca: localhostTls.cert } });
+    onTestFinished(() => http.close());
+    for (let n = 0; n < 3; n += 1) {
+      expect((await http.get('/')).text).toBe('served');
+      // The agent can reuse the connection one turn of the event loop later.
+      await new Promise(setImmediate);
+    }
+    expect((await http.post('/', {})).text).toBe('served');
+    expect(methods).toEqual(['GET', 'GET', 'GET', 'POST']);
   });
 
   it('that is never answered is held against the target', async () => {

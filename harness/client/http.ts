@@ -106,8 +106,12 @@ export interface HttpClientOptions {
 interface Shared {
   agent: Agent;
   kept: Agent;
+  fresh: Agent;
   bodies: BodyReader;
 }
+
+/** Errors of requests on connections that were used before. */
+const STALE = new WeakSet<object>();
 
 /** Follows no redirects, so that a check sees each answer of the target. */
 export class HttpClient {
@@ -132,6 +136,7 @@ export class HttpClient {
     this.#shared = shared ?? {
       agent: new EndpointAgent(endpoint),
       kept: new EndpointAgent(endpoint, { keepsAlive: true }),
+      fresh: new EndpointAgent(endpoint, { keepsAlive: false }),
       bodies: new BodyReader(),
     };
   }
@@ -209,7 +214,7 @@ export class HttpClient {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#shared.agent.destroy(), this.#shared.kept.destroy()]);
+    for (const each of [this.#shared.agent, this.#shared.kept, this.#shared.fresh]) each.destroy();
   }
 
   #begin(request: HttpRequest, longest: number): Pending {
@@ -274,15 +279,15 @@ export class HttpClient {
       ...[over.signal, ended.signal],
       ...(this.signal === undefined ? [] : [this.signal]),
     ]);
-    const { agent, kept } = this.#shared;
+    const { agent, kept, fresh } = this.#shared;
     const ask = (through: Agent) => unlessAborted(this.#send(exchange, through, signal), signal);
-    const answer = await (this.#options.keepsAlive === true
-      ? ask(kept).catch((error: unknown) => {
-          // Repeats a GET, because a server may close an idle connection as a request arrives.
-          if (signal.aborted || request.method !== 'GET' || !wasClosed(error)) throw error;
-          return ask(kept);
-        })
-      : ask(agent));
+    const usual = request.method === 'GET' ? agent : fresh;
+    const answer = await ask(this.#options.keepsAlive === true ? kept : usual).catch((error: unknown) => {
+      // Repeats a GET, because a server may close an idle connection as a request arrives.
+      const isStale = STALE.has(Object(error)) && wasClosed(error);
+      if (signal.aborted || request.method !== 'GET' || !isStale) throw error;
+      return ask(fresh);
+    });
     exchange.stage = 'body';
     exchange.patience.renew();
     const received = flatten(answer.rawHeaders);
@@ -317,6 +322,7 @@ export class HttpClient {
         reject(new NoAnswer(WRONG_STATUS));
       });
       request.on('error', (error) => {
+        if (request.reusedSocket) STALE.add(error);
         answer?.destroy(error);
         reject(error);
       });

@@ -73,6 +73,20 @@ test('a head without an end is refused at a limit', () => {
   expect(read(Array(40).fill(Buffer.alloc(10_000, 'x')))).toEqual(['wrong a head of more than 65536 bytes']);
 });
 
+test('a head in two reads is parsed, however long the body behind it', () => {
+  const body = 'x'.repeat(65_517);
+  const pieces = ['HTTP/1.1 200 OK\r\n', `Content-Length: ${body.length}\r\n\r\n${body}`];
+  const said = read(pieces.map((piece) => Buffer.from(piece)));
+  expect(said).toEqual(['head HTTP/1.1 200 OK Content-Length=65517', `end ${body}`]);
+});
+
+test('a value with many blanks inside is read in linear time', () => {
+  const value = `x${' '.repeat(200_000)}x`;
+  const began = performance.now();
+  expect(whole(`GET / HTTP/1.1\r\na: \t${value} \t\r\n\r\n`)).toEqual([`head GET / HTTP/1.1 a=${value}`, 'end ']);
+  expect(performance.now() - began).toBeLessThan(20_000);
+});
+
 const MESSAGES = [
   'GET /a HTTP/1.1\r\nHost: x\r\n\r\n',
   'POST /b HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello',

@@ -80,11 +80,12 @@ export class MessageParser {
     if (start === -1) return NOTHING;
     const fresh = bytes.subarray(start);
     const before = this.#kept.length;
-    if (before > 0 && !this.#kept.append(fresh)) return this.#wrong(`a head of more than ${LONGEST_HEAD} bytes`);
+    // A piece may end in a long body, of which only the beginning is kept.
+    const fits = before === 0 || this.#kept.append(fresh);
     const whole = before === 0 ? fresh : this.#kept.view();
     const end = endOfHead(whole, Math.max(0, before - 3));
     if (end === -1) {
-      if (before === 0 && !this.#kept.append(fresh)) this.#wrong(`a head of more than ${LONGEST_HEAD} bytes`);
+      if (!(before === 0 ? this.#kept.append(fresh) : fits)) this.#wrong(`a head of more than ${LONGEST_HEAD} bytes`);
       return NOTHING;
     }
     const head = headOf(whole.subarray(0, end).toString('latin1'));
@@ -185,7 +186,8 @@ function headOf(text: string): Head | string {
   const headers: [string, string][] = [];
   for (const field of fields.split(/\r?\n/)) {
     if (field === '') continue;
-    const [, name, value] = /^([^\s:]+):[ \t]*(.*?)[ \t]*$/s.exec(field) ?? [];
+    const [, name, given] = /^([^\s:]+):(.*)$/s.exec(field) ?? [];
+    const value = given && withoutBlanks(given);
     if (name === undefined || value === undefined) return 'a line in a head that is no field';
     headers.push([name, value]);
   }
@@ -194,6 +196,14 @@ function headOf(text: string): Head | string {
     known.set(fields, headers);
   }
   return { line, headers };
+}
+
+/** Steps over blanks one by one, because a regular expression for both ends takes quadratic time. */
+function withoutBlanks(text: string): string {
+  let [from, to] = [0, text.length];
+  while (from < to && ' \t'.includes(text[from] ?? '-')) from += 1;
+  while (to > from && ' \t'.includes(text[to - 1] ?? '-')) to -= 1;
+  return text.slice(from, to);
 }
 
 export const valuesOf = (headers: Pairs, name: string): string[] =>

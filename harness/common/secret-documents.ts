@@ -44,8 +44,17 @@ function documentsIn(text: string): readonly Document.Parsed[] {
 
 function inDocument(document: Document.Parsed, text: string): Found[] {
   const found: Found[] = [];
+  // Resolves all aliases in one pass, because each `resolve` would search the whole document.
+  const anchors = new Map<string, unknown>();
+  const targets = new Map<unknown, unknown>();
+  visit(document, {
+    Node: (_, node) => {
+      if (isAlias(node)) targets.set(node, anchors.get(node.source));
+      else if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
   const mask = (node: unknown): void => {
-    const meant = isAlias(node) ? node.resolve(document) : node;
+    const meant = isAlias(node) ? targets.get(node) : node;
     if (!isNode(meant) || !meant.range || (isScalar(meant) && !isSecretValue(wordOf(meant)))) return;
     const [from, to] = meant.range;
     found.push({ from, to: from + text.slice(from, to).trimEnd().length });
@@ -70,12 +79,12 @@ const XML_TOKEN = new RegExp(
   [
     '<!--[^]*?(?:-->|$)',
     String.raw`<!\[CDATA\[(?<cdata>[^]*?)(?:\]\]>|$)`,
-    String.raw`<(?<close>\/?)(?<name>[\w:.-]+)(?<rest>[^<>]*)>`,
+    String.raw`<(?<close>\/?)(?<name>[\w:.-]+)(?<rest>(?![\w:.-])[^<>]*)>`,
     '(?<text>[^<]+)',
   ].join('|'),
   'g',
 );
-const ATTRIBUTE = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+const ATTRIBUTE = /(?<![\w:.-])([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 interface Element {
   isSecret: boolean;

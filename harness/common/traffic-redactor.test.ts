@@ -35,6 +35,12 @@ it.each([
       () => mask.body(piece.repeat(60_000 / piece.length), false),
     ],
   ),
+  // Several texts, because a longer one is not parsed.
+  ...Object.entries<string[]>({
+    'tags without an end': Array(30).fill(`<${'a'.repeat(60_000)}`),
+    'attributes without a value': Array(30).fill(`<a ${'x'.repeat(60_000)}>`),
+    aliases: Array(3).fill(`pwd: &a x\n${'pwd: *a\n'.repeat(7000)}`),
+  }).map(([name, texts]): [string, () => string] => [name, () => mask.body(JSON.stringify(texts), false)]),
   ['a name without an end', () => mask.body(`"${'token'.repeat(LONG / 5)}`, true)],
   ['blanks', () => mask.text(`Bearer${' '.repeat(LONG)}`)],
   ...Object.entries({
@@ -175,6 +181,7 @@ it.each<[string, () => string]>([
     '? password\n: s3cr3t\nz: 2',
     'password: s3cr3t\n  s3cr3t\nz: 2',
     'a: &x s3cr3t\npassword: *x\nz: 2',
+    'a: &x s3cr3t\npassword: *x\nb: &x c\nz: 2',
     '- value: s3cr3t\n  name: DB_PASSWORD\n- z: 2',
     'kind: Secret\ndata:\n  a: s3cr3t\nz: 2',
     '{"p\\u0061ssword": "s3cr3t", "z": 2, }',

@@ -138,7 +138,7 @@ const stringIn = (token: string): string => String(token.includes('\\') ? parsed
 /** True for the second text of a pair such as `["password", "x"]`, and for `"x"` after the option `"--password"`. */
 function isPaired(tokens: readonly RegExpExecArray[], index: number): boolean {
   const [open, name = '', comma, value = '', close] = tokens.slice(index - 3, index + 2).map(([token]) => token);
-  if (comma === ',' && isSecretOption(stringIn(name), stringIn(value))) return true;
+  if (stringIn(name).startsWith('--')) return comma === ',' && isSecretOption(stringIn(name), stringIn(value));
   const isPair = open === '[' && comma === ',' && close === ']';
   return isPair && tellsSecret(stringIn(name)) && !isShortWords(stringIn(value));
 }

@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import {
   existsSync,
   lstatSync,
@@ -106,6 +106,19 @@ test('writing a report file leaves the files beside it alone', () => {
   expect(readFileSync(file, 'utf8')).toBe('{}');
   expect(readFileSync(victim, 'utf8')).toBe('precious');
   expect(readdirSync(home.path).toSorted()).toEqual(['report.json', `report.json.${process.pid}.tmp`, 'victim']);
+});
+
+test('a file that is mounted by itself, as in a container, is written in place', (context) => {
+  const [mounted, place] = [join(home.path, 'mounted.json'), join(home.path, 'report.json')];
+  for (const file of [mounted, place]) writeFileSync(file, 'old and longer');
+  if (spawnSync('mount', ['--bind', mounted, place]).status !== 0) context.skip('no file can be mounted here');
+  try {
+    writeWhole(place, 'new');
+  } finally {
+    execFileSync('umount', ['-l', place]);
+  }
+  expect(readFileSync(mounted, 'utf8')).toBe('new');
+  expect(readdirSync(home.path).toSorted()).toEqual(['mounted.json', 'report.json']);
 });
 
 test('reading refuses a folder, a pipe without a writer and an endless file', () => {

@@ -86,7 +86,14 @@ export function writeWhole(file: string, text: string): void {
     writeFileSync(file, text);
     return;
   }
-  replaceWith(there === undefined ? file : realpathSync(file), text);
+  const place = there === undefined ? file : realpathSync(file);
+  try {
+    replaceWith(place, text);
+  } catch (error) {
+    // A mount point, such as a file that a container mounts, cannot be replaced.
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+    writeFileSync(place, text);
+  }
 }
 
 const PIECE = 65_536;

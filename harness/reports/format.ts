@@ -85,11 +85,22 @@ export function reportWriter<F extends { readonly name: string }>(
     return { format, path: claimPlace(places, spec, file) };
   });
   return (textOf: (format: F, isTerminal: boolean) => string): void => {
+    const failures: unknown[] = [];
     for (const { format, path } of wanted) {
-      const text = textOf(format, path === undefined);
-      if (path === undefined) stdout.write(text);
-      else writeReport(path, text);
+      try {
+        const text = textOf(format, path === undefined);
+        if (path === undefined) stdout.write(text);
+        else writeReport(path, text);
+      } catch (error) {
+        // Writes the others, because the run may have taken hours.
+        failures.push(error);
+      }
     }
+    if (failures.length === 1) throw failures[0];
+    // A limit of the machine is no fault of Muster, which a stack would suggest.
+    if (failures.length > 1 && failures.every((one) => one instanceof LimitReached))
+      throw new LimitReached(failures.map(({ message }) => message).join('; '), { cause: failures[0] });
+    if (failures.length > 1) throw new AggregateError(failures, failures.map(String).join('; '));
   };
 }
 

@@ -69,8 +69,11 @@ test('a summary of many failures opens only the first, with a line for each', ()
   expect(markdownReport(sampleReport(failing.slice(1))).match(/<details open>/g)).toHaveLength(3);
 });
 
-test('a summary stays within the limit of GitHub', () => {
-  const long = 'x'.repeat(30_000);
+test.each(['x', 'ж', '€'])('a summary full of %s stays within the limit of GitHub', (character) => {
+  const long = character.repeat(30_000);
   const failing = Array.from({ length: 60 }, (_, index) => sampleFailure({ id: `device.f${index}`, actual: long }));
-  expect(Buffer.byteLength(markdownReport(sampleReport(failing)))).toBeLessThan(1024 * 1024);
+  const text = markdownReport(sampleReport(failing));
+  expect(Buffer.byteLength(text)).toBeLessThan(1024 * 1024);
+  expect(text).toContain('… cut: see the other reports');
+  expect(text).not.toContain('\ufffd');
 });

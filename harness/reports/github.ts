@@ -109,7 +109,7 @@ function command(kind: string, title: string, message: string): string {
 }
 
 /** GitHub drops a summary above 1 MiB. */
-const MOST_CHARACTERS = 1_000_000;
+const MOST_BYTES = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
 const EXCHANGES = 3;
@@ -142,10 +142,10 @@ export function markdownReport(report: Report): string {
     grouped('Flaky', report.checks, 'flaky'),
     grouped('Known', report.checks, 'known'),
   );
-  const text = printable(all.join('\n'));
-  return text.length <= MOST_CHARACTERS
-    ? `${text}\n`
-    : `${text.slice(0, MOST_CHARACTERS)}\n\n… cut: see the other reports of this run.\n`;
+  const text = Buffer.from(printable(all.join('\n')));
+  if (text.length <= MOST_BYTES) return `${text}\n`;
+  const begin = text.toString('utf8', 0, MOST_BYTES).replace(/\ufffd$/, '');
+  return `${begin}\n\n… cut: see the other reports of this run.\n`;
 }
 
 function details(heading: string, groups: readonly FindingGroup[]): string[] {

@@ -56,6 +56,12 @@ test.each([
   else expect(found).toEqual([expect.stringMatching(unmet)]);
 });
 
+test('a demand of N% is met by N of 100 checks', () => {
+  const unmet = (decided: number): string[] =>
+    unmetDemands({ minDecided: { percent: decided } }, { checks: 100, decided, undecided: [] }, []);
+  expect(Array.from({ length: 101 }, (_, decided) => decided).flatMap(unmet)).toEqual([]);
+});
+
 test('a run with an unmet demand is incomplete, unless a MUST fails', async () => {
   const demands = { require: drive };
   const passed = await run([one(async () => {})], { demands });

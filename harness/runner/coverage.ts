@@ -116,7 +116,7 @@ export function unmetDemands(
     return `--require ${name}: the target does not have it${option === undefined ? '' : `; add ${option}`}`;
   });
   if (minDecided === undefined) return unmet;
-  const least = 'count' in minDecided ? minDecided.count : (minDecided.percent / 100) * checks;
+  const least = 'count' in minDecided ? minDecided.count : (minDecided.percent * checks) / 100;
   const words = 'count' in minDecided ? minDecided.count : `${minDecided.percent}%`;
   if (decided < least) unmet.push(`--min-decided ${words}: ${decided} of ${checks} checks were decided`);
   return unmet;

@@ -1,19 +1,25 @@
 import { expect, test } from 'vitest';
-import { EQUIVALENT_FORMS, type Form } from '../client/equivalent-forms.ts';
+import { EQUIVALENT_FORMS, type Form, PROMISED_FORMS } from '../client/equivalent-forms.ts';
+import type { Recorder } from '../client/recorder.ts';
+import { defined } from '../common/defined.ts';
+import { rateInWords } from './attempts.ts';
 import { FormVariation } from './form-variation.ts';
 import { NO_TRIES } from './plan.ts';
 import { resultOf } from './results.ts';
 import { declared, run } from './testing/checks.ts';
 import type { CheckContext, CheckResult, Outcome } from './types.ts';
+import { GOES_ON } from './violation.ts';
 
 const SEED = 1;
-function scripted(outcome: (form: Form | undefined, time: number) => Outcome) {
+const UNPROMISED_FORMS = EQUIVALENT_FORMS.filter(({ promise }) => promise === undefined);
+
+function scripted(outcome: (form: Form | undefined, time: number) => Outcome, expected?: string) {
   const asked: (string | undefined)[] = [];
   const once = async (form?: Form): Promise<CheckResult> => {
     asked.push(form?.name);
     const ended = outcome(form, asked.length);
-    const actual = `answer ${asked.length}`;
-    return resultOf(declared('test.asked'), { outcome: ended, duration_ms: 1, ...(ended === 'fail' && { actual }) });
+    const finding = { actual: `answer ${asked.length}`, ...defined({ expected }) };
+    return resultOf(declared('test.asked'), { outcome: ended, duration_ms: 1, ...(ended === 'fail' && finding) });
   };
   return { asked, once };
 }
@@ -29,6 +35,8 @@ async function inForms(forms = new FormVariation(SEED)): Promise<[string, Form][
   return found;
 }
 
+const idIn = async (form: Form): Promise<string> => (await inForms()).find(([, drawn]) => drawn === form)?.[0] ?? '';
+
 test('form variation asks about half the checks in another form, and uses each', async () => {
   const found = await inForms();
   expect(found.length).toBeGreaterThan(60);
@@ -37,18 +45,18 @@ test('form variation asks about half the checks in another form, and uses each',
   expect((await inForms(new FormVariation(SEED + 1))).map(([id]) => id)).not.toEqual(found.map(([id]) => id));
 });
 
-test.each<[string, Outcome[], Outcome, number]>([
+test.each<[string, Outcome[], Outcome, number, string?]>([
   ['passes in it: nothing more is asked', ['pass'], 'pass', 1],
   ['fails in both: the usual one stands', ['fail', 'fail'], 'fail', 2],
   ['is blocked in it, and fails in the usual one', ['blocked', 'fail'], 'fail', 2],
-  ['ends the target, so that nothing decides after it', ['fail', 'blocked'], 'fail', 2],
+  ['ends the target, so that nothing decides after it', ['fail', 'blocked'], 'fail', 2, GOES_ON],
   ['fails every other time', ['fail', 'pass', 'fail'], 'fail', 3],
   ['fails every third time', ['fail', 'pass', 'pass', 'fail', 'pass'], 'fail', 5],
   ['fails every fourth time', ['fail', 'pass', 'pass', 'pass'], 'fail', 4],
-])('a check asked in another form %s', async (_, outcomes, outcome, times) => {
+])('a check asked in another form %s', async (_, outcomes, outcome, times, expected) => {
   const forms = new FormVariation(SEED);
   const [[id, form] = ['', undefined]] = await inForms();
-  const { asked, once } = scripted((_form, time) => outcomes[time - 1] ?? 'blocked');
+  const { asked, once } = scripted((_form, time) => outcomes[time - 1] ?? 'blocked', expected);
   const { result, others = [] } = await forms.run(id, once);
   expect(result.outcome).toBe(outcome);
   const isNowAndThen = outcome === 'fail' && times > 2;
@@ -58,13 +66,23 @@ test.each<[string, Outcome[], Outcome, number]>([
 });
 
 test.each(EQUIVALENT_FORMS)('a check that fails only when asked $name fails if a promise covers it', async (form) => {
-  const forms = new FormVariation(SEED);
-  const [id = ''] = (await inForms()).find(([, drawn]) => drawn === form) ?? [];
   const { once } = scripted((asked) => (asked === undefined ? 'pass' : 'fail'));
-  const { result } = await forms.run(id, once);
+  const { result } = await new FormVariation(SEED).run(await idIn(form), once);
   const observed = { name: `asked ${form.name}`, value: 'does not hold: answer 1' };
   if (form.promise === undefined) expect(result).toMatchObject({ outcome: 'pass', observed: [observed] });
   else expect(result).toMatchObject({ outcome: 'fail', expected: expect.stringContaining(form.promise) });
+});
+
+test.each(UNPROMISED_FORMS)('a check that fails when asked $name, else decides nothing, is undecided', async (form) => {
+  const { once } = scripted((asked) => (asked === undefined ? 'undecided' : 'fail'));
+  const { result } = await new FormVariation(SEED).run(await idIn(form), once);
+  expect(result.outcome).toBe('undecided');
+});
+
+test.each(UNPROMISED_FORMS)('a check that ends the target only when asked $name fails', async (form) => {
+  const { once } = scripted((asked) => (asked === undefined ? 'pass' : 'fail'), GOES_ON);
+  const { result } = await new FormVariation(SEED).run(await idIn(form), once);
+  expect(result).toMatchObject({ outcome: 'fail', expected: `${GOES_ON}, also when asked ${form.name}` });
 });
 
 test('a form that makes a difference is not used for later checks', async () => {
@@ -107,4 +125,42 @@ test.each([
   const report = await run(list, { varied: true, repeat, tries: NO_TRIES });
   expect(report.checks.map(({ outcome }) => outcome)).toEqual(list.map(() => 'fail'));
   expect(runs).toBe(times);
+});
+
+test('a finding of a promised form comes again when it is retried, and in a replay', async () => {
+  let form: Form | undefined;
+  const context = (recorder: Recorder): object => {
+    form = recorder.form;
+    return {};
+  };
+  // So many that each promised form is drawn.
+  const list = Array.from({ length: 30 }, (_one, at) =>
+    declared(`test.${at}`, { sharing: 'exclusive' }, async (t: CheckContext) => {
+      t.must(form?.promise === undefined, { expected: 'an answer', actual: 'none' });
+    }),
+  );
+  const { checks } = await run(list, { varied: true, context });
+  const found = checks.filter(({ outcome }) => outcome === 'fail');
+  const rates = found.map(({ rate }) => rate && rateInWords(rate));
+  expect(rates).toEqual(PROMISED_FORMS.map(() => 'always: 3 of 3 times'));
+  const replays = found.map(({ id }) => ({ check: id, seed: SEED }));
+  const failed = list.filter(({ id }) => replays.some(({ check }) => check === id));
+  const again = await run(failed, { varied: true, context, replays });
+  expect(again.checks.map(({ outcome }) => outcome)).toEqual(replays.map(() => 'fail'));
+});
+
+test('a finding that ends the target in a form is retried in this form', async () => {
+  const forms = new FormVariation(SEED);
+  const [[id, form] = ['', undefined]] = await inForms();
+  await forms.run(id, scripted((asked) => (asked === undefined ? 'blocked' : 'fail'), GOES_ON).once);
+  expect(forms.found.get(id)).toBe(form);
+});
+
+test.each<[boolean, Outcome]>([
+  [false, 'pass'],
+  [true, 'fail'],
+])('a check that another form hides: in a replay %j, it ends as %s', async (isReplay, outcome) => {
+  const [[id] = ['']] = await inForms();
+  const { once } = scripted((asked) => (asked === undefined ? 'fail' : 'pass'));
+  expect((await new FormVariation(SEED, { isReplay }).run(id, once)).result.outcome).toBe(outcome);
 });

@@ -4,6 +4,7 @@ import { isFinding } from './attempts.ts';
 import { choicesInWords } from './results.ts';
 import { seedOf } from './run-check.ts';
 import type { CheckResult } from './types.ts';
+import { GOES_ON } from './violation.ts';
 
 /** Checks that fail in both forms, after which only the usual form is sent. */
 const MOST_ALIKE = 2;
@@ -17,22 +18,30 @@ interface VariedResult {
 
 export class FormVariation {
   readonly #seed: number;
+  readonly #isReplay: boolean;
   readonly #left = new Set(EQUIVALENT_FORMS);
   #alike = 0;
+  /** Form by the id of a check whose finding shows in this form only. */
+  readonly found = new Map<string, Form>();
 
-  constructor(seed: number) {
+  /** `isReplay`: asks each check in the usual form too, because its finding may show only there. */
+  constructor(seed: number, { isReplay = false } = {}) {
     this.#seed = seed;
+    this.#isReplay = isReplay;
   }
 
   async run(id: string, once: (form?: Form) => Promise<CheckResult>): Promise<VariedResult> {
     const form = this.#of(id);
     const first = await once(form);
     const isLong = first.duration_ms > (LONG_MS[first.outcome] ?? Number.POSITIVE_INFINITY);
-    if (form === undefined || isRight(first) || isLong) return { result: first };
+    if (form === undefined || isLong) return { result: first };
+    if (isRight(first)) return { result: this.#isReplay ? await once() : first };
     const usual = await once();
     if (!isRight(usual)) {
       if (usual.outcome !== 'undecided') this.#alike += 1;
-      return { result: isFinding(first) && !isFinding(usual) ? first : usual };
+      if (!counts(first, form) || isFinding(usual)) return { result: usual };
+      this.found.set(id, form);
+      return { result: first };
     }
     const others = [usual];
     for (const each of [undefined, form, form, undefined]) {
@@ -41,8 +50,10 @@ export class FormVariation {
       if (isRight(attempt) !== (each === undefined)) return { result: first, others };
     }
     this.#left.delete(form);
-    if (form.promise !== undefined && isFinding(first)) {
-      const expected = `${first.expected}, also when asked ${form.name} (${form.promise})`;
+    if (counts(first, form)) {
+      const why = form.promise === undefined ? '' : ` (${form.promise})`;
+      const expected = `${first.expected}, also when asked ${form.name}${why}`;
+      this.found.set(id, form);
       return { result: { ...first, expected } };
     }
     return { result: { ...usual, ...formObservation(usual, form, first) } };
@@ -56,6 +67,10 @@ export class FormVariation {
       : form;
   }
 }
+
+/** A request in any form may be refused, but must not end the target. */
+const counts = (first: CheckResult, { promise }: Form): boolean =>
+  isFinding(first) && (promise !== undefined || first.expected === GOES_ON);
 
 const isRight = ({ outcome }: CheckResult): boolean => outcome === 'pass' || outcome === 'not_applicable';
 

@@ -47,6 +47,8 @@ export interface Plan<Context> {
   size: number;
   profile: Profile;
   profileSize: number;
+  /** True if the user named the profile. */
+  isNamed: boolean;
   requirements: RequirementSet;
   narrowedBy: string[];
   runs: number;
@@ -117,7 +119,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     }
     return one;
   });
-  const sizes = { size: due.checks.length, profileSize: held.size };
+  const sizes = { size: due.checks.length, profileSize: held.size, isNamed: isNarrow };
   const manner = options.fast === true ? FAST : USUAL;
   return { checks: planned, ...sizes, profile, requirements, narrowedBy: [...narrowed], ...manner };
 }

@@ -32,8 +32,8 @@ describe('the profile of a run', () => {
     expect(verdict(report).word).toBe(`CONFORMANT: ${profile}, 2026-11-25`);
   });
 
-  const named = (profile: string, capabilities: Capability[]) =>
-    makePlan(suite<object>('device', [held]), { capabilities: new Set(capabilities), profile });
+  const named = (profile: string, capabilities: readonly Capability[], checks = held, fast = false) =>
+    makePlan(suite<object>('device', [checks]), { capabilities: new Set(capabilities), profile, fast });
 
   it('must be decided when it is named, even if the target declares less', async () => {
     const report = await run(held, { plan: named('full', ['drive']) });
@@ -41,6 +41,16 @@ describe('the profile of a run', () => {
     expect(words(report)).toMatch(
       /^INCOMPLETE: the profile full is not decided: .*need.*; for less, add --profile observed or driven$/,
     );
+  });
+
+  it.each([
+    ['full', 2, /^INCOMPLETE: --profile full: the target does not have \w+/],
+    ['driven', 0, /^NO FAILURE FOUND: every MUST holds among what ran \(left out: --fast\)$/],
+  ])('when it is %s, a target with control ends a --fast run with exit code %i', async (profile, code, told) => {
+    const checks = [...held, declared('test.slow', { slow: true })];
+    const report = await run(checks, { plan: named(profile, ['drive'], checks, true) });
+    expect(report).toMatchObject({ exit_code: code, complete: false, narrowed_by: ['--fast'] });
+    expect(words(report)).toMatch(told);
   });
 
   it('leaves out checks beyond it when it is named', async () => {

@@ -91,7 +91,7 @@ async function retryFindings<Context>(
   attempts: Attempts,
   started: number,
 ): Promise<Map<string, string | undefined>> {
-  const { plan, tries = plan.tries, excuses = () => false, signal, session, group, run } = options;
+  const { plan, tries = plan.tries, excuses = () => false, signal, session, group, run, forms } = options;
   const why = new Map<string, string | undefined>();
   if (tries.times === 0) return why;
   const checkOf = ({ id }: CheckResult): Check<Context> =>
@@ -108,7 +108,9 @@ async function retryFindings<Context>(
     for (const { check: other } of plan.checks)
       if (other.deviation !== undefined && finding.allowed_for?.includes(other.deviation.name) === true)
         fresh.deviations.set(other.deviation, other.requirement.id);
-    return attempts.make(() => run(checkOf(finding), fresh, { retry: { finding, signal: over } }), isDecided);
+    const form = forms?.found.get(finding.id);
+    const how = { retry: { finding, signal: over }, ...defined({ form }) };
+    return attempts.make(() => run(checkOf(finding), fresh, how), isDecided);
   };
   const decided = new Set<string>();
   for (let time = 0; time < tries.times; time += 1) {

@@ -153,13 +153,15 @@ async function runChecks<Context>(
     ...options,
     session,
     signal: end.signal,
-    ...(varied === true && repeat === 1 && replays.length === 0 && { forms: new FormVariation(seed) }),
+    // A replay repeats the forms too, because the seed draws them.
+    ...(varied === true && repeat === 1 && { forms: new FormVariation(seed, { isReplay: replays.length > 0 }) }),
     run(check, session, { retry, follows = false, form } = {}) {
       const announced = check as Check<never>;
       audience.tell((one) => (retry === undefined ? one.onCheckStart?.(announced) : one.onTryAgain?.(announced)));
       const found = retry?.finding.path === undefined ? undefined : coordinatesOf(retry.finding);
       const replay = found ?? replays.find((each) => each.check === check.id);
-      const recorder = new Recorder(options.redactor, session.history.of(check.id), form);
+      const happened = check.outsideApi === true ? undefined : session.history.of(check.id);
+      const recorder = new Recorder(options.redactor, happened, form);
       return runCheck({
         check,
         recorder,
@@ -219,8 +221,13 @@ function reportOf<Context>(
   const summary = summaryOf(results);
   const coverage = coverageOf(plan, results, target.capabilities);
   const ofProfile = coverageOf(plan, results, target.capabilities, { ofProfile: true });
+  // Narrowing excuses checks that it leaves out, but not those of a named profile that the target cannot run.
+  const lacking =
+    plan.isNamed && plan.narrowedBy.length > 0 ? ofProfile.undecided.flatMap(({ needs = [] }) => needs) : [];
+  const names = [...new Set(lacking)].join(', ');
   const unmet = [
     ...unmetDemands(options.demands ?? {}, coverage, target.capabilities),
+    ...(names === '' ? [] : [`--profile ${plan.profile.name}: the target does not have ${names}`]),
     ...(options.watched?.answers === 0 ? ['no answer of the server was seen'] : []),
     ...(repeat > 1 && rounds < repeat ? [`--repeat ${repeat}: the run ended in round ${rounds + 1}`] : []),
   ];

@@ -67,6 +67,8 @@ export interface Check<Context> {
   orElse?: string;
   /** True if a failure of the check blocks all dependants. */
   essential?: boolean;
+  /** True if the check asks outside of the API, where rules do not apply. */
+  outsideApi?: boolean;
   /** Deviation that later checks tolerate once this check has failed. */
   deviation?: Deviation;
   /** Creates the rule that examines the traffic of other checks; a check with a rule sends nothing. */

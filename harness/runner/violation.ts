@@ -12,11 +12,13 @@ export class Violation extends Error {
   }
 }
 
+export const GOES_ON = 'a target that goes on serving';
+
 /** Violation of a MUST, even in a check of a SHOULD: the target's process ended by itself. */
 export class TargetEnded extends Violation {
   override name = 'TargetEnded';
   constructor(actual: string) {
-    super({ level: 'MUST', expected: 'a target that goes on serving', actual });
+    super({ level: 'MUST', expected: GOES_ON, actual });
   }
 }
 

@@ -43,6 +43,8 @@ test.each<[Partial<DeviceTargetOptions>, RegExp]>([
   [{}, /^which device\? Give one of --socket PATH, --discovery FILE, --url URL, --image IMAGE, --command LINE or/],
   [{ command: 'a', image: 'b' }, /^--command and --image: give one of them$/],
   [{ socket: 'a', url: 'http://b' }, /^--socket and --url: give one of them$/],
+  [{ command: 'a', url: '127.0.0.1:8080' }, /^--url 127\.0\.0\.1:8080: must be an http:\/\//],
+  [{ command: 'a', control: 'http://127.0.0.1:80801' }, /^--control http:\/\/127\.0\.0\.1:80801: is no address$/],
   [{ socket: 'a', ca: '/nonexistent' }, /^--ca \/nonexistent: cannot be read/],
 ])('a device target by %j is refused', (options, words) => {
   expect(() => device(options)).toThrow(words);

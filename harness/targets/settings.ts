@@ -26,6 +26,7 @@ import {
 import type { StartOptions } from './launch/started.ts';
 import {
   addressesIn,
+  endpointOf,
   loopback,
   readCa,
   TRANSPORT_FIELDS,
@@ -57,14 +58,17 @@ export function deviceSettings(options: DeviceTargetOptions) {
   for (const [name, path] of Object.entries(options.placeholders ?? {})) line = line?.replaceAll(`{${name}}`, path);
   if (line !== undefined && start.image !== undefined) throw new UsageError('--command and --image: give one of them');
   const named = addressOf(options, device);
+  if (named?.transport === url) webAddress('--url', named.address);
   if (line === undefined && start.image === undefined && named === undefined) {
     const usages = TRANSPORTS.map(({ usage }) => usage).join(', ');
     throw new UsageError(`which device? Give one of ${usages}, --image IMAGE, --command LINE or --target FILE`);
   }
   const capabilities = declaredCapabilities('device', options, file);
   const started = startSettings(options, start, loaded, TRANSPORTS);
-  const filled = line === undefined ? undefined : fillPlaceholders(line);
   const { control } = mergedFields(controlFields, options, file.control);
+  // Refuses a mistyped address before the agent starts.
+  if (control !== undefined) endpointOf(control);
+  const filled = line === undefined ? undefined : fillPlaceholders(line);
   const inside = start.image !== undefined && options.control !== undefined && isAbsolute(options.control);
   return {
     ...started,

@@ -162,7 +162,11 @@ function stepsOf(entry: Entry, exchange: number): { at: number; step(take: TakeT
         },
         comment: () => {},
       });
-      frames.push(Buffer.from(text ?? ''), 0);
+      try {
+        frames.push(Buffer.from(text ?? ''), 0);
+      } catch (error) {
+        take({ kind: 'lost', at: end, connection, why: error instanceof Error ? error.message : String(error) });
+      }
     }
     const whole: Body | undefined = isStream || text === '' ? undefined : known(text);
     take({ kind: 'over', at: end, exchange, ended, ...defined({ body: whole }) });

@@ -94,7 +94,14 @@ const clientDecisions = ({ stream, jobs, ...groups }: ClientBehaviour): Record<s
   decisions({ stream: stream(), ...jobs, ...groups });
 
 /** Decisions that defects may make although the reference platform leaves them undefined. */
-const OPTIONAL = ['envelope', 'resource', 'answer', 'delayMs', 'connected'] satisfies (keyof PlatformBehaviour)[];
+const OPTIONAL = [
+  'envelope',
+  'resource',
+  'answer',
+  'clock',
+  'delayMs',
+  'connected',
+] satisfies (keyof PlatformBehaviour)[];
 
 describe('every change', () => {
   // Every call of `stream` returns the same object, so that the test can compare decisions.

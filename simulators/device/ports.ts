@@ -30,6 +30,8 @@ export interface DeploymentPort {
   fail(wanted: AgentDeployment, error: 'retrying' | 'failed'): Promise<Deployment>;
   /** Stores a release and its git commit, served at `/releases/*` and `/git_commits/*`. */
   remember(release: AgentRelease): void;
+  /** Publishes events that could not be stored before. Rejects with EventLogError. */
+  publish?(): Promise<void>;
 }
 
 export interface SyncResult {

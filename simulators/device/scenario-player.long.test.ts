@@ -78,6 +78,20 @@ test.concurrent.each(Object.entries(EXPECTED))(
   120_000,
 );
 
+test('a request target with two slashes at its beginning is answered 404, and does not end the scenario', async () => {
+  using folder = scratch();
+  const told: string[] = [];
+  const situation = { summary: 'Ends.', answers: [{ pieces: [': hello\n\n'], last: 'end' as const }] };
+  const endpoints = endpointsOf(transportInFolder('loopback', folder.path));
+  await using player = await ScenarioPlayer.open(situation, endpoints, (_, what) => told.push(what));
+  for (const [path, status] of Object.entries({ '//v0.2/events': 404, '/v0.2/events': 200 })) {
+    const answer = await fetch(`${player.url}${path}`);
+    expect(answer.status).toBe(status);
+    expect(told).toContain(`GET ${path}`);
+    await answer.text();
+  }
+}, 60_000);
+
 test('the command reports its scenario and socket when it is ready', async () => {
   using folder = scratch();
   const socket = join(folder.path, 'a.sock');

@@ -47,7 +47,8 @@ export class ScenarioPlayer implements AsyncDisposable {
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    const target = request.url ?? '/';
+    const pathname = URL.parse(target.startsWith('/') ? `http://localhost${target}` : target)?.pathname;
     const cursor = request.headers['last-event-id'];
     const resumed = cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`;
     this.#tell('client', `${request.method} ${request.url}${resumed}`);

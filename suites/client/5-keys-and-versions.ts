@@ -4,7 +4,7 @@ import { event, frame, numbered, UNSAFE_INTEGER } from '../../harness/contract/s
 import { DIALECT_NAMES, DIALECTS, END_OF_LIFE_VERSIONS } from '../../harness/contract/versions.ts';
 import { VERSION_FORMAT } from '../watched.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
-import { expectBearer, expectNoCredentials, openElsewhere } from './support/client-run.ts';
+import { expectBearer, expectNoCredentials, openElsewhere, START_PATIENCES } from './support/client-run.ts';
 import { errorOf, forJob, IS_ASKED, JobRun, longList, platform } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 import { expectCursor, expectDispatched, StreamRun } from './support/stream-run.ts';
@@ -62,7 +62,7 @@ check(unknownMembers, AFTER_TOKEN, async (t) => {
   const prepare = async (run: StreamRun): Promise<void> =>
     run.writeDiscovery(numbered({ ...more, ...(JSON.parse(run.discovery) as object) }));
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery', prepare });
-  const asked = await run.until(() => run.requests[0], 3 * run.patienceMs);
+  const asked = await run.until(() => run.requests[0], START_PATIENCES * run.patienceMs);
   run.must(asked, { expected: 'the client to go where the discovery file leads', actual: run.state });
   expectBearer(run, asked.headers, run.token);
 });
@@ -107,7 +107,7 @@ async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<vo
   run.must(!run.over, { expected, actual: run.state });
   run.writeDiscovery();
   // Earlier checks saw requests of this client, so silence is a finding.
-  await run.until(() => run.requests[0], 3 * run.patienceMs);
+  await run.until(() => run.requests[0], START_PATIENCES * run.patienceMs);
   run.must(run.requests.length > 0, { expected, actual: run.state });
   const asked = await run.request();
   expectBearer(run, asked.headers, run.token);

@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { TooLittleSeen } from '../../harness/runner/violation.ts';
-import { referenceWith } from '../../harness/tools/subjects/clients.ts';
+import { type InProcessClient, referenceWith } from '../../harness/tools/subjects/clients.ts';
 import { type RunChoice, runClientSuite } from '../../harness/tools/subjects/run.ts';
+import { CallFailed, type ClientBehaviour } from '../../simulators/client/behaviour.ts';
 import { referenceBehaviour } from '../../simulators/client/reference.ts';
 import { clientDefects } from '../../simulators/defects/client/index.ts';
 import { ClientRun } from './support/client-run.ts';
@@ -10,6 +12,10 @@ async function checked(defect: string, only: string[], choice: RunChoice) {
   const planted = clientDefects.find(({ name }) => name === defect);
   if (planted === undefined) throw new Error(`there is no defect ${defect}`);
   const client = referenceWith(() => planted.behaviour(referenceBehaviour));
+  return await resultsOf(client, only, choice);
+}
+
+async function resultsOf(client: InProcessClient, only: string[], choice: RunChoice) {
   const { checks } = await runClientSuite(client, { only, ...choice });
   return checks.map(({ outcome, reason, actual, duration_ms }) => ({ outcome, reason, actual, duration_ms }));
 }
@@ -50,4 +56,30 @@ test('a client that starts too late for a check of pauses is undecided', async (
   spy.mockRestore();
   expect(results.length).toBeGreaterThan(1);
   for (const result of results) expect(result).toMatchObject({ outcome: 'undecided', reason: said });
+});
+
+const { follow, calls } = referenceBehaviour;
+const leaving = { ...follow, mostEvents: 5, deduplicates: false };
+function shortPages(wanted = 50): number {
+  if (wanted > 100) throw new CallFailed('a page has at most 100 items');
+  return wanted;
+}
+
+test.each<[string, string, Partial<ClientBehaviour>, string]>([
+  ['leaves its streams, and shows what comes again', 'client.stream.boundaries.crlf', { follow: leaving }, 'pass'],
+  ['refuses long pages', 'client.pages.clamped', { calls: { ...calls, limit: shortPages } }, 'not_applicable'],
+])('a client that %s does not fail %s', async (_, id, own, outcome) => {
+  const client = referenceWith(() => ({ ...referenceBehaviour, ...own }));
+  expect(await resultsOf(client, [id], {})).toMatchObject([{ outcome }]);
+});
+
+test('a client that starts late finds its agent', async () => {
+  const patienceMs = 5000;
+  const late: InProcessClient = async (variables, print, signal, complain) => {
+    await delay(4 * patienceMs, undefined, { signal });
+    return await referenceWith(() => referenceBehaviour)(variables, print, signal, complain);
+  };
+  const only = ['unknown-members', 'half-written.start', 'stale'].map((name) => `client.loopback.${name}`);
+  const results = await resultsOf(late, only, { patienceMs });
+  expect(results.map(({ outcome }) => outcome)).toEqual(['pass', 'pass', 'pass']);
 });

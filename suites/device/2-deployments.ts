@@ -27,6 +27,7 @@ import {
   meansNoDeployment,
   mediaType,
   objectOf,
+  refuseThrottled,
   request,
 } from './support/requests.ts';
 import { section } from './support/section.ts';
@@ -65,6 +66,7 @@ rule(shape, { premises: [shape.id] }, () => (seen, judge) => {
 });
 
 function expectCurrentDeployment(t: Device, response: HttpResponse): void {
+  refuseThrottled(t, response);
   t.must(response.status === 200 && mediaType(response.headers) === 'application/json', {
     expected: '200 with content-type application/json',
     actual: describeResponse(response),

@@ -20,6 +20,7 @@ import {
   isEventStream,
   isServed,
   objectOf,
+  refuseThrottled,
   request,
 } from './support/requests.ts';
 import { section } from './support/section.ts';
@@ -41,6 +42,7 @@ check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX, essential: 
 function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void> {
   return withStreams(t, async (streams) => {
     const response = await request(t, { path: CURRENT }, `an answer ${how}`, http);
+    refuseThrottled(t, response);
     t.must(isServed(response), {
       expected: `200 ${how} (404 or so while the device has no deployment)`,
       actual: describeResponse(response),

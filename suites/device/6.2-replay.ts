@@ -150,7 +150,7 @@ check(
   async (t: Device, streams) => expectAllPublished(t, await recordAfresh(t, streams, 5)),
 );
 
-byOracle(check, exclusive, { aspect: 'future' });
+byOracle(check, exclusive, { aspect: 'future', least: 'streams by future' });
 byOracle(check, complete, { aspect: 'sequences' });
 byOracle(check, complete, { aspect: 'unchanged', profile: 'core' });
 byOracle(check, complete, { aspect: 'histories', needs: ['compact', 'restart'], least: 'restarts survived' });

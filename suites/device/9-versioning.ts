@@ -19,7 +19,7 @@ const prefix = requirement({
 });
 
 /** Fails only if both paths answer 404; the checks of each path judge other refusals. */
-check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) => {
+check(prefix, { profile: 'core', essential: true, outsideApi: true }, async (t: Device, streams) => {
   const { basePath } = t.http;
   const current = await answerAt(t, basePath);
   if (isDeployment(current)) return;
@@ -58,19 +58,23 @@ async function deploymentElsewhere(t: Device): Promise<string> {
   return '';
 }
 
-check(prefix, { aspect: 'elsewhere', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
-  // Proves that the API is served, even by a device without a deployment.
-  await (await streams.open()).close();
-  for (const elsewhere of [rootOf(t), `${rootOf(t)}/v9.9`]) {
-    const current = await request(t, { path: elsewhere + CURRENT, absolute: true });
-    t.should(!(current.status === 200 && objectOf(current)?.['object'] === 'deployment'), {
-      expected: `no v0.2 deployment at ${elsewhere}${CURRENT}`,
-      actual: `${current.status} with a deployment`,
-    });
-    const stream = await streams.try({}, t.http.with({ basePath: elsewhere }));
-    t.should(!isStream(stream), {
-      expected: `no v0.2 event stream at ${elsewhere}/events`,
-      actual: '200 with an event stream',
-    });
-  }
-});
+check(
+  prefix,
+  { aspect: 'elsewhere', profile: 'core', premises: STREAM, outsideApi: true },
+  async (t: Device, streams) => {
+    // Proves that the API is served, even by a device without a deployment.
+    await (await streams.open()).close();
+    for (const elsewhere of [rootOf(t), `${rootOf(t)}/v9.9`]) {
+      const current = await request(t, { path: elsewhere + CURRENT, absolute: true });
+      t.should(!(current.status === 200 && objectOf(current)?.['object'] === 'deployment'), {
+        expected: `no v0.2 deployment at ${elsewhere}${CURRENT}`,
+        actual: `${current.status} with a deployment`,
+      });
+      const stream = await streams.try({}, t.http.with({ basePath: elsewhere }));
+      t.should(!isStream(stream), {
+        expected: `no v0.2 event stream at ${elsewhere}/events`,
+        actual: '200 with an event stream',
+      });
+    }
+  },
+);

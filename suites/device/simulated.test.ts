@@ -55,6 +55,16 @@ describe('the reference device', () => {
     expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
   });
 
+  it('passes beside an older API at the same paths without a version', async () => {
+    const behaviour = deviceVariant('older-api-beside').behaviour(referenceBehaviour);
+    await using started = await startRobot({ fresh: true, behaviour });
+    await started.device.deploy();
+    const only = ['device.version.prefix', 'device.deployment.shape', 'device.events.frame'];
+    const report = await runDeviceSuite(started.place, { fast: true, only });
+    expect(resultsWith(report, 'fail', 'blocked')).toEqual([]);
+    expect(resultsWith(report, 'warn')).toEqual([expect.stringMatching(/^device\.version\.prefix\.elsewhere /)]);
+  });
+
   it('shows the expected refusal when it drops a malformed cursor', async () => {
     const intercept: typeof referenceBehaviour.http.intercept = ({ url = '' }, response) => {
       if (!url.includes('after=abc')) return false;

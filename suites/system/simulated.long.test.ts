@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { runSystemSuite } from '../../harness/tools/subjects/run.ts';
 import { behavioursWith, startWorkspace } from '../../harness/tools/subjects/simulators.ts';
+import { variant } from '../../simulators/defects/define-platform.ts';
 import { systemDefects } from '../../simulators/defects/platform/index.ts';
 
 /** Patience for an answer; the suite waits four times as long for an effect. */
@@ -14,4 +15,14 @@ it('a device without news of a deployment is reconnected, and passes other check
   const ends = checks.map(({ id, outcome, allowed_for = [] }) => `${id} ${outcome} ${allowed_for.join()}`);
   const passes = (id: string) => `${id} pass deployment-untold`;
   expect(ends).toEqual(['system.deploy.told fail ', passes('system.newer'), passes('system.failed')]);
+});
+
+it('a deployment that was replaced in the queue may end in another state than archived', async () => {
+  const drifting = variant('queued-drifts', 'Lets a queued deployment drift once it is replaced.', ({ retired }) => ({
+    retired: (activity) => (activity === 'queued' ? 'drifted' : retired(activity)),
+  }));
+  await using workspace = await startWorkspace(behavioursWith({ platform: [drifting] }));
+  const only = ['system.offline.newest'];
+  const { checks } = await runSystemSuite(workspace, { only, patienceMs: IMPATIENT_MS });
+  expect(checks.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual(['system.offline.newest pass']);
 });

@@ -1,9 +1,10 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { ownedFolder } from '../../common/owner.ts';
 import { printableJson, printableLine, printableValue, withoutCiCommands } from '../../common/terminal.ts';
-import { exitCodesText, interruptedCode } from '../../common/usage.ts';
+import { EXIT, exitCodesText, interruptedCode } from '../../common/usage.ts';
+import { prepareFile } from '../../common/user-files.ts';
 import {
   type Changes,
   type Comparison,
@@ -164,8 +165,12 @@ async function checked(args: OptionsOf<typeof options>, context: CommandContext,
       const words = ['check', api, option, value, '--report', `json=${file}`, ...context.rest];
       const parsed = await context.parse(words);
       if (parsed === undefined) return [];
-      await parsed.command.run(complete(parsed.command.options, parsed.given) as never, context);
+      // Leaves no report of an earlier run to be compared in place of one that cannot be written.
+      rmSync(prepareFile('--out', file), { force: true });
+      const code = await parsed.command.run(complete(parsed.command.options, parsed.given) as never, context);
       if (signal.aborted) return interruptedCode(signal);
+      // The code is 1 if a report with findings could not be written.
+      if (code !== EXIT.conformant && !existsSync(file)) return EXIT.harness;
       const json = readJson(file);
       if (looksLikeReport(json)) entries.push(entryOf(reportFrom(json, file), value));
     }

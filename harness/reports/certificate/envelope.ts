@@ -9,7 +9,7 @@ import {
   sign,
   verify,
 } from 'node:crypto';
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Static } from 'typebox';
 import { UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
@@ -31,13 +31,21 @@ export function keyId(key: KeyObject): string {
 export function generateKey(file: string): { keyId: string; publicFile: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const publicFile = `${file}.pub`;
-  let written = false;
+  const made: string[] = [];
+  const write = (path: string, pem: string | Buffer, mode: number): void => {
+    const opened = openSync(path, 'wx', mode);
+    made.push(path);
+    try {
+      writeFileSync(opened, pem);
+    } finally {
+      closeSync(opened);
+    }
+  };
   try {
-    writeFileSync(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' });
-    written = true;
-    writeFileSync(publicFile, publicKey.export({ type: 'spki', format: 'pem' }), { flag: 'wx' });
+    write(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), 0o600);
+    write(publicFile, publicKey.export({ type: 'spki', format: 'pem' }), 0o666);
   } catch (error) {
-    if (written) rmSync(file);
+    for (const path of made) rmSync(path);
     const place = error instanceof Error && 'path' in error ? String(error.path) : file;
     const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
     const isFolder = isThere && statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -37,6 +37,14 @@ it('counts flaky checks apart among those that both decided', () => {
   expect(text).toContain('NO REGRESSION  1 of 1 check decided by both (1 flaky)');
 });
 
+it('counts a warning that becomes a failure as decided by both, and as a regression', () => {
+  const comparison = compare([run('a', frame('warn')), run('b', frame('fail'))]);
+  const { changes } = comparison;
+  expect(changes.regressions.map(({ id }) => id)).toEqual(['device.events.frame']);
+  expect(changes).toMatchObject({ both: 1, mended: [], undecided: [] });
+  expect(shown(comparison).text).toContain('REGRESSED  1 of 1 check decided by both\n');
+});
+
 it('is undecided where both reports decided nothing', () => {
   const blocked = run('a', frame('blocked'));
   expect(verdictOf(compare([blocked, blocked]), 'regressions')).toMatchObject({ word: 'UNDECIDED', code: 2 });
@@ -99,6 +107,9 @@ it.each<[before: CheckResult['outcome'], now: CheckResult['outcome'], code: numb
   ['pass', 'pass', 0],
   ['fail', 'pass', 0],
   ['fail', 'fail', 0],
+  ['warn', 'fail', 1],
+  ['warn', 'warn', 0],
+  ['fail', 'warn', 0],
   ['not_applicable', 'fail', 2],
 ])('the gate for regressions: %s, then %s, is exit %i', (before, now, code) => {
   expect(judged(compare([run('a', frame(before)), run('b', frame(now))]), 'regressions')).toBe(code);

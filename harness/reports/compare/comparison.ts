@@ -49,6 +49,9 @@ type Outcomes = ReadonlySet<Outcome | undefined>;
 const HELD: Outcomes = new Set(['pass', 'fixed']);
 /** A flaky check counts as broken, whatever its last outcome. */
 const BROKEN: Outcomes = new Set(['fail', 'warn', 'known', 'flaky']);
+/** A warning says that each MUST of the check held. */
+const WARNED: Outcomes = new Set(['warn']);
+const FAILED: Outcomes = new Set(['fail']);
 const DECIDED = HELD.union(BROKEN);
 const OPEN: Outcomes = new Set(['blocked', 'not_applicable', 'undecided', undefined]);
 
@@ -92,7 +95,7 @@ function changesTo(
     checks: Math.max(listed.length, before?.size ?? 0, now?.size ?? 0),
     both: both.length,
     flaky: both.filter(({ outcomes }) => outcomes.slice(to - 1, to + 1).includes('flaky')).length,
-    regressions: from(HELD, BROKEN),
+    regressions: [...from(HELD, BROKEN), ...from(WARNED, FAILED)],
     undecided: lost.filter(isDue),
     undecidedBefore: gained.filter(isDue),
     inOneSet: [...lost, ...gained].filter((row) => !isDue(row)),

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -148,6 +148,17 @@ describe('control by shell lines', () => {
     expect(readFileSync(join(folder, 'signal'), 'utf8')).toBe('SIGKILL\n');
     await started.start();
     process.kill(Number(readFileSync(join(folder, 'pid'), 'utf8')), 'SIGKILL');
+  });
+
+  test('leaves a started agent running that goes on printing', async () => {
+    const [written, pid] = [join(folder, 'written'), join(folder, 'printing')];
+    const loop = `while :; do echo x; echo x >&2; echo x >> ${written}; sleep 0.05; done`;
+    await control({ start: `(${loop}) & echo $! > ${pid}` }).start();
+    const size = () => statSync(written, { throwIfNoEntry: false })?.size ?? 0;
+    const before = size();
+    // Ten rounds, because the pipes would close only soon after the call.
+    await poll('the agent to print', () => size() >= before + 20 || undefined, { timeoutMs: 30_000 });
+    process.kill(Number(readFileSync(pid, 'utf8')), 'SIGKILL');
   });
 
   test.each<[ControlCommands, CallName, RegExp, number?]>([

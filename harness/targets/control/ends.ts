@@ -217,7 +217,8 @@ export async function runControlLine(name: string, line: string, options: LineOp
   else over.addEventListener('abort', kill, { once: true });
   await group[until];
   over.removeEventListener('abort', kill);
-  group.release();
+  if (until === 'exited' && group.code === 0) group.discard();
+  else group.release();
   const what = `control ${name}: \`${line}\``;
   const wrote = [group.stderr, group.stdout].map((text) => text.trim()).filter((text) => text !== '');
   const shown = wrote.length === 0 ? '' : `: ${wrote.join('\n')}`;

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/places.ts';
-import { FilesUnreadable, hostFiles, withReadablePaths } from './target-files.ts';
+import { FilesUnreadable, hostFiles, isForbidden, withReadablePaths } from './target-files.ts';
 
 const folder = temporaryFolder();
 const at = (...names: string[]): string => join(folder, ...names);
@@ -33,6 +33,14 @@ test('a missing path is no error, as a file or as a folder', async () => {
   }
   expect(await hostFiles.read(folder)).toBeUndefined();
   expect(await hostFiles.list(at('release/etc/a.json'))).toEqual([]);
+});
+
+test.each([
+  ['EACCES', true],
+  ['EROFS', true],
+  ['EIO', false],
+])('an error of %s counts as forbidden: %s', (code, forbidden) => {
+  expect(isForbidden(Object.assign(new Error(code), { code }))).toBe(forbidden);
 });
 
 test('an append adds bytes to an existing file, and creates none', async () => {

@@ -35,7 +35,7 @@ const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP']);
 
 export const isAbsent = (error: unknown): boolean => ABSENT.has(codeOf(error) ?? '');
 
-export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM'].includes(codeOf(error) ?? '');
+export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error) ?? '');
 
 /** Reads synchronously, to see the state of files without delay after an event. */
 export const hostFiles: TargetFiles = {

@@ -7,6 +7,7 @@ import { served } from '../../common/testing/servers.ts';
 import { poll } from '../../common/waiting.ts';
 import type { DeviceTargetOptions } from '../fields.ts';
 import { openDeviceTarget } from '../open-device.ts';
+import { openPlatformTarget } from '../open-platform.ts';
 import { temporaryFolder } from '../testing/places.ts';
 import { TRANSPORTS, unix } from '../transports/index.ts';
 import { ProcessGroup, readyLine, startCommand } from './process.ts';
@@ -180,6 +181,13 @@ test('a device target refuses an address that is already served', async () => {
   expect(first.unreachable).toBeUndefined();
   await using second = await openDeviceTarget({ ...base(), socket: path, command: `node ${AGENT} ${path}` });
   expect(second.unreachable).toMatch(/something else already serves/);
+});
+
+test('a platform target refuses an address on loopback that is already served', async () => {
+  const { url } = await served(createServer((_, response) => response.end('{}')));
+  const given = { ...base(), url: `${url}/beta`, apiKey: 'key_0123456789' };
+  await using target = await openPlatformTarget({ ...given, command: 'exec sleep 600' });
+  expect(target.unreachable).toMatch(/something else already serves/);
 });
 
 test('a device target restarts its command, and names its executable until it changes', async () => {

@@ -1,6 +1,7 @@
 /** Runs shell lines in process groups; a helper process ends all groups when Muster dies, even by SIGKILL. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../../common/defined.ts';
 import { pollWithin } from '../../common/waiting.ts';
@@ -175,6 +176,14 @@ export class ProcessGroup {
     const drained = delay(DRAIN_MS, true, { ref: false });
     this.leftBehind = await Promise.race([this.ended.then(() => false), drained]);
     this.release();
+  }
+
+  /** Goes on reading, because a process that the line left behind would die of a closed pipe. */
+  discard(): void {
+    for (const output of [this.#child.stdout, this.#child.stderr]) {
+      output?.removeAllListeners('data').resume();
+      if (output instanceof Socket) output.unref();
+    }
   }
 
   release(): void {

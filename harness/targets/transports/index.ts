@@ -99,16 +99,23 @@ export function accepts(address: { path: string } | { host: string; port: number
 export function acceptsControl(address: string): Promise<boolean> {
   const { origin, socketPath } = endpointOf(address);
   if (socketPath !== undefined) return accepts({ path: socketPath });
-  const { hostname, port } = new URL(origin);
-  return accepts({ host: hostname, port: Number(port || 80) });
+  return accepts(placeOf(origin));
 }
+
+function placeOf(address: string): { host: string; port: number } {
+  const { hostname, port, protocol } = new URL(address);
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || (protocol === 'https:' ? 443 : 80)) };
+}
+
+const LOOPBACK_HOST = /^(?:localhost|127\..*|::1)$/;
 
 /** Accepts an `http(s)://` URL, a port, or the path of a unix socket. */
 export function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
   if (/^\d+$/.test(address)) return { origin: `http://127.0.0.1:${address}`, path: '' };
   if (/^https?:/.test(address)) {
-    const url = new URL(address);
-    return { origin: url.origin, path: url.pathname.replace(/\/$/, '') };
+    const parsed = URL.parse(address);
+    if (parsed === null) throw new UsageError(`--control ${address}: is no address`);
+    return { origin: parsed.origin, path: parsed.pathname.replace(/\/$/, '') };
   }
   return { origin: 'http://localhost', socketPath: address, path: '' };
 }
@@ -306,10 +313,13 @@ export const url = {
   },
   addressField: 'url',
   usage: '--url URL',
-  accepts: (address) => {
-    const { hostname, port, protocol } = new URL(address);
-    return accepts({ host: hostname, port: Number(port || (protocol === 'https:' ? 443 : 80)) });
+  // A gateway before the target may stand elsewhere, but on this machine another process would be taken for the target.
+  prepare: async (address: string): Promise<void> => {
+    const place = placeOf(address);
+    if (LOOPBACK_HOST.test(place.host) && (await accepts(place)))
+      throw new Error(`something else already serves ${address}`);
   },
+  accepts: (address: string): Promise<boolean> => accepts(placeOf(address)),
   served: (address) => address,
   open: ({ address: given, fields: { token }, headers, ...authority }): Connection => {
     const address = webAddress('--url', given);

@@ -1,13 +1,15 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../common/redact.ts';
 import { served } from '../../common/testing/servers.ts';
 import { temporaryFolder } from '../testing/places.ts';
-import { loopback, unix, url, whyUnreachable } from './index.ts';
+import { acceptsControl, loopback, unix, url, whyUnreachable } from './index.ts';
 
 const folder = temporaryFolder();
 const given = (address: string) => ({ address, fields: {}, redactor: new Redactor() });
@@ -105,6 +107,15 @@ describe('a connection', () => {
     for (const address of [`http://127.0.0.1:${port}/x`, `https://localhost:${port}/x`])
       expect(await url.accepts(address)).toBe(true);
     expect(await url.accepts('http://127.0.0.1:1/x')).toBe(false);
+  });
+
+  it('is accepted at an IPv6 address in brackets', async (context) => {
+    const server = createServer();
+    onTestFinished(() => void server.close());
+    const why = await once(server.listen(0, '::1'), 'listening').then(() => undefined, String);
+    if (why !== undefined) context.skip(`no ::1 on this machine (${why})`);
+    const address = `http://[::1]:${(server.address() as AddressInfo).port}`;
+    expect([await url.accepts(address), await acceptsControl(address)]).toEqual([true, true]);
   });
 
   it('that fails gives the reason and a command to try', async () => {

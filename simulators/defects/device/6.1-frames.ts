@@ -21,8 +21,20 @@ const envelopeDefect = (name: string, summary: string, change: EnvelopeChange) =
 const payload = (change: (data: object) => object): DeviceChanges => ({
   deployments: { event: ({ type, data }) => ({ type, data: change(data) }) },
 });
-const withOffset = (time: string): string =>
-  new Date(Date.parse(time) + 2 * 60 * 60 * 1_000).toISOString().replace('Z', '000123+02:00');
+const twoHoursAhead = (time: string, offset: string): string =>
+  new Date(Date.parse(time) + 2 * 60 * 60 * 1_000).toISOString().replace('Z', offset);
+const timesAs = (write: (time: string) => string): DeviceChanges => ({
+  http: { deploymentBody: (deployment) => ({ ...deployment, created_at: write(deployment.created_at) }) },
+  deployments: {
+    occurredAt: write,
+    event: ({ type, data }) => ({
+      type,
+      data: Object.fromEntries(
+        Object.entries(data).map(([name, value]) => [name, name.endsWith('_at') ? write(String(value)) : value]),
+      ),
+    }),
+  },
+});
 
 const lineEnds = (end: string): DeviceChanges => ({
   stream: ({ frame, heartbeat }) => ({
@@ -175,18 +187,21 @@ export const variants = [
   variant('retry-field', 'Sends the retry field of the standard at the start, and in every frame.', {
     stream: ({ frame }) => ({ preamble: 'retry: 500\n\n', frame: (event) => `retry: 500\n${frame(event)}` }),
   }),
-  variant('times-with-offset', 'Writes times with nanoseconds and an offset.', {
-    http: { deploymentBody: (deployment) => ({ ...deployment, created_at: withOffset(deployment.created_at) }) },
-    deployments: {
-      occurredAt: withOffset,
-      event: ({ type, data }) => ({
-        type,
-        data: Object.fromEntries(
-          Object.entries(data).map(([name, value]) => [name, name.endsWith('_at') ? withOffset(String(value)) : value]),
-        ),
-      }),
-    },
-  }),
+  variant(
+    'times-with-offset',
+    'Writes times with nanoseconds and an offset.',
+    timesAs((time) => twoHoursAhead(time, '000123+02:00')),
+  ),
+  variant(
+    'times-without-offset',
+    'Writes times without an offset, by its own clock, which is two hours ahead of UTC.',
+    timesAs((time) => twoHoursAhead(time, '')),
+  ),
+  variant(
+    'times-rounded',
+    'Rounds times to the nearest second.',
+    timesAs((time) => new Date(Math.round(Date.parse(time) / 1_000) * 1_000).toISOString().replace(/\.\d+/, '')),
+  ),
   variant('times-in-seconds', 'Writes times without a fraction of a second.', {
     http: { deploymentBody: (body) => ({ ...body, created_at: body.created_at.replace(/\.\d+/, '') }) },
     deployments: { occurredAt: (time) => time.replace(/\.\d+/, '') },

@@ -7,6 +7,7 @@ const TIMESTAMPS = ['platform.deployment.timestamps'];
 const shows = (name: string, summary: string, change: (deployment: Resource) => Resource) =>
   defect(name, summary, TIMESTAMPS, resources('deployment', change));
 
+const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * 86_400_000;
 
 export const defects = [
@@ -143,11 +144,11 @@ export const defects = [
       };
     },
   ),
-  shows('moments-out-of-order', 'Shows archived deployments as queued after they were archived.', (deployment) =>
-    deployment['archived_at'] !== null && deployment['queued_at'] !== null
-      ? { ...deployment, queued_at: deployment['archived_at'], archived_at: deployment['queued_at'] }
-      : deployment,
-  ),
+  shows('moments-out-of-order', 'Shows deployments as archived an hour before they were queued.', (deployment) => {
+    const { queued_at: queued, archived_at: archived } = deployment;
+    if (typeof queued !== 'string' || typeof archived !== 'string') return deployment;
+    return { ...deployment, archived_at: new Date(Date.parse(queued) - HOUR_MS).toISOString() };
+  }),
   shows('moment-queued-moves', 'Shows a deployment as queued when it was last changed.', (deployment) => {
     const { queued_at, deployed_at, archived_at } = deployment;
     return { ...deployment, queued_at: queued_at && (archived_at ?? deployed_at ?? queued_at) };

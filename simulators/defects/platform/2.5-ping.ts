@@ -7,6 +7,7 @@ const SUCCESS = ['platform.ping.success'];
 
 /** One day, because Node's timers overflow after 24 days. */
 const A_DAY_NANOS = 86_400_000_000_000;
+const SLOW_LINK_NANOS = 1_500_000_000;
 
 const unanswered =
   (status: number, body: object): PlatformChange =>
@@ -83,6 +84,17 @@ export const defects = [
 export const variants = [
   variant('ping-at-least-a-second', 'Waits at least a second for a device.', ({ ping }) => ({
     ping: (link, deviceId, timeoutNanos) => ping(link, deviceId, Math.max(timeoutNanos, 1_000_000_000)),
+  })),
+  variant('ping-slow-device', 'Reaches devices over a slow link: no round trip takes less than 1.5 s.', ({ ping }) => ({
+    ping: async (link, deviceId, timeoutNanos) => {
+      const spentNanos = Math.min(timeoutNanos, SLOW_LINK_NANOS);
+      await sleep(spentNanos / 1e6);
+      if (timeoutNanos <= SLOW_LINK_NANOS) return { code: 'timeout' };
+      const outcome = await ping(link, deviceId, timeoutNanos - spentNanos);
+      return outcome.code === 'timeout'
+        ? outcome
+        : { ...outcome, round_trip_nanos: outcome.round_trip_nanos + spentNanos };
+    },
   })),
   variant('ping-long-clamped', 'Clamps a ping of more than 10 seconds instead of refusing it.', {
     pingTimeout: (asked) => (asked > 0 ? Math.min(asked, PING_TIMEOUT_MAXIMUM_NANOS) : 'refuse'),

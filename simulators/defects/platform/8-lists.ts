@@ -50,6 +50,16 @@ export const defects = [
   defect('items-without-object', 'Lists items without their object field.', ['platform.list.envelope'], {
     resource: (_kind, { object: _object, ...resource }) => resource,
   }),
+  defect(
+    'items-null',
+    'Gives null as the first item of every page of git commits.',
+    ['platform.list.envelope'],
+    answers('listGitCommits', (body, status) =>
+      status === 200
+        ? { ...body, data: (body['data'] as unknown[]).map((item, place) => (place === 0 ? null : item)) }
+        : body,
+    ),
+  ),
   defect('timestamps-in-seconds', 'Gives moments as seconds since the epoch.', ['platform.timestamps'], {
     resource: (kind, resource) =>
       kind === 'deployment'

@@ -51,7 +51,7 @@ export const defects = [
     'Keeps the old target deployment beside the new one.',
     ['system.offline.newest', 'system.soak'],
     { replaces: false },
-    { tells: /to be archived on the platform.*activity queued, error none, target deployed/ },
+    { tells: /not to wait for its device any more.*activity queued, error none, target deployed/ },
   ),
   defect(
     'queued-is-deployed',

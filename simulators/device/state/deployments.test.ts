@@ -1,10 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { AgentDeployment } from '../../../harness/contract/agent.ts';
 import { deployedPayload, removedPayload } from '../../../harness/contract/device-api.ts';
+import { eventually } from '../../common/testing/scratch.ts';
 import { disk } from '../log/io.ts';
 import { DeployError } from '../ports.ts';
 import { robot } from '../testing/robot.ts';
+import { Syncer } from '../uplink/sync.ts';
+import { ManualTime } from '../uplink/testing/uplinks.ts';
 
 const wanted = (id: string, fields: Partial<AgentDeployment> = {}): AgentDeployment => ({
   object: 'deployment',
@@ -21,6 +25,7 @@ const wanted = (id: string, fields: Partial<AgentDeployment> = {}): AgentDeploym
   ...fields,
 });
 const file = (filepath: string, content = 'x') => ({ filepath, content: Buffer.from(content) });
+const isEvent = (bytes: string) => /^\{(?:"object":"event",)?"id":/.test(bytes);
 
 describe('through the port', () => {
   test('a deployment replaces the files, publishes its events and archives its predecessor', async () => {
@@ -90,7 +95,6 @@ describe('through the port', () => {
 
   test('a deployment event that cannot be stored is published once by a later attempt', async () => {
     await using on = await robot();
-    const isEvent = (bytes: string) => bytes.startsWith('{"object":"event"');
     await withFullDisk(isEvent, async (free) => {
       const deploying = () => on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
       await expect(deploying()).rejects.toMatchObject({ name: 'DeployError', retryable: true });
@@ -117,6 +121,57 @@ describe('through the port', () => {
     await on.device.start();
     expect(on.device.port.active().map(({ id }) => id)).toEqual(['dpl_1']);
     expect(on.device.stats().latestId).toBe(1);
+  });
+});
+
+const instance = (filepath: string) => ({
+  object: 'config_instance' as const,
+  id: 'cfg_1',
+  config_type_name: 'speed',
+  filepath,
+  created_at: '2026-01-01T00:00:00.000Z',
+  config_schema_id: 'sch_1',
+  config_type_id: 'typ_1',
+});
+
+describe('through a syncer', () => {
+  const { signal } = new AbortController();
+  const contents = async () => [Buffer.from('x')];
+
+  test.for(['spec', 'miru'] as const)(
+    'in dialect %s, a deployment event that cannot be stored is published by a later sync',
+    async (dialect) => {
+      await using on = await robot({ dialect });
+      const time = new ManualTime();
+      const list = async () => [wanted('dpl_1', { config_instances: [instance('/a')] })];
+      const syncer = new Syncer(on.device.port, { list, contents }, time);
+      await withFullDisk(isEvent, async (free) => {
+        for (const pause of [15_000, 30_000]) {
+          await syncer.run(signal);
+          expect(on.device.port.get('dpl_1')?.status).toBe('retrying');
+          expect(syncer.nextAttemptAt).toBe(time.elapsed() + pause);
+          time.advance(pause);
+        }
+        free();
+        await syncer.run(signal);
+      });
+      expect(on.device.stats().latestId).toBe(1);
+      expect(syncer.nextAttemptAt).toBeUndefined();
+      expect((await on.ask('/deployments/current')).json).toMatchObject({ id: 'dpl_1', status: 'deployed' });
+    },
+  );
+
+  test('a removal event that cannot be stored is published by a later sync', async () => {
+    await using on = await robot();
+    await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
+    const syncer = new Syncer(on.device.port, { list: async () => [], contents }, new ManualTime());
+    await withFullDisk(isEvent, async (free) => {
+      await expect(syncer.run(signal)).rejects.toThrow(/cannot store events/);
+      expect(on.device.port.active()).toEqual([]);
+      free();
+      await syncer.run(signal);
+    });
+    expect(on.device.stats().latestId).toBe(2);
   });
 });
 
@@ -204,6 +259,49 @@ describe('a driven deployment', () => {
         expect(readFileSync(`${on.dir}/root/a`, 'utf8')).toBe(content);
       },
     );
+  });
+
+  test('is not retried once a newer deployment is applied', async () => {
+    await withFullDisk(
+      (bytes) => bytes === 'old',
+      async (free) => {
+        await using on = await robot({ retryMs: 10, failedMs: 20 });
+        await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'old' }] });
+        free();
+        const newer = await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'new' }] });
+        // Archived by a timer that ends after the timer of the retry.
+        const last = await on.device.deploy({ activity_status: 'queued', error_status: 'failed' });
+        await eventually(() => expect(on.device.port.get(last.id)?.activity_status).toBe('archived'));
+        expect(on.device.port.active().map(({ id }) => id)).toEqual([newer.id]);
+        expect(on.device.stats().latestId).toBe(1);
+      },
+    );
+  });
+
+  test('is finally applied if it is the newer of two that are retried', async () => {
+    await withFullDisk(
+      (bytes) => bytes === 'old' || bytes === 'new',
+      async (free) => {
+        await using on = await robot({ retryMs: 50 });
+        await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'old' }] });
+        const newer = await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'new' }] });
+        free();
+        await eventually(() => expect(on.device.port.active().map(({ id }) => id)).toEqual([newer.id]));
+        expect(readFileSync(`${on.dir}/root/a`, 'utf8')).toBe('new');
+      },
+    );
+  });
+
+  test('that fails while the robot stops leaves no timer, so that the robot starts again', async () => {
+    const failedMs = 1;
+    await using on = await robot({ failedMs });
+    const driving = on.device.deploy({ error_status: 'failed' });
+    await on.device.stop();
+    const { id } = await driving;
+    // A timer left behind would lock the directory.
+    await delay(failedMs + 20);
+    await on.device.start();
+    expect(on.device.port.get(id)).toMatchObject({ status: 'failed', activity_status: 'archived' });
   });
 
   test('has a unique id, even after restarts', async () => {

@@ -92,7 +92,12 @@ export class Deployments implements DeploymentPort {
       }
       try {
         if (known && isActive(known)) {
+          if (known.error_status === 'retrying') {
+            known.error_status = 'none';
+            await this.book.save();
+          }
           await this.book.publish();
+          this.#retried.clear();
           return { deployment: this.book.view(known), replaced: [] };
         }
         if (!givesUp && files.length === 0) throw new DeployError('there are no config files to deploy', true);
@@ -169,9 +174,15 @@ export class Deployments implements DeploymentPort {
     this.book.remember(release);
   }
 
+  publish(): Promise<void> {
+    return this.#exclusively(() => this.book.publish());
+  }
+
   async close(): Promise<void> {
     this.abandon();
     await this.#turn;
+    // The last change may have set a timer.
+    this.abandon();
   }
 
   abandon(): void {
@@ -182,7 +193,13 @@ export class Deployments implements DeploymentPort {
     return this.#options.behaviour.deployments;
   }
 
-  async #try(record: DeploymentRecord, files: readonly ConfigFile[], attempt = 0): Promise<Deployment> {
+  /** `earlier`: deployments known before the first attempt. */
+  async #try(
+    record: DeploymentRecord,
+    files: readonly ConfigFile[],
+    attempt = 0,
+    earlier = new Set(this.book.state.records.map(({ id }) => id)),
+  ): Promise<Deployment> {
     const { error_status: wanted } = record;
     const { onNotice, retryMs } = this.#options;
     try {
@@ -201,7 +218,10 @@ export class Deployments implements DeploymentPort {
         const again: DeploymentRecord = { ...record, activity_status: 'deployed', error_status: wanted };
         const delay = backoffMs({ firstMs: retryMs, longestMs: 24 * 3_600_000 }, attempt);
         const failure = `deployment ${record.id} could not be tried again`;
-        this.#later(record.id, delay, failure, () => this.#try(again, files, attempt + 1));
+        this.#later(record.id, delay, failure, async () => {
+          const isReplaced = this.book.active.some(({ id }) => !earlier.has(id));
+          if (!isReplaced) await this.#try(again, files, attempt + 1, earlier);
+        });
       }
       return this.book.view(record);
     }

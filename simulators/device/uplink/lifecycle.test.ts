@@ -105,6 +105,16 @@ describe('the sync scheduler', () => {
     expect(events.at(-1)).toBe('synced');
   });
 
+  it('keeps the pause after a failure even if a deployment is due', async () => {
+    const { scheduler, end, time, syncer } = setUp();
+    scheduler.syncRequested();
+    syncer.nextAttemptAt = START + 15_000;
+    await end();
+    time.advance(15_000);
+    await end(new ApiError(503, 'x', 'busy'));
+    expect(time.waiting).toEqual([15_000]);
+  });
+
   it('retries an unreachable platform with growing delays, without counting failures', async () => {
     const { scheduler, end, time } = setUp();
     const delays: number[] = [];

@@ -122,7 +122,9 @@ export class Scheduler {
   #nextAt(): number {
     const now = this.#time.elapsed();
     if (this.#unreachable > 0) return now + Math.min(this.#pollMs, networkDelay(this.#unreachable - 1));
-    return Math.min(this.#cooldownUntil || now + this.#pollMs, this.#syncer.nextAttemptAt ?? Number.POSITIVE_INFINITY);
+    // Keeps the pause after a failure, even if a deployment is due for a retry.
+    if (this.#cooldownUntil > 0) return this.#cooldownUntil;
+    return Math.min(now + this.#pollMs, this.#syncer.nextAttemptAt ?? Number.POSITIVE_INFINITY);
   }
 }
 

@@ -15,6 +15,8 @@ const ROBOT = { object: 'device', id: 'dvc_7', name: 'robot' };
 
 interface Behaviour {
   devices: object[];
+  /** The answer to the first `POST /devices` is lost. */
+  losesDevice: boolean;
   expandsContent: boolean;
   status: number;
   /** Lists support only `limit` and `offset`, and items have few fields. */
@@ -23,7 +25,14 @@ interface Behaviour {
 }
 
 async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUplinkOptions> = {}) {
-  const behaviour: Behaviour = { devices: [], expandsContent: true, status: 200, target: 'deployed', ...change };
+  const behaviour: Behaviour = {
+    devices: [],
+    losesDevice: false,
+    expandsContent: true,
+    status: 200,
+    target: 'deployed',
+    ...change,
+  };
   const platform = new MemoryPlatform();
   const requests: { line: string; path: string; headers: Record<string, unknown> }[] = [];
   const listOf = (data: object[]) => ({ object: 'list', limit: 100, offset: 0, has_more: false, data });
@@ -64,6 +73,10 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
       if (filters && behaviour.plain === 'refuses filters') return void response.writeHead(400).end('{}');
       return void response.end(JSON.stringify(plainAnswer(url)));
     }
+    if (behaviour.losesDevice && request.method === 'POST') {
+      if (behaviour.devices.push(ROBOT) === 1) return void request.socket.destroy();
+      return void response.writeHead(409).end('{}');
+    }
     const body = answer(request.method ?? '', url);
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   });
@@ -92,6 +105,17 @@ describe('the polling uplink', () => {
     expect(robot.lines().slice(3)).toEqual(['GET /beta/deployments']);
     await next.stop();
     expect(robot.time.waiting).toEqual([]);
+  });
+
+  it('is the device that it created when the answer was lost', async () => {
+    const robot = await setUp({ losesDevice: true });
+    const starting = robot.uplink.start();
+    await eventually(() => {
+      robot.time.advance(1_000);
+      expect(robot.lines().filter((line) => line === 'POST /beta/devices')).toHaveLength(2);
+    });
+    await starting;
+    expect(robot.uplink.deviceId).toBe(ROBOT.id);
   });
 
   it.each([true, false])('applies deployments (content can be expanded: %s)', async (expandsContent) => {

@@ -103,9 +103,19 @@ export class PollingApi implements DeploymentSource {
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     this.deviceId ??= this.#hub.deviceOf(name) ?? (await loadDevice(this.#directory))?.device_id;
     if (this.deviceId !== undefined) return;
-    const listed = await this.#pages('devices', `name=${encodeURIComponent(name)}`, namedDevices, signal);
+    const find = async () => {
+      const listed = await this.#pages('devices', `name=${encodeURIComponent(name)}`, namedDevices, signal);
+      return listed.find((device) => device.name === name);
+    };
     const request: ApiRequest = { ...this.#get('/devices', signal), method: 'POST', body: { name } };
-    const { id } = listed.find((device) => device.name === name) ?? (await this.#hub.http.json(request, identified));
+    const create = (): Promise<{ id: string }> =>
+      this.#hub.http.json(request, identified).catch(async (error: unknown) => {
+        // An earlier attempt may have succeeded and lost its answer.
+        const created = error instanceof ApiError && error.status === 409 ? await find() : undefined;
+        if (created === undefined) throw error;
+        return created;
+      });
+    const { id } = (await find()) ?? (await create());
     await saveDevice(this.#directory, { device_id: id, session_id: '' }, this.#io);
     this.deviceId = id;
   }

@@ -48,23 +48,28 @@ export class Syncer {
     for (const { release } of listed) if (release) this.#port.remember(release);
     const wanted = listed.filter((deployment) => deployment.target_status === 'deployed');
     const keep = new Set(wanted.map(({ id }) => id));
-    for (const id of this.#backOffs?.keys() ?? []) if (!keep.has(id)) this.#backOffs?.delete(id);
-    if (this.#backOffs?.size === 0) this.#backOffs = undefined;
     const age = ({ created_at }: AgentDeployment): number => Date.parse(created_at);
     const current = wanted.toSorted((one, other) => age(one) - age(other)).at(-1);
+    // Retries only the newest deployment.
+    for (const id of this.#backOffs?.keys() ?? []) if (id !== current?.id) this.#backOffs?.delete(id);
+    if (this.#backOffs?.size === 0) this.#backOffs = undefined;
     const settled = current === undefined || (await this.#reach(current, signal));
     // Other deployments stay until the newest deployment is applied or has finally failed.
     if (settled) await this.#removeUnwanted(listed, keep);
     await this.#flush(signal);
+    // A removal whose event could not be stored is not repeated.
+    if (settled) await this.#port.publish?.();
   }
 
   async #reach(wanted: AgentDeployment, signal: AbortSignal): Promise<boolean> {
     const known = this.#port.get(wanted.id);
     if (known?.error_status === 'failed' || known?.activity_status === 'archived') {
+      this.#backOffs?.delete(wanted.id);
       this.#restate(wanted.id, this.#archived(known.error_status));
       return true;
     }
-    if (this.#port.active().some(({ id }) => id === wanted.id)) {
+    // An active deployment that is retrying has not published its event.
+    if (known?.error_status !== 'retrying' && this.#port.active().some(({ id }) => id === wanted.id)) {
       const isReported = wanted.activity_status === 'deployed' && wanted.error_status === 'none';
       if (!isReported) this.#restate(wanted.id, this.#deployed());
       return true;

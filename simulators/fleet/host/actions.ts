@@ -28,6 +28,7 @@ interface Pending {
   deploymentId: string;
   /** Intended time of the POST (`monotonicMs`). */
   posted: number;
+  deadline: number;
   record: Recorder;
   row: RolloutRow;
   reports: boolean;
@@ -40,7 +41,7 @@ class Rollouts {
   readonly #late: LateRollout[] = [];
   readonly states = new Map<number, RolloutState>();
 
-  async follow(options: Omit<Pending, 'settle'> & { deadline: number; deadlines: Deadlines }): Promise<void> {
+  async follow(options: Omit<Pending, 'settle'> & { deadlines: Deadlines }): Promise<void> {
     const key = options.deploymentId;
     const wait = options.deadlines.at(options.deadline);
     this.#pending.set(key, { ...options, settle: wait.finish });
@@ -53,6 +54,9 @@ class Rollouts {
     this.#missed.set(key, ended);
     const [oldest] = this.#missed.keys();
     if (this.#missed.size > 100_000 && oldest !== undefined) this.#missed.delete(oldest);
+    // The robot may have been late before the platform answered the POST.
+    const known = options.robot.timings.known(key);
+    if (known !== undefined) this.progress(key, known);
   }
 
   takeLate(): LateRollout[] {
@@ -71,6 +75,11 @@ class Rollouts {
     const pending = this.#pending.get(deploymentId);
     if (pending === undefined) return;
     const { row, record, posted } = pending;
+    // Counts as missed, even if the platform answers the POST later still.
+    if (row.total_ms === null && timing.read > pending.deadline) {
+      pending.settle();
+      return;
+    }
     if (row.total_ms === null) {
       const event = timing.deployed === 0 ? timing.read : timing.deployed;
       this.states.set(row.robot, 'reached');
@@ -136,7 +145,11 @@ export class Actions {
   async carryOut(action: Action): Promise<void> {
     const { kind, record, robot, outcome } = action;
     // Leaves actions with a request to `#sent`, which records their lateness when the request is sent.
-    if (kind !== 'rollout' && Object.values(TRAFFIC).every((each) => each.action !== kind)) recordLateness(action);
+    if (kind !== 'rollout' && Object.values(TRAFFIC).every((each) => each.action !== kind)) {
+      recordLateness(action);
+      // Makes a threshold such as `start.errors.count==0` measurable without a failure.
+      record.count(`${kind}.errors`, 0);
+    }
     try {
       await this.#act(action);
     } catch (error) {
@@ -307,11 +320,11 @@ export class Actions {
     operation: DurationName,
     send: (client: PlatformClient, sending: Sending) => Promise<T>,
   ): Promise<T> {
-    const { record, intended } = action;
+    const { kind, record, intended } = action;
     const { client } = this.#options;
     if (client === undefined) throw new Error('this fleet has no platform');
     record.count('http.attempts');
-    record.count('http.errors', 0);
+    for (const name of ['http.errors', `${kind}.errors`] as const) record.count(name, 0);
     try {
       const answer = await this.#sent(action, 'http.target.ms', (sending) => send(client, sending));
       const ms = monotonicMs() - intended;

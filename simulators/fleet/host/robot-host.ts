@@ -229,6 +229,7 @@ export class RobotHost implements Host {
     if (label !== undefined) {
       this.#metrics.beginPhase(label, phase.measure !== false);
       this.#phase = label;
+      for (const robot of this.#robots.values()) robot.countZeros();
     }
     const chosen = new Set(only ?? members);
     const taking = members.filter((robot) => chosen.has(robot));
@@ -342,11 +343,12 @@ export class RobotHost implements Host {
     const known = this.#listeners.get(robotClass);
     if (known !== undefined) return known;
     const listener: RobotListener = {
-      count: (name) => this.#metrics.of(robotClass).count(name),
+      count: (name, by) => this.#metrics.of(robotClass).count(name, by),
       time: (name, ms) => this.#metrics.of(robotClass).time(name, ms),
       disturbed: (kind, error) => this.#disturbance(kind, error, robotClass),
       fault: (robot, { kind, message }) => {
-        this.#metrics.count('subscriber.violations');
+        // Counts violations outside measured phases too, because each one decides.
+        (this.#metrics.measuring ? this.#metrics.of(robotClass) : this.#metrics).count('subscriber.violations');
         this.#tell({ violation: { robot: robot.index, name: robot.name, kind, message } });
       },
       trouble: (robot, error) => {

@@ -1,5 +1,6 @@
 /** Tries the platform's routes before a run, and finds substitutes for missing routes. */
 
+import { randomBytes } from 'node:crypto';
 import { defined } from '../../../harness/common/defined.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
@@ -235,7 +236,8 @@ class Surveyor {
       return others ? 'lists those of other devices too' : undefined;
     },
     release: async () => {
-      const label = `preflight ${Date.now().toString(36)}`;
+      // Shards look in the same millisecond.
+      const label = `preflight ${Date.now().toString(36)}-${randomBytes(4).toString('hex')}`;
       const { why, value } = await look(this.client.createReleaseFixture(label, '{}'));
       this.#fixture = value;
       if (why === undefined) return undefined;

@@ -151,10 +151,8 @@ export function reportHtml(result: FleetResult): string {
     html`<h2 id="rollout">Roll-out</h2>${shares(reached)}
 ${reach && chart(reach)}${missedTable(result)}${legs(result)}`;
   const decidesNothing = !figuresCount(result) && !measuredNothing(result);
-  const counters = Object.entries(ofWhole(result.counters)).map(([name, value]) => [
-    html`<th scope="row"><code>${name}</code></th>`,
-    thousands(value),
-  ]);
+  const counted = Object.entries(ofWhole(result.counters)).filter(([, value]) => value > 0);
+  const counters = counted.map(([name, value]) => [html`<th scope="row"><code>${name}</code></th>`, thousands(value)]);
   const main = html`${banner(result, outcome)}
 ${result.incomplete_reasons.map((reason) => html`<p class="note fail">${reason}</p>`)}
 ${result.notes.map((note) => html`<p class="note">${note}</p>`)}

@@ -97,6 +97,12 @@ describe('merging shards', () => {
     expect(merged).toMatchObject({ complete: false, incomplete_reasons: ['shard-2: worker 2 is lost'] });
   });
 
+  it.each([1, 2])('is incomplete when only shard %i ended early by its own robots', (early) => {
+    const ended = { complete: false, ended_by: 'rollout.missed.count==0', incomplete_reasons: ['ended early: x'] };
+    const merged = mergeResults([1, 2].map((index) => shard(index, 2, [1], index === early ? ended : {})));
+    expect([exitCode(merged), merged.outcome]).toEqual([2, 'INCOMPLETE']);
+  });
+
   it.each([
     ['another seed', { seed: 2 }, /seed is 1 and 2/],
     ['another scenario', { scenario: 'other' }, /scenario is test and other/],

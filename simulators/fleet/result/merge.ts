@@ -56,7 +56,8 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   const begins = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
   // Takes the longest preparation of a shard, because all shards begin the first phase together.
   const begun = begins.length === 0 ? undefined : Math.max(...begins);
-  const { costs: _, ...head } = first.result;
+  // The early end of one shard is a reason, and decides nothing about the whole fleet.
+  const { costs: _, ended_by: __, ...head } = first.result;
   return defined({
     ...head,
     ...whole,

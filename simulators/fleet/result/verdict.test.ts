@@ -20,6 +20,10 @@ describe('the saturation verdict', () => {
     expect(graded([calm, calm])).toEqual({ verdict: 'valid', reasons: [], atBest: 'valid' });
   });
 
+  it('is valid after days, with 200,000 seconds', () => {
+    expect(graded(Array(200_000).fill(calm)).verdict).toBe('valid');
+  });
+
   it.each([
     ['late actions', graded([calm], 100), graded([calm], 1000), /started late: p99 (100 m|1 )s \(limit 50 ms\)$/],
     [

@@ -67,12 +67,15 @@ export function gradeRun(evidence: Evidence) {
   };
 }
 
+/** Passes no values as arguments, because a run of two days has too many for the stack. */
+const largest = (values: readonly number[]): number => values.reduce((most, value) => Math.max(most, value), 0);
+
 /** Advises one change, because after several changes nobody knows which helped. */
 function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   const { samples, robots, cores = 1, connections } = evidence;
   const lacks = new Set(findings.map(({ lack }) => lack));
   if (lacks.has('descriptors')) {
-    const limit = Math.max(0, ...[...samples.values()].flat().map(({ descriptor_limit }) => descriptor_limit));
+    const limit = largest([...samples.values()].flat().map(({ descriptor_limit }) => descriptor_limit));
     return [`raise 'ulimit -n'${limit === 0 ? '' : ` (now ${limit})`}`];
   }
   if (lacks.has('connections'))
@@ -156,11 +159,11 @@ function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[]
   const share = (bad: (sample: LoadSample) => boolean): number => taken.filter(bad).length / taken.length;
   const stalled = share((sample) => sample.loop_max_ms > LIMITS.loopStallMs);
   const busy = share((sample) => sample.cpu > LIMITS.busyCpu);
-  const used = Math.max(
-    ...taken.map(({ descriptors, descriptor_limit: limit }) => (limit === 0 ? 0 : descriptors / limit)),
+  const used = largest(
+    taken.map(({ descriptors, descriptor_limit: limit }) => (limit === 0 ? 0 : descriptors / limit)),
   );
   const open = `${percent(used)} of the file descriptors were in use (limit ${percent(LIMITS.descriptors[0])})`;
-  const longest = Math.max(...taken.map((sample) => sample.loop_max_ms));
+  const longest = largest(taken.map((sample) => sample.loop_max_ms));
   const ofSeconds = (kind: 'stalled' | 'busy', what: string, seconds: number): Finding[] => {
     const reason = `${what} in ${percent(seconds)} of the seconds (limit ${percent(LIMITS[kind][0])})`;
     return compared('processor', seconds, LIMITS[kind], `${worker}: ${reason}`);
@@ -177,7 +180,7 @@ function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[]
 
 function crowdedReasons(samples: Evidence['samples']): string[] {
   const crowded = [...samples].flatMap(([worker, taken]) => {
-    const longest = Math.max(0, ...taken.map((sample) => sample.cpu_wait));
+    const longest = largest(taken.map((sample) => sample.cpu_wait));
     return longest > LIMITS.cpuWait ? [`${worker} up to ${percent(longest)} of a second`] : [];
   });
   if (crowded.length === 0) return [];

@@ -148,6 +148,14 @@ export class Robot implements UplinkListener {
     if (this.#uplink === undefined) this.online();
     const { subscribers } = this.#options;
     for (let count = this.#subscribers.length; count < subscribers; count += 1) this.#subscribe(count === 0);
+    this.countZeros();
+  }
+
+  /** Counts 0 of what may happen at any time, because a warm-up, which is not measured, may have started the robot. */
+  countZeros(): void {
+    if (this.state === 'online' && this.timings.syncStarted > 0) this.#listener.count('uplink.lost', 0);
+    if (this.#subscribers.length === 0) return;
+    for (const name of ['lost', 'violations'] as const) this.#listener.count(`subscriber.${name}`, 0);
   }
 
   whenOnline(): Promise<void> {
@@ -156,6 +164,7 @@ export class Robot implements UplinkListener {
 
   connecting(): void {
     this.#connectingSince = monotonicMs();
+    this.#listener.count('connect.errors', 0);
     if (this.state !== 'stopped' && this.state !== 'down') this.state = 'connecting';
   }
 
@@ -175,11 +184,13 @@ export class Robot implements UplinkListener {
 
   syncStarted(): void {
     this.timings.syncStarted = monotonicMs();
+    this.#listener.count('sync.errors', 0);
   }
 
   synced(): void {
     const now = monotonicMs();
     this.#listener.time('sync.ms', now - this.timings.syncStarted);
+    this.#listener.count('uplink.lost', 0);
     for (const [id, timing] of this.timings.reported(now)) this.#listener.progress(id, timing);
   }
 

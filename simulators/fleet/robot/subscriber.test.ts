@@ -135,6 +135,14 @@ describe('a checked stream', () => {
     expect(feed(check, [260])).toEqual(['gap: id 259 missing within a connection: after id 258 came id 260']);
   });
 
+  it('excuses ids that two crashes left unused, with an event between them that was not read', () => {
+    const check = new StreamCheck(10);
+    check.mayBeUnused(11, 1034);
+    check.mayBeUnused(1036, 2059);
+    expect(feed(check, ['|', 1035, 2060])).toEqual([]);
+    expect(feed(check, [2062])).toEqual(['gap: id 2061 missing within a connection: after id 2060 came id 2062']);
+  });
+
   it('reports at the end events that were published and never read', () => {
     const check = new StreamCheck(0);
     feed(check, ['|', 1, 2]);

@@ -125,7 +125,7 @@ export class StreamCheck {
   last: number;
   #recent: { id: number; text: string }[] = [];
   #firstOfConnection = true;
-  #unused: { from: number; to: number } | undefined;
+  #unused: { from: number; to: number }[] = [];
 
   constructor(cursor: number) {
     this.last = cursor;
@@ -146,7 +146,7 @@ export class StreamCheck {
   }
 
   mayBeUnused(from: number, to: number): void {
-    this.#unused = { from, to };
+    this.#unused = [...this.#unused.filter((range) => range.to > this.last), { from, to }];
   }
 
   /** `text`: JSON of the event as received; `fresh`: false for a repeated event. */
@@ -177,7 +177,9 @@ export class StreamCheck {
   }
 
   #excused(from: number, to: number): boolean {
-    return this.#unused !== undefined && from >= this.#unused.from && to <= this.#unused.to;
+    let next = from;
+    for (const range of this.#unused) if (range.from <= next && next <= range.to) next = range.to + 1;
+    return next > to;
   }
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
@@ -291,7 +292,8 @@ export class Fleet implements AsyncDisposable {
     const { releaseId, plain, staged } = this.options.offer ?? {};
     const ways = defined({ plain, staged });
     if (releaseId !== undefined) return { releaseId, configInstanceIds: [], ...ways };
-    const version = `${this.namePrefix} ${label} ${Date.now().toString(36)}`;
+    // Shards create releases in the same millisecond.
+    const version = `${this.namePrefix} ${label} ${Date.now().toString(36)}-${randomBytes(4).toString('hex')}`;
     const text = content ?? JSON.stringify({ release: version });
     return { ...(await this.#client.createReleaseFixture(version, text)), ...ways };
   }

@@ -51,6 +51,24 @@ it('a run is incomplete, not failed, when a threshold or gate is unmeasured', as
   expect(await runFleet(runOptionsIn(folder(), gated))).toMatchObject({ outcome: 'INCOMPLETE', complete: false });
 });
 
+it('a perfect run meets thresholds on failures, and leaves what it did not try unmeasured', async () => {
+  const standing = async (measure: boolean) => {
+    const phases = `[{ do: ramp, over: 0s, measure: ${measure} }, { do: hold, for: 0s }]`;
+    const names = ['start.errors', 'subscriber.violations', 'uplink.lost', 'ping.errors'];
+    const thresholds = names.map((name) => `${name}.count==0`);
+    const result = await runFleet(runOptionsIn(folder(), `uplink: none\nphases: ${phases}\n`, { thresholds }));
+    return result.thresholds.map(({ ok, value }) => (value === null ? 'not measured' : ok));
+  };
+  expect(await standing(true)).toEqual([true, true, 'not measured', 'not measured']);
+  expect(await standing(false)).toEqual(['not measured', true, 'not measured', 'not measured']);
+});
+
+it('a run rejects, and leaves no files of robots, when the port of its page is in use', async () => {
+  const { port } = await served(createServer());
+  await expect(runFleet(optionsWith({ ui: { port } }))).rejects.toThrow(PreflightError);
+  expect(readdirSync(folder('robots'))).toEqual([]);
+});
+
 it('a run rejects when interrupted while it reaches the platform', async () => {
   const stop = new AbortController();
   const server = createServer((_request, response) => {

@@ -121,10 +121,10 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const byHand = new ByHand(fleet, ({ rollouts }) => outputs.addRollouts(rollouts));
   const notes = [...claimed, ...(survey?.notes ?? [])];
   const run: Run = { options, fleet, outputs, view, byHand, costs, soak, judge, startedAt, workers, notes };
-  await shown?.serve(fleet, byHand, stack);
-  void died?.then((how) => record.incomplete.push(how));
   const stop = (): Promise<void> => fleet.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
+  await shown?.serve(fleet, byHand, stack);
+  void died?.then((how) => record.incomplete.push(how));
   const measured = await interruptible(run);
   const interrupted = given.signal.aborted && measured !== undefined;
   view.end();

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
 import type { SimulatedPlatform } from '../../platform/index.ts';
 import type { FleetOptions } from './fleet.ts';
@@ -79,6 +79,16 @@ describe('a scenario', () => {
       expect(fleet.record.notStarted).toBe(0);
     }
     expect(await devicesOf(fleets.platform)).toBe(before + 6);
+  });
+
+  it('creates its releases even when another shard creates one in the same millisecond', async () => {
+    vi.spyOn(Date, 'now').mockReturnValue(0);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const shard = (index: number) => fleets.create('', { namePrefix: 'shards', shard: { index, count: 2 } });
+    await using first = shard(1);
+    await using second = shard(2);
+    const releases = await Promise.all([first, second].map((fleet) => fleet.createRelease('phase 1')));
+    expect(new Set(releases.map(({ releaseId }) => releaseId)).size).toBe(2);
   });
 
   it('names robots that miss their roll-out', async () => {

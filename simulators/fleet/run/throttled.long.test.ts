@@ -16,8 +16,11 @@ const optionsWith = (phases: string, change: Partial<RunOptions>): RunOptions =>
 const written = (): FleetResult => JSON.parse(readFileSync(folder('out', 'result.json'), 'utf8')) as FleetResult;
 
 describe('a platform that throttles', () => {
-  /** Starts a proxy, which answers with the status that `answer` returns, or forwards the request. */
-  async function inFrontOf(answer: (path: string) => number | undefined, retryAfterS = 0) {
+  /**
+   * Starts a proxy, which answers with the status that `answer` returns, or forwards the request. It holds back
+   * answers to requests that match `held`, e.g. `POST /beta/deployments`, for two seconds.
+   */
+  async function inFrontOf(answer: (path: string) => number | undefined, retryAfterS = 0, held?: RegExp) {
     const platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
     const { url, agentUrl, mqttUrl, apiKey } = platform;
     const front = createServer((asked, response) => {
@@ -26,8 +29,12 @@ describe('a platform that throttles', () => {
         return void response.writeHead(status, { 'retry-after': String(retryAfterS) }).end('\u001b[2Jbusy');
       const { method, headers, url: path } = asked;
       const onward = request(new URL(path ?? '/', url), { method, headers }, (answered) => {
-        response.writeHead(answered.statusCode ?? 502, answered.headers);
-        answered.pipe(response);
+        const pass = (): void => {
+          response.writeHead(answered.statusCode ?? 502, answered.headers);
+          answered.pipe(response);
+        };
+        if (held?.test(`${method} ${path}`) === true) setTimeout(pass, 2000);
+        else pass();
       });
       asked.pipe(onward);
     });
@@ -62,6 +69,15 @@ describe('a platform that throttles', () => {
     expect(result.metrics['start.ms']?.count).toBe(2);
     expect(written()).toMatchObject({ outcome: 'INCOMPLETE', complete: false });
     expect(existsSync(folder('out', 'report.html'))).toBe(true);
+  });
+
+  it('counts a roll-out as late when its POST is answered after its event was read', async () => {
+    const platform = await inFrontOf(() => undefined, 0, /^POST .*\/deployments$/);
+    const phases = '  - { do: rollout, over: 50ms, within: 1ms }\n';
+    const { counters, metrics } = await runFleet(optionsWith(phases, { platform }));
+    expect(counters).toMatchObject({ 'rollout.attempts': 2, 'rollout.missed': 2, 'rollout.errors': 0 });
+    expect(metrics['rollout.late.ms']?.count).toBe(2);
+    expect(metrics['rollout.ms']).toBeUndefined();
   });
 
   const WAITS: [what: string, path: string][] = [

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseScenario } from '../scenario/read.ts';
@@ -264,6 +265,14 @@ describe('waits of a run', () => {
     deadlines.end();
     expect(await Promise.all(waiting)).toEqual([undefined, undefined, true]);
     expect(await deadlines.until(farOff())).toBeUndefined();
+  });
+
+  it('may be longer than the 24 days of a timer', async () => {
+    const deadlines = new Deadlines();
+    const ended = deadlines.until(monotonicMs() + 30 * 86_400_000).then(() => 'ended');
+    expect(await Promise.race([ended, setTimeout(50, 'waits')])).toBe('waits');
+    deadlines.end();
+    expect(await ended).toBe('ended');
   });
 
   it('report whether work was done in time', async () => {

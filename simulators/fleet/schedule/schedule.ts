@@ -329,6 +329,9 @@ class DueQueue {
   }
 }
 
+/** Node makes 1 ms of a timer above 2^31 - 1 ms. */
+const LONGEST_TIMER_MS = 2 ** 30;
+
 /** Waits for given times (`monotonicMs`), which all finish early when `end` is called. */
 export class Deadlines {
   readonly #open = new Set<() => void>();
@@ -350,7 +353,12 @@ export class Deadlines {
       this.#open.delete(finish);
       resolve();
     };
-    const timer = setTimeout(finish, Math.max(time - monotonicMs(), 0));
+    let timer: NodeJS.Timeout | undefined;
+    const wait = (): void => {
+      const left = Math.max(time - monotonicMs(), 0);
+      timer = left > LONGEST_TIMER_MS ? setTimeout(wait, LONGEST_TIMER_MS) : setTimeout(finish, left);
+    };
+    wait();
     this.#open.add(finish);
     if (this.ended) finish();
     return { promise, finish };

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { enrolDevice, KEY_BITS } from '../../../harness/tools/subjects/simulators.ts';
 import { send } from '../../common/testing/requests.ts';
+import { eventually, scratch } from '../../common/testing/scratch.ts';
 import { startPlatform, type TestPlatform } from '../testing/kit.ts';
 
 let platform: TestPlatform;
@@ -109,6 +111,17 @@ it.for([
   const answer = await control(method, path, body);
   expect(answer.status).toBe(status);
   expect((answer.body['error'] as { message: string }).message).toMatch(reason);
+});
+
+it('a device that is set online and then offline loses the connection of its agent', async () => {
+  await platform.stop();
+  platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS, control: { port: 0 } });
+  using folder = scratch();
+  const { agentUrl, mqttUrl: mqtt, provisioningToken: token } = platform;
+  await using robot = await enrolDevice(folder.path, { platform: agentUrl, mqtt, token });
+  for (const state of ['online', 'offline'])
+    expect(await control('POST', `/devices/${robot.deviceId}/${state}`)).toMatchObject({ status: 200 });
+  await eventually(() => expect(robot.uplink?.lastDisconnectedAt).toBeDefined());
 });
 
 it('the control API refuses requests that a web page could send', async () => {

@@ -124,7 +124,10 @@ export class PlatformControl implements Disposable {
     const row = findRow(this.#core, 'device', id);
     if (row.status === 'archived') throw conflict('device_archived', 'an archived device cannot be online or offline');
     if (online) this.#core.standIns.add(id);
-    else if (!this.#core.standIns.delete(id)) this.#core.messenger.disconnect(id);
+    else {
+      this.#core.standIns.delete(id);
+      this.#core.messenger.disconnect(id);
+    }
     return this.#device(markConnected(this.#core, row, online), online ? 'online, without an agent' : 'offline');
   }
 

@@ -52,6 +52,7 @@ describe('a device', () => {
     expect(again.id).toBe(first.id);
     expect(again.session_id).not.toBe(first.session_id);
     expect(await deploymentOf(platform, id)).toMatchObject({ status: 'queued', deployed_at: null });
+    expect((await platform.items('/deployments?activity_status=queued')).map((item) => item.id)).toEqual([id]);
     const other = await platform.provisioningToken();
     expect(() => platform.port.reprovision(other, credentials)).toThrow(expect.objectContaining({ status: 403 }));
   });

@@ -66,8 +66,8 @@ export function reprovision(core: Core, text: string, credentials: Credentials):
     const target = device.target_deployment_id;
     const deployment = target === null ? undefined : core.store.collections.deployment.byId(target);
     if (deployment !== undefined && deployment.activity_status !== 'queued') {
-      advance(core, { ...deployment, deployed_at: null }, { activity_status: 'queued' });
-      core.store.collections.deployment.update(deployment, { deployed_at: null });
+      const queued = advance(core, { ...deployment, deployed_at: null }, { activity_status: 'queued' });
+      core.store.collections.deployment.update(queued, { deployed_at: null });
     }
     return enrol(core, device, credentials);
   });

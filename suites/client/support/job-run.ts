@@ -97,6 +97,12 @@ export class JobRun extends ClientRun {
     this.must(this.over, { expected: 'the client to end when its job is done', actual: this.outcome });
   }
 
+  /** True if the client ended with an error and without a request, because it does not accept its caller's value. */
+  async refusedByItself(): Promise<boolean> {
+    await this.until(() => this.requests[0], START_PATIENCES * this.patienceMs);
+    return this.over && this.requests.length === 0 && this.failure !== undefined;
+  }
+
   /** Waits until the client ends or repeats itself without end; throws Blocked without a request. */
   async #settled(): Promise<void> {
     await this.until(() => this.requests[0], START_PATIENCES * this.patienceMs);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { ScriptedServer } from './server.ts';
+import { type ClientRequest, ScriptedServer } from './server.ts';
 
 const PROGRAM = fileURLToPath(new URL('./testing/take-ports.ts', import.meta.url));
 const FEW_PORTS = 'ip link set lo up && echo "40000 40063" > /proc/sys/net/ipv4/ip_local_port_range';
@@ -34,3 +34,13 @@ test('a leaving server cuts its connections, and frees its port for another', as
   expect(second.place.port).toBe(port);
   await once(connect({ host: '127.0.0.1', port }), 'connect');
 });
+
+test('a request target with two slashes at its beginning is a path', async () => {
+  const asked = Promise.withResolvers<ClientRequest>();
+  const listener = { track: () => undefined, request: asked.resolve, changed: () => {} };
+  await using server = await ScriptedServer.open({}, listener);
+  const client = connect({ host: '127.0.0.1', port: server.place.port ?? 0 });
+  client.write('GET //v0.2/events?after=3 HTTP/1.1\r\nhost: x\r\n\r\n');
+  const { path, cursor } = await asked.promise;
+  expect({ path, cursor }).toEqual({ path: '//v0.2/events', cursor: '3' });
+}, 60_000);

@@ -52,10 +52,12 @@ export class ClientRequest {
     onClose: () => void,
   ) {
     this.body = body;
-    const url = new URL(request.url ?? '/', 'http://localhost');
+    const target = request.url ?? '/';
+    // Two slashes at the beginning name no host in a request (RFC 9112, section 3.2.1).
+    const url = URL.parse(target.startsWith('/') ? `http://localhost${target}` : target);
     this.method = request.method ?? '';
-    this.path = url.pathname;
-    this.query = url.searchParams;
+    this.path = url?.pathname ?? target;
+    this.query = url?.searchParams ?? new URLSearchParams();
     this.headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     this.#response = response;
     this.#track = track;
@@ -97,7 +99,7 @@ export class ClientRequest {
     const text = bytes.toString('latin1');
     const blocks = [...text.matchAll(/(?<=^|[\r\n])id: ?([^\r\n]*)/g)];
     const block = blocks.findLast(([, id]) => id === next.cursor);
-    const end = block && /(\r\n|\n|\r)(\r\n|\n|\r)/.exec(text.slice(block.index));
+    const end = block && /(\r\n|\n|\r(?!\n))(\r\n|\n|\r)/.exec(text.slice(block.index));
     return next.send(end ? bytes.subarray(block.index + end.index + end[0].length) : bytes);
   }
 

@@ -97,7 +97,9 @@ const keyRule = (): Rule => {
     const agent = request.headers['user-agent'];
     const before = withKey.get(request.connection);
     // The user agent matters, because a proxy sends requests of several clients over one connection.
-    const isAgain = agent !== undefined && before?.agent === agent && before.path === path;
+    // A browser asks by OPTIONS, without any credential, whether it may send the key.
+    const isSame = agent !== undefined && before?.agent === agent && before.path === path;
+    const isAgain = isSame && request.method !== 'OPTIONS';
     if (hasKey) withKey.set(request.connection, { path, agent });
     const isList = request.method === 'GET' && LIST_PATH.test(path);
     const knowsApi = versionOf(request) !== undefined && (isPing(request) || isCreation(request) || isList);

@@ -198,6 +198,17 @@ describe('credentials', () => {
     watch.over(watch.ask('/beta/devices', 0, { 'service-version': '2026-03-09.tetons' }), 401);
     expect(watch.found).toEqual(['client.key.sent.watched']);
   });
+
+  test('a browser asks without its key whether it may send the key', () => {
+    const watch = new Watch('platform');
+    watch.connection = { open: true };
+    const browser = { 'user-agent': 'Mozilla' };
+    watch.over(watch.ask('/beta/devices', 0, { ...KEYED, ...browser }), 200);
+    watch.over(watch.ask('/beta/devices', 500, browser, 'c', 'OPTIONS'), 204);
+    expect(watch.found).toEqual([]);
+    watch.over(watch.ask('/beta/devices', 500, browser), 401);
+    expect(watch.found).toEqual(['client.key.sent.watched']);
+  });
 });
 
 test('a request is shown without the token in its address', () => {

@@ -161,6 +161,7 @@ export class Reality {
       subscription: this.streams.follow(stream, http),
     };
     t.saw(`streams by ${way}`);
+    if (asking.mayRefuse === true) t.saw('filters by types near others');
     if (options.types !== undefined) t.saw('filtered streams');
     if (fate === 'expired') t.saw('expired cursors');
     if (asking.after === ledger.earliest) t.saw('cursors at the earliest event');
@@ -219,6 +220,7 @@ export class Reality {
       await this.expectMoment('time of an event', 'occurred_at', envelope?.['occurred_at'], about);
     }
     t.saw('publications', count);
+    if (this.clients.length > 1) t.saw('publications to several', count);
   }
 
   async catchUp(closed: bigint, born?: { since: number; first: bigint }): Promise<void> {
@@ -318,20 +320,29 @@ export class Reality {
     written: unknown,
     { since, until, why }: Window,
   ): Promise<void> {
-    if (this.isWithin(member, written, since, until) || (await isClockSet())) return;
+    if (this.isWithin(member, written, { since, until }) || (await isClockSet())) return;
     const expected = `${member} from ${instant(since)} to ${instant(until)}, when ${why}`;
     this.departs(what, { expected, actual: String(written) });
   }
 
-  /** True also for a moment that cannot be judged, such as an unreadable one, or one of an agent with another clock. */
-  isWithin(member: string, written: unknown, since: number, until: number): boolean {
+  /** `unclear`: result for a moment that cannot be judged: unreadable, without an offset, or of another clock. */
+  isWithin(
+    member: string,
+    written: unknown,
+    { since, until }: Pick<Window, 'since' | 'until'>,
+    unclear = true,
+  ): boolean {
     const when = Date.parse(String(written));
     const { endpoint } = this.t.http;
     const isLocal = endpoint.socketPath !== undefined || /^https?:\/\/(127\.|localhost|\[::1\])/.test(endpoint.origin);
-    if (Number.isNaN(when) || !isLocal || until < since) return true;
+    // Without an offset, the zone is the agent's.
+    const isZoned = /(?:Z|[+-]\d{2}(?::?\d{2})?)$/i.test(String(written));
+    if (Number.isNaN(when) || !isZoned || !isLocal || until < since) return unclear;
     if (when % 1000 !== 0) this.#fractions.add(member);
     const slackMs = this.#fractions.has(member) ? SLACK_MS : 1000 + SLACK_MS;
-    return when >= since - slackMs && when <= until + SLACK_MS;
+    // Whole seconds may be cut or rounded.
+    const aheadMs = this.#fractions.has(member) ? SLACK_MS : 500 + SLACK_MS;
+    return when >= since - slackMs && when <= until + aheadMs;
   }
 
   async endStreams(): Promise<void> {

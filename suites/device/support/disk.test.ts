@@ -1,11 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
 import { hostFiles } from '../../../harness/targets/files/target-files.ts';
 import { temporaryFolder } from '../../../harness/targets/testing/places.ts';
 import type { Device } from './check.ts';
-import { lastLine, readLog } from './disk.ts';
+import { diskUse, lastLine, readLog } from './disk.ts';
 
 const folder = temporaryFolder();
 const deviceWith = (path: string): Device =>
@@ -42,4 +42,16 @@ test.each([
 test('the last whole line of a log is found, even before a torn one', async () => {
   expect((await lastLine(written('torn', `${TEXT}{"id":10`))).toString()).toBe(`${LINES.at(-1)}\n`);
   expect((await lastLine(written('empty', ''))).toString()).toBe('');
+});
+
+test('disk use of a log includes its rotated parts, and no other file in its folder', async () => {
+  const at = (name: string): string => join(folder, 'beside', name);
+  mkdirSync(at(''));
+  for (const name of ['events.jsonl', 'agent.log']) writeFileSync(at(name), TEXT);
+  const t = deviceWith(at('events.jsonl'));
+  const before = await diskUse(t);
+  appendFileSync(at('agent.log'), 'x'.repeat(2 ** 20));
+  expect(await diskUse(t)).toBe(before);
+  writeFileSync(at('events.1.jsonl'), TEXT);
+  expect(await diskUse(t)).toBe(before + Buffer.byteLength(TEXT));
 });

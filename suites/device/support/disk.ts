@@ -121,7 +121,10 @@ export async function diskUse(t: Device): Promise<number> {
   const path = logPath(t);
   const isFolder = (await t.files.stat(path))?.kind === 'folder';
   const entries = await t.files.list(isFolder ? path : dirname(path));
-  return entries.reduce((total, { kind, size }) => total + (kind === 'file' ? size : 0), 0);
+  // Rotated parts begin with the name of the log; other files in its folder may grow.
+  const stem = basename(path).split('.')[0] ?? '';
+  const isOfLog = (file: string): boolean => isFolder || basename(file).startsWith(stem);
+  return entries.reduce((sum, { kind, path: file, size }) => sum + (kind === 'file' && isOfLog(file) ? size : 0), 0);
 }
 
 export interface ConfigFile {

@@ -54,9 +54,10 @@ it('the watch for heartbeats ends early where little of the run is left', async 
 });
 
 it.for([
-  [true, 'fail', /^a comment line within 0.3 s on an idle stream/],
-  [false, 'pass', undefined],
-] as const)('watches for heartbeats while other checks run (falls silent: %s)', async ([isDeaf, outcome, expected]) => {
+  ['falls silent', 'fail', /^a comment line within 0.3 s on an idle stream/],
+  ['goes on', 'pass', undefined],
+  ['ends in order', 'pass', undefined],
+] as const)('watches for heartbeats while other checks run (a stream that %s)', async ([fate, outcome, expected]) => {
   const others = Promise.withResolvers<void>();
   const session = new Session();
   session.others = others.promise;
@@ -66,15 +67,16 @@ it.for([
     let beats = 0;
     const timer = setInterval(() => {
       beats += 1;
-      if (beats > 5 && !isDeaf) others.resolve();
-      if (beats <= 5 || !isDeaf) response.write(': heartbeat\n\n');
+      if (beats > 5 && fate === 'goes on') others.resolve();
+      if (beats <= 5 || fate === 'goes on') response.write(': heartbeat\n\n');
+      if (beats === 5 && fate === 'ends in order') response.end();
     }, 200);
     response.once('close', () => clearInterval(timer));
   });
   const result = await runOn(target, watching({ heartbeatSeconds: 0.2 }), session);
   expect(result.outcome).toBe(outcome);
   expect(result.expected ?? '').toMatch(expected ?? /^$/);
-  expect(session.forRetry().silentAfterMs > 0).toBe(isDeaf);
+  expect(session.forRetry().silentAfterMs > 0).toBe(fate === 'falls silent');
 });
 
 it('a replay cut instead of a heartbeat is found while its events remain', async () => {

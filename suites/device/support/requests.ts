@@ -35,11 +35,13 @@ export function retryWhileThrottled<A extends Answer>(
     signal,
     isThrottled,
     discard,
-    pauseMs: ({ headers }, attempt) => {
+    pauseMs: ({ status, headers }, attempt) => {
       const namedMs = retryAfterMs(headers);
       const soonMs = backoffMs({ firstMs: SHORTEST_PAUSE_MS, longestMs: 2000 }, attempt);
       if (mayClear()) return Math.min(soonMs, patienceMs);
-      if (namedMs === undefined || ownDoing()) return undefined;
+      if (ownDoing()) return undefined;
+      // 503 may mean that no deployment is current; 429 is about the rate of requests only.
+      if (namedMs === undefined) return status === 429 ? Math.min(soonMs, patienceMs) : undefined;
       return Math.min(Math.max(namedMs, SHORTEST_PAUSE_MS), patienceMs);
     },
   });
@@ -60,6 +62,11 @@ export async function request(
     t.must(false, { expected, actual: error.message });
     throw error;
   }
+}
+
+/** Blocks the check, because no section limits the rate of requests. */
+export function refuseThrottled(t: Device, { status }: HttpResponse): void {
+  if (status === 429) t.blocked('the device kept answering 429 for a minute');
 }
 
 /** Maximum milliseconds until a device notices a closed stream. */
@@ -152,6 +159,7 @@ export function deploymentIn(seen: Happening): Record<string, unknown> | undefin
 export async function currentDeployment(t: Device, http?: HttpClient): Promise<Record<string, unknown> | undefined> {
   const response = await request(t, { path: CURRENT }, 'an answer to GET /deployments/current', http);
   if (meansNoDeployment(response)) return undefined;
+  refuseThrottled(t, response);
   const body = objectOf(response);
   t.must(response.status === 200 && body !== undefined, {
     expected: '200 with a JSON object, a Deployment (or 404 while the device has no deployment)',

@@ -4,12 +4,11 @@ import { operationsOf, RESOURCES } from '../../../harness/contract/platform/oper
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { isObject } from '../../json.ts';
 import { mayWrite } from '../support/create.ts';
-import type { Page } from '../support/lists.ts';
 import { MILLISECOND_NANOS, pingCode } from '../support/ping.ts';
 import { ok, refused } from '../support/requests.ts';
 import { filtersAndOrders, pagesOutOfRange, refusals, walks } from './directed.ts';
 import { type Ask, askFor, type Exchange, pairs, SURELY_WRONG_KEYS } from './exchange.ts';
-import { type Explorer, getOf, listOf, operation } from './explorer.ts';
+import { type Explorer, getOf, itemsOf, listOf, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
 import { anyRead } from './reads.ts';
 import { dueRefusal } from './refusals.ts';
@@ -63,9 +62,6 @@ async function* inSteps(ex: Explorer, asks: readonly Ask[]): AsyncGenerator<void
     yield;
   }
 }
-
-const itemsOf = (exchange: Exchange): Page['data'] =>
-  ok(exchange) ? ((exchange.json as Page | undefined)?.data ?? []) : [];
 
 const readList = (ex: Explorer, kind: ResourceKind, query: Ask['query']): Promise<Exchange> =>
   ex.send(askFor(listOf(kind), ex.newest, [], { query }));
@@ -273,9 +269,12 @@ async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
         exchange = await ping(t.onlineDevice, 'full', version, nanos);
       answers.set(nanos, exchange);
     }
-    const [accepted] = [...answers].find(([, each]) => pingCode(each) === 'success') ?? [];
-    for (const each of answers.values()) {
+    const [accepted, answered] = [...answers].find(([, each]) => pingCode(each) === 'success') ?? [];
+    const neededNanos = (answered?.asked.duration_ms ?? 0) * MILLISECOND_NANOS;
+    for (const [nanos, each] of answers) {
       if (pingCode(each) === 'success' || !(ok(each) || refused(each))) continue;
+      // A device on a slow link may need longer than a short timeout.
+      if (nanos <= 2 * neededNanos) continue;
       // A device that has gone offline explains the refusal.
       const next = accepted && refused(each) ? await ping(t.onlineDevice, 'full', version, accepted) : undefined;
       if (refused(each) && (next === undefined || pingCode(next) !== 'success')) continue;

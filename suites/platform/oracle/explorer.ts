@@ -12,6 +12,7 @@ import {
 } from '../../../harness/contract/versions.ts';
 import { type Budget, Cells, Draw } from '../../../harness/runner/explore.ts';
 import { TooLittleSeen } from '../../../harness/runner/violation.ts';
+import { isObject } from '../../json.ts';
 import type { Page } from '../support/lists.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { ok, type Platform, send } from '../support/requests.ts';
@@ -25,6 +26,13 @@ export const listOf = (kind: ResourceKind): Operation =>
   OPERATIONS.find((each) => each.kind === kind && each.list === true && each.sub !== true) as Operation;
 export const getOf = (kind: ResourceKind): Operation | undefined =>
   OPERATIONS.find((each) => each.kind === kind && each.method === 'GET' && each.list !== true);
+
+/** Leaves out what is no resource, because the envelope is judged elsewhere. */
+export function itemsOf(exchange: Exchange): Shown[] {
+  const { data } = Object(ok(exchange) ? exchange.json : undefined) as { data?: unknown };
+  const isShown = (each: unknown): each is Shown => isObject(each) && typeof each['id'] === 'string';
+  return Array.isArray(data) ? data.filter(isShown) : [];
+}
 
 export class Explorer {
   t: Platform;
@@ -224,6 +232,7 @@ export class Explorer {
     const operation = listOf(kind);
     const items: Shown[] = [];
     let total = 0;
+    let isReadable = true;
     let last: Exchange | undefined;
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const query = pairs({ limit: '100', offset: page * 100, expand: 'total_count' });
@@ -235,10 +244,12 @@ export class Explorer {
         return;
       }
       const { data, has_more: more, total_count: count } = exchange.json as Page;
-      items.push(...(data as Shown[]));
+      const shown = itemsOf(exchange);
+      items.push(...shown);
+      isReadable &&= shown.length === data.length;
       total = count ?? items.length;
       if (more && data.length > 0 && page + 1 < MOST_PAGES) continue;
-      const isWhole = !more || data.length === 0;
+      const isWhole = isReadable && (!more || data.length === 0);
       const before = list.reference?.ids ?? [];
       const ids = items.map(({ id }) => id);
       const moved = firstMoved(before, ids);

@@ -86,11 +86,12 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
     const isOpen = isDown && isUp;
     one.parent = isOpen ? undefined : isDown ? other.record.id : null;
     other.parent = isOpen ? undefined : isUp ? one.record.id : null;
-    const changed = await answersAtOnce(ex, [move(third, other), rename()]);
+    // Renames before and after the move, because requests may arrive in any order.
+    const changed = await answersAtOnce(ex, [rename(), move(third, other), rename()]);
     if (changed === undefined) return;
-    const [moved, ...names] = changed;
-    if (moved !== undefined && ok(moved)) third.parent = other.record.id;
-    third.names = namesAfter(third, names);
+    const [first, moved, last] = changed as [Exchange, Exchange, Exchange];
+    if (ok(moved)) third.parent = other.record.id;
+    third.names = namesAfter(third, [first, last]);
     if (!(await expectTree(ex, groups as Group[]))) return;
     const renamed = await answersAtOnce(ex, [rename(), rename(), rename()]);
     if (renamed === undefined) return;

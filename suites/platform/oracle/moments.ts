@@ -47,6 +47,9 @@ const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
 /** Timestamps that never change; `deployed` may, because a device may get the same deployment again. */
 const ONCE: ReadonlySet<Timing> = new Set(['queued', 'archived']);
 
+/** By which the clocks of a platform's nodes, or the resolutions of two timestamps, may differ. */
+const SKEW_MS = 1000;
+
 /** `isStrict`: no wrong clock or old deployment explains the difference. */
 type Hold = (isRight: boolean, isStrict: boolean, expected: string) => void;
 
@@ -62,8 +65,8 @@ export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void
   for (const timing of past)
     hold(has(timing), record.isOurs && hasAny, `when it was ${timing}, in a deployment that is ${activity}`);
   const dates = [...times.values()].flatMap((at) => (typeof at === 'string' ? [Date.parse(at)] : []));
-  const isInOrder = dates.every((time, index) => time >= (dates[index - 1] ?? 0));
-  hold(isInOrder, record.isOurs, 'queued, deployed and archived in that order');
+  const backMs = Math.max(0, ...dates.slice(1).map((time, index) => (dates[index] ?? 0) - time));
+  hold(backMs === 0, record.isOurs && backMs >= SKEW_MS, 'queued, deployed and archived in that order');
   if (!record.isOurs) return;
   const unused = activity === 'archived' && !record.mayBeDeployed ? (['deployed'] as const) : [];
   for (const timing of [...future, ...unused])

@@ -10,7 +10,7 @@ import { ok } from '../support/requests.ts';
 import { decide } from './decides.ts';
 import { causeOf, type Difference } from './differences.ts';
 import { type Ask, askFor, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
-import { type Explorer, firstMoved, getOf } from './explorer.ts';
+import { type Explorer, firstMoved, getOf, itemsOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
 import { requestedItems } from './lists.ts';
 
@@ -145,13 +145,17 @@ async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   const { kind } = suspect.exchange.operation;
   if (kind === undefined) return undefined;
   const list = ex.model.list(kind);
-  await ex.walk(kind);
-  const before = list.reference;
+  // Compares the requested items too, because states may change while the ids stay.
+  const reference = async (): Promise<string | undefined> => {
+    await ex.walk(kind);
+    const requested = requestedItems(list, suspect.exchange)?.map(({ id }) => id);
+    return list.reference && `${list.reference.ids.join()} ${requested?.join()}`;
+  };
+  const before = await reference();
   const again = await sameAgain(ex, suspect);
-  await ex.walk(kind);
-  const after = list.reference;
+  const after = await reference();
   if (again === undefined) return undefined;
-  if (before === undefined || after === undefined || before.ids.join() !== after.ids.join()) return 'changing';
+  if (before === undefined || before !== after) return 'changing';
   return suspect.path.startsWith('/data place') ? walkAgain(ex, again) : again;
 }
 
@@ -169,7 +173,7 @@ async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference 
     const query = [...rest, ['limit', String(limit)], ['offset', String(offset)]] as const;
     const exchange = await ex.send({ ...ask, query });
     if (!ok(exchange)) return undefined;
-    seen.push(...(exchange.json as Page).data.map(({ id }) => id));
+    seen.push(...itemsOf(exchange).map(({ id }) => id));
   }
   const isOnce = new Set(seen).size === seen.length && seen.length === total;
   if (!isOnce) return { ...suspect, expected: `each of ${total} items once, walking with limit ${limit}` };

@@ -152,7 +152,12 @@ function exchangeIn(seen: Happening, version: string): Exchange | undefined {
   const [address = '', query = ''] = path.split('?', 2);
   const parts = address.split('/');
   const below = `/${parts.slice(parts.findIndex((part) => COLLECTIONS.has(part))).join('/')}`;
-  const found = ROUTES.find(({ operation, route }) => operation.method === asked.method && route.test(below));
+  const { headers: sent = {} } = seen.request ?? {};
+  // Agents and users of a console have endpoints of their own.
+  const isOther = sent[KEY] === undefined && (sent['authorization'] ?? sent['cookie']) !== undefined;
+  const found = isOther
+    ? undefined
+    : ROUTES.find(({ operation, route }) => operation.method === asked.method && route.test(below));
   // Looks at `object` too, because routes of agents show resources.
   const kind = isObject(json) ? RESOURCE_KINDS.find((each) => each === json['object']) : undefined;
   const operation = found?.operation ?? (kind && getOf(kind));

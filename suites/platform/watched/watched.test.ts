@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { History } from '../../../harness/runner/rules.ts';
+import { checks as listChecks } from '../8-lists.ts';
 import { watchedRules } from './index.ts';
 
 const VERSION = '2026-08-17.everglades';
@@ -14,11 +15,13 @@ interface Answer {
   client?: string;
 }
 
-const foundIn = (answers: readonly Answer[]): string[] => judged(answers).found;
+type Rules = ConstructorParameters<typeof History>[0];
 
-function judged(answers: readonly Answer[]): { found: string[]; decided: string[] } {
+const foundIn = (answers: readonly Answer[], rules?: Rules): string[] => judged(answers, rules).found;
+
+function judged(answers: readonly Answer[], rules: Rules = watchedRules): { found: string[]; decided: string[] } {
   const found: string[] = [];
-  const history = new History(watchedRules, (id, { fault }) => found.push(fault === undefined ? id : `${fault}`));
+  const history = new History(rules, (id, { fault }) => found.push(fault === undefined ? id : `${fault}`));
   const tell = history.of('a');
   for (const { target, method = 'GET', status = 200, json, headers = {}, answered, client = 'c' } of answers) {
     const sent = { 'x-api-key': 'k', 'service-version': VERSION, ...headers };
@@ -33,7 +36,7 @@ function judged(answers: readonly Answer[]): { found: string[]; decided: string[
       request: { method, target, path, headers: given, body: '', connection: { open: true }, client, at: 0 },
     });
   }
-  const decided = watchedRules.map(({ id }) => id).filter((id) => history.judged(id).sightings > 0);
+  const decided = rules.map(({ id }) => id).filter((id) => history.judged(id).sightings > 0);
   return { found, decided };
 }
 
@@ -65,6 +68,15 @@ describe('the status of a list', () => {
     ['something else with 203', at('?limit=5&offset=0', {}, { status: 203 }), []],
     ['a list below a device', at('/dvc_1/groups', undefined, { status: 204 }), []],
   ])('is decided by %s', (_, answer, decided) => expect(judged([answer]).decided).toEqual(decided));
+});
+
+test.each<[string, Record<string, string>, string[]]>([
+  ['an agent', { 'x-api-key': 'none', authorization: 'Bearer x' }, []],
+  ['a console', { 'x-api-key': 'none', cookie: 'session=x' }, []],
+  ['a client of the Platform API', {}, ['platform.list.envelope.everywhere']],
+])('the rules of a run judge a list without the envelope by who asks: %s', (_, headers, found) => {
+  const answer = { target: '/beta/agent/deployments', json: { deployments: [] }, headers };
+  expect(foundIn([answer], listChecks)).toEqual(found);
 });
 
 const TETONS = { headers: { 'service-version': '2026-03-09.tetons' } };

@@ -1,6 +1,9 @@
+import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { clientOf } from '../../../harness/client/testing/served.ts';
+import { Session } from '../../../harness/runner/session.ts';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
-import { type System, whileOffline } from './check.ts';
+import { EventFollower, type System, whileOffline } from './check.ts';
 
 const violation = new Violation({ expected: 'queued', actual: 'deployed' });
 
@@ -30,4 +33,21 @@ describe('after a check of an offline device', () => {
     await expect(whileOffline(t, () => Promise.reject(violation))).rejects.toBe(violation);
     await expect(whileOffline(t, async () => {})).rejects.toThrow('control refused');
   });
+});
+
+it('an event is read by a replay if the first stream ended before any event', async () => {
+  const event = { id: 1, type: 'deployment.deployed', data: { deployment_id: 'dpl_1' } };
+  const asked: string[] = [];
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (asked.length === 1) response.end();
+    else response.write(url.endsWith('?after=0') ? `id: 1\ndata: ${JSON.stringify(event)}\n\n` : ': heartbeat\n\n');
+  });
+  const device = { http: await clientOf(server), patienceMs: 2000 };
+  const { signal } = new AbortController();
+  const t = { device, platform: { patienceMs: 2000 }, session: new Session(), signal } as unknown as System;
+  await using events = await EventFollower.open(t);
+  expect(await events.until(event.type, 'dpl_1')).toEqual(event);
+  expect(asked).toEqual(['/events', '/events?after=0']);
 });

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { NoAnswer, Unreachable } from '../../../harness/client/errors.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
+import { defined } from '../../../harness/common/defined.ts';
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import { boundedProperty } from '../../../harness/runner/property.ts';
@@ -214,6 +215,7 @@ export class EventFollower implements AsyncDisposable {
   readonly #t: System;
   #stream: EventStream | undefined;
   #cursor: number | undefined;
+  #wasOpen = false;
 
   private constructor(t: System) {
     this.#t = t;
@@ -293,7 +295,15 @@ export class EventFollower implements AsyncDisposable {
   }
 
   async #connect(): Promise<EventStream> {
-    const stream = await openEvents(this.#t.device.http, this.#cursor === undefined ? {} : { after: this.#cursor });
+    const { http } = this.#t.device;
+    // A stream may end before its first event; only a replay shows the events since then.
+    const after = this.#cursor ?? (this.#wasOpen ? 0 : undefined);
+    let stream = await openEvents(http, defined({ after }));
+    if (stream.status === 410 && this.#cursor === undefined) {
+      await stream.close();
+      stream = await openEvents(http);
+    }
+    this.#wasOpen = true;
     if (stream.status === 200) return stream;
     const body = stream.head();
     await stream.close();
