@@ -37,6 +37,12 @@ const CHROMIUM: Headers = {
   'accept-language': 'en-US,en;q=0.9',
 };
 
+/** Keeps the name of a run with `--identify`, by which its target tells requests of Muster. */
+const asChromium = (headers: Headers): Headers => {
+  const { 'user-agent': agent } = headers;
+  return { ...headers, ...CHROMIUM, ...(agent?.startsWith('muster-') && { 'user-agent': agent }) };
+};
+
 export const EQUIVALENT_FORMS: readonly Form[] = [
   {
     name: 'with header names in capitals',
@@ -44,7 +50,7 @@ export const EQUIVALENT_FORMS: readonly Form[] = [
     promise: 'RFC 9110, section 5.1',
   },
   { name: 'with Accept: application/json', headers: (headers) => ({ accept: 'application/json', ...headers }) },
-  { name: 'as Chromium asks', headers: (headers) => ({ ...headers, ...CHROMIUM }) },
+  { name: 'as Chromium asks', headers: asChromium },
   { name: 'with the parameters in reverse order', query: reversed, promise: 'they are independent' },
   {
     name: 'with percent-encoded letters and digits in the parameters',
