@@ -1,7 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout } from 'node:timers/promises';
 import { answered, asksForEvents, defect, onRequest, onSome, refusals, variant, whenOver } from '../define-device.ts';
-import { FIRST_ANSWER_MS, SLOW_ANSWER_MS, warmUp, writesBytesAlone } from '../slowness.ts';
 
 const REQUESTS = ['device.robust.requests'];
 
@@ -77,24 +75,6 @@ export const variants = [
   variant('closes-each-connection', 'Closes the connection after each answer, and says so.', {
     http: onRequest((_request, response) => {
       response.shouldKeepAlive = false;
-    }),
-  }),
-  variant('slow-answers', 'Answers everything 300 ms late.', { http: { delayMs: () => SLOW_ANSWER_MS } }),
-  variant('slow-first-answer', 'Answers nothing in the 20 s after the first request, and everything after them.', {
-    http: () => ({ delayMs: warmUp(FIRST_ANSWER_MS) }),
-  }),
-  variant('byte-by-byte', 'Writes every byte by itself, heads and event streams too.', {
-    transport: { connected: writesBytesAlone },
-  }),
-  variant('one-event-a-second', 'Sends at most one event a second on a stream, stored or live.', {
-    stream: { eventPauseMs: 1000 },
-  }),
-  variant('slow-deployments', 'Takes 5 s to put a deployment in place.', {
-    deployments: ({ enter }) => ({
-      enter: async (steps) => {
-        await setTimeout(5000);
-        await enter(steps);
-      },
     }),
   }),
 ];

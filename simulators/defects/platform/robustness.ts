@@ -1,6 +1,5 @@
 import type { ErrorFacts, Resource } from '../../platform/behaviour.ts';
 import { defect, errors, keepsFirstNames, variant } from '../define-platform.ts';
-import { FIRST_ANSWER_MS, SLOW_ANSWER_MS, warmUp, writesBytesAlone } from '../slowness.ts';
 
 const BODIES = ['platform.robust.bodies'];
 const REFERENCES = ['platform.robust.references'];
@@ -156,11 +155,4 @@ export const variants = [
     'Answers 403 for ids that do not exist, so that nobody learns which do.',
     errors(isMissing, 403),
   ),
-  variant('slow-answers', 'Answers everything 300 ms late.', { delayMs: () => SLOW_ANSWER_MS }),
-  variant(
-    'slow-first-answer',
-    'Answers nothing in the 20 s after the first request, and everything after them.',
-    () => ({ delayMs: warmUp(FIRST_ANSWER_MS) }),
-  ),
-  variant('byte-by-byte', 'Writes every byte by itself, heads too.', { connected: writesBytesAlone }),
 ];
