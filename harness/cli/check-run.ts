@@ -98,13 +98,13 @@ export async function runAndReport<T extends CheckTable, Context>(
       },
       ...defined({ unreachable: target.unreachable }),
     });
-    for (const { message } of unwritten) say(`muster: ${message}`);
+    if (unwritten !== undefined) say(`muster: ${unwritten}`);
     const forgotten = again === undefined ? remember(checked.api, kept, report) : undefined;
     if (forgotten !== undefined && left !== undefined) say(`muster: ${forgotten}`);
     if (report.exit_code !== 0) tellOutput(report, await target.diagnostics());
     const code = evidence.finish(report, say);
     if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);
-    return unwritten.length > 0 && code !== EXIT.nonconformant ? EXIT.harness : code;
+    return unwritten !== undefined && code !== EXIT.nonconformant ? EXIT.harness : code;
   } catch (error) {
     const isAbort = error === interrupt.signal.reason || (error instanceof Error && error.name === 'AbortError');
     if (interrupt.signal.aborted && isAbort) {
@@ -123,7 +123,7 @@ function tellOutput({ checks }: Report, written: string): void {
   if (last !== '') process.stderr.write(withoutCiCommands(`\nThe target wrote:\n${last}\n`));
 }
 
-/** Returns the report and errors of writing, e.g. on a full disk. Rejects on any other error. */
+/** Returns the report, and why reports could not be written, e.g. a full disk. Rejects on any other error. */
 async function ranWith<Context>(suite: Suite<Context>, options: RunOptions<Context>) {
   let ended: Report | undefined;
   const last: RunListener = {
@@ -133,12 +133,10 @@ async function ranWith<Context>(suite: Suite<Context>, options: RunOptions<Conte
   };
   try {
     const report = await runSuite(suite, { ...options, listeners: [...(options.listeners ?? []), last] });
-    return { report, unwritten: [] };
+    return { report, unwritten: undefined };
   } catch (error) {
-    const all: unknown[] = error instanceof AggregateError ? error.errors : [error];
-    const unwritten = all.filter((one) => one instanceof LimitReached);
-    if (ended === undefined || unwritten.length < all.length) throw error;
-    return { report: ended, unwritten };
+    if (ended === undefined || !(error instanceof LimitReached)) throw error;
+    return { report: ended, unwritten: error.message };
   }
 }
 

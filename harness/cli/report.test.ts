@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
+import { LimitReached } from '../client/errors.ts';
 import { htmlFormat } from '../reports/html.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import { printed, refusal, useFolder } from './testing/muster.ts';
@@ -26,6 +27,13 @@ describe('muster report', () => {
     await again(file, '--report', `html=${place('run.html')}`, `json=${place('again.json')}`);
     expect(readFileSync(place('run.html'), 'utf8')).toBe(htmlFormat.document(run));
     expect(JSON.parse(readFileSync(place('again.json'), 'utf8'))).toEqual(run);
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('writes the other reports when one cannot be written', async () => {
+    const page = place('other.html');
+    const words = ['report', left('run.json', run), '--report', 'json=/dev/full', `html=${page}`];
+    await expect(printed(words)).rejects.toThrow(LimitReached);
+    expect(readFileSync(page, 'utf8')).toBe(htmlFormat.document(run));
   });
 
   it('prints target and verdict of a failed run, and exits with 0', async () => {

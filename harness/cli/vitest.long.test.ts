@@ -93,13 +93,16 @@ describeSuite(deviceSuite, async () => {
 };
 
 let results: Results['testResults'];
+let printed: string;
 beforeAll(async () => {
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, `${name}.test.ts`), text);
   const file = join(folder, 'results.json');
   const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
-  const args = [vitest, 'run', '--root', folder, '--reporter=json', `--outputFile=${file}`];
+  const args = [vitest, 'run', '--root', folder, '--reporter=json', '--reporter=default', `--outputFile=${file}`];
   const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('VITEST')));
-  await new Promise<void>((resolve) => execFile(process.execPath, args, { cwd: folder, env }, () => resolve()));
+  printed = await new Promise((resolve) =>
+    execFile(process.execPath, args, { cwd: folder, env }, (_error, stdout, stderr) => resolve(stdout + stderr)),
+  );
   results = (JSON.parse(readFileSync(file, 'utf8')) as Results).testResults;
 });
 
@@ -132,9 +135,13 @@ test('describeSuite fails a SHOULD by failOn', () => {
   expect(statusesIn('failing')).toEqual({ '6.2 device.good': 'passed', '6.2 device.odd': 'failed' });
 });
 
-test.each(['requiring', 'deciding'] as const)('describeSuite fails a file by an unmet demand (%s)', (name) => {
+test.each([
+  ['requiring', '--require drive: the target does not have it'],
+  ['deciding', '--min-decided 2: 1 of 1 checks were decided'],
+] as const)('describeSuite fails a file by an unmet demand (%s)', (name, reason) => {
   expect(results.find((file) => file.name.endsWith(`${name}.test.ts`))?.status).toBe('failed');
-  expect(resultsIn(name).map(({ status }) => status)).toEqual([name === 'deciding' ? 'passed' : 'skipped']);
+  expect(printed).toContain(reason);
+  expect(resultsIn(name).map(({ status }) => status)).toEqual(['passed']);
 });
 
 test('describeSuite judges by rules all requests but those outside the API', () => {

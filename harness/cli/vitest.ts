@@ -8,7 +8,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, type TestContext, test } from 'vitest';
 import { Recorder } from '../client/recorder.ts';
-import { defined } from '../common/defined.ts';
 import { Redactor } from '../common/redact.ts';
 import { printable } from '../common/terminal.ts';
 import { findingText } from '../reports/findings.ts';
@@ -44,8 +43,6 @@ export function describeSuite<Context>(
     beforeAll(async () => {
       target = await open();
       if (target.unreachable !== undefined) throw new Error(printable(target.unreachable));
-      const lacking = (demands?.require ?? []).filter((name) => target?.capabilities.has(name) !== true);
-      if (lacking.length > 0) throw new Error(printable(`the target does not have ${lacking.join(', ')}`));
     }, CHECK_LIMIT_MS);
     afterAll(async () => {
       await target?.[Symbol.asyncDispose]();
@@ -54,7 +51,7 @@ export function describeSuite<Context>(
       if (untrue.length > 0) throw new Error(printable(`not as declared: ${untrue.join('; ')}`));
       const capabilities = [...(target?.capabilities ?? [])];
       const coverage = coverageOf(plan, [...results.values()], capabilities);
-      const unmet = unmetDemands(defined({ minDecided: demands?.minDecided }), coverage, capabilities);
+      const unmet = unmetDemands(demands ?? {}, coverage, capabilities);
       if (target !== undefined && unmet.length > 0) throw new Error(unmet.join('; '));
     });
 
@@ -84,7 +81,7 @@ export function describeSuite<Context>(
   });
 }
 
-/** True for checks that run at the same time; those that disturb the target come late, and rules judge all traffic. */
+/** True for groups whose checks run at the same time. In this order, because rules judge all traffic before them. */
 const CONCURRENT: Readonly<Record<Sharing | 'rules', boolean>> = {
   shared: true,
   publishing: false,
@@ -113,21 +110,11 @@ async function decide<Context>(
   const result = presentableResult(redactor.value(ended));
   run.results.set(check.id, result);
   for (const observation of result.observations ?? []) await test.annotate(printable(observation), 'observed');
-  switch (result.outcome) {
-    case 'not_applicable':
-    case 'undecided':
-      return test.skip(printable(result.reason ?? ''));
-    case 'warn':
-      await test.annotate(findingText(result), 'warning');
-      break;
-    case 'fail':
-    case 'blocked':
-      break;
-    default:
-      return;
-  }
-  if (result.outcome === 'warn' && !run.isFailing) return;
-  const failure = new Error(`${result.outcome === 'blocked' ? 'blocked: ' : ''}${findingText(result)}`);
+  const { outcome, reason = '' } = result;
+  if (outcome === 'not_applicable' || outcome === 'undecided') return test.skip(printable(reason));
+  if (outcome === 'warn') await test.annotate(findingText(result), 'warning');
+  if (outcome !== 'fail' && outcome !== 'blocked' && !(outcome === 'warn' && run.isFailing)) return;
+  const failure = new Error(`${outcome === 'blocked' ? 'blocked: ' : ''}${findingText(result)}`);
   // Removes the stack, which points into Muster and not into the target.
   failure.stack = failure.message;
   throw failure;

@@ -15,6 +15,18 @@ export class LimitReached extends Error {
   override name = 'LimitReached';
 }
 
+/**
+ * Throws the only error, or one for all of them. Several limits of the machine stay a limit, because a stack would
+ * suggest a fault of Muster.
+ */
+export function throwAll(errors: readonly unknown[]): void {
+  if (errors.length === 0) return;
+  if (errors.length === 1) throw errors[0];
+  if (errors.every((one) => one instanceof LimitReached))
+    throw new LimitReached(errors.map(({ message }) => message).join('; '), { cause: errors[0] });
+  throw new AggregateError(errors, errors.map(String).join('; '));
+}
+
 export class NoAnswerInTime extends NoAnswer {
   override name = 'NoAnswerInTime';
 }

@@ -5,6 +5,10 @@ import { getBuiltinModule } from 'node:process';
 
 export const http = getBuiltinModule('node:http');
 
+/** Undefined for an unusable target. Two slashes at the beginning name no host (RFC 9112, section 3.2.1). */
+export const targetUrl = (target: string): URL | undefined =>
+  URL.parse(target.startsWith('/') ? `http://localhost${target}` : target) ?? undefined;
+
 export interface Listening extends AsyncDisposable {
   readonly port: number;
 }

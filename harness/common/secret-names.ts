@@ -2,7 +2,7 @@
 
 export const MASK = '***';
 
-/** Such as `-data` in `client-key-data`. */
+/** Endings that may follow the name of a secret, e.g. `-data` in `client-key-data`. */
 const SUFFIX = '(?:[_-]?(?:value|hash|data|text|base64|confirmation))?';
 const ENDINGS = [
   '(?:token|password|passwd|secret|credential|cookie)s?',

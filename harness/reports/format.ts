@@ -1,4 +1,4 @@
-import { classify, LimitReached } from '../client/errors.ts';
+import { classify, LimitReached, throwAll } from '../client/errors.ts';
 import type { Redactor } from '../common/redact.ts';
 import { type Output, type Paint, painter, printable, printableJson } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
@@ -96,11 +96,7 @@ export function reportWriter<F extends { readonly name: string }>(
         failures.push(error);
       }
     }
-    if (failures.length === 1) throw failures[0];
-    // A limit of the machine is no fault of Muster, which a stack would suggest.
-    if (failures.length > 1 && failures.every((one) => one instanceof LimitReached))
-      throw new LimitReached(failures.map(({ message }) => message).join('; '), { cause: failures[0] });
-    if (failures.length > 1) throw new AggregateError(failures, failures.map(String).join('; '));
+    throwAll(failures);
   };
 }
 

@@ -1,3 +1,4 @@
+import { throwAll } from '../client/errors.ts';
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import type { Redactor } from '../common/redact.ts';
@@ -109,7 +110,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   return report;
 }
 
-class RunListeners {
+export class RunListeners {
   readonly #listeners: readonly RunListener[];
   readonly #failures: unknown[] = [];
 
@@ -127,7 +128,7 @@ class RunListeners {
     }
   }
 
-  /** Throws the error of a listener, or AggregateError for several. */
+  /** Passes the report to all listeners before it throws their errors. */
   async end(report: Report): Promise<void> {
     for (const listener of this.#listeners) {
       try {
@@ -136,8 +137,7 @@ class RunListeners {
         this.#failures.push(error);
       }
     }
-    if (this.#failures.length > 1) throw new AggregateError(this.#failures, 'reports failed');
-    if (this.#failures.length === 1) throw this.#failures[0];
+    throwAll(this.#failures);
   }
 }
 

@@ -31,7 +31,7 @@ export interface DeploymentPort {
   /** Stores a release and its git commit, served at `/releases/*` and `/git_commits/*`. */
   remember(release: AgentRelease): void;
   /** Publishes events that could not be stored before. Rejects with EventLogError. */
-  publish?(): Promise<void>;
+  publish(): Promise<void>;
 }
 
 export interface SyncResult {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import process from 'node:process';
 import { defined } from '../../harness/common/defined.ts';
-import { http } from '../../harness/common/node-http.ts';
+import { http, targetUrl } from '../../harness/common/node-http.ts';
 import { untilSignal } from '../../harness/common/usage.ts';
 import type { Answer, ScriptedStream, Situation } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
@@ -47,8 +47,7 @@ export class ScenarioPlayer implements AsyncDisposable {
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const target = request.url ?? '/';
-    const pathname = URL.parse(target.startsWith('/') ? `http://localhost${target}` : target)?.pathname;
+    const pathname = targetUrl(request.url ?? '/')?.pathname;
     const cursor = request.headers['last-event-id'];
     const resumed = cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`;
     this.#tell('client', `${request.method} ${request.url}${resumed}`);

@@ -244,7 +244,7 @@ type Answer = (request: http.IncomingMessage, response: http.ServerResponse) => 
 
 const deviceApi: Answer = async (request, response) => {
   if (token !== undefined) requireToken(token, request.headers.authorization);
-  const { pathname, searchParams } = new URL(request.url ?? '', 'http://device');
+  const { pathname, searchParams } = new URL((request.url ?? '').replace(/^\/+/, '/'), 'http://device');
   const serves = { [`${PREFIX}/deployments/current`]: sendCurrent, [`${PREFIX}/events`]: stream }[pathname];
   if (serves === undefined) throw new Refusal(404, `no ${pathname} here`);
   if (request.method !== 'GET') throw new Refusal(405, 'use GET');

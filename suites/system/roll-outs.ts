@@ -341,7 +341,7 @@ check(newest, afterQueued, async (t: System) => {
     await events.until('deployment.deployed', newer.id);
     await untilCurrent(t, newer.id);
     await untilActivity(t, newer.id, 'deployed');
-    // What is queued is deployed as soon as the device is online; its further states are not stated.
+    // The older one may be deployed or archived: the specification leaves that open, but it must not stay queued.
     await eventually(t, `${older.id}, which ${newer.id} replaced, not to wait for its device any more`, async () => {
       const item = await readDeployment(t, older);
       return item['activity_status'] === 'queued' ? { seen: statuses(item) } : { found: true };

@@ -7,6 +7,7 @@ import { EXIT, UsageError } from '../../common/usage.ts';
 import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
 import { paintOf, reportWriter } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
+import { RunListeners } from '../../runner/run.ts';
 import { endingText, fleetIn, isFleet, summaryText } from '../fleet-summary.ts';
 import { command, OPTION, REPORTED, wholePath } from '../options.ts';
 
@@ -33,7 +34,7 @@ export const report = command({
       const run = reportFrom(value, file);
       // Masks no secrets, because Muster masked the report when writing it.
       const reporters = createReporters(formats ?? [], { redactor: new Redactor(), stdout, stderr, env, verbose });
-      for (const reporter of reporters) await reporter.onEnd?.(run);
+      await new RunListeners(reporters).end(run);
     } else if (isFleet(value)) {
       const write = reportWriter(formats ?? ['pretty'], FLEET_FORMATS, stdout);
       const result = fleetIn(file);

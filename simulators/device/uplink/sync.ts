@@ -58,7 +58,7 @@ export class Syncer {
     if (settled) await this.#removeUnwanted(listed, keep);
     await this.#flush(signal);
     // A removal whose event could not be stored is not repeated.
-    if (settled) await this.#port.publish?.();
+    if (settled) await this.#port.publish();
   }
 
   async #reach(wanted: AgentDeployment, signal: AbortSignal): Promise<boolean> {

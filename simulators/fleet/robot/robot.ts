@@ -53,6 +53,7 @@ class DeploymentTimings {
       remove: (id) => port.remove(id),
       fail: (wanted, error) => port.fail(wanted, error),
       remember: (release) => port.remember(release),
+      publish: () => port.publish(),
       deploy: async (wanted, files) => {
         const timing = this.of(wanted.id);
         timing.syncStarted ||= this.syncStarted;

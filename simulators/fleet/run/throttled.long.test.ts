@@ -1,8 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { served } from '../../../harness/common/testing/servers.ts';
+import { eventually } from '../../common/testing/scratch.ts';
 import { simulatePlatform } from '../../platform/index.ts';
+import type { AgentPort } from '../../platform/ports.ts';
 import { exitCode, type FleetResult } from '../result/result.ts';
 import { useFolder } from '../testing/scratch.ts';
 import type { RunOptions } from './fleet.ts';
@@ -17,10 +20,14 @@ const written = (): FleetResult => JSON.parse(readFileSync(folder('out', 'result
 
 describe('a platform that throttles', () => {
   /**
-   * Starts a proxy, which answers with the status that `answer` returns, or forwards the request. It holds back
-   * answers to requests that match `held`, e.g. `POST /beta/deployments`, for two seconds.
+   * Starts a proxy, which answers with the status that `answer` returns, or forwards the request. It holds back the
+   * answer to a POST until `isReady` resolves.
    */
-  async function inFrontOf(answer: (path: string) => number | undefined, retryAfterS = 0, held?: RegExp) {
+  async function inFrontOf(
+    answer: (path: string) => number | undefined,
+    retryAfterS = 0,
+    isReady: (posted: string, port: AgentPort) => Promise<void> = async () => {},
+  ) {
     const platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
     const { url, agentUrl, mqttUrl, apiKey } = platform;
     const front = createServer((asked, response) => {
@@ -28,13 +35,10 @@ describe('a platform that throttles', () => {
       if (status !== undefined)
         return void response.writeHead(status, { 'retry-after': String(retryAfterS) }).end('\u001b[2Jbusy');
       const { method, headers, url: path } = asked;
-      const onward = request(new URL(path ?? '/', url), { method, headers }, (answered) => {
-        const pass = (): void => {
-          response.writeHead(answered.statusCode ?? 502, answered.headers);
-          answered.pipe(response);
-        };
-        if (held?.test(`${method} ${path}`) === true) setTimeout(pass, 2000);
-        else pass();
+      const onward = request(new URL(path ?? '/', url), { method, headers }, async (answered) => {
+        const body = await text(answered);
+        if (method === 'POST') await isReady(body, platform.port);
+        response.writeHead(answered.statusCode ?? 502, answered.headers).end(body);
       });
       asked.pipe(onward);
     });
@@ -72,7 +76,16 @@ describe('a platform that throttles', () => {
   });
 
   it('counts a roll-out as late when its POST is answered after its event was read', async () => {
-    const platform = await inFrontOf(() => undefined, 0, /^POST .*\/deployments$/);
+    const platform = await inFrontOf(
+      () => undefined,
+      0,
+      async (posted, port) => {
+        const { object, id, device_id } = JSON.parse(posted) as Record<string, string>;
+        if (object !== 'deployment' || id === undefined || device_id === undefined) return;
+        // The robot reports that it is deployed after its event was sent.
+        await eventually(() => expect(port.deployment(device_id, id, []).activity_status).toBe('deployed'));
+      },
+    );
     const phases = '  - { do: rollout, over: 50ms, within: 1ms }\n';
     const { counters, metrics } = await runFleet(optionsWith(phases, { platform }));
     expect(counters).toMatchObject({ 'rollout.attempts': 2, 'rollout.missed': 2, 'rollout.errors': 0 });

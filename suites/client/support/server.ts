@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { http } from '../../../harness/common/node-http.ts';
+import { http, targetUrl } from '../../../harness/common/node-http.ts';
 import { lateBy } from '../../../harness/common/waiting.ts';
 import type { Refusal } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
@@ -53,8 +53,7 @@ export class ClientRequest {
   ) {
     this.body = body;
     const target = request.url ?? '/';
-    // Two slashes at the beginning name no host in a request (RFC 9112, section 3.2.1).
-    const url = URL.parse(target.startsWith('/') ? `http://localhost${target}` : target);
+    const url = targetUrl(target);
     this.method = request.method ?? '';
     this.path = url?.pathname ?? target;
     this.query = url?.searchParams ?? new URLSearchParams();

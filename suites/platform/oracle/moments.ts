@@ -32,7 +32,7 @@ export function timestampOf(record: unknown, timing: Timing, depth = 2): string 
   return undefined;
 }
 
-/** What must and must not have happened to a deployment of this run, by its activity. */
+/** Timestamps that a deployment of this run must have (`past`) and must not have (`future`), by its activity. */
 const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: readonly Timing[] }>> = {
   staged: { past: [], future: TIMINGS },
   queued: { past: ['queued'], future: ['deployed', 'archived'] },

@@ -118,6 +118,8 @@ export class MemoryDevice implements DeploymentPort {
     this.releases.push(release);
   }
 
+  async publish(): Promise<void> {}
+
   #record(deployment: Deployment, change: Partial<Deployment>): Deployment {
     const recorded = { ...deployment, ...change };
     this.#deployments.set(recorded.id, recorded);
