@@ -39,7 +39,7 @@ describe('a wait for a device', () => {
     for (let count = 0; count < 10; count += 1) waits.succeeded('event', 20);
     expect(waits.within('replay', PATIENCE)).toBe(PATIENCE / 2);
     waits.timedOut('event');
-    expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, PATIENCE / 4]);
+    expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, PATIENCE / 8]);
     expect([waits.within('deployed', PATIENCE), waits.within('answer', PATIENCE)]).toEqual([PATIENCE, PATIENCE]);
     waits.succeeded('replay', 900);
     expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, 4500]);
@@ -84,14 +84,14 @@ describe('a wait for', () => {
     for (let count = 0; count < 10; count += 1) waits.succeeded('deployed', 50);
     expect(waits.within('archived', PATIENCE)).toBe(PATIENCE / 2);
     waits.timedOut('failed');
-    expect([waits.within('archived', PATIENCE), waits.within('failed', PATIENCE)]).toEqual([PATIENCE / 4, 1000]);
+    expect([waits.within('archived', PATIENCE), waits.within('failed', PATIENCE)]).toEqual([PATIENCE / 8, 1000]);
     waits.succeeded('deployed', 4000);
     expect([waits.within('archived', PATIENCE), waits.within('failed', PATIENCE)]).toEqual([8000, 8000]);
     const slow = new Waits(WAIT_POLICIES.effect);
     slow.timedOut('deployed');
     expect(slow.within('archived', PATIENCE)).toBe(PATIENCE);
     slow.succeeded('failed', 50);
-    expect(slow.within('archived', PATIENCE)).toBe(PATIENCE / 4);
+    expect(slow.within('archived', PATIENCE)).toBe(PATIENCE / 8);
   });
 
   it('a call of control is limited between a late call and an answered one', () => {

@@ -17,10 +17,10 @@ export interface WaitPolicy {
 }
 
 const SHORTEST_WAIT_MS = 1000;
-const KNOWN_AFTER = 10;
+const KNOWN_AFTER = 5;
 /** Factor on the slowest success, for the shortest wait on a target of known speed. */
 const KNOWN_FACTOR = 50;
-const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 4 };
+const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 8 };
 const FACTOR_WHERE_SLOW = 3;
 
 export const WAIT_POLICIES = {

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { clientSuite } from '../../../suites/client/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
@@ -19,14 +21,7 @@ import { openPlatformTarget } from '../../targets/open-platform.ts';
 import { openSystemTarget } from '../../targets/open-system.ts';
 import type { ClientContext, OpenedTarget } from '../../targets/opened.ts';
 import { type InProcessClient, inProcess } from './clients.ts';
-import {
-  type DevicePlace,
-  optionsFor,
-  type PlatformPlace,
-  startRobot,
-  startWorkspace,
-  type Workspace,
-} from './simulators.ts';
+import type { DevicePlace, PlatformPlace, Workspace } from './simulators.ts';
 
 export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
   patienceMs?: number;
@@ -209,10 +204,13 @@ async function check({ api, limit = ':', node = [], words = [], codes }: Starved
 }
 
 export async function runStarved(starved: Starved): Promise<Report> {
-  if (starved.api === 'device') {
-    await using robot = await startRobot();
-    return await check(starved, optionsFor(robot.place));
+  const server = new Worker(new URL('target-thread.ts', import.meta.url), { workerData: starved.api });
+  const ended = once(server, 'exit');
+  try {
+    const [options] = (await once(server, 'message')) as [string[]];
+    return await check(starved, options);
+  } finally {
+    server.postMessage('end');
+    await ended;
   }
-  await using workspace = await startWorkspace();
-  return await check(starved, optionsFor(await workspace.place()));
 }

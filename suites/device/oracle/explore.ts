@@ -98,7 +98,7 @@ const MOST_FINDINGS = 9;
  */
 const EXPLORING_SHARE = 0.4;
 /** Milliseconds of repeated findings after which the exploration of a fast device ends. */
-const REPEATING_MS = 5000;
+const REPEATING_MS = 3000;
 /** Milliseconds with `--runs 1` after which no random sequence starts. */
 const DRAWING_MS = 10_000;
 const MOST_TRIES = 3;
@@ -200,7 +200,7 @@ class Life {
   async shrunk(found: Found): Promise<Found> {
     const { session } = this.#t;
     const began = performance.now();
-    const end = began + Math.min(2000, session.shrinkMs / 2);
+    const end = began + Math.min(1000, session.shrinkMs / 2);
     let least = found;
     for (let at = found.commands.length - 2; at >= 0 && performance.now() < end; at -= 1) {
       const fewer = await this.departureIn(least.commands.toSpliced(at, 1), true);
