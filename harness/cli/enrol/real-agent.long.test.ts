@@ -106,7 +106,7 @@ describe.skipIf(reason !== undefined)(
         expect(ids(report, 'known')).toEqual(expectedRed('device'));
         // `device.deployment.shape` applies only if an earlier check has left a current deployment.
         const lacking = ids(report, 'not_applicable').filter((id) => id !== 'device.deployment.shape');
-        expect(lacking).toEqual(LACKING.device);
+        expect(lacking.filter((id) => !SLOW.includes(id))).toEqual(LACKING.device);
         // Expects exit code 2 if a check is undecided, because the platform deploys too slowly for some checks.
         expect(code).toBe(report.profile_coverage.undecided.length > 0 ? 2 : 0);
       },

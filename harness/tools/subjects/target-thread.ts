@@ -1,4 +1,4 @@
-/** Entry of a thread that serves a correct target, which heavy subjects in the main thread would otherwise slow down. */
+/** Entry of a thread that serves a correct target, which heavy subjects would slow down in the main thread. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { optionsFor, startRobot, startWorkspace } from './simulators.ts';
 
