@@ -16,7 +16,7 @@ export const agentDefects = [
   defect(
     'deaf-after-reconnect',
     'Does not subscribe again after its connection was lost.',
-    ['system.offline', 'system.ping', 'system.soak'],
+    ['system.offline', 'system.ping'],
     { subscribesOnce: true },
     { tells: /no such event; on the platform: status queued/ },
   ),

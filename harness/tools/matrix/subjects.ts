@@ -64,7 +64,7 @@ const ALONE_PATIENCE_MS = 200;
 const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   device: 4000,
   /** Shorter, because the system suite waits four times as long for an effect. */
-  system: 3000,
+  system: 2500,
   /** At least 3 s, because the client runs in this process and is slow on a busy machine. */
   client: 3000,
 };
