@@ -6,17 +6,14 @@ import { rules } from '../harness/runner/define.ts';
 import type { Rule } from '../harness/runner/rules.ts';
 import type { Check, Requirement } from '../harness/runner/types.ts';
 
-/** Declared as the check `<requirement>.watched`. `traffic`: words for the deciding traffic. */
+/** Declared as the check `<requirement>.watched`. */
 export const watchedRule = (
   requirement: Requirement,
   premises: readonly string[],
   traffic: string,
   rule: () => Rule,
   about: Pick<Check<unknown>, 'bySecrets'> = {},
-): Check<unknown> => {
-  const orElse = `no traffic was seen that decides it: ${traffic}`;
-  return rules<unknown>()(requirement, { aspect: 'watched', premises, orElse, ...about }, rule);
-};
+): Check<unknown> => rules<unknown>()(requirement, { aspect: 'watched', premises, traffic, ...about }, rule);
 
 /** A proxy in front of a platform may see thousands of clients. */
 const MOST_CLIENTS = 1000;

@@ -103,6 +103,8 @@ test('verify accepts a certificate by a key of keygen and refuses a changed one'
   writeFileSync(file, readFileSync(file, 'utf8').replace(/"payload": "./, '"payload": "f'));
   const refused = { code: 2, text: expect.stringMatching(/REFUSED .*the signature does not fit/) };
   expect(await verified()).toMatchObject(refused);
+  const { newestRequirements } = ownSuites('0.0.1', await loadSuites());
+  expect((await verified('--at-least', '2999-01-01')).text).toContain(`knows are those of ${newestRequirements}.\n`);
 
   const failed = {
     checks: [...report.checks.slice(1), sampleFailure({ id: report.checks[0]?.id ?? '' })],

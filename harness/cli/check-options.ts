@@ -1,4 +1,3 @@
-import process from 'node:process';
 import type { TSchema } from 'typebox';
 import { defined } from '../common/defined.ts';
 import { UsageError } from '../common/usage.ts';
@@ -175,7 +174,7 @@ function given<T extends Fields>(fields: T, args: Readonly<Record<string, unknow
   const values = Object.entries<Field>(fields).flatMap(([name, field]) =>
     field.help === undefined ? [] : [[name, args[optionName(name, field)]]],
   );
-  return mergedFields(fields, Object.fromEntries(values), {}, process.env);
+  return mergedFields(fields, Object.fromEntries(values));
 }
 
 const anyTarget = { ...startFields, ...identityFields };

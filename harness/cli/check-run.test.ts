@@ -96,6 +96,18 @@ test('a run writes certificate and badge, but refuses a target without name and 
   expect(readFileSync(badge, 'utf8')).toContain('conformant: full, 2026-11-21');
 });
 
+test('a full disk costs neither the other files nor exit code 1', () => {
+  const [certificate, badge] = [at('kept.json'), at('kept.svg')];
+  const said: string[] = [];
+  const finish = (results: CheckResult[], files: Partial<EvidenceArguments>) =>
+    prepare({ key, ...files }).finish(report(results), (text) => said.push(text));
+  expect(finish([sampleResult({ id: 'device.a' })], { certificate: '/dev/full', badge })).toBe(3);
+  expect(finish(failing, { certificate, badge: '/dev/full' })).toBe(1);
+  expect([certificate, badge].map(existsSync)).toEqual([true, true]);
+  expect(said).toContain('muster: --certificate: /dev/full was not written: the disk is full (ENOSPC)');
+  expect(said).toContain('muster: --badge: /dev/full was not written: the disk is full (ENOSPC)');
+});
+
 test('an incomplete or blocked run gets no certificate and exits with 2', () => {
   const certificate = at('none.json');
   const said: string[] = [];

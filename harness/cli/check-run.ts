@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import process from 'node:process';
-import { LimitReached } from '../client/errors.ts';
+import { LimitReached, writingTo } from '../client/errors.ts';
 import { usualUserAgent } from '../client/known-clients.ts';
 import { defined } from '../common/defined.ts';
 import { Redactor } from '../common/redact.ts';
@@ -35,15 +35,7 @@ import type { TargetFile } from '../targets/fields.ts';
 import { withoutOwnDoing } from '../targets/launch/started.ts';
 import { type Checked, type CheckTable, isReadOnly, type PlanArguments, targetOnly } from './check-options.ts';
 import { type Remembered, remember, remembered } from './last-run.ts';
-import {
-  commandLine,
-  commandWords,
-  type GivenOptions,
-  type OptionsOf,
-  type ReplayPlan,
-  storable,
-  timeFrom,
-} from './options.ts';
+import { commandLine, type GivenOptions, type OptionsOf, type ReplayPlan, storable, timeFrom } from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
 
@@ -210,9 +202,8 @@ function settingsOf<T extends CheckTable, Context>(
   const maxTimeMs = timeFrom('max-time', args['max-time']);
   const demands = demandsOf(api, args);
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
-  const path = ['check', api];
   return {
-    command: commandLine(path, table, targetOnly(options as GivenOptions)),
+    command: commandLine(['check', api], table, targetOnly(options as GivenOptions)),
     seed,
     maxTimeMs,
     demands,
@@ -224,7 +215,6 @@ function settingsOf<T extends CheckTable, Context>(
       runs: args.runs ?? (args.certificate === undefined ? undefined : CERTIFYING_RUNS),
       repeat: args.repeat,
     }),
-    arguments: commandWords(path, table, options),
     options: storable(table, options),
     ...(again === undefined ? {} : { replays: again.checks, replayOf: { file: again.file, outcomes: again.outcomes } }),
   };
@@ -293,16 +283,32 @@ export function prepareEvidence(
       return applyBaseline(results, updated ?? baseline, today, scope);
     },
     finish(report: Report, say: (text: string) => void): number {
-      if (path !== undefined && updated !== undefined) {
+      let code = report.exit_code;
+      const attempt = (write: () => void): void => {
+        try {
+          write();
+        } catch (error) {
+          if (!(error instanceof LimitReached)) throw error;
+          say(`muster: ${error.message}`);
+          code = EXIT.harness;
+        }
+      };
+      if (issuer !== undefined)
+        attempt(() => {
+          code = certify(issuer, report, suite, say);
+        });
+      attempt(() => {
+        if (path === undefined || updated === undefined) return;
         const { known, changes } = updated;
         say([`baseline: ${path} adds (+), keeps (=), removes (-):`, ...changes].join('\n  '));
         writeBaseline(path, updated);
         const open = known.filter(({ owner }) => owner === UNASSIGNED).length;
         const todo = open === 0 ? '' : `; ${open} of them ${open === 1 ? 'waits' : 'wait'} for a reason and an owner`;
         say(`baseline: ${path} excuses ${plural(known.length, 'finding')}${todo}`);
-      }
-      if (badgeFile !== undefined) writeWhole(badgeFile, badge(report));
-      return issuer === undefined ? report.exit_code : certify(issuer, report, suite, say);
+      });
+      if (badgeFile !== undefined)
+        attempt(() => writingTo(`--badge: ${badgeFile}`, () => writeWhole(badgeFile, badge(report))));
+      return report.exit_code === EXIT.nonconformant ? report.exit_code : code;
     },
   };
 }

@@ -144,6 +144,15 @@ exit 7
   expectNoSecret({ stdout, stderr, ...texts });
 });
 
+test('compare masks the token in the command line of an agent', async () => {
+  const [agent, other] = [`exit 7 # ${SECRET}`, 'exit 8'];
+  const words = typed`compare --command ${agent} --command ${other} -- --url http://127.0.0.1:1 --fast`;
+  const { code, stdout, stderr } = await new Running(words, { env: { MUSTER_TOKEN: SECRET } }).ended;
+  expect(code).toBe(0);
+  expect(stdout).toContain('exit 7 # ***');
+  expectNoSecret({ stdout, stderr });
+});
+
 test('exit code 3: a report that cannot be written is a failure of Muster', async () => {
   const words = typed`check platform --url http://127.0.0.1:1/beta --only platform.list.envelope --name ${SECRET}`;
   const broken = ['--report', 'json=/dev/full'];

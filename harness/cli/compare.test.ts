@@ -89,6 +89,7 @@ describe('muster compare with results of a fleet', () => {
   const usual = result('usual.json', { counters: { 'http.attempts': 1000, 'http.errors': 2 } });
   const failing = result('failing.json', { counters: { 'http.attempts': 1000, 'http.errors': 200 } });
   const saturated = result('saturated.json', { verdict: 'invalid' });
+  const suspect = result('suspect.json', { verdict: 'suspect', verdict_reasons: ['late'] });
 
   it('exits with 1 for worse and 2 for invalid results with --gate regressions', async () => {
     expect(await compared(usual, failing)).toEqual([
@@ -99,6 +100,7 @@ describe('muster compare with results of a fleet', () => {
       [usual, failing, 1, '1 WORSE'],
       [failing, usual, 0, 'NOTHING WORSE'],
       [usual, saturated, 2, 'NOT COMPARABLE'],
+      [suspect, usual, 0, '\n! the load generator of the first run was suspect: late\n'],
     ] as const)
       expect(await compared(before, now, '--gate', 'regressions')).toEqual([code, expect.stringContaining(said)]);
   });

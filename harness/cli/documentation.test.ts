@@ -107,17 +107,28 @@ describe('the documents', () => {
 });
 
 const FEW_TERMS = 4;
+const [, GLOSSARY = ''] = read('CONTRIBUTING.md').split('## Glossary');
+const TERMS = [...GLOSSARY.matchAll(/^\| (\w[^|]+?) +\| (?!means)/gm)].flatMap(([, names = '']) => names.split(', '));
+const uses = (text: string, term: string): boolean => new RegExp(`\\b${term}s?\\b`, 'i').test(text);
 
 it('every document for users that has many terms of the glossary links it', () => {
-  const [, glossary = ''] = read('CONTRIBUTING.md').split('## Glossary');
-  const terms = [...glossary.matchAll(/^\| (\w[^|]+?) +\| (?!means)/gm)].flatMap(([, names = '']) => names.split(', '));
-  expect(terms).toContain('null server');
-  const uses = (text: string, term: string): boolean => new RegExp(`\\b${term}s?\\b`, 'i').test(text);
+  expect(TERMS).toContain('null server');
   const unlinked = DOCUMENTS.filter((file) => /^(?:README|fixtures|\.github)/.test(file)).filter((file) => {
     const text = read(file);
-    return !text.includes('#glossary') && terms.filter((term) => uses(text, term)).length > FEW_TERMS;
+    return !text.includes('#glossary') && TERMS.filter((term) => uses(text, term)).length > FEW_TERMS;
   });
   expect(unlinked).toEqual([]);
+});
+
+/** Words of the first sentence, in their everyday meaning. */
+const EVERYDAY = ['robot', 'check'];
+
+it('the README uses no term before its link to the glossary, but words of every day', () => {
+  const [before = '', after] = read('README.md')
+    .replaceAll(/```[\s\S]*?```|`[^`]*`/g, '')
+    .split(/\[[^\]]*\]\(CONTRIBUTING\.md#glossary\)/);
+  expect(after).toBeDefined();
+  expect(TERMS.filter((term) => !EVERYDAY.includes(term) && uses(before, term))).toEqual([]);
 });
 
 it('the packages to add for a platform are those that the tests run on', () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { listenAt } from '../../simulators/defects/null.ts';
 import { shardFrom } from './fleet-options.ts';
-import { refusal, unlessSaturated, useFleetRuns } from './testing/muster.ts';
+import { Running, refusal, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
 
@@ -24,6 +24,14 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(readFileSync(fleets.path('out', 'rollouts.jsonl'), 'utf8').trim().split('\n')).toHaveLength(8);
     expect(readFileSync(fleets.path('out', 'report.html'), 'utf8')).toContain('</html>');
     expect(readdirSync(fleets.path('tmp'))).toEqual([]);
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('keeps its result when standard error cannot be written', async () => {
+    const words = fleets.words('  - { do: rollout, over: 200ms }\n');
+    const { code, stdout } = await new Running(words, { under: ['sh', '-c', 'exec "$0" "$@" 2> /dev/full'] }).ended;
+    expect(stdout).toMatch(/rollout\.ms +8 /);
+    expect(fleets.result().metrics['rollout.ms']).toMatchObject({ count: 8 });
+    expect(code).toBe(unlessSaturated(3, fleets.result()));
   });
 
   it('prints the machine’s limit of robots, and refuses more', async () => {

@@ -70,6 +70,17 @@ describe.skipIf(!canMount)('a full disk', () => {
     expect(code).toBe(3);
   });
 
+  it('keeps a check from writing a baseline, and is no fault of Muster', async () => {
+    writeFileSync(join(small, 'fill'), 'x'.repeat(16_000));
+    const [baseline, badge] = [join(small, 'known.yaml'), fleets.path('badge.svg')];
+    const words = typed`check device --socket /nonexistent.sock --baseline ${baseline} --badge ${badge}`;
+    const { code, stderr } = await muster(...words, '--update-baseline');
+    expect(stderr).toContain(`muster: --baseline: ${baseline} was not written: the disk is full (ENOSPC)\n`);
+    expect(stderr).not.toMatch(/^ +at /m);
+    expect(existsSync(badge)).toBe(true);
+    expect(code).toBe(3);
+  });
+
   it('keeps a check from writing reports there, but not elsewhere', async () => {
     mkdirSync(join(small, 'in'));
     const formats = ['pretty', 'json', 'junit', 'html', 'ctrf', 'github'];

@@ -130,11 +130,15 @@ export function scenarioFrom(args: Partial<Pick<FleetArguments, 'scenario' | 'up
   const [reason] = contradictionsIn({ ...scenario, uplink });
   if (reason !== undefined) throw new UsageError(`--uplink ${uplink}: ${reason}; --scenario names another`);
   if (uplink !== 'polling' || !isBuiltIn) return { ...scenario, uplink };
-  return { ...scenario, uplink, thresholds: (scenario.thresholds ?? []).map((each) => POLLING_BOUNDS[each] ?? each) };
+  const thresholds = (scenario.thresholds ?? []).flatMap((each) => POLLING_BOUNDS[each] ?? each);
+  return { ...scenario, uplink, thresholds };
 }
 
-/** Bound for polling robots by the built-in bound for agents; polling robots begin up to one interval (10 s) later. */
-const POLLING_BOUNDS: Record<string, string> = { 'rollout.ms.p99<5s': 'rollout.ms.p99<15s' };
+/** Bounds for polling robots by the built-in bound for agents; they begin up to 10 s later, and answer no ping. */
+const POLLING_BOUNDS: Record<string, readonly string[]> = {
+  'rollout.ms.p99<5s': ['rollout.ms.p99<15s'],
+  'ping.ms.p99<1s': [],
+};
 
 function atRate(scenario: Scenario, rate: number): Scenario {
   const rateOf = (phase: Phase, name: (typeof TRAFFIC_NAMES)[number]): number => ratePerSecond(phase[name] ?? '0/s');
@@ -239,10 +243,7 @@ export function devicesFrom(file: string): string[] {
 }
 
 export function conditionsFrom(expressions: readonly string[] = [], scenario?: Scenario, option = '--threshold') {
-  const parts = scenario && {
-    classes: Object.keys(scenario.classes ?? {}),
-    phases: scenario.phases.map(({ do: kind }) => kind),
-  };
+  const parts = scenario && { classes: Object.keys(scenario.classes ?? {}), phases: scenario.phases };
   for (const expression of expressions) usage(option, () => checkThreshold(expression, parts));
   return expressions;
 }

@@ -154,7 +154,7 @@ describe('the summary of a fleet', () => {
     expect(saturated).toMatch(/· not judged {2}rollout\.missed\.count==0 +0\n/);
     expect(saturated).not.toMatch(/✓|met/);
     expect(saturated).toMatch(/^ {2}they decide nothing +count/m);
-    const empty = summaryOf({ complete: false, metrics: {} });
+    const empty = summaryOf({ complete: false, metrics: {}, counters: {} });
     expect(empty).toContain('✗ outcome: INCOMPLETE (nothing was measured)');
     expect(empty).not.toContain('valid');
   });

@@ -275,7 +275,7 @@ const MARKS = {
 } as const;
 
 export function fleetsText(compared: ComparedFleets, paint: Paint): string {
-  const { files, figures, missed, settings, reasons, code } = printableValue(compared, printableLine);
+  const { files, figures, missed, settings, doubts, reasons, code } = printableValue(compared, printableLine);
   const shown = figures.filter(({ name, change }) => !name.includes('{') || change === 'worse' || change === 'better');
   const rows = shown.map(({ name, before, after, change }) => {
     const text = (value: number): string =>
@@ -289,6 +289,7 @@ export function fleetsText(compared: ComparedFleets, paint: Paint): string {
   const lines = [
     paint('bold', `${files[0]} → ${files[1]}`),
     ...settings.map(({ name, before, after }) => paint('yellow', `! ${name} differs: ${before} → ${after}`)),
+    ...doubts.map((doubt) => paint('yellow', `! ${doubt}`)),
     '',
     paint('dim', `${''.padEnd(FIGURE_COLUMNS)}${'before'.padStart(CELL_COLUMNS)}${'after'.padStart(CELL_COLUMNS)}`),
     ...rows,

@@ -71,6 +71,10 @@ test('init asks on a terminal, and names missing options without one', async () 
     },
   });
   expect(read('Jenkinsfile')).toContain("sh 'npx --yes muster-conformance@");
+  rmSync(join(home.path, 'muster.yaml'));
+  const rest = `${line} --api device --socket /run/agent.sock --ci none`;
+  execFileSync('script', ['-qefc', rest, '/dev/null'], { cwd: home.path, input: 'platform\n' });
+  expect(parse(read('muster.yaml')).check.device).toMatchObject({ control: 'platform', require: ['drive'] });
 });
 
 test('init writes nothing when the folder of its job cannot be made', async () => {

@@ -30,6 +30,13 @@ test('failed, blocked and undecided checks stay open until a later run clears th
   expect(() => open()).toThrow(/left nothing failed or undecided/);
 });
 
+test('a broken rule keeps open what showed it, and a check that did not run stays what it was', () => {
+  ran({ b: 'fail' });
+  ran({ b: 'not_applicable' }, { reason: 'not run: --fast leaves out what has to wait' });
+  ran({ c: 'pass', 'd.everywhere': 'fail' }, { seen_by: ['c'] });
+  expect(open()).toEqual(['b', 'c', 'd.everywhere']);
+});
+
 test('a lookup fails for a target without a remembered run or with damaged files', () => {
   ran({ b: 'fail' });
   expect(() => open({ command: './other' })).toThrow(/no run against this target is remembered \(.*device-\w+\.json\)/);

@@ -9,7 +9,7 @@ import { UsageError } from '../common/usage.ts';
 import { replaceWith, SECRET_MODE, whyNot } from '../common/user-files.ts';
 import { shape } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
-import type { Api, Report } from '../runner/types.ts';
+import type { Api, CheckResult, Report } from '../runner/types.ts';
 import { targetOnly } from './check-options.ts';
 import type { GivenOptions } from './options.ts';
 
@@ -88,11 +88,14 @@ export function remember(
   try {
     mkdirSync(folderIn(env), { recursive: true, mode: 0o700 });
     const before = read(file)?.checks ?? {};
-    const ran = unreachable === undefined ? checks : [];
+    const ran = checks.filter(({ reason = '' }) => unreachable === undefined && !reason.startsWith('not run: '));
     // Counts a warning as failed if an option or the profile makes it fail the run.
-    const now = Object.fromEntries(
-      ran.map(({ id, outcome, fails_by: by }) => [id, outcome === 'warn' && by !== undefined ? 'fail' : outcome]),
-    );
+    const hasFailed = ({ outcome, fails_by: by }: CheckResult): boolean =>
+      outcome === 'fail' || (outcome === 'warn' && by !== undefined);
+    const own = ran.map((result) => [result.id, hasFailed(result) ? 'fail' : result.outcome]);
+    // Keeps open what showed a broken rule, because a rule sends nothing itself.
+    const shown = ran.filter(hasFailed).flatMap(({ seen_by: ids = [] }) => ids.map((id) => [id, 'fail']));
+    const now = Object.fromEntries([...own, ...shown]);
     const kept: LastRun = { ended_at: new Date().toISOString(), checks: { ...before, ...now } };
     replaceWith(file, `${JSON.stringify(kept, null, 2)}\n`, SECRET_MODE);
     forgetOldest(folderIn(env));

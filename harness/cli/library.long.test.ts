@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
 import { poll } from '../common/waiting.ts';
-import { check, clientSuite, openClient, openSystem, systemSuite } from './library.ts';
+import { check, clientSuite, openClient, openPlatform, openSystem, platformSuite, systemSuite } from './library.ts';
 import { MAIN } from './testing/muster.ts';
 
 interface Answer {
@@ -20,6 +20,18 @@ test('openClient refuses options without a target with a stable code', async () 
 test('a client is checked', async () => {
   const report = await check(clientSuite, () => openClient({ command: CLIENT }), { fast: true, sections: ['6.1'] });
   expect([report.api, report.exit_code]).toEqual(['client', 0]);
+});
+
+test('a platform that is opened read-only gets nothing but GET, and readOnly refuses any other', async () => {
+  await using platform = await simulatePlatform({ devices: 3, mqtt: false });
+  const { url, apiKey } = platform;
+  const only = ['platform.ping.unknown-device'];
+  const report = await check(platformSuite, () => openPlatform({ url, apiKey, readOnly: true }), { only });
+  expect(report.checks).toMatchObject([{ reason: 'not run: --read-only sends nothing but GET' }]);
+  for (const asked of [{ readOnly: true }, { profile: 'read-only' }])
+    await expect(check(platformSuite, () => openPlatform({ url, apiKey }), { only, ...asked })).rejects.toMatchObject({
+      code: 'MUSTER_USAGE',
+    });
 });
 
 test('an agent and its platform are checked together', async () => {

@@ -11,7 +11,7 @@ import '../common/node22.ts';
 import { randomInt } from 'node:crypto';
 import { Redactor } from '../common/redact.ts';
 import type { Demands } from '../runner/coverage.ts';
-import { makePlan, type PlanOptions } from '../runner/plan.ts';
+import { makePlan, type PlanOptions, refuseWriting } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import type { Report, Suite } from '../runner/types.ts';
 import { openClientTarget } from '../targets/client/open-client.ts';
@@ -111,9 +111,11 @@ export async function check<Context>(
 ): Promise<Report> {
   const { seed = randomInt(2 ** 31), runs, repeat, signal, demands, ...plan } = options;
   await using target = await open();
+  const { capabilities } = target;
+  refuseWriting(plan, capabilities);
   // `await` keeps the target open until the end of the run.
   return await runSuite(suite, {
-    plan: makePlan(suite, { ...plan, capabilities: target.capabilities }),
+    plan: makePlan(suite, { ...plan, capabilities, readOnly: !capabilities.has('write') }),
     target: target.description,
     context: (recorder, aborted) => target.context(recorder, aborted),
     redactor: target.redactor ?? new Redactor(),

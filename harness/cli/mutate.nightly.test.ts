@@ -110,6 +110,14 @@ describe('a run', { timeout: 120_000 }, () => {
     expect(run.report.subjects[0]?.wrote).toBe('caught by ***');
   });
 
+  test.skipIf(!existsSync('/dev/full'))('keeps its report when standard error cannot be written', async () => {
+    const file = join(folder.path, 'r.json');
+    const words = ['mutate', 'client', '--report', `json=${file}`, ...device(SHAPE, ['deployment-wrapped'])];
+    const { code } = await new Running(words, { under: ['sh', '-c', 'exec "$0" "$@" 2> /dev/full'] }).ended;
+    const report = JSON.parse(readFileSync(file, 'utf8')) as MutationReport;
+    expect({ code, killed: report.summary.killed }).toEqual({ code: 3, killed: 1 });
+  });
+
   test('that fails leaves the baseline unchanged and masks every secret', async () => {
     const [baseline, file] = [join(folder.path, 'baseline.yaml'), join(folder.path, 'r.json')];
     const line = 'env | grep -e _TOKEN= -e ^MUSTER; exit 1';

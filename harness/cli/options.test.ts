@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { deviceTargetOptions } from './check-options.ts';
 import { checkPlatform } from './commands/check.ts';
-import { commandLine, commandWords, complete, type OptionTable, storable } from './options.ts';
+import { commandLine, complete, type OptionTable, storable } from './options.ts';
 
 const table = {
   socket: { type: 'string', describe: 'Socket' },
@@ -22,18 +22,6 @@ describe('options', () => {
 
   test('are stored without secrets and defaults', () => {
     expect(storable(table, options)).toEqual({ only: ["it's", 'b'], fast: true });
-  });
-
-  test('appear in a report as words, with even short secrets masked', () => {
-    expect(commandWords(['check'], table, options)).toEqual([
-      'check',
-      '--token',
-      '***',
-      '--only',
-      "it's",
-      'b',
-      '--fast',
-    ]);
   });
 
   test('form a command line with variables in place of secrets', () => {

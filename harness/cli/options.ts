@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
 import { durationMs } from '../common/units.ts';
-import { UsageError, usage } from '../common/usage.ts';
+import { quote, UsageError, usage } from '../common/usage.ts';
 import { readInputText } from '../common/user-files.ts';
 import type { Replay } from '../runner/run-check.ts';
 import type { Outcome } from '../runner/types.ts';
@@ -145,31 +145,29 @@ export function storable(table: OptionTable, options: Readonly<Record<string, un
 }
 
 export const commandWords = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
-  wordsOf(path, table, options, () => '***', String);
+  wordsOf(path, table, options, (value) => value);
 
 /** Command line that users can paste into a shell, with a variable in place of each secret. */
 export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
-  ['muster', ...wordsOf(path, table, options, (variable) => `"$${variable}"`, shellWord)].join(' ');
+  [
+    'muster',
+    ...wordsOf(path, table, options, (value, variable) => (variable === undefined ? quote(value) : `"$${variable}"`)),
+  ].join(' ');
 
 function wordsOf(
   path: readonly string[],
   table: OptionTable,
   options: Readonly<Record<string, unknown>>,
-  secret: (variable: string) => string,
-  word: (text: string) => string,
+  word: (value: string, variable?: string) => string,
 ): string[] {
   const words = Object.entries(options).flatMap(([name, value]) => {
     const spec = table[name];
     if (spec === undefined || value === (spec.default ?? false)) return [];
     if (value === true) return [`--${name}`];
-    const values = [value].flat().map((one) => (spec.secret === undefined ? word(String(one)) : secret(spec.secret)));
-    return [`--${name}`, ...values];
+    return [`--${name}`, ...[value].flat().map((one) => word(String(one), spec.secret))];
   });
   return [...path, ...words];
 }
-
-export const shellWord = (word: string): string =>
-  /^[\w./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 export const CONFIG_FILE = 'muster.yaml';
 
@@ -198,6 +196,8 @@ export const MQTT = ['mqtt:', 'mqtts:'] as const;
 
 export function urlFrom(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.parse(text);
+  if (url !== null && url.username + url.password !== '')
+    throw new UsageError(`--${option}: credentials do not belong into the address`);
   if (url !== null && schemes.includes(url.protocol)) return url;
   throw new UsageError(
     `--${option}: '${text}' is no address; accepted: ${schemes.map((scheme) => `${scheme}//host[:port]`).join(', ')}`,

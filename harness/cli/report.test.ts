@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
 import { LimitReached } from '../client/errors.ts';
+import { certificate } from '../reports/certificate/testing/signed.ts';
 import { htmlFormat } from '../reports/html.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import { printed, refusal, useFolder } from './testing/muster.ts';
@@ -53,6 +54,7 @@ describe('muster report', () => {
   it.each([
     [[place('none.json')], /none\.json: cannot be read/],
     [[left('text.json', 'a text')], /neither a report of `muster check` in JSON .* nor the result\.json of a fleet/],
+    [[left('c.json', JSON.parse(certificate()))], /`muster verify FILE --key KEY --report html=FILE` shows a cert/],
     [
       [left('half.json', { checks: [{ id: 'device.x', outcome: 'odd' }] })],
       /half\.json: is not a report of `muster check`/,

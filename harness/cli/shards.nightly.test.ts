@@ -170,6 +170,12 @@ describe('merge', slow, () => {
     expect(fleets.result(fleets.path('results', 'monday'))).toMatchObject({ robots: 10, complete: true });
   });
 
+  it('ends by its signal before the first shard is done', async () => {
+    const collecting = merge('monday');
+    await collecting.said(/^0 of 2 shards are done/m);
+    expect((await collecting.stop()).code).toBe(143);
+  });
+
   it('leaves a whole result or none when killed, and completes on a second run', async () => {
     for (const index of [1, 2]) fleets.leave(index, 2);
     // A killed merge may leave hidden temporary files.

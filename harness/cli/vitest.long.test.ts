@@ -62,7 +62,7 @@ describeSuite(suite('device', [[good]]), open, { demands: { minDecided: { count:
 `,
   ruled: `${HEAD}
 import { rules } from '${ROOT}/harness/runner/define.ts';
-const seeing = (id, holds) => rules()(rule(id, 'MUST'), {}, () => ({ path }, judge) => {
+const seeing = (id, holds) => rules()(rule(id, 'MUST'), { traffic: 'a path' }, () => ({ path }, judge) => {
   judge.saw(() => path);
   judge.must(holds(path), wrong);
 });
@@ -75,9 +75,17 @@ const asking = (id, path, options = {}) =>
 describeSuite(suite('device', [[
   seeing('device.broken', (path) => path !== '/inside'),
   seeing('device.kept', (path) => path !== '/outside'),
-  asking('device.inside', '/inside'),
+  asking('device.inside', '/inside', { sharing: 'exclusive' }),
   asking('device.outside', '/outside', { outsideApi: true }),
 ]]), open);
+`,
+  reading: `${HEAD}
+const writing = check(rule('platform.writing', 'MUST'), { writes: true }, async (t) => t.must(false, wrong));
+describeSuite(suite('platform', [[good, writing]]), open);
+`,
+  writing: `${HEAD}
+const writable = async () => ({ ...(await open()), capabilities: new Set(['write']) });
+describeSuite(suite('platform', [[good]]), writable, { readOnly: true });
 `,
   simulated: `import { deviceSuite, openDevice } from '${ROOT}/harness/cli/library.ts';
 import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
@@ -98,7 +106,9 @@ beforeAll(async () => {
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, `${name}.test.ts`), text);
   const file = join(folder, 'results.json');
   const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
-  const args = [vitest, 'run', '--root', folder, '--reporter=json', '--reporter=default', `--outputFile=${file}`];
+  const reporters = ['--reporter=json', '--reporter=default', `--outputFile=${file}`];
+  // This seed puts the last two of several groups in reverse order.
+  const args = [vitest, 'run', '--root', folder, ...reporters, '--sequence.shuffle.tests', '--sequence.seed=3'];
   const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('VITEST')));
   printed = await new Promise((resolve) =>
     execFile(process.execPath, args, { cwd: folder, env }, (_error, stdout, stderr) => resolve(stdout + stderr)),
@@ -144,7 +154,13 @@ test.each([
   expect(resultsIn(name).map(({ status }) => status)).toEqual(['passed']);
 });
 
-test('describeSuite judges by rules all requests but those outside the API', () => {
+test('describeSuite lets no check write that a target or an option forbids to write', () => {
+  expect(statusesIn('reading')).toEqual({ '6.2 device.good': 'passed', '6.2 platform.writing': 'skipped' });
+  expect(statusesIn('writing')).toEqual({ '6.2 device.good': 'skipped' });
+  expect(printed).toContain('readOnly: the target was opened for writing');
+});
+
+test('describeSuite judges by rules all requests but those outside the API, in any order of groups', () => {
   expect(statusesIn('ruled')).toEqual({
     '6.2 device.inside': 'passed',
     '6.2 device.outside': 'passed',

@@ -13,7 +13,7 @@ import { printable } from '../common/terminal.ts';
 import { findingText } from '../reports/findings.ts';
 import { coverageOf, unmetDemands } from '../runner/coverage.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';
-import { makePlan, type Planned } from '../runner/plan.ts';
+import { makePlan, type Planned, refuseWriting } from '../runner/plan.ts';
 import { presentableResult } from '../runner/results.ts';
 import { History } from '../runner/rules.ts';
 import { CHECK_LIMIT_MS, runCheck } from '../runner/run-check.ts';
@@ -35,13 +35,15 @@ export function describeSuite<Context>(
   // Plans with all capabilities, because the target opens later; each test skips itself if the target lacks one.
   const plan = makePlan(suite, { ...planOptions, capabilities: new Set(CAPABILITIES) });
   const { runs = plan.runs } = options;
-  describe(`muster ${suite.api} (seed ${seed})`, () => {
+  // Keeps the order of the groups, because rules judge the traffic of the groups before them.
+  describe(`muster ${suite.api} (seed ${seed})`, { shuffle: false }, () => {
     let target: OpenedTarget<Context> | undefined;
     const history = new History(plan.checks.map(({ check }) => check));
     const session = new Session(undefined, undefined, plan.shrinkMs, history);
     const results = new Map<string, CheckResult>();
     beforeAll(async () => {
       target = await open();
+      refuseWriting(planOptions, target.capabilities);
       if (target.unreachable !== undefined) throw new Error(printable(target.unreachable));
     }, CHECK_LIMIT_MS);
     afterAll(async () => {
@@ -58,7 +60,8 @@ export function describeSuite<Context>(
     const one = (planned: Planned<Context>) => async (context: TestContext) => {
       if (target === undefined) throw new Error('the target was not opened');
       const { check, skip, failsBy } = planned;
-      const missing = (check.needs ?? []).filter((need) => target?.capabilities.has(need) !== true);
+      const needs = new Set([...(check.needs ?? []), ...(check.writes === true ? (['write'] as const) : [])]);
+      const missing = [...needs].filter((need) => target?.capabilities.has(need) !== true);
       if (skip !== undefined) return context.skip(skip);
       if (missing.length > 0) return context.skip(`needs ${missing.join(', ')}, which the target does not declare`);
       // The plan has all capabilities, so that its profile says nothing about the target.
@@ -81,7 +84,7 @@ export function describeSuite<Context>(
   });
 }
 
-/** True for groups whose checks run at the same time. In this order, because rules judge all traffic before them. */
+/** True for groups whose checks run at the same time; in the order of the groups. */
 const CONCURRENT: Readonly<Record<Sharing | 'rules', boolean>> = {
   shared: true,
   publishing: false,

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
 import { sampleFailure, sampleReport } from '../reports/testing/samples.ts';
@@ -9,6 +9,7 @@ import { MAIN, Running, refusal, reportIn, runCommand, shownText, useFolder } fr
 const at = useFolder();
 writeFileSync(at('shoulds.yaml'), 'device: { socket: agent.sock }\nfail_on: [platform.ping, device.loopback.onyl]\n');
 writeFileSync(at('all.yaml'), 'device: { socket: agent.sock }\nfail_on: must\n');
+symlinkSync(at('loop'), at('loop'));
 writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
 const ROBOT = at('robot');
 const RARE = 'name: r\nrobots: 5\nclasses: { most: { share: 95% }, rare: { share: 5% } }\n';
@@ -31,6 +32,7 @@ it.each<[string | string[], string]>([
   [`check device --target ${at('shoulds.yaml')}`, 'device.loopback.onyl: no check of the device suite has that id'],
   [`check device --target ${at('all.yaml')}`, 'all.yaml:2:1: /fail_on must'],
   ['check device --socket a --requirements 2020-01-01', 'no such requirement set; accepted: 20'],
+  [`check device --socket /${'s'.repeat(139)}`, `s: is 140 bytes long; at most 107 are possible`],
   ['check device --socket a --report pdf', 'junit'],
   ['check device', '--socket PATH'],
   ['check platform --url http://127.0.0.1:1', 'MUSTER_API_KEY'],
@@ -56,6 +58,7 @@ it.each<[string | string[], string]>([
   ],
   ['fleet --platform embedded --for 0s', '--for: leaves no time; accepted: a duration above 0, e.g. 72h'],
   ['fleet --platform embedded --for 1h --shard 1/2', '--for: not with --shard'],
+  ['fleet --platform https://ops:pw@h --api-key k', '--platform: credentials do not belong into the address'],
   ['fleet --platform http://a --api-key k --header X-Tenant', "accepted: 'NAME: VALUE'"],
   [
     ['fleet', '--platform', 'http://a', '--api-key', 'k', '--header', 'X-API-Key: a'],
@@ -100,6 +103,9 @@ it.each<[string | string[], string]>([
   ['merge . --expect 2 --watch --serve 0', '--serve: needs --watch and --run-id'],
   ['fleet --platform embedded --robots 2 --results http://127.0.0.1:1', '--results: needs --shard and --run-id'],
   ['merge . --watch', '--watch: needs --expect'],
+  [`compare --command false --out ${at('ids.txt')}`, '1.json (it is not a folder)'],
+  [`compare ${'x'.repeat(300)} a`, 'xxx: ENAMETOOLONG'],
+  [`fit ${at('loop')}`, 'loop: ELOOP'],
   ['verify a --key k --digest d --artifact f', '--digest and --artifact: give one of them'],
   [['keygen', ''], 'FILE: must not be empty'],
   ['replay no-such-file.json', 'no-such-file.json'],
@@ -196,12 +202,21 @@ it('a replay of a foreign report uses only the target that is typed', async () =
   expect(reportIn(file).options).not.toHaveProperty('control');
 });
 
-it.each([
-  [{ TMPDIR: '/none' }, /^muster: \/none: no folder can be made here \(ENOENT.*\); TMPDIR names a writable folder$/m],
-  [{ TMPDIR: at('a b') }, /TMPDIR .*a b: placeholders of a command need a path without blanks or quotes/],
-])('an unusable folder for temporary files is named: %j', async (env, message) => {
+const STARTING = ['check', 'device', '--command', 'x {socket}'];
+const LINE_END = /^muster: --api-key: has a line end as character 4 of 4; accepted: ASCII letters, digits and signs$/m;
+
+it.each<[NodeJS.ProcessEnv, string[], RegExp]>([
+  [
+    { TMPDIR: '/none' },
+    STARTING,
+    /^muster: \/none: no folder can be made here \(ENOENT.*\); TMPDIR names a writable folder$/m,
+  ],
+  [{ TMPDIR: at('a b') }, STARTING, /TMPDIR .*a b: placeholders of a command need a path without blanks or quotes/],
+  [{ MUSTER_API_KEY: 'key\n' }, ['check', 'platform', '--url', 'http://h/beta'], LINE_END],
+  [{ MUSTER_API_KEY: 'key\n' }, ['fleet', '--platform', 'http://h/beta', '--robots', '2'], LINE_END],
+])('an unusable variable of the environment is named: %j with %j', async (env, words, message) => {
   mkdirSync(at('a b'), { recursive: true });
-  const { code, stderr } = await new Running(['check', 'device', '--command', 'x {socket}'], { env }).ended;
+  const { code, stderr } = await new Running(words, { env }).ended;
   expect(code).toBe(64);
   expect(stderr).toMatch(message);
 });

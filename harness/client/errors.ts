@@ -99,6 +99,16 @@ export function classify(error: unknown, what: string): Error {
   return errorOf(error);
 }
 
+/** Throws LimitReached for a limit of this machine, e.g. a full disk. */
+export function writingTo(place: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    const limit = classify(error, `${place} was not written`);
+    throw limit instanceof LimitReached ? limit : error;
+  }
+}
+
 export const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
 export function limitIn(error: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
+import { createGzip } from 'node:zlib';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { poll } from '../common/waiting.ts';
 import { EventSourceClient, type OpenClient } from './eventsource.ts';
@@ -56,6 +57,26 @@ it('an EventSource client reads typed events, and reconnects with the last id', 
     { type: 'a.b', lastEventId: '4', data: 'x4', connection: 2 },
   ]);
   expect(client.cursors).toEqual([undefined, '1']);
+});
+
+it('an EventSource client reconnects soon, whatever retry the server asks for', async () => {
+  answer = (response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/event-stream' })
+      .write('retry: 60000\nid: 1\nevent: a.b\ndata: x\n\nid: 2');
+  await cutAndBack();
+  expect(streams).toHaveLength(2);
+});
+
+it('an EventSource client reads a compressed stream', async () => {
+  answer = (response) => {
+    const gzip = createGzip();
+    gzip.pipe(response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' }));
+    gzip.write('id: 1\ndata: x1\n\n');
+    gzip.flush();
+  };
+  const client = connect();
+  expect(await client.until(() => true, { within, for: 'x1' })).toMatchObject({ lastEventId: '1', data: 'x1' });
 });
 
 it('an EventSource client gives up on an answer that is no event stream', async () => {

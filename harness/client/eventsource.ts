@@ -2,7 +2,8 @@
 import { Readable } from 'node:stream';
 import { EventSource, type FetchLike } from 'eventsource';
 import { Changes } from '../common/waiting.ts';
-import { NoAnswer, Unreachable } from './errors.ts';
+import { decoded } from './body.ts';
+import { NoAnswer, Unfinished, Unreachable } from './errors.ts';
 import type { HttpClient, HttpRequest, OpenResponse } from './http.ts';
 import { StreamEnded, StreamTimeout, type StreamWait, untilReady } from './sse.ts';
 
@@ -16,10 +17,7 @@ export interface ClientMessage {
 export interface OpenClient {
   path: string;
   types: readonly string[];
-  /**
-   * Milliseconds before a reconnection, unless the server sends `retry`. Default 20; the package's 3 s slow checks
-   * down.
-   */
+  /** Milliseconds before a reconnection, whatever `retry` the server sends. Default 20, to keep checks fast. */
   reconnectMs?: number;
   open?: (request: HttpRequest) => Promise<OpenResponse>;
 }
@@ -94,7 +92,8 @@ export class EventSourceClient {
   }
 
   /**
-   * Finds a past or future message; each message restarts the time limit. Throws StreamTimeout or the error of `open`.
+   * Finds a past or future message; each message restarts the time limit. Throws StreamTimeout, Unfinished (above
+   * 16 MiB), or the error of `open`.
    */
   async until(fits: (message: ClientMessage) => boolean, wait: StreamWait): Promise<ClientMessage> {
     const { messages, errors } = this;
@@ -112,7 +111,9 @@ export class EventSourceClient {
           `messages${errors.length === 0 ? '' : `; ${errors.at(-1)}`})`,
       });
     } catch (error) {
-      throw error instanceof StreamEnded ? new StreamTimeout(error.message) : error;
+      if (!(error instanceof StreamEnded)) throw error;
+      // Muster closed the stream, not the server.
+      throw this.#bytes > MOST_BYTES ? new Unfinished(error.message) : new StreamTimeout(error.message);
     }
   }
 
@@ -142,32 +143,19 @@ export class EventSourceClient {
   }
 }
 
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
-
-/** Prepends a `retry` block, which a later `retry` of the server overrides. */
+/** Appends a `retry` line, which overrides that of the server; its colon ends a torn line, and no event ends. */
 function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: number) => void): Readable {
-  const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
   return Readable.from(
     (async function* () {
-      let mark: Buffer | undefined = Buffer.alloc(0);
       try {
-        for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+        for await (const chunk of decoded(answer.body, answer.headers['content-encoding']) as AsyncIterable<Buffer>) {
           count(chunk.length);
-          if (mark === undefined) {
-            yield chunk;
-            continue;
-          }
-          const begun: Buffer = Buffer.concat([mark, chunk]);
-          const isMark = begun.subarray(0, BOM.length).equals(BOM);
-          mark = !isMark && BOM.subarray(0, begun.length).equals(begun) ? begun : undefined;
-          if (mark !== undefined) continue;
-          yield isMark ? Buffer.concat([BOM, block, begun.subarray(BOM.length)]) : Buffer.concat([block, begun]);
+          yield chunk;
         }
       } catch {
         // EventSource reconnects after a broken connection.
       }
-      if (mark !== undefined) yield block;
+      yield Buffer.from(`:\nretry: ${reconnectMs}\n`);
     })(),
-    { objectMode: true },
   );
 }

@@ -88,13 +88,14 @@ describe('a stream of a flooding target', () => {
     const stream = await poured(piece);
     await expect(stream.next({ within, for: 'an event' })).rejects.toBeInstanceOf(Unfinished);
     expect(stream.ended?.reason).toMatch(/^a (line|block) larger than 2097152 bytes$/);
-    expect(stream.framing.unknownFields.size).toBeLessThanOrEqual(100);
   });
 });
 
 it('an EventSource client gives up on a flooding target', async () => {
   const client = new EventSourceClient(await pouring(events), { path: '/events', types: ['a.b'] });
   const never = client.until(() => false, { within, for: 'an event that does not come' });
-  await expect(never).rejects.toThrow(/the client gave up .*more than \d+ bytes came/);
+  const error = await never.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(Unfinished);
+  expect(String(error)).toMatch(/the client gave up .*more than \d+ bytes came/);
   expect(client.messages.length).toBeLessThan(50_000);
 });

@@ -1,3 +1,4 @@
+import { quote } from '../common/usage.ts';
 import { cut } from './timeline.ts';
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>;
@@ -68,8 +69,6 @@ export interface CurlParts {
   variable(secret: string): string | undefined;
 }
 
-export const quote = (text: string): string =>
-  /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 const CREDENTIALS = new Set(['x-api-key', 'authorization']);
 
 /** Time limit on an endless stream; a heartbeat comes every 30 s. */

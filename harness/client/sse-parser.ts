@@ -1,4 +1,4 @@
-/** Parses event streams (WHATWG), with details that clients drop, e.g. comments, offsets and line ends. */
+/** Parses event streams (WHATWG), with details that clients drop, e.g. comments and offsets. */
 
 import { Bytes } from '../common/bytes.ts';
 import { defined } from '../common/defined.ts';
@@ -31,20 +31,6 @@ export const frameBytes = ({ fields }: SseFrame): number =>
 
 export const commentBytes = ({ text }: SseComment): number => OBJECT_BYTES + 2 * text.length;
 
-export interface SseFraming {
-  bom: boolean;
-  lf: number;
-  crlf: number;
-  cr: number;
-  invalidUtf8: number;
-  /** At most 100 names; clients ignore such fields. */
-  unknownFields: Set<string>;
-  /** Ids with a NUL, which clients ignore. */
-  nulIds: number;
-  /** `retry` values with characters other than digits, which clients ignore. */
-  badRetries: number;
-}
-
 export interface SseSink {
   frame(frame: SseFrame): void;
   comment(comment: SseComment): void;
@@ -53,8 +39,6 @@ export interface SseSink {
 /** Bounds memory; an event has about 400 bytes. */
 const MAX_BLOCK_BYTES = 2 * 1024 * 1024;
 const LONGEST_COMMENT = 1000;
-const MOST_UNKNOWN_FIELDS = 100;
-const LONGEST_NAME = 100;
 const KEPT_CARRY_BYTES = 64 * 1024;
 const LF = 10;
 const CR = 13;
@@ -68,21 +52,12 @@ export class BlockTooLarge extends Error {
 }
 
 export class SseParser {
-  readonly framing: SseFraming = {
-    bom: false,
-    lf: 0,
-    crlf: 0,
-    cr: 0,
-    invalidUtf8: 0,
-    unknownFields: new Set(),
-    nulIds: 0,
-    badRetries: 0,
-  };
   readonly #sink: SseSink;
   readonly #strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   readonly #lenient = new TextDecoder('utf-8', { ignoreBOM: true });
   readonly #carry = new Bytes(MAX_BLOCK_BYTES);
   #bytes = 0;
+  #invalidLines = 0;
   #fieldBytes = 0;
   #commentBytes = 0;
   #dropped = false;
@@ -99,6 +74,11 @@ export class SseParser {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Number of lines that are no UTF-8. */
+  get invalidLines(): number {
+    return this.#invalidLines;
   }
 
   get held(): number {
@@ -136,18 +116,15 @@ export class SseParser {
       if (this.#afterCr) {
         this.#afterCr = false;
         if (byte === LF) {
-          this.framing.crlf += 1;
           start = index + 1;
           continue;
         }
-        this.framing.cr += 1;
       }
       if (byte !== LF && byte !== CR) continue;
       const line = this.#line(chunk.subarray(start, index));
       start = index + 1;
       // Ends the line at a CR, because its LF may come in the next chunk.
-      if (byte === CR) this.#afterCr = true;
-      else this.framing.lf += 1;
+      this.#afterCr = byte === CR;
       this.#take(line, at, this.#bytes + start);
     }
     this.#bytes += chunk.length;
@@ -174,15 +151,12 @@ export class SseParser {
     try {
       text = this.#strict.decode(bytes);
     } catch {
-      this.framing.invalidUtf8 += 1;
+      this.#invalidLines += 1;
       text = this.#lenient.decode(bytes);
     }
     if (this.#firstLine) {
       this.#firstLine = false;
-      if (text.startsWith('\uFEFF')) {
-        this.framing.bom = true;
-        return text.slice(1);
-      }
+      if (text.startsWith('\uFEFF')) return text.slice(1);
     }
     return text;
   }
@@ -203,14 +177,8 @@ export class SseParser {
     this.#blockBytes += FIELD_BYTES + line.length;
     if (this.#blockBytes > MAX_BLOCK_BYTES) throw new BlockTooLarge('block');
     this.#fields.push({ name, value });
-    const { framing } = this;
-    if (name === 'id') {
-      if (value.includes('\0')) framing.nulIds += 1;
-      else this.#idBuffer = value;
-    } else if (name === 'retry') {
-      if (!/^\d+$/.test(value)) framing.badRetries += 1;
-    } else if (name !== 'event' && name !== 'data' && framing.unknownFields.size < MOST_UNKNOWN_FIELDS)
-      framing.unknownFields.add(beginning(name, LONGEST_NAME));
+    // Clients ignore an id with a NUL.
+    if (name === 'id' && !value.includes('\0')) this.#idBuffer = value;
   }
 
   #dispatch(at: number, end: number): void {

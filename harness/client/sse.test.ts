@@ -32,45 +32,31 @@ async function open(options: OpenEvents = {}): Promise<EventStream> {
   return stream;
 }
 
-async function live(options: OpenEvents = {}): Promise<{ stream: EventStream; response: ServerResponse }> {
+async function live(): Promise<{ stream: EventStream; response: ServerResponse }> {
   const opened = new Promise<ServerResponse>((resolve) => {
     answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
       resolve(response);
     };
   });
-  return { stream: await open(options), response: await opened };
+  return { stream: await open(), response: await opened };
 }
 
 const event = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
 const wait = (what: string, within = PATIENCE) => ({ within, for: what });
 
-describe('requests', () => {
-  it('carry cursors and types unchanged, with commas unescaped', async () => {
-    await open({ after: '1e3 ', types: ['a.b', 'c d'], lastEventId: 9n });
-    await open({ query: 'after=1&after=2' });
-    await open();
-    expect(requests).toEqual([
-      { url: '/v0.2/events?after=1e3%20&types=a.b,c%20d', lastEventId: '9' },
-      { url: '/v0.2/events?after=1&after=2', lastEventId: undefined },
-      { url: '/v0.2/events', lastEventId: undefined },
-    ]);
-  });
+it('requests carry cursors and types unchanged, with commas unescaped', async () => {
+  await open({ after: '1e3 ', types: ['a.b', 'c d'], lastEventId: 9n });
+  await open({ query: 'after=1&after=2' });
+  await open();
+  expect(requests).toEqual([
+    { url: '/v0.2/events?after=1e3%20&types=a.b,c%20d', lastEventId: '9' },
+    { url: '/v0.2/events?after=1&after=2', lastEventId: undefined },
+    { url: '/v0.2/events', lastEventId: undefined },
+  ]);
 });
 
 describe('waits', () => {
-  it('return frames in order as they come, without waiting for the end', async () => {
-    const { stream, response } = await live();
-    response.write(event(1) + event(2));
-    expect((await stream.next(wait('event 1'))).id).toBe('1');
-    expect(stream.unread).toBe(1);
-    response.write(event(3));
-    expect((await stream.next(wait('event 2'))).id).toBe('2');
-    expect((await stream.next(wait('event 3'))).id).toBe('3');
-    expect(stream.ended).toBeUndefined();
-    expect(stream.lastEventId).toBe('3');
-  });
-
   it.each([
     ['gzip', createGzip],
     ['br', createBrotliCompress],
@@ -108,17 +94,6 @@ describe('waits', () => {
     broken.response.socket?.destroy();
     await expect(broken.stream.next(wait('event 1'))).rejects.toBeInstanceOf(StreamEnded);
     expect(broken.stream.ended?.by).toBe('error');
-  });
-
-  it('notice frames, comments and quiet', async () => {
-    const { stream, response } = await live();
-    response.write(event(1));
-    await stream.activity({ frames: 0, comments: 0 }, wait('anything'));
-    response.write(': c\n');
-    await stream.activity({ frames: 1, comments: 0 }, wait('a comment'));
-    await stream.idle(SHORT, wait('quiet'));
-    expect(stream.frames).toHaveLength(1);
-    expect(stream.comments).toHaveLength(1);
   });
 
   it('recompute the required silence after each frame', async () => {
@@ -209,14 +184,6 @@ describe('the connection', () => {
     );
   });
 
-  it('is not read while paused', async () => {
-    const { stream, response } = await live({ paused: true });
-    response.write(event(1));
-    await expect(stream.next(wait('event 1', SHORT))).rejects.toBeInstanceOf(StreamTimeout);
-    stream.resume();
-    expect((await stream.next(wait('event 1'))).id).toBe('1');
-  });
-
   it('closes for good, even when closed twice', async () => {
     const { stream, response } = await live();
     const closed = new Promise((resolve) => response.once('close', resolve));
@@ -224,13 +191,5 @@ describe('the connection', () => {
     await stream.close();
     await closed;
     await expect(stream.next(wait('anything'))).rejects.toThrow('closed by this client');
-  });
-
-  it('gives the body of an answer that is no stream', async () => {
-    answer = (response) => response.writeHead(410, { 'content-type': 'application/json' }).end('{"error":{}}');
-    const stream = await open({ after: 1 });
-    expect(stream.status).toBe(410);
-    expect(await stream.rest(wait('the end'))).toBe('{"error":{}}');
-    expect(stream.frames.length).toBe(0);
   });
 });

@@ -6,15 +6,7 @@ import { describe, Unfinished } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import type { Recorder } from './recorder.ts';
 import { eventsQuery } from './request-forms.ts';
-import {
-  BlockTooLarge,
-  commentBytes,
-  frameBytes,
-  type SseComment,
-  type SseFrame,
-  type SseFraming,
-  SseParser,
-} from './sse-parser.ts';
+import { BlockTooLarge, commentBytes, frameBytes, type SseComment, type SseFrame, SseParser } from './sse-parser.ts';
 import type { StreamMarks } from './timeline.ts';
 
 export interface StreamWait {
@@ -188,7 +180,6 @@ export class EventStream {
   readonly frames = new Recent<SseFrame>(MOST_READ, frameBytes);
   readonly comments = new Recent<SseComment>(MOST_COMMENTS, commentBytes);
   readonly openedAt = performance.now();
-  readonly framing: SseFraming;
   readonly #parser: SseParser;
   readonly #response: OpenResponse;
   readonly #recorder: Recorder;
@@ -224,7 +215,6 @@ export class EventStream {
         this.comments.read(this.comments.length);
       },
     });
-    this.framing = this.#parser.framing;
     this.#done = this.#pump();
   }
 
@@ -236,12 +226,12 @@ export class EventStream {
     return this.#bytes;
   }
 
-  get unfinished(): boolean {
-    return this.#parser.unfinished;
+  get invalidLines(): number {
+    return this.#parser.invalidLines;
   }
 
-  get lastEventId(): string {
-    return this.#parser.lastEventId;
+  get unfinished(): boolean {
+    return this.#parser.unfinished;
   }
 
   get unread(): number {

@@ -15,7 +15,7 @@ const swept = new Set<string>();
 export function ownedFolder(purpose: string, parent: string = tmpdir()): string {
   if (!swept.has(parent)) sweep(parent);
   swept.add(parent);
-  const owner = [process.pid.toString(36), startOf(process.pid) ?? '0', here()].join('_');
+  const owner = [process.pid.toString(36), (startOf(process.pid) ?? 0).toString(36), here()].join('_');
   try {
     return mkdtempSync(join(parent, `muster-${purpose === '' ? '' : `${purpose}-`}${owner}_`));
   } catch (error) {
@@ -27,7 +27,7 @@ export function ownedFolder(purpose: string, parent: string = tmpdir()): string 
 export function sweep(parent: string): void {
   for (const name of namesIn(parent)) {
     const { pid = '', start, where } = OWNED.exec(name)?.groups ?? {};
-    if (where !== here() || startOf(Number.parseInt(pid, 36)) === start) continue;
+    if (where !== here() || startOf(Number.parseInt(pid, 36))?.toString(36) === start) continue;
     const path = join(parent, name);
     try {
       const found = lstatSync(path);
@@ -46,15 +46,15 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Start time of a running process, which distinguishes two processes with the same id. */
-function startOf(pid: number): string | undefined {
-  if (process.platform !== 'linux') return isAlive(pid) ? '0' : undefined;
+/** Start time of a running process (0 if unknown), which distinguishes two processes with the same id. */
+export function startOf(pid: number): number | undefined {
+  if (process.platform !== 'linux') return isAlive(pid) ? 0 : undefined;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // Splits after the last parenthesis, because a process name may contain parentheses; state is field 3, start time
     // field 22.
     const [state = '', ...more] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return 'ZX'.includes(state) ? undefined : Number(more[18]).toString(36);
+    return 'ZX'.includes(state) ? undefined : Number(more[18]);
   } catch {
     return undefined;
   }

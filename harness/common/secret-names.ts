@@ -35,7 +35,12 @@ const FORMS = new RegExp(
   'g',
 );
 
+/** Blanks and line ends between tokens of JSON, which may stand over `data` lines of an event, or be escaped. */
+const GAP = String.raw`(?:[ \t]|(?:\r?\n|\\+r\\+n|\\+n)(?:data:)?)*`;
+
 const BETWEEN = {
+  /** As in `"password":` above `"x"`. */
+  lines: String.raw`\\*["']${GAP}[:=]${GAP}(?=\\*["']|[{[\d-])`,
   /** As in `password: x`, `"password": "x"`, `password = 'x'`, and `name: password` above `value: x`. */
   assigned: String.raw`(?:\\*["'])?(?:,?(?:\s|\\+[nr])*(?:\\*["'])?value(?:\\*["'])?)?[ \t]*[:=][ \t]*`,
   /** As in `<password>x</password>` and `<entry key="password">x</entry>`. */
@@ -63,6 +68,7 @@ interface Place {
 type Found = { from: number; to: number; bare?: boolean } | undefined;
 
 const FIND: { readonly [Kind in keyof typeof BETWEEN]: (place: Place) => Found } = {
+  lines: assigned,
   assigned,
   element,
   part: (place) => upTo(/(?:[^\r\n]+|\r?\n(?!--))+/y, place),

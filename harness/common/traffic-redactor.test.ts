@@ -29,7 +29,7 @@ it.each([
   ['backslashes in a member', () => mask.body(`\\"token\\":\\"${'\\'.repeat(LONG)}`, true)],
   ['members', () => mask.body('\\"token\\":\\"'.repeat(LONG / 13), true)],
   ['quotes', () => mask.body('"'.repeat(LONG), true)],
-  ...['[', '{a: ', '- ', '? ', 'a: &a *a\n', '<a b="', '<a>', '<!--', '<![CDATA[', '\n'].map(
+  ...['[', '{a: ', '- ', '? ', 'data: {\n\n', 'a: &a *a\n', '<a b="', '<a>', '<!--', '<![CDATA[', '\n'].map(
     (piece): [string, () => string] => [
       `${piece} in documents`,
       () => mask.body(piece.repeat(60_000 / piece.length), false),
@@ -47,6 +47,7 @@ it.each([
     ...{ names: 'token:', 'quoted names': '"token":', elements: '<token>', paths: 'tokens/' },
     ...{ parts: 'a: name="token"\r\n', braces: 'auth:{', 'single quotes': "pwd:'", pairs: 'pwd,\\n', items: '{a,pwd:' },
     ...{ options: '--token ', quoted: '--token "', listed: '"--token",', heredocs: 'pwd=<<A\\n', ends: 'pwd=<<A\n A' },
+    ...{ lines: '"token"\ndata: ' },
     ...{ keys: '-----BEGIN PRIVATE KEY-----', addresses: 'x://a', users: '://a:', values: 'pwd"\\\\,value' },
   }).map(([name, piece]): [string, () => string] => [name, () => mask.text(piece.repeat(LONG / piece.length))]),
 ])('reads %s in linear time', (_, work) => {
@@ -171,6 +172,10 @@ it.each<[string, () => string]>([
   ['an address', () => mask.header('Location', 'https://x/y?code=s3cr3t00&z=2')],
   ['a form', () => mask.body('code=s3cr3t00&z=2', false)],
   ['a member of a form', () => mask.body('user[password]=s3cr3t&z=2', false)],
+  ['an event', () => mask.body('id: 1\ndata: {"p\\u0061ssword":\r\ndata: "s3cr3t", "z": 2}\r\n\r\n', false)],
+  ['an event with fields between', () => mask.body('data:{"token":["s3cr3t",\nid: 1\ndata:"s3cr3t"],"z":2}', true)],
+  ['an event in a sentence', () => mask.text(JSON.stringify('data: {"password":\ndata: "s3cr3t", "z":2}'))],
+  ['JSON over lines in a sentence', () => mask.text('before: {"password":\n"s3cr3t", "z": 2}')],
   ['JSON lines', () => mask.body('{"p\\u0061ssword":"s3cr3t"}\n{"z":2}\n', false)],
   ['a pair in capitals', () => mask.body('[{"Name":"password","Value":"s3cr3t"},{"z":2}]', false)],
   ['a path', () => mask.url('/beta/tokens/s3cr3t?z=2')],

@@ -14,6 +14,8 @@ const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
 const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
 const WORD = /[\w-]{8,}/g;
 const MOST_WORDS = 1000;
+const BETWEEN_EVENTS = /(\r\n\r\n|\n\n|\r\r)/;
+const DATA = /^(data: ?)([^\r\n]*)/gm;
 
 /** Also masks secrets that Muster does not know, by their names and formats, in linear time even for hostile text. */
 export class TrafficRedactor extends Redactor {
@@ -73,6 +75,22 @@ export class TrafficRedactor extends Redactor {
   }
 
   body(text: string, cut: boolean): string {
+    const events = text.split(BETWEEN_EVENTS).map((event) => {
+      const lines = Array.from(event.matchAll(DATA), ([, , line = '']) => line);
+      if (lines.length === 0) return event;
+      const masked = this.data(lines, cut).values();
+      return event.replaceAll(DATA, (_, name: string) => `${name}${masked.next().value}`);
+    });
+    return this.#whole(events.join(''), cut);
+  }
+
+  /** Masks the data lines of an event as one body, because a secret may span lines. */
+  data(lines: readonly string[], cut: boolean): string[] {
+    const masked = this.#whole(lines.join('\n'), cut).split('\n');
+    return lines.map((_, index) => masked[index] ?? '');
+  }
+
+  #whole(text: string, cut: boolean): string {
     if (!cut && parsed(text) !== undefined) return this.#unnamed(this.#json(text));
     const lines = text.replaceAll(/^[{[].*[}\]]\r?$/gm, (line) =>
       parsed(line) === undefined ? line : this.#json(line),

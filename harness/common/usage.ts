@@ -115,6 +115,9 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
+/** Hint for an address at which routes are missing. */
+export const wrongBaseUrl = (option: string): string => `is ${option} right? A base URL may end in a path, e.g. /beta`;
+
 /** Throws UsageError, without showing the secret, if no header can carry it. */
 export function headerSecret(option: string, secret: string): string {
   const at = secret.search(/[^\x21-\x7e]/);
@@ -163,3 +166,7 @@ export function untilSignal(): Promise<{ signal: EndingSignal; code: number }> {
       process.on(signal, () => resolve({ signal, code: signal === 'SIGHUP' ? CODES[signal] : EXIT.conformant }));
   });
 }
+
+/** One word of a command line of a POSIX shell. */
+export const quote = (text: string): string =>
+  /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -47,8 +47,8 @@ export function lateBy(): number {
 export const socketsRead = (): Promise<void> =>
   new Promise((resolve) => void setImmediate(() => setImmediate(() => resolve())));
 
-/** Node's limit is 2^31 - 1. */
-const LONGEST_TIMER_MS = 2 ** 30;
+/** Milliseconds; Node makes 1 ms of a timer above 2^31 - 1 ms. */
+export const LONGEST_TIMER_MS = 2 ** 30;
 
 /** `silent`: no progress in time; `endless`: the total time is over. */
 export type OutOfPatience = 'silent' | 'endless';
@@ -191,6 +191,10 @@ export function backoffMs(backoff: Backoff, attempt: number, random?: () => numb
   const doubled = Math.min(longestMs, firstMs * 2 ** Math.min(attempt, LARGEST_EXPONENT));
   return random === undefined ? doubled : Math.min(longestMs, doubled * (1 - jitter + random() * 2 * jitter));
 }
+
+/** True if a retry may succeed. Status 0: no answer; 501 and 505: missing feature. */
+export const isPassing = (status: number): boolean =>
+  [0, 408, 425, 429].includes(status) || (status >= 500 && ![501, 505].includes(status));
 
 export class Changes {
   readonly #waiting = new Set<() => void>();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { isIso8601, objectShape, oneOf, Timestamp } from './shape.ts';
+import { instantOf, isIso8601, objectShape, oneOf, Timestamp } from './shape.ts';
 
 describe('ISO 8601 date-time', () => {
   it.each([
@@ -17,7 +17,18 @@ describe('ISO 8601 date-time', () => {
     '2016-12-31T23:59:60Z',
     '2026-05-06T24:00:00Z',
     '2026-05-06t10:00:00z',
-  ])('accepts %s', (text) => expect(isIso8601(text)).toBe(true));
+  ])('accepts and reads %s', (text) => {
+    expect(isIso8601(text)).toBe(true);
+    expect(instantOf(text)).not.toBeNaN();
+  });
+
+  it.each([
+    ['2026-05-06T10:00:00,5Z', '2026-05-06T10:00:00.500Z'],
+    ['2026-05-06T10:00+02', '2026-05-06T08:00:00.000Z'],
+    ['2026-05-06t10:00:00-0330', '2026-05-06T13:30:00.000Z'],
+    ['2016-12-31T23:59:60,25z', '2017-01-01T00:00:00.250Z'],
+    ['2026-05-06T24:00Z', '2026-05-07T00:00:00.000Z'],
+  ])('reads %s as %s', (text, instant) => expect(new Date(instantOf(text)).toISOString()).toBe(instant));
 
   it.each([
     '',
@@ -30,9 +41,11 @@ describe('ISO 8601 date-time', () => {
     '2026-02-30T10:00:00Z',
     '2025-02-29T10:00:00Z',
     '2026-05-06T25:00:00Z',
+    '2026-05-06T24:30:00Z',
     '2026-05-06T10:60:00Z',
     '2026-05-06T10:00:61Z',
     '2026-05-06T10:00:00.Z',
+    '2026-05-06T10:00:00+24:00',
     '2026-05-06T10:00:00Z ',
     '2026-05-06T10:00:00Z\n',
     '1778061600',

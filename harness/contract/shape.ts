@@ -87,8 +87,8 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
 }
 
 const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
-const TIME = String.raw`([01]\d|2[0-4]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?`;
-const OFFSET = String.raw`(Z|[+-]\d{2}(:?[0-5]\d)?)?`;
+const TIME = String.raw`(([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?|24:00(:00([.,]0+)?)?)`;
+const OFFSET = String.raw`(Z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?`;
 /** Section 2 of the specification; seconds and offset are optional, unlike in RFC 3339. */
 const ISO_8601 = new RegExp(`^${DATE}T${TIME}${OFFSET}$`, 'i');
 
@@ -97,6 +97,16 @@ export function isIso8601(text: string): boolean {
   if (!ISO_8601.test(text)) return false;
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);
   return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+}
+
+/** Milliseconds since 1970. Date.parse reads no comma, leap second or offset in hours, which `isIso8601` accepts. */
+export function instantOf(text: string): number {
+  if (!isIso8601(text)) return Date.parse(text);
+  const read = text
+    .toUpperCase()
+    .replace(',', '.')
+    .replace(/([+-]\d\d):?(\d\d)?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`);
+  return Date.parse(read.replace(':60', ':59')) + (read.includes(':60') ? 1000 : 0);
 }
 
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601 date-time' });

@@ -1,4 +1,4 @@
-import { classify, LimitReached, throwAll } from '../client/errors.ts';
+import { throwAll, writingTo } from '../client/errors.ts';
 import type { Redactor } from '../common/redact.ts';
 import { type Output, type Paint, painter, printable, printableJson } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
@@ -56,12 +56,7 @@ export type ReportFormat = DocumentFormat | LiveFormat;
 
 /** Writes a report whole or not at all, unless `write` appends. Throws LimitReached, e.g. on a full disk. */
 export function writeReport(path: string, text: string, write: typeof writeWhole = writeWhole): void {
-  try {
-    write(path, text);
-  } catch (error) {
-    const limit = classify(error, `--report: ${path} was not written`);
-    throw limit instanceof LimitReached ? limit : error;
-  }
+  writingTo(`--report: ${path}`, () => write(path, text));
 }
 
 /** `file`: undefined for stdout. Throws UsageError for a place that another report has reserved. */

@@ -115,6 +115,14 @@ test.each<[string, CheckResult[], Partial<Report>, RegExp]>([
   expect(prettyText(sampleReport(checks, change), plain)).toMatch(words);
 });
 
+test.each([
+  [0, 'Watched  4 exchanges, 1 event'],
+  [2, 'Watched  2 connections, 4 exchanges, 1 event'],
+])('a watch counts connections if the traffic names them: %i', (connections, line) => {
+  const watched = { connections, exchanges: 4, events: 1, gaps: [] };
+  expect(prettyText(sampleReport([], { watched }), plain)).toContain(line);
+});
+
 test('a field of a foreign report cannot start a line or a workflow command', async () => {
   const nasty = `x\n::error title=x::pwned\n##[command]pwned\n  ::add-mask::x ##vso[task.complete]\n${'y '.repeat(50)}`;
   const poison = <T>(value: T): T =>

@@ -217,7 +217,9 @@ function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
 function watched({ watched: seen }: Report, { paint, columns }: PrettyOptions): string[] {
   if (seen === undefined) return [];
   const { connections, exchanges, events, gaps } = seen;
-  const much = [plural(connections, 'connection'), plural(exchanges, 'exchange'), plural(events, 'event')].join(', ');
+  // A HAR need not name connections.
+  const known = connections > 0 || exchanges === 0 ? [plural(connections, 'connection')] : [];
+  const much = [...known, plural(exchanges, 'exchange'), plural(events, 'event')].join(', ');
   return [
     `${paint('bold', 'Watched')}  ${much}`,
     ...gaps.flatMap((gap) => hanging('not judged', wrap(gap, Math.max(30, columns - 14)), 2, 12)),

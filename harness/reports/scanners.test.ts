@@ -35,6 +35,36 @@ test('SARIF: alerts are the problems of a run, with fingerprints stable across r
   expect(failed.locations[0].physicalLocation.artifactLocation.uri).toBe('muster/device');
 });
 
+const RULE = 'runs.*.tool.driver.rules.*';
+const PLACE = 'runs.*.results.*.locations.*.physicalLocation';
+const REQUIRED = [
+  ...['$schema', 'version', 'runs.*.tool.driver.name'],
+  ...['id', 'shortDescription.text', 'fullDescription.text', 'help.text'].map((of) => `${RULE}.${of}`),
+  ...['message.text', 'partialFingerprints.primaryLocationLineHash'].map((of) => `runs.*.results.*.${of}`),
+  `${PLACE}.artifactLocation.uri`,
+  ...['startLine', 'startColumn', 'endLine', 'endColumn'].map((of) => `${PLACE}.region.${of}`),
+];
+const valuesAt = (document: unknown, path: string): unknown[] =>
+  path
+    .split('.')
+    .reduce<unknown[]>(
+      (all, name) => all.flatMap((each) => (name === '*' ? Object.values(Object(each)) : [Object(each)[name]])),
+      [document],
+    );
+const quoting = sampleFailure({ id: 'device.a', clause: 'c'.repeat(2000) });
+const scanned = JSON.parse(sarifFormat.document(sampleReport([quoting, sampleFailure()])));
+
+test.each(REQUIRED)('SARIF: has %s, which the code scanning of GitHub requires', (path) => {
+  const values = valuesAt(scanned, path);
+  expect(values).not.toEqual([]);
+  for (const value of values) expect(value).toBeTruthy();
+});
+
+test('SARIF: describes a rule by its clause or its requirement, within 1024 characters', () => {
+  const described = valuesAt(scanned, `${RULE}.fullDescription.text`);
+  expect(described).toEqual(['c'.repeat(1024), quoting.requirement]);
+});
+
 test('TAP: points are parseable, and an undecided run is not ok', () => {
   const text = tapFormat.document(sampleReport());
   expect(text).toMatch(/^TAP version 13\n1\.\.12\n# NOT CONFORMANT, seed \d+\n/);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Static } from 'typebox';
 import { isCollection, isNode, stringify } from 'yaml';
+import { writingTo } from '../client/errors.ts';
 import { printable } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { writeWhole } from '../common/user-files.ts';
@@ -255,10 +256,11 @@ const HEADING = `# Findings that are known, each until the day it expires. A che
 # Written by: muster check … --baseline THIS --update-baseline
 `;
 
+/** Throws LimitReached, e.g. on a full disk. */
 export function writeBaseline(path: string, baseline: Baseline): void {
   const content = { known: baseline.known };
   const text = path.endsWith('.json')
     ? `${JSON.stringify(content, null, 2)}\n`
     : HEADING + stringify(content, { lineWidth: 120 });
-  writeWhole(path, text);
+  writingTo(`--baseline: ${path}`, () => writeWhole(path, text));
 }

@@ -26,7 +26,7 @@ interface EndedRun {
   check: Pick<Check<never>, 'least' | 'orElse' | 'requirement'>;
   recorder: Recorder;
   signal: AbortSignal;
-  replay?: object;
+  replay?: Pick<CheckResult, 'path'>;
 }
 
 type Ended = Partial<CheckResult> & { outcome: Outcome };
@@ -36,13 +36,13 @@ const sawOf = ({ recorder }: Pick<EndedRun, 'recorder'>, { counts }: CheckRecord
   ...Object.fromEntries(counts),
 });
 
-/** A replay passes with too few observations, because it runs a single input. */
+/** A replay of a counterexample passes with too few observations, because it runs a single input. */
 export function endedNormally(run: EndedRun, record: CheckRecord): Ended {
   if (record.warning !== undefined) return warnedResult(record.warning, run, record);
   const { least = {}, orElse } = run.check;
   const saw = sawOf(run, record);
   const few = Object.entries(least).filter(([name, count]) => (saw[name] ?? 0) < count);
-  if (few.length === 0 || run.replay !== undefined) return { outcome: 'pass' };
+  if (few.length === 0 || run.replay?.path !== undefined) return { outcome: 'pass' };
   const words = few.map(([name, count]) => `${saw[name] ?? 0} of at least ${countInWords(name, count)}`).join(', ');
   return { outcome: 'undecided', reason: `${words}${orElse === undefined ? '' : `; ${orElse}`}` };
 }

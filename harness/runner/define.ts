@@ -62,16 +62,16 @@ export function checks<Context>() {
   };
 }
 
-/** A rule that examined no case ends as undecided. */
+/** A rule that examined no case ends as undecided. `traffic`: words for the deciding traffic. */
 export function rules<Context>() {
   return (
     requirement: Requirement,
-    options: Pick<Options<Context>, 'aspect' | 'premises' | 'profile' | 'needs' | 'bySecrets' | 'orElse'>,
+    options: Pick<Options<Context>, 'aspect' | 'premises' | 'profile' | 'needs' | 'bySecrets'> & { traffic: string },
     rule: () => Rule,
   ): Check<Context> => {
-    const { aspect = 'everywhere', ...rest } = options;
+    const { aspect = 'everywhere', traffic, ...rest } = options;
     const id = `${requirement.id}.${aspect}`;
-    const orElse = 'a rule judges what other checks ask';
+    const orElse = `no traffic was seen that decides it: ${traffic}`;
     return Object.freeze({ least: { sightings: 1 }, orElse, ...rest, id, requirement, rule, run: async () => {} });
   };
 }

@@ -1,5 +1,5 @@
 import { runningMs } from '../common/waiting.ts';
-import { isIso8601 } from '../contract/shape.ts';
+import { instantOf, isIso8601 } from '../contract/shape.ts';
 import { TooLittleSeen } from './violation.ts';
 
 /** Remembers the target's answers where the specification allows several, and detects later contradictions. */
@@ -90,7 +90,7 @@ export class SharedExploration {
 export function isSame(one: unknown, other: unknown): boolean {
   if (typeof one === 'string' && typeof other === 'string') {
     if (one === other) return true;
-    if (isIso8601(one) && isIso8601(other)) return Math.abs(Date.parse(one) - Date.parse(other)) < 1000;
+    if (isIso8601(one) && isIso8601(other)) return Math.abs(instantOf(one) - instantOf(other)) < 1000;
     return one.normalize() === other.normalize();
   }
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other;

@@ -49,6 +49,7 @@ test.each<[string, Outcome[], Outcome, number, string?]>([
   ['passes in it: nothing more is asked', ['pass'], 'pass', 1],
   ['fails in both: the usual one stands', ['fail', 'fail'], 'fail', 2],
   ['is blocked in it, and fails in the usual one', ['blocked', 'fail'], 'fail', 2],
+  ['does not apply in it, and fails in the usual one', ['not_applicable', 'fail'], 'fail', 2],
   ['ends the target, so that nothing decides after it', ['fail', 'blocked'], 'fail', 2, GOES_ON],
   ['fails every other time', ['fail', 'pass', 'fail'], 'fail', 3],
   ['fails every third time', ['fail', 'pass', 'pass', 'fail', 'pass'], 'fail', 5],

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { UsageError } from '../common/usage.ts';
 import { suite } from './define.ts';
 import { inOrder, makePlan, runInLanes } from './plan.ts';
+import { History } from './rules.ts';
 import { declared, run } from './testing/checks.ts';
 import { premiseProblems } from './testing/premises.ts';
 import type { Capability, Check, CheckContext, CheckResult, Sharing } from './types.ts';
@@ -236,6 +237,14 @@ describe('the end of a run', () => {
     expect(report.checks.map(({ outcome }) => outcome)).toEqual(['fail', 'fail', 'fail', 'blocked']);
     expect(report.checks.at(-1)?.reason).toBe('not run to its end: --bail 2');
     expect(report.exit_code).toBe(1);
+  });
+
+  it.each([{ bail: 1 }, { signal: AbortSignal.abort() }])('hides no broken rule: %j', async (options) => {
+    const seen = { sightings: 1, broken: { finding: { expected: 'one', actual: 'two' }, seen: [] } };
+    const rule: Check<object> = { ...declared('test.rule'), rule: () => () => {} };
+    const history = History.withOutcomes({ 'test.rule': seen });
+    const { checks } = await run([declared('test.first', {}, broken), rule], { history, ...options });
+    expect(checks.at(-1)).toMatchObject({ outcome: 'fail', expected: 'one', actual: 'two' });
   });
 
   it('leaves no timed-out check running beside the next one', async () => {

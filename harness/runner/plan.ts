@@ -69,6 +69,18 @@ export const NO_TRIES: Tries = { times: 0, leastMs: 0, mostMs: 0 };
 const FAST = { runs: 0.4, tries: { times: 1, leastMs: 2000, mostMs: 5000 }, shrinkMs: 3000 };
 const USUAL = { runs: 1, tries: { times: 2, leastMs: 5000, mostMs: 20_000 }, shrinkMs: 8000 };
 
+/** Throws UsageError if the options forbid writing and the target was opened for writing. */
+export function refuseWriting(
+  { readOnly, profile }: Pick<PlanOptions, 'readOnly' | 'profile'>,
+  capabilities: PlanOptions['capabilities'],
+): void {
+  if ((readOnly === true || profile === 'read-only') && capabilities.has('write'))
+    throw new UsageError(
+      `${readOnly === true ? 'readOnly' : 'profile read-only'}: the target was opened for writing; ` +
+        'accepted: one that openPlatform opens with readOnly: true',
+    );
+}
+
 /** Throws UsageError for an unknown requirement set, profile, id or section. */
 export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
   const { only = [], sections = [] } = options;

@@ -43,11 +43,14 @@ describe('the profile of a run', () => {
     );
   });
 
-  it.each([
-    ['full', 2, /^INCOMPLETE: --profile full: the target does not have \w+/],
+  const unseen = declared('test.unseen', {}, async (t) => t.undecided('the key may not write'));
+
+  it.each<[string, number, RegExp, Check<object>[]?]>([
+    ['full', 2, /^INCOMPLETE: --profile full: 1 needs /],
     ['driven', 0, /^NO FAILURE FOUND: every MUST holds among what ran \(left out: --fast\)$/],
-  ])('when it is %s, a target with control ends a --fast run with exit code %i', async (profile, code, told) => {
-    const checks = [...held, declared('test.slow', { slow: true })];
+    ['driven', 2, /^INCOMPLETE: --profile driven: 1 saw too little \(the key may not write\)$/, [unseen]],
+  ])('when it is %s, a driven target ends --fast with exit code %i: %s', async (profile, code, told, more = []) => {
+    const checks = [...held, declared('test.slow', { slow: true }), ...more];
     const report = await run(checks, { plan: named(profile, ['drive'], checks, true) });
     expect(report).toMatchObject({ exit_code: code, complete: false, narrowed_by: ['--fast'] });
     expect(words(report)).toMatch(told);
@@ -98,6 +101,15 @@ describe('the sightings of a check', () => {
       saw: { stars: 2 },
     });
     expect(words(report)).toMatch(/^INCOMPLETE: .*1 saw too little \(2 of at least 3 stars/);
+  });
+
+  it('leave a replay undecided, unless it repeats a counterexample', async () => {
+    const checks = [looks(2), declared('test.other')];
+    const plan = makePlan(suite<object>('device', [checks]), { capabilities: new Set(), only: ['test.*'] });
+    const replayOf = { file: 'run.json', outcomes: { 'test.looks': 'fail' } } as const;
+    const again = (path: object) => run(checks, { plan, replayOf, replays: [{ check: 'test.looks', ...path }] });
+    expect(await again({})).toMatchObject({ exit_code: 2, unmet: ['not decided in the replay: test.looks'] });
+    expect(await again({ path: '0/1' })).toMatchObject({ exit_code: 0, summary: { pass: 2 } });
   });
 
   it('exclude an attempt that was cut off', async () => {

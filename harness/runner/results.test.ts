@@ -10,8 +10,14 @@ test('a replay command runs one check alone, with the seed of its run', () => {
 });
 
 test('a replay command reads the JSON report when one is written', () => {
-  const replayed = replayCommand({ command, seed: 4711, file: 'run.json' }, failure);
-  expect(replayed).toBe('muster replay run.json --only device.a');
+  const replayed = (file: string) => replayCommand({ command, seed: 4711, file }, failure);
+  expect(replayed('run.json')).toBe('muster replay run.json --only device.a');
+  expect(replayed('my run.json')).toBe("muster replay 'my run.json' --only device.a");
+});
+
+test('a replay command of a blocked check names no report, of which only findings are replayed', () => {
+  const replayed = replayCommand({ command, seed: 4711, file: 'run.json' }, { ...failure, outcome: 'blocked' });
+  expect(replayed).toBe(`${command} --only device.a --seed 4711`);
 });
 
 test('a report shows a curl line or script whole, or leaves it out', () => {

@@ -1,5 +1,5 @@
 import { defined } from '../common/defined.ts';
-import { EXIT } from '../common/usage.ts';
+import { EXIT, quote } from '../common/usage.ts';
 import { type Check, type CheckResult, type Observed, OUTCOMES, type Report, type Summary } from './types.ts';
 
 export function resultOf(
@@ -52,7 +52,7 @@ interface ReplayOptions {
 }
 
 export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
-  if (file !== undefined) return `muster replay ${file} --only ${result.id}`;
+  if (file !== undefined && result.outcome !== 'blocked') return `muster replay ${quote(file)} --only ${result.id}`;
   return [command, '--only', result.id, ...(result.seen_by ?? []), '--seed', String(seed)].join(' ');
 }
 

@@ -148,7 +148,8 @@ function roundRunner<Context>(
     const counts = ({ outcome }: CheckResult): boolean => isFirst || outcome !== 'blocked' || !signal.aborted;
     let others: readonly CheckResult[] = [];
     const result = await attempts.make(async () => {
-      if (signal.aborted) return undecided(check, 'blocked', runOverReason(signal));
+      if (signal.aborted && !session.history.isBroken(check.id))
+        return undecided(check, 'blocked', runOverReason(signal));
       const cause = essentialAmong(premises, plan);
       if (cause !== undefined) return undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause });
       if (forms === undefined || check.rule !== undefined) return await run(check, session, { follows });

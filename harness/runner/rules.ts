@@ -128,6 +128,10 @@ export class History {
     return this.#rules.get(id)?.judged ?? { sightings: 0 };
   }
 
+  isBroken(id: string): boolean {
+    return this.judged(id).broken !== undefined;
+  }
+
   of(check: string): (happening: Happening) => void {
     return (happening) => {
       for (const [id, judging] of this.#rules) {

@@ -51,8 +51,11 @@ const SHOWN_IN_OBSERVATION = 200;
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 
 /** Never rejects. The caller must redact secrets in the result. */
-export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
+export async function runCheck<Context>(given: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
+  // Reports a broken rule even after the end of the run, because a rule sends nothing.
+  const isBroken = given.session.history.isBroken(given.check.id);
+  const run = isBroken ? { ...given, signal: new AbortController().signal } : given;
   let record = new CheckRecord();
   let ended: ReturnType<typeof endedBy>;
   try {

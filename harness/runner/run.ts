@@ -5,7 +5,7 @@ import type { Redactor } from '../common/redact.ts';
 import { readableDuration } from '../common/units.ts';
 import { interruptedCode } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
-import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
+import { coverageOf, DECIDED, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
 import { FormVariation } from './form-variation.ts';
 import type { Plan, Planned, Tries } from './plan.ts';
@@ -58,7 +58,6 @@ export interface RunOptions<Context> {
   settle?(results: CheckResult[]): CheckResult[];
   replays?: readonly Replay[];
   replayCommand?(result: CheckResult): string | undefined;
-  arguments?: readonly string[];
   /** Options that `muster replay` reads from the report; must hold no secret. */
   options?: Report['options'];
   concurrency?: number;
@@ -221,13 +220,17 @@ function reportOf<Context>(
   const summary = summaryOf(results);
   const coverage = coverageOf(plan, results, target.capabilities);
   const ofProfile = coverageOf(plan, results, target.capabilities, { ofProfile: true });
-  // Narrowing excuses checks that it leaves out, but not those of a named profile that the target cannot run.
-  const lacking =
-    plan.isNamed && plan.narrowedBy.length > 0 ? ofProfile.undecided.flatMap(({ needs = [] }) => needs) : [];
-  const names = [...new Set(lacking)].join(', ');
+  // Narrowing excuses checks that it leaves out, but no others of a named profile.
+  const open =
+    plan.isNamed && plan.narrowedBy.length > 0
+      ? ofProfile.undecided.filter(({ why }) => !/^(?:left out by |blocked$)/.test(why))
+      : [];
+  const decided = new Set(results.flatMap(({ id, outcome }) => (DECIDED.has(outcome) ? [id] : [])));
+  const unrepeated = Object.keys(options.replayOf?.outcomes ?? {}).filter((id) => !decided.has(id));
   const unmet = [
     ...unmetDemands(options.demands ?? {}, coverage, target.capabilities),
-    ...(names === '' ? [] : [`--profile ${plan.profile.name}: the target does not have ${names}`]),
+    ...open.map(({ checks, why }) => `--profile ${plan.profile.name}: ${checks} ${why}`),
+    ...(unrepeated.length === 0 ? [] : [`not decided in the replay: ${unrepeated.join(', ')}`]),
     ...(options.watched?.answers === 0 ? ['no answer of the server was seen'] : []),
     ...(repeat > 1 && rounds < repeat ? [`--repeat ${repeat}: the run ended in round ${rounds + 1}`] : []),
   ];
@@ -258,7 +261,6 @@ function reportOf<Context>(
       decidedNumber(summary) > 0,
     started_at: startedAt.toISOString(),
     duration_ms: Math.round(performance.now() - started),
-    ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
     ...defined({ options: options.options }),
     exit_code: interrupted ? interruptedCode(signal) : code,
     summary,

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Gate, retryThrottled, Session } from './session.ts';
+import { Gate, retryThrottled, Session, throttledPauseMs } from './session.ts';
 import { WAIT_POLICIES, Waits } from './waits.ts';
 
 const PATIENCE = 10_000;
@@ -249,6 +249,17 @@ describe('a throttled request', () => {
     };
     expect(await sending([429, 429, 200], pause)).toEqual({ answer: 200, discarded: [429, 429] });
     expect(attempts).toEqual([0, 1]);
+  });
+
+  it.each<[number, string | undefined, number, number | undefined]>([
+    [429, undefined, 0, 50],
+    [429, undefined, 3, 400],
+    [429, '0', 0, 50],
+    [503, '2', 0, 2000],
+    [503, '3600', 0, 10_000],
+    [503, undefined, 0, undefined],
+  ])('pauses after %i with Retry-After %s at attempt %i for %s ms', (status, after, attempt, ms) => {
+    expect(throttledPauseMs({ status, headers: { 'retry-after': after } }, attempt, 10_000)).toBe(ms);
   });
 
   it('returns its refusal after a minute, or at once without a pause', async () => {

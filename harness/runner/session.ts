@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type RetryHeaders, retryAfterMs } from '../common/units.ts';
+import { backoffMs } from '../common/waiting.ts';
 import { Declarations } from './declarations.ts';
 import { History } from './rules.ts';
 import { WAIT_POLICIES, Waits } from './waits.ts';
@@ -199,7 +201,7 @@ export class Gate {
     this.#opensAt = Math.max(this.#opensAt, performance.now() + ms);
   }
 
-  async pass(signal: AbortSignal): Promise<void> {
+  async pass(signal?: AbortSignal): Promise<void> {
     for (let left = this.#opensAt - performance.now(); left > 0; left = this.#opensAt - performance.now())
       await sleep(Math.ceil(left), undefined, { signal });
   }
@@ -207,14 +209,27 @@ export class Gate {
 
 const LONGEST_THROTTLING_MS = 60_000;
 export const SHORTEST_PAUSE_MS = 50;
+const LONGEST_OWN_PAUSE_MS = 2000;
 
 export interface Throttling<A> {
   gate?: Gate;
-  signal: AbortSignal;
+  signal: AbortSignal | undefined;
   isThrottled(answer: A): boolean;
   /** Milliseconds before the next attempt; undefined if a retry cannot help. */
   pauseMs(answer: A, attempt: number): number | undefined;
   discard?(answer: A): Promise<void>;
+}
+
+interface Throttled {
+  readonly status: number;
+  readonly headers: RetryHeaders;
+}
+
+/** Undefined for 503 without `Retry-After`, which may mean something else than the rate of requests. */
+export function throttledPauseMs({ status, headers }: Throttled, attempt: number, longestMs: number) {
+  const ownMs = backoffMs({ firstMs: SHORTEST_PAUSE_MS, longestMs: LONGEST_OWN_PAUSE_MS }, attempt);
+  const pauseMs = retryAfterMs(headers) ?? (status === 429 ? ownMs : undefined);
+  return pauseMs === undefined ? undefined : Math.min(Math.max(pauseMs, SHORTEST_PAUSE_MS), longestMs);
 }
 
 /** Repeats a throttled request for at most 60 s; the returned answer may still be throttled. */

@@ -295,7 +295,6 @@ export interface Report {
   complete: boolean;
   started_at: string;
   duration_ms: number;
-  arguments?: string[];
   /** Options by name, without secrets and defaults; `muster replay` starts from these options. */
   options?: Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>;
   exit_code: number;

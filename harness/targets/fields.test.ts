@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   clientTargetOptions,
   deviceTarget,
@@ -68,7 +68,7 @@ test('the table marks the fields of a target file that are paths or secrets', ()
     ...['control.http', 'control.event_log', 'control.config_root', 'platform.cwd', 'platform.ca'],
   ]);
   const { isPath } = controlFields.control;
-  expect(['c.sock', 'http.sock', '8080x', '/c.sock', '8080', 'http://x', 'https://x'].filter(isPath)).toEqual([
+  expect(['c.sock', 'http.sock', '8080x', '/c.sock', '8080', 'http://x', 'HTTPS://x'].filter(isPath)).toEqual([
     ...['c.sock', 'http.sock', '8080x'],
   ]);
 });
@@ -76,16 +76,12 @@ test('the table marks the fields of a target file that are paths or secrets', ()
 const opening = { redactor: new Redactor(), signal: AbortSignal.abort(), patienceMs: 1, notify: () => {} };
 const args = { 'platform-tls': false };
 
-test('arguments become options, and a missing secret comes from the environment', () => {
-  process.env['MUSTER_TOKEN'] = 'from-env';
-  try {
-    const target = deviceTarget({ ...args, url: 'http://x', 'target-version': '1', capability: ['drive'] }, opening);
-    expect(target).toEqual({ url: 'http://x', token: 'from-env', version: '1', capability: ['drive'], ...opening });
-    expect(deviceTarget({ ...args, token: 'typed' }, opening).token).toBe('typed');
-  } finally {
-    delete process.env['MUSTER_TOKEN'];
-  }
-  expect(deviceTarget(args, opening)).toEqual(opening);
+test('arguments become options, and the environment does not, because a target file precedes it', () => {
+  vi.stubEnv('MUSTER_TOKEN', 'from-env');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const target = deviceTarget({ ...args, url: 'http://x', 'target-version': '1', capability: ['drive'] }, opening);
+  expect(target).toEqual({ url: 'http://x', version: '1', capability: ['drive'], ...opening });
+  expect(deviceTarget({ ...args, token: 'typed' }, opening).token).toBe('typed');
 });
 
 test.each<[object, object | undefined, object]>([

@@ -107,7 +107,7 @@ export const controlFields = {
     file: 'http',
     help: 'Control API that drives the agent: URL, port or socket (with --image, a path in it), or the word platform',
     description: 'Address of a control API: URL, port or socket path',
-    isPath: (address: string) => !/^(\d+|https?:.*|platform)$/.test(address) && !isAbsolute(address),
+    isPath: (address: string) => !/^(\d+|https?:.*|platform)$/i.test(address) && !isAbsolute(address),
   },
   controlToken: {
     file: false,
@@ -342,7 +342,7 @@ export interface TargetOptions extends Options<typeof startFields>, Options<type
 }
 
 /**
- * Names a device by `socket`, `discovery`, or `url` with `token`.
+ * Names a device by `socket`, `discovery`, or `url` with `token`; default of `token`: MUSTER_TOKEN of this process.
  * `controlToken`: bearer token of the control API; default: MUSTER_CONTROL_TOKEN of `env`.
  */
 export interface DeviceTargetOptions extends TargetOptions, TransportFields, Options<typeof controlFields> {

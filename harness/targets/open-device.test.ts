@@ -1,8 +1,11 @@
 import { writeFileSync } from 'node:fs';
+import { createServer as createHttps } from 'node:https';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../common/redact.ts';
+import { localhostTls } from '../common/testing/localhost-tls.ts';
+import { served } from '../common/testing/servers.ts';
 import { HttpControl } from './control/ends.ts';
 import { openDeviceTarget } from './open-device.ts';
 import { inJson, serve, temporaryFolder } from './testing/places.ts';
@@ -111,6 +114,24 @@ test('an attached control precedes the control of a target file, which complemen
   await using target = await withControl('{compact: "true"}', { attach: () => Promise.resolve(attached) });
   expect(OF_CONTROL.filter((name) => target.capabilities.has(name))).toEqual(['drive', 'compact']);
   expect(target.heartbeatSeconds).toBe(3);
+});
+
+test('a control API of a target file is complemented by its shell lines', async () => {
+  const url = await serve(inJson(() => ({ capabilities: ['drive'] })));
+  await using target = await withControl(`{http: "${url}", compact: "true", stop: "true", start: "true"}`);
+  expect(OF_CONTROL.filter((name) => target.capabilities.has(name))).toEqual(['drive', 'compact', 'restart']);
+  expect(target.description.control).toBe(`http ${url} + commands`);
+});
+
+test('a control API over https is trusted by --ca', async () => {
+  const server = createHttps(
+    localhostTls,
+    inJson(() => ({ capabilities: ['drive'] })),
+  );
+  const ca = join(folder, 'ca.pem');
+  writeFileSync(ca, localhostTls.cert);
+  await using target = await withControl(`{http: "https://127.0.0.1:${(await served(server)).port}"}`, { ca });
+  expect([target.unreachable, target.capabilities.has('drive')]).toEqual([undefined, true]);
 });
 
 test('a device with a silent control keeps its transport, and reports the control', async () => {

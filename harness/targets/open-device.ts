@@ -151,17 +151,16 @@ async function drive(reached: Reached) {
 }
 
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
-  const { file, folder: cwd, startOptions } = settings;
+  const { file, folder: cwd, startOptions, ca, caFile } = settings;
   const token = options.controlToken ?? startOptions.env[CONTROL_TOKEN];
   if (token !== undefined) headerSecret(options.controlToken === undefined ? CONTROL_TOKEN : '--control-token', token);
   options.redactor.add(token, CONTROL_TOKEN);
   const address = settings.control ?? started?.control;
   const { http: _, platform, fill, ...commands } = file.control ?? {};
-  let own = noControl;
-  if (address !== undefined) own = new HttpControl(address, defined({ token }));
-  else if (['drive', 'compact', 'stop', 'start'].some((name) => name in commands))
-    own = new CommandControl(commands, { env: startOptions.env, cwd });
+  const hasLines = ['drive', 'compact', 'stop', 'start'].some((name) => name in commands);
+  const lines = hasLines ? new CommandControl(commands, { env: startOptions.env, cwd }) : noControl;
+  const api = address === undefined ? noControl : new HttpControl(address, defined({ token, ca, caFile }));
   const attached = (await options.attach?.(http)) ?? noControl;
   const restarts = started?.restart === undefined ? noControl : processControl(started.restart);
-  return combinedControl(combinedControl(attached, own), restarts);
+  return [attached, api, lines, restarts].reduce((first, second) => combinedControl(first, second));
 }

@@ -92,6 +92,36 @@ test('a platform target declares only versions when the platform answers malform
   expect(target.capabilities).toEqual(new Set(SUPPORTED_CODENAMES));
 });
 
+test.each<[number, Record<string, string>, readonly string[]]>([
+  [429, {}, SUPPORTED_CODENAMES],
+  [503, { 'retry-after': '0' }, SUPPORTED_CODENAMES],
+  [503, {}, SUPPORTED_CODENAMES.slice(-1)],
+])('a version whose first answer is %i with %j is asked for again if that may help', async (status, headers, found) => {
+  const known = new Set<unknown>();
+  const url = await serve((request, response) => {
+    const version = request.headers['service-version'];
+    response.writeHead(known.has(version) ? 200 : status, headers).end('[]');
+    known.add(version);
+  });
+  await using target = await openPlatformTarget({ ...options(), url, readOnly: true });
+  expect(target.capabilities).toEqual(new Set(found));
+});
+
+test('a platform target doubts a base URL at which devices are missing in every version', async () => {
+  const said: string[] = [];
+  const notify = (text: string): void => void said.push(text);
+  const url = await serve((request, response) => {
+    if (request.url?.startsWith('/beta/')) platform(request, response);
+    else response.writeHead(404).end();
+  });
+  await using _right = await openPlatformTarget({ ...options(), url, notify });
+  expect(said).toEqual([]);
+  await using _wrong = await openPlatformTarget({ ...options(), url: `${url}/api`, notify });
+  expect(said).toEqual([
+    `${url}/api/devices was answered 404 in every version: is --url right? A base URL may end in a path, e.g. /beta`,
+  ]);
+});
+
 test('a platform target reports an unreachable platform with a command to try', async () => {
   await using target = await openPlatformTarget({ ...options(), patienceMs: 200, url: 'http://127.0.0.1:1/beta' });
   expect(target.unreachable).toMatch(/connection refused.*Try: curl .*\$MUSTER_API_KEY.*:1\/beta\/devices/);

@@ -1,7 +1,9 @@
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
+import { wrongBaseUrl } from '../common/usage.ts';
 import { codenameOf, SUPPORTED_VERSIONS } from '../contract/versions.ts';
+import { retryThrottled, throttledPauseMs } from '../runner/session.ts';
 import { PATIENCE_MS, type PlatformTargetOptions } from './fields.ts';
 import type { Started } from './launch/started.ts';
 import { described, type OpenPlatformTarget, opening, tryStart, whySilent, writing } from './opened.ts';
@@ -24,9 +26,13 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
     closers.push(() => http.close());
     const hint = `Try: curl -i -H "X-API-Key: $MUSTER_API_KEY" ${http.describe()}/devices`;
     const problem = startProblem ?? (await whySilent(http, ASKED_FIRST, hint, options));
-    const probed = http.with({ timeoutMs: patienceMs });
+    const probed = http.with({ timeoutMs: patienceMs, ...defined({ signal: options.signal }) });
     const detected = problem === undefined ? await probePlatform(probed, versionHeader) : undefined;
 
+    if (detected?.isElsewhere) {
+      const asked = `${http.describe()}/devices was answered 404 in every version`;
+      settings.startOptions.notify(`${asked}: ${wrongBaseUrl('--url')}`);
+    }
     for (const version of detected?.versions ?? []) capabilities.add(codenameOf(version));
     if (detected?.seedData) capabilities.add('seed-data');
     const onlineDevice = settings.onlineDevice ?? detected?.onlineDevice;
@@ -85,17 +91,15 @@ const ENOUGH = 3;
 
 /** A failed request only leaves its capability undeclared. */
 async function probePlatform(http: HttpClient, versionHeader: string) {
-  const accepted = await Promise.all(
-    SUPPORTED_VERSIONS.map(async (version) => {
-      const { status } = await listDevices(http, 1, { [versionHeader]: version });
-      return status === 200 ? [version] : [];
-    }),
+  const answers = await Promise.all(
+    SUPPORTED_VERSIONS.map((version) => listDevices(http, 1, { [versionHeader]: version })),
   );
   const { items } = await listDevices(http, 100);
   const withStatus = (status: string): string | undefined =>
     items.find((item) => item.status === status && typeof item.id === 'string')?.id as string | undefined;
   return {
-    versions: accepted.flat(),
+    versions: SUPPORTED_VERSIONS.filter((_, at) => answers[at]?.status === 200),
+    isElsewhere: answers.every(({ status }) => status === 404),
     seedData: items.length >= ENOUGH,
     onlineDevice: withStatus('online'),
     offlineDevice: withStatus('offline'),
@@ -105,7 +109,11 @@ async function probePlatform(http: HttpClient, versionHeader: string) {
 async function listDevices(http: HttpClient, limit: number, headers: Record<string, string> = {}) {
   let items: { id?: unknown; status?: unknown }[] = [];
   try {
-    const { status, json } = await http.get('/devices', { headers, query: { limit } });
+    const { status, json } = await retryThrottled(() => http.get('/devices', { headers, query: { limit } }), {
+      signal: http.signal,
+      isThrottled: (answer) => answer.status === 429 || answer.status === 503,
+      pauseMs: (answer, attempt) => throttledPauseMs(answer, attempt, PATIENCE_MS),
+    });
     const { data } = Object(json) as { data?: unknown };
     if (Array.isArray(data)) items = data.filter((item) => item !== null && typeof item === 'object');
     return { status, items };

@@ -64,9 +64,19 @@ test.each([
   expect(calls).toEqual(expected[0] === 'stop' ? [{ name: 'stop', signal: 'SIGTERM' }, { name: 'start' }] : []);
 });
 
-test('an agent that can neither be cut off nor stopped stays online', async () => {
+test('an agent that a check left stopped is started by the next check, once', async () => {
+  const { context, target, given, done } = system(['restart'], { links: undefined });
+  await context.offline();
+  const next = target.context(...given);
+  await next.online();
+  await next.online();
+  expect(done).toEqual(['stop', 'start']);
+});
+
+test('an agent that can neither be cut off nor stopped stays online, and is not started', async () => {
   const { context, calls } = system(['drive'], { links: undefined });
   await expect(context.offline()).rejects.toThrow("in a platform that isn't Muster's needs --control with restart");
+  await context.online();
   expect(calls).toEqual([]);
 });
 

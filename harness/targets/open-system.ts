@@ -26,6 +26,8 @@ export function openSystemTarget({ device, platform, links, ...rest }: SystemPar
   const restore = (): void => {
     for (const link of links ?? []) link.restore();
   };
+  // Outlives a check, because the next one repeats a start that failed.
+  let isStopped = false;
   return {
     description,
     conclude: () => {
@@ -54,11 +56,13 @@ export function openSystemTarget({ device, platform, links, ...rest }: SystemPar
             throw new ControlError(
               "control: taking an agent offline in a platform that isn't Muster's needs --control with restart",
             );
-          if (links === undefined) await ofDevice.control.stop('SIGTERM');
+          isStopped = links === undefined;
+          if (isStopped) await ofDevice.control.stop('SIGTERM');
           for (const link of links ?? []) link.cut();
         },
         online: async () => {
-          if (links === undefined) await ofDevice.control.start();
+          if (isStopped) await ofDevice.control.start();
+          isStopped = false;
           restore();
         },
       };

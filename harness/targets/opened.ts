@@ -79,6 +79,8 @@ export interface ClientStart {
 
 export interface ClientListener {
   line(text: string): void;
+  /** Takes each line of standard error. */
+  complaint?(text: string): void;
   ended(): void;
 }
 

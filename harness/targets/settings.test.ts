@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Redactor } from '../common/redact.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
@@ -44,7 +44,11 @@ test.each<[Partial<DeviceTargetOptions>, RegExp]>([
   [{ command: 'a', image: 'b' }, /^--command and --image: give one of them$/],
   [{ socket: 'a', url: 'http://b' }, /^--socket and --url: give one of them$/],
   [{ command: 'a', url: '127.0.0.1:8080' }, /^--url 127\.0\.0\.1:8080: must be an http:\/\//],
-  [{ command: 'a', control: 'http://127.0.0.1:80801' }, /^--control http:\/\/127\.0\.0\.1:80801: is no address$/],
+  [{ command: 'a', control: 'http://127.0.0.1:80801' }, /^--control http:\/\/127\.0\.0\.1:80801: is no address; /],
+  [{ command: 'a', control: 'HTTP://127.0.0.1:80801' }, /^--control HTTP:\/\/127\.0\.0\.1:80801: is no address; /],
+  [{ command: 'a', control: '99999' }, /^--control 99999: is no address; accepted: an http\(s\) URL, a port or a so/],
+  [{ image: 'i', port: 7, control: '/c' }, /^--control \/c: an image with a port has no .* give its control API's URL/],
+  [{ target: 'device: {image: {name: i, port: 7, control: /c}}' }, /^--control \/c: an image with a port has no /],
   [{ socket: 'a', ca: '/nonexistent' }, /^--ca \/nonexistent: cannot be read/],
 ])('a device target by %j is refused', (options, words) => {
   expect(() => device(options)).toThrow(words);
@@ -74,6 +78,17 @@ test('a token is masked, whether from an option or a file', () => {
   device({ url: 'http://x', token: 'the-token-of-an-option', redactor });
   device({ redactor, target: 'device: {url: "http://x", token: the-token-of-a-file}' });
   expect(redactor.text('the-token-of-an-option the-token-of-a-file')).toBe('*** ***');
+});
+
+test.each<[string, Partial<DeviceTargetOptions>, string]>([
+  ['the environment', { url: 'http://x' }, 'e'],
+  ['this environment, and not that of the agent', { url: 'http://x', env: { MUSTER_TOKEN: 'agent' } }, 'e'],
+  ['a file before it', { target: 'device: {url: "http://x", token: f}' }, 'f'],
+  ['an option before both', { target: 'device: {url: "http://x", token: f}', token: 'o' }, 'o'],
+])('the token of a device comes from %s', (_, options, token) => {
+  vi.stubEnv('MUSTER_TOKEN', 'e');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(device(options).fields).toMatchObject({ token });
 });
 
 const usual = { dialect: 'spec', apiVersion: NEWEST_VERSION, readOnly: false, apiKey: 'k', cwd: undefined };

@@ -52,7 +52,8 @@ export function deviceSettings(options: DeviceTargetOptions) {
   const { file } = loaded;
   const { device = {} } = file;
   const start = mergedFields(startFields, options, device);
-  const fields: Record<string, string> = mergedFields(TRANSPORT_FIELDS, options, device);
+  // Ignores `options.env`, which may hold a provisioning token by the same name.
+  const fields: Record<string, string> = mergedFields(TRANSPORT_FIELDS, options, device, process.env);
   options.redactor.add(fields['token'], url.fields.token.variable);
   let line = start.command;
   for (const [name, path] of Object.entries(options.placeholders ?? {})) line = line?.replaceAll(`{${name}}`, path);
@@ -185,7 +186,12 @@ function imageOf(
   { port, socket, control }: { port?: number; socket?: string; control?: string | undefined },
 ): ImageOptions | undefined {
   if (image === undefined) return undefined;
-  return { ...(typeof image === 'string' ? { name: image } : image), ...defined({ port, socket, control }) };
+  const all = { ...(typeof image === 'string' ? { name: image } : image), ...defined({ port, socket, control }) };
+  if (all.port !== undefined && all.control !== undefined)
+    throw new UsageError(
+      `--control ${all.control}: an image with a port has no mounted folder; give its control API's URL or port`,
+    );
+  return all;
 }
 
 const PLACEHOLDERS: Readonly<Record<string, string>> = {

@@ -13,3 +13,14 @@ test('an event of a HAR that is too large to be read is told as lost', () => {
   trafficOfHar({ log: { entries: [entry] } }, (each) => void seen.push(each), undefined);
   expect(seen.map(({ kind }) => kind)).toEqual(['request', 'asked', 'response', 'frame', 'lost', 'over']);
 });
+
+test('a HAR tells of each connection that it names once', () => {
+  const request = { method: 'GET', url: 'http://robot/v0.2/events' };
+  const entries = ['a', undefined, 'b', 'a'].map((connection, second) => {
+    return { startedDateTime: new Date(1000 * second).toISOString(), connection, request, response: {} };
+  });
+  const opened: number[] = [];
+  const take = (each: Traffic): void => void (each.kind === 'opened' && opened.push(each.at));
+  trafficOfHar({ log: { entries } }, take, undefined);
+  expect(opened).toEqual([0, 2000]);
+});

@@ -3,13 +3,15 @@ import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
 import { joined, type Pairs } from '../common/http-parser.ts';
 import { UsageError } from '../common/usage.ts';
-import type { Body, Ended, TakeTraffic } from './traffic.ts';
+import type { Body, Ended, TakeTraffic, Traffic } from './traffic.ts';
 
 interface Entry {
   at: number;
   /** Milliseconds until the complete answer; 0 if unknown. */
   time: number;
   connection: number;
+  /** True if the HAR names the connection. */
+  isNamed: boolean;
   method: string;
   target: string;
   sent: Pairs;
@@ -56,9 +58,14 @@ export function trafficOfHar(
       `--url: missing; the HAR holds requests to ${origins.size} servers, and one of them is judged`,
     );
   const known = origin === undefined ? read : read.filter((entry) => entry.origin === origin);
-  const steps = known.flatMap((entry, index) => stepsOf(entry, index + 1));
+  const named = known.filter(({ isNamed }) => isNamed).toReversed();
+  const firsts = new Map(named.map(({ connection, at }) => [connection, at]));
+  const traffic = [
+    ...[...firsts].map(([connection, at]): Traffic => ({ kind: 'opened', at, connection })),
+    ...known.flatMap((entry, index) => trafficOf(entry, index + 1)),
+  ];
   // Sorts by time, because exchanges of several connections overlap.
-  for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
+  for (const each of traffic.toSorted((a, b) => a.at - b.at)) take(each);
   const counts = {
     ...Object.fromEntries(Object.entries(LACKS).map(([what, lacks]) => [what, known.filter(lacks).length])),
     [`entries of another server than ${origin}`]: read.length - known.length,
@@ -107,6 +114,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     at,
     time: Math.max(0, Number(entry['time'] ?? 0) || 0),
     connection,
+    isNamed: name !== undefined,
     method,
     target: url.pathname + url.search,
     sent,
@@ -144,37 +152,33 @@ const pairsOf = (value: unknown): Pairs =>
     return typeof name === 'string' && typeof text === 'string' && !name.startsWith(':') ? [[name, text] as const] : [];
   });
 
-function stepsOf(entry: Entry, exchange: number): { at: number; step(take: TakeTraffic): void }[] {
-  const { at, time, connection, method, target, sent, body, status, received, text, ended } = entry;
+function trafficOf(entry: Entry, exchange: number): Traffic[] {
+  const { at, time, connection, method, target, sent, origin, body, status, received, text, ended } = entry;
   const end = at + time;
   const lacksHeaders = entry.lacksHeaders || entry.lacksCredentials;
-  const began = (take: TakeTraffic): void => {
-    take({ kind: 'request', at, connection, exchange, method, target, headers: sent, lacksHeaders });
-    take({ kind: 'asked', at, exchange, ...defined({ body }) });
-  };
-  const isStream = isEventStream(status, received);
-  const answered = (take: TakeTraffic): void => {
-    if (status !== 0) take({ kind: 'response', at: end, exchange, status, headers: received });
-    if (isStream) {
-      const frames = new SseParser({
-        frame({ fields }) {
-          take({ kind: 'frame', at: end, exchange, fields: fields.map(({ name, value }) => [name, value]) });
-        },
-        comment: () => {},
-      });
-      try {
-        frames.push(Buffer.from(text ?? ''), 0);
-      } catch (error) {
-        take({ kind: 'lost', at: end, connection, why: error instanceof Error ? error.message : String(error) });
-      }
-    }
-    const whole: Body | undefined = isStream || text === '' ? undefined : known(text);
-    take({ kind: 'over', at: end, exchange, ended, ...defined({ body: whole }) });
-  };
-  return [
-    { at, step: began },
-    { at: end, step: answered },
+  const traffic: Traffic[] = [
+    { kind: 'request', at, connection, exchange, method, target, headers: sent, lacksHeaders, origin },
+    { kind: 'asked', at, exchange, ...defined({ body }) },
   ];
+  if (status !== 0) traffic.push({ kind: 'response', at: end, exchange, status, headers: received });
+  const isStream = isEventStream(status, received);
+  if (isStream) {
+    const frames = new SseParser({
+      frame({ fields }) {
+        traffic.push({ kind: 'frame', at: end, exchange, fields: fields.map(({ name, value }) => [name, value]) });
+      },
+      comment: () => {},
+    });
+    try {
+      frames.push(Buffer.from(text ?? ''), 0);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      traffic.push({ kind: 'lost', at: end, connection, why });
+    }
+  }
+  const whole: Body | undefined = isStream || text === '' ? undefined : known(text);
+  traffic.push({ kind: 'over', at: end, exchange, ended, ...defined({ body: whole }) });
+  return traffic;
 }
 
 /** A missing text counts as a cut body, which no rule judges. */

@@ -68,7 +68,7 @@ function served(judging: (traffic: Traffic) => void) {
     flush: () => void steps.push('flushed'),
     close: () => void steps.push('closed'),
   };
-  const judge = { take: judging, judged: () => ({}), seen: {}, decided: 7 } as unknown as TrafficJudge;
+  const judge = { learn: () => {}, take: judging, judged: () => ({}), seen: {}, decided: 7 } as unknown as TrafficJudge;
   serveJudge(() => ({ judge, keeping, isShown: true }), port2);
   const said: FromThread[] = [];
   port1.on('message', (message: FromThread) => void said.push(message));

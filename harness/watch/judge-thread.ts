@@ -112,6 +112,7 @@ class Serving {
   }
 
   #read(traffic: Traffic): void {
+    this.#judge.learn(traffic);
     this.#keeping?.take(traffic);
     this.#pending.push({ traffic, connection: this.#readers.current });
     this.#bytes += 'body' in traffic ? (traffic.body?.text?.length ?? 0) : 0;

@@ -6,7 +6,7 @@ import { defined } from '../common/defined.ts';
 import { joined, type Pairs } from '../common/http-parser.ts';
 import { isOrdinary } from '../common/redact.ts';
 import { TrafficRedactor } from '../common/traffic-redactor.ts';
-import { DIALECT_NAMES, DIALECTS } from '../contract/versions.ts';
+import { DEVICE_API_PREFIX, DIALECT_NAMES, DIALECTS } from '../contract/versions.ts';
 import { type Contradiction, History, type Rule, type RuleOutcome } from '../runner/rules.ts';
 import { LONGEST_SHOWN, RequestEvidence, type ServerAddress, type Traffic, wholeText } from './traffic.ts';
 
@@ -98,7 +98,19 @@ export class TrafficJudge {
     return checks.filter(({ id }) => chosen?.has(id) !== false && this.#history.judged(id).sightings > 0).length;
   }
 
+  /** Masks the credentials of a request from now on; called before a recording takes the request. */
+  learn(traffic: Traffic): void {
+    if (traffic.kind !== 'request') return;
+    for (const secret of askingOf(traffic.headers).secrets) {
+      // Leaves ordinary words unmasked, because masking them makes output unreadable.
+      if (isOrdinary(secret) || this.#secrets.has(secret)) continue;
+      this.redactor.addWord(secret);
+      this.#keepIn(this.#secrets, secret);
+    }
+  }
+
   take(traffic: Traffic): void {
+    this.learn(traffic);
     if (traffic.kind === 'opened') this.seen.connections += 1;
     else if (traffic.kind === 'request') this.#request(traffic);
     else if (traffic.kind === 'closed') {
@@ -128,22 +140,18 @@ export class TrafficJudge {
   }
 
   #request(traffic: Extract<Traffic, { kind: 'request' }>): void {
-    const { at, connection, exchange, method, target: sent, headers, lacksHeaders = false } = traffic;
+    const { at, connection, exchange, method, target: sent, headers, lacksHeaders = false, origin } = traffic;
     const { place } = this.#options;
+    const { base, isAnywhere = false } = place;
+    const server = origin === undefined ? place : { ...place, origin };
     const known = this.#connections.get(connection) ?? { open: true };
     this.#connections.set(connection, known);
-    const { secrets, read, longest, isForwarded, client, shown } = askingOf(headers);
-    for (const secret of secrets) {
-      // Leaves ordinary words unmasked, because masking them makes output unreadable.
-      if (isOrdinary(secret) || this.#secrets.has(secret)) continue;
-      this.redactor.addWord(secret);
-      this.#keepIn(this.#secrets, secret);
-    }
+    const { read, longest, isForwarded, client, shown } = askingOf(headers);
     const target = own(sent);
     const isReadable = Math.max(target.length, longest) <= LONGEST_READ;
     if (!isReadable) count(this.seen.unread, 'of a request whose head is too long');
     const path = target.split('?', 1)[0] ?? '';
-    const isBelow = path === place.base || target.startsWith(`${place.base}/`);
+    const isBelow = path === base || target.startsWith(`${base}/`) || (isAnywhere && path.includes(`${base}/`));
     const request = {
       method,
       target,
@@ -156,7 +164,7 @@ export class TrafficJudge {
     this.#exchanges.set(exchange, {
       request,
       told: lacksHeaders ? {} : { request },
-      asked: new RequestEvidence({ method, target, headers: shown }, place, this.redactor),
+      asked: new RequestEvidence({ method, target, headers: shown }, server, this.redactor),
       connection,
       isOfApi: isReadable && isBelow,
       stream: {},
@@ -188,10 +196,13 @@ export class TrafficJudge {
 
   #frame(fields: Pairs, at: number, exchange: Exchange): void {
     this.seen.events += 1;
-    const { asked, stream, told, isOfApi } = exchange;
+    const { asked, stream, told, isOfApi, request } = exchange;
+    // A page may have event sources of its own beside the API's.
+    const bases = [this.#options.place.base, DEVICE_API_PREFIX];
+    const isEvents = bases.some((base) => request.path.endsWith(`${base}/events`));
     exchange.parser ??= new SseParser({
       frame: (frame) => {
-        if (isOfApi) this.#happened({ kind: 'frame', asked, stream, frame, ...told });
+        if (isOfApi && isEvents) this.#happened({ kind: 'frame', asked, stream, frame, ...told });
       },
       comment: () => {},
     });

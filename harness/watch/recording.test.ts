@@ -14,7 +14,7 @@ import { expect, test } from 'vitest';
 import { useScratch } from '../../simulators/common/testing/scratch.ts';
 import { TrafficRedactor } from '../common/traffic-redactor.ts';
 import { recordTo, withoutSecrets } from './recording.ts';
-import { replayTraffic } from './replaying.ts';
+import { recordingHead, replayTraffic } from './replaying.ts';
 import { type Traffic, wholeText } from './traffic.ts';
 
 const home = useScratch();
@@ -71,7 +71,7 @@ function recorded({ limit = 1_000_000, times = 1, traffic = TRAFFIC } = {}): str
 
 async function replayed(path: string): Promise<{ traffic: Traffic[]; lacks: string[] }> {
   const traffic: Traffic[] = [];
-  const { lacks } = await replayTraffic(path, (each) => void traffic.push(each));
+  const { lacks } = await replayTraffic(path, await recordingHead(path), (each) => void traffic.push(each));
   return { traffic, lacks };
 }
 
@@ -154,6 +154,12 @@ test('a replay drops a torn last line, and reports it and unknown lines', async 
   expect(traffic).toHaveLength(TRAFFIC.length);
   const torn = 'its last line is torn: what wrote it was ended';
   expect(lacks).toEqual(['lines in it that are no piece of traffic: 1', torn]);
+});
+
+test('a replay refuses a pipe, which it would read twice', async () => {
+  const pipe = join(home.path, 'x');
+  execFileSync('mkfifo', [pipe]);
+  await expect(replayed(pipe)).rejects.toThrow(`--replay ${pipe}: must be a file, as it is read more than once`);
 });
 
 test.each([

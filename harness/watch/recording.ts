@@ -150,10 +150,9 @@ export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Tra
 const headersWithout = (headers: Pairs, redactor: TrafficRedactor): Pairs =>
   headers.map(([name, value]) => [name, redactor.header(name, value)]);
 
-/** Masks the data lines of an event as one body, because a secret may span lines. */
 function fieldsWithout(fields: Pairs, redactor: TrafficRedactor): Pairs {
   const data = fields.flatMap(([name, value]) => (name === 'data' ? [value] : []));
-  const masked = redactor.body(data.join('\n'), false).split('\n').values();
+  const masked = redactor.data(data, false).values();
   return fields.map(([name, value]) => [
     name,
     name === 'data' ? (masked.next().value ?? '') : redactor.header(name, value),

@@ -10,9 +10,9 @@ import { isTorn, Relay, type Tap, type Upstream, watchTlsEnd } from './relay.ts'
 import { Stage } from './testing/transcripts.ts';
 import { expectTransparent, KINDS } from './testing/transparency.ts';
 
-const BLIND: Tap = { opened: () => {}, bytes: () => {}, ended: () => {}, refused: () => {} };
+const BLIND: Tap = { opened: () => {}, bytes: () => {}, ended: () => {}, refused: () => {}, fail: () => {} };
 const local = (port: number) => ({ host: '127.0.0.1', port });
-const USUAL = { listen: local(0), tap: BLIND, faulty: () => {} };
+const USUAL = { listen: local(0), tap: BLIND };
 
 test.each(KINDS)('a relay on %s passes bytes and ends unchanged to each side', async (kind) => {
   await expectTransparent(kind, 100);
@@ -28,8 +28,7 @@ test('a relay reports a fault of its tap once, and keeps relaying', async () => 
   await using _ = await Relay.open({
     listen: { path: join(home.path, 'near') },
     upstream: () => ({ place: { path: join(home.path, 'far') } }),
-    tap: { opened: () => {}, bytes: fail, ended: fail, refused: fail },
-    faulty: (error) => faults.push(error),
+    tap: { opened: () => {}, bytes: fail, ended: fail, refused: fail, fail: (error) => faults.push(error) },
   });
   const saw = await stage.play(
     [

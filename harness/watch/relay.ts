@@ -37,6 +37,8 @@ export interface Tap {
   bytes(connection: number, from: Side, piece: Buffer): void;
   ended(connection: number, from: Side, how: Ending): void;
   refused(connection: number, why: string): void;
+  /** Takes the error that another method has thrown; no call follows. */
+  fail(error: unknown): void;
 }
 
 export type Place = { readonly path: string } | { readonly host: string; readonly port: number };
@@ -53,7 +55,6 @@ interface RelayOptions {
   /** Called for each connection, because a restarted agent may have a different port. Throws if no address is known. */
   upstream(): Upstream;
   tap: Tap;
-  faulty(error: unknown): void;
   outages?: {
     refused(why: string): void;
     reached(): void;
@@ -223,12 +224,13 @@ export class Relay implements AsyncDisposable {
   }
 
   #look(at: (tap: Tap) => void): void {
-    if (this.#tap === undefined) return;
+    const tap = this.#tap;
+    if (tap === undefined) return;
     try {
-      at(this.#tap);
+      at(tap);
     } catch (error) {
       this.#tap = undefined;
-      this.#tell(() => this.#options.faulty(error));
+      this.#tell(() => tap.fail(error));
     }
   }
 }

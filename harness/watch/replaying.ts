@@ -1,7 +1,7 @@
 /** Reads recordings (lines of JSON, first a head, then traffic) and HAR 1.2 of any tool. */
 import { createReadStream } from 'node:fs';
 import { UsageError } from '../common/usage.ts';
-import { readInputText, whyNot } from '../common/user-files.ts';
+import { isOneFile, readInputText, whyNot } from '../common/user-files.ts';
 import { trafficOfHar } from './har-traffic.ts';
 import type { RecordingHead } from './recording.ts';
 import type { TakeTraffic, Traffic } from './traffic.ts';
@@ -17,15 +17,21 @@ const MOST_IN_LINE = 64 * 1024 * 1024;
 const LONGEST_HEAD = 64 * 1024;
 const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
-/** Resolves with undefined for a file that is no recording. Throws UsageError for an unreadable file. */
+/** Resolves with undefined for a file that is no recording. Throws UsageError for a pipe or an unreadable file. */
 export async function recordingHead(path: string): Promise<RecordingHead | undefined> {
+  if (!isOneFile(path)) throw new UsageError(`--replay ${path}: must be a file, as it is read more than once`);
   for await (const line of linesOf(path, LONGEST_HEAD)) return headIn(parsed(line));
   return undefined;
 }
 
 /** `origin` selects a server of a HAR. Throws UsageError with the file and the accepted formats. */
-export async function replayTraffic(path: string, take: TakeTraffic, origin?: string): Promise<ReplayResult> {
-  return (await recordingHead(path)) === undefined ? replayHar(path, take, origin) : await replayLines(path, take);
+export async function replayTraffic(
+  path: string,
+  head: RecordingHead | undefined,
+  take: TakeTraffic,
+  origin?: string,
+): Promise<ReplayResult> {
+  return head === undefined ? replayHar(path, take, origin) : await replayLines(path, take);
 }
 
 async function replayLines(path: string, take: TakeTraffic): Promise<ReplayResult> {
@@ -52,10 +58,11 @@ async function replayLines(path: string, take: TakeTraffic): Promise<ReplayResul
 }
 
 function replayHar(path: string, take: TakeTraffic, origin: string | undefined): ReplayResult {
-  const value = parsed(readText(path));
+  const text = readText(path);
+  const value = parsed(text);
   const result = trafficOfHar(value, take, origin);
   if (result !== undefined) return result;
-  const shown = readText(path).slice(0, MOST_SHOWN);
+  const shown = text.slice(0, MOST_SHOWN);
   if (value === undefined && HAR.test(shown))
     throw new UsageError(
       `--replay ${path}: begins as HAR, and is no whole JSON: what wrote it was ended, or it was cut`,

@@ -18,7 +18,10 @@ export type Ended = 'whole' | 'server' | 'client' | 'unseen';
 export type Traffic =
   | { kind: 'opened'; at: number; connection: number }
   | { kind: 'refused'; at: number; connection: number; why: string }
-  /** `target`: path and query as received; `lacksHeaders`: the recording lacks headers of request or answer. */
+  /**
+   * `target`: path and query as received; `lacksHeaders`: the recording lacks headers of request or answer; `origin`:
+   * server, if it differs from the watched address.
+   */
   | {
       kind: 'request';
       at: number;
@@ -28,6 +31,7 @@ export type Traffic =
       target: string;
       headers: Pairs;
       lacksHeaders?: boolean;
+      origin?: string;
     }
   | { kind: 'asked'; at: number; exchange: number; body?: Body }
   | { kind: 'response'; at: number; exchange: number; status: number; headers: Pairs }
@@ -43,6 +47,8 @@ export type TakeTraffic = (traffic: Traffic) => void;
 
 export interface ServerAddress {
   readonly base: string;
+  /** True if `base` may follow the path of a gateway. */
+  readonly isAnywhere?: boolean;
   readonly origin: string;
   readonly socketPath?: string;
   readonly caFile?: string;

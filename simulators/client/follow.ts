@@ -4,6 +4,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { http } from '../../harness/common/node-http.ts';
 import { retryAfterMs } from '../../harness/common/units.ts';
+import { LONGEST_TIMER_MS } from '../../harness/common/waiting.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import type { Block, ClientBehaviour, Interruption, StreamBehaviour } from './behaviour.ts';
 
@@ -41,7 +42,7 @@ export async function followEvents(options: FollowOptions): Promise<void> {
     if (ended.status === 410) follower.expire();
     const waitMs = behaviour.follow.reconnect({ ...ended, attempt });
     if (waitMs === undefined) return options.print(JSON.stringify({ saw: 'end', reason: 'gave up' }));
-    await delay(waitMs, undefined, { signal }).catch(() => {});
+    await delay(Math.min(waitMs, LONGEST_TIMER_MS), undefined, { signal }).catch(() => {});
   }
 }
 

@@ -3,6 +3,7 @@
 import type { Agent, IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { http } from '../../harness/common/node-http.ts';
+import { LONGEST_TIMER_MS } from '../../harness/common/waiting.ts';
 import {
   type CallJob,
   CLIENT_JOBS,
@@ -106,7 +107,7 @@ class Caller implements Disposable {
         if (received === undefined) throw new CallFailed('no answer came');
         return calls.value(received, job);
       }
-      await delay(waitMs, undefined, { signal });
+      await delay(Math.min(waitMs, LONGEST_TIMER_MS), undefined, { signal });
     }
   }
 }

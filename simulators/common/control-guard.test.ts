@@ -1,4 +1,5 @@
-import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -86,6 +87,15 @@ describe('a token file', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(controlTokenIn(file)).toBe(first);
     expect(readFileSync(file, 'utf8')).toBe(`${first}\n`);
+  });
+
+  it('that cannot be written is not left behind', () => {
+    const file = join(home.path, 'token');
+    const module = new URL('./control-guard.ts', import.meta.url).href;
+    const script = `import(${JSON.stringify(module)}).then(({ controlTokenIn }) => controlTokenIn(process.argv[1]))`;
+    const line = ['-c', 'ulimit -f 0; exec "$0" --eval "$1" "$2"', process.execPath, script, file];
+    expect(() => execFileSync('sh', line, { stdio: 'pipe' })).toThrow(/EFBIG/);
+    expect(existsSync(file)).toBe(false);
   });
 
   it('that is a dangling link is refused, and its target is not created', () => {

@@ -1,6 +1,6 @@
 /** Guards a control API on a TCP port by a token, because web pages and other users can reach the port. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { NEW_FILE, readInputText, SECRET_MODE } from '../../harness/common/user-files.ts';
 
@@ -21,7 +21,10 @@ export function controlTokenIn(file: string): string {
   try {
     const opened = openSync(file, NEW_FILE, SECRET_MODE);
     try {
-      writeSync(opened, `${token}\n`);
+      writeFileSync(opened, `${token}\n`);
+    } catch (error) {
+      rmSync(file, { force: true });
+      throw error;
     } finally {
       closeSync(opened);
     }

@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { shape } from '../../harness/contract/shape.ts';
@@ -39,7 +40,7 @@ async function setUp(handlers: ((request: IncomingMessage, response: ServerRespo
     ...(retries && { beforeRetry }),
   });
   const abort = new AbortController();
-  const get = () => http.json({ method: 'GET', path: '/x', headers: {}, signal: abort.signal }, answerShape);
+  const get = (path = '/x') => http.json({ method: 'GET', path, headers: {}, signal: abort.signal }, answerShape);
   return {
     requests,
     received: () => once(received, 'request'),
@@ -61,6 +62,14 @@ const cut = (request: IncomingMessage, response: ServerResponse) => {
 };
 const answer = (status: number, body: string) => (_: IncomingMessage, response: ServerResponse) =>
   void response.writeHead(status).end(body);
+
+const endless = (_: IncomingMessage, response: ServerResponse) => {
+  const part = Buffer.alloc(2 ** 20);
+  const parts = function* () {
+    for (;;) yield part;
+  };
+  pipeline(parts, response).catch(() => {});
+};
 
 describe('a request to the platform', () => {
   it('is answered, below the path of the base URL', async () => {
@@ -110,6 +119,23 @@ describe('a request to the platform', () => {
   it.each(['', 'nonsense', '{"ok":"yes"}', '[]'])('fails when it is answered with %j', async (body) => {
     await using http = await setUp([answer(200, body)]);
     await expect(http.get()).rejects.toBeInstanceOf(ProtocolError);
+  });
+
+  it('fails when its answer does not end', async () => {
+    await using http = await setUp([endless], false);
+    await expect(http.get()).rejects.toThrow('GET /x: an answer above 64 MiB');
+  });
+
+  it.each([
+    ['GET /x was not answered with JSON', answer(200, '')],
+    ['GET /x was not answered with a Answer', answer(200, '{}')],
+    ['HTTP 500: busy (GET /x)', answer(500, 'busy')],
+    ['GET /x: ', reset],
+  ])('fails without the query in its message, which pages of a list have in common: %s', async (words, handler) => {
+    await using http = await setUp([handler], false);
+    const message = await http.get('/x?offset=7').catch(String);
+    expect(message).toContain(words);
+    expect(message).not.toContain('offset');
   });
 
   it('waits when all connections are in use, and calls onCrowded', async () => {

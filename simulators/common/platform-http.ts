@@ -2,6 +2,7 @@
 
 import { Pool } from 'undici';
 import { retryAfterMs } from '../../harness/common/units.ts';
+import { isPassing } from '../../harness/common/waiting.ts';
 import type { Shape } from '../../harness/contract/shape.ts';
 import { jsonIn } from './malformed.ts';
 
@@ -47,11 +48,15 @@ export interface ExchangeOptions extends SenderRequest {
   patient?: boolean | undefined;
 }
 
+/** Maximum bytes of an answer: 64 MiB, far above any page of a list. */
+const MOST_BYTES = 2 ** 26;
+
 /** Rejects with `sender`'s error, or the reason of the signal. */
 export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answer> {
   const { signal, onSent, patient, ...request } = options;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
+    let length = 0;
     let answer = { status: 0, headers: {} as Answer['headers'] };
     let underWay: Abortable | undefined;
     const abort = (): void => {
@@ -74,7 +79,11 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
         onResponseStart(_, status, headers) {
           if (status >= 200) answer = { status, headers };
         },
-        onResponseData: (_, chunk) => void chunks.push(chunk),
+        onResponseData: (answering, chunk) => {
+          chunks.push(chunk);
+          length += chunk.length;
+          if (length > MOST_BYTES) answering.abort(new Error('an answer above 64 MiB'));
+        },
         onResponseEnd: () => {
           const [first] = chunks;
           const bytes = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks);
@@ -109,7 +118,7 @@ export class ApiError extends Error {
   }
   /** No retry can succeed, because the platform rejects the request itself. */
   get refused(): boolean {
-    return this.status >= 400 && this.status < 500 && !this.unauthorized && ![408, 425, 429].includes(this.status);
+    return this.status >= 400 && this.status < 500 && !this.unauthorized && !isPassing(this.status);
   }
 }
 
@@ -186,11 +195,11 @@ export class PlatformHttp {
     const { buffer, byteOffset, byteLength } = await this.bytes(request);
     const text = Buffer.from(buffer, byteOffset, byteLength).toString();
     const value = jsonIn(text);
-    if (value === undefined) throw new ProtocolError(`${request.method} ${request.path} was not answered with JSON`);
+    if (value === undefined) throw new ProtocolError(`${named(request)} was not answered with JSON`);
     if (shape.is(value)) return value;
     const [problem] = shape.problems(value);
     const where = problem ? `: ${problem.path || 'the answer'} ${problem.message}` : '';
-    throw new ProtocolError(`${request.method} ${request.path} was not answered with a ${shape.name}${where}`);
+    throw new ProtocolError(`${named(request)} was not answered with a ${shape.name}${where}`);
   }
 
   async bytes(request: ApiRequest): Promise<Uint8Array> {
@@ -223,7 +232,7 @@ export class PlatformHttp {
       answer = await exchange(this.#sender, { ...sent, signal, onSent, patient });
     } catch (error) {
       signal?.throwIfAborted();
-      throw new NetworkError(`${method} ${path}: ${networkErrorMessage(error as Error)}`, { cause: error });
+      throw new NetworkError(`${named({ method, path })}: ${networkErrorMessage(error as Error)}`, { cause: error });
     } finally {
       this.#underWay -= 1;
     }
@@ -232,9 +241,13 @@ export class PlatformHttp {
     if (status >= 200 && status < 300) return bytes;
     const { 'retry-after': asked, date } = answer.headers;
     const retryAfter = retryAfterMs({ 'retry-after': asked?.toString(), date: date?.toString() });
-    throw apiError(`${method} ${path.replace(/\?.*/, '')}`, status, bytes, retryAfter);
+    throw apiError(named({ method, path }), status, bytes, retryAfter);
   }
 }
+
+/** Without the query, so that equal failures of several pages have one message. */
+const named = ({ method, path }: Pick<ApiRequest, 'method' | 'path'>): string =>
+  `${method} ${path.replace(/\?.*/, '')}`;
 
 function pooled(origin: string, connections: number, ca: PlatformHttpOptions['ca']): Sender {
   // One request at a time per connection, so that PlatformHttp can count waiting requests.

@@ -1,9 +1,10 @@
 /** Robot's directory: a running agent locks the directory, and a killed agent can no longer change any file. */
 
-import { existsSync, mkdirSync, readFileSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { threadId } from 'node:worker_threads';
+import { startOf } from '../../harness/common/owner.ts';
 import { type DiskIo, errorCode, isUnwritable } from './log/io.ts';
 
 // The lock is a symbolic link to the owner's name, because the kernel creates link and target in one step. The lock
@@ -23,7 +24,7 @@ export type Lock = ReturnType<typeof lockDirectory>;
 
 const held = new Set<string>();
 let locks = 0;
-const SELF = `${process.pid}-${startOf(process.pid)}-${threadId}`;
+const SELF = `${process.pid}-${startOf(process.pid) ?? ''}-${threadId}`;
 
 /** Throws DirectoryInUseError, or Node's system error (e.g. EROFS). */
 export function lockDirectory(directory: string, name = 'lock') {
@@ -83,23 +84,10 @@ function ownerOf(path: string): string | undefined {
 
 function isAlive(owner: string): boolean {
   const [pid, start, thread] = owner.split('-');
-  if (start === '' || start !== startOf(Number(pid))) return false;
+  if (start !== String(startOf(Number(pid)))) return false;
   if (Number(pid) !== process.pid) return true;
   // Treats locks of other threads as live, because a thread sees only its own devices.
   return thread !== String(threadId) || held.has(owner);
-}
-
-/** Start time of a process, which reveals a reused process id; '' for a missing process. */
-function startOf(pid: number): string {
-  try {
-    if (process.platform !== 'linux') return process.kill(pid, 0) ? 'unknown' : '';
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie process (state Z) holds no lock.
-    return state === 'Z' ? '' : (fields[18] ?? '');
-  } catch (error) {
-    return errorCode(error) === 'EPERM' ? 'unknown' : '';
-  }
 }
 
 export class KilledError extends Error {

@@ -1,4 +1,5 @@
 /** Sections 2.1, 2.2 and 4.1: the current deployment, its statuses, and its end. */
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
@@ -17,7 +18,7 @@ import {
 } from './support/check.ts';
 import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/disk.ts';
 import { ignoreRefusal } from './support/drive.ts';
-import { expectDeployment, expectMergedStatus, sameJson } from './support/events.ts';
+import { expectDeployment, expectMergedStatus } from './support/events.ts';
 import { sampleRetained } from './support/replays.ts';
 import {
   CURRENT,
@@ -58,7 +59,7 @@ check(shape, { aspect: 'driven', needs: ['drive'], profile: 'core', premises: SE
   expectCurrentDeployment(t, await request(t, { path: CURRENT }, '200 with a Deployment'));
 });
 
-rule(shape, { premises: [shape.id] }, () => (seen, judge) => {
+rule(shape, { premises: [shape.id], traffic: 'a current deployment' }, () => (seen, judge) => {
   const body = deploymentIn(seen);
   if (body === undefined) return;
   judge.saw(() => JSON.stringify(body));
@@ -100,7 +101,7 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
       for (let attempt = 1; ; attempt += 1) {
         const without = await request(t, { path: CURRENT });
         const withQuery = await request(t, { path: CURRENT, query });
-        const same = sameJson(specified(objectOf(without)), specified(objectOf(withQuery)));
+        const same = isDeepStrictEqual(specified(objectOf(without)), specified(objectOf(withQuery)));
         if (without.status === withQuery.status && same) return;
         t.must(attempt < ATTEMPTS, {
           expected: `the same answer with and without the query ${JSON.stringify(query)}`,
@@ -123,7 +124,7 @@ async function readTwice(t: Device): Promise<Record<string, unknown> | undefined
     const before = specified(await currentDeployment(t));
     await pause(SOME_MS);
     const after = specified(await currentDeployment(t));
-    if (sameJson(before, after)) return after;
+    if (isDeepStrictEqual(before, after)) return after;
     t.must(attempt < ATTEMPTS, {
       expected: 'the same deployment at two readings one after the other',
       actual: `${JSON.stringify(before)}, then ${JSON.stringify(after)}`,
@@ -186,7 +187,7 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
   if (seen === 0) t.undecided('the device shows no deployment: neither a current one nor one in a retained event');
 });
 
-rule(merge, { premises: [merge.id] }, () => (seen, judge) => {
+rule(merge, { premises: [merge.id], traffic: 'a current deployment with its statuses' }, () => (seen, judge) => {
   const body = deploymentIn(seen);
   // Skips a body without the two statuses, which device.deployment.shape judges.
   if (typeof body?.['activity_status'] !== 'string' || typeof body['error_status'] !== 'string') return;

@@ -139,7 +139,7 @@ async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<voi
 async function expectWrongTokensRefused(t: Device, token: string): Promise<void> {
   const changed = (from: number, to: number): string =>
     [...token].map((sign, at) => (at >= from && at < to ? (/z/i.test(sign) ? '7' : 'Z') : sign)).join('');
-  const late = Math.max(0, token.replace(/=+$/, '').length - 4);
+  const late = Math.max(0, withoutPadding(token).length - 4);
   const others = [changed(0, token.length), changed(0, 1), changed(late, late + 1)].filter((other) => other !== token);
   const swapped = usesBothCases(token) ? otherCase(token) : undefined;
   if (swapped !== undefined) others.push(swapped);
@@ -160,18 +160,23 @@ async function expectWrongTokensRefused(t: Device, token: string): Promise<void>
   );
 }
 
-const headersWithoutToken = (token: string): (string | undefined)[] =>
-  [
+/** Drops the padding, which a device that decodes the token may ignore. */
+const withoutPadding = (token: string): string => token.replace(/=+$/, '');
+
+function headersWithoutToken(token: string): (string | undefined)[] {
+  const bare = withoutPadding(token);
+  return [
     undefined,
     'Bearer',
     'Bearer null',
     'Bearer *',
     'Basic Og==',
-    `Bearer ${token.slice(0, Math.ceil(token.length / 2))}`,
-    `Bearer ${token.slice(0, -2)}`,
-    `Bearer ${token.slice(0, 1)}`,
+    `Bearer ${bare.slice(0, Math.ceil(bare.length / 2))}`,
+    `Bearer ${bare.slice(0, -2)}`,
+    `Bearer ${bare.slice(0, 1)}`,
     `Bearer ${token}x`,
-  ].filter((header) => header?.toLowerCase() !== `bearer ${token.toLowerCase()}`);
+  ].filter((header) => ![bare, token].some((same) => header?.toLowerCase() === `bearer ${same.toLowerCase()}`));
+}
 
 function otherCase(token: string): string | undefined {
   const swapped = [...token].map((sign) => (sign === sign.toLowerCase() ? sign.toUpperCase() : sign.toLowerCase()));
@@ -182,8 +187,8 @@ function otherCase(token: string): string | undefined {
 const usesBothCases = (token: string): boolean => /[a-z]/.test(token) && /[A-Z]/.test(token);
 
 const anyWrongHeader = (token: string): fc.Arbitrary<string | undefined> => {
-  // Changes the token only before its padding, which a device that decodes the token may ignore.
-  const bare = token.replace(/=+$/, '');
+  // Changes the token only before its padding.
+  const bare = withoutPadding(token);
   return fc
     .oneof(
       fc.constantFrom(...headersWithoutToken(token)),
@@ -266,8 +271,7 @@ check(permissions, { needs: ['unix', 'root'], premises: STREAM }, async (t: Devi
   await streams.open();
   if (await openToOthers(socketPath))
     t.notApplicable('every user may open the socket, by its permissions: nobody is to be refused');
-  const involved = await usersServing(socketPath);
-  involved.add((await stat(dirname(socketPath))).uid);
+  const involved = await idsServing(socketPath);
   const user = OTHER_USERS.find((other) => !involved.has(other)) ?? Math.max(...OTHER_USERS);
   const result = await connectAs(t, user, socketPath);
   if (result === undefined) return t.undecided('no process of another user can be started here');
@@ -277,9 +281,10 @@ check(permissions, { needs: ['unix', 'root'], premises: STREAM }, async (t: Devi
   });
 });
 
-/** User ids: `nobody` on common systems, and two rarely used ids. */
+/** Ids of users and of groups: `nobody` on common systems, and two rarely used ids. */
 const OTHER_USERS = [65_534, 65_533, 65_532];
 const OTHERS_WRITE = 0o002;
+const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_ENTER = 0o001;
 
 /** Script of a child process, because a process cannot undo a change of its user. */
@@ -309,8 +314,9 @@ function connectAs(t: Device, user: number, path: string): Promise<string | unde
   });
 }
 
-async function usersServing(path: string): Promise<Set<number>> {
-  const users = new Set<number>();
+/** Ids of the users and groups of the processes that serve the socket, and of its folder. */
+async function idsServing(path: string): Promise<Set<number>> {
+  const ids = new Set<number>();
   const sockets = await readFile('/proc/net/unix', 'utf8').catch(() => '');
   const lines = sockets.split('\n').filter((line) => line.endsWith(` ${path}`));
   const inodes = lines.map((line) => line.trim().split(/\s+/)[6]);
@@ -319,10 +325,15 @@ async function usersServing(path: string): Promise<Set<number>> {
     const links = await readdir(`/proc/${name}/fd`).catch(() => []);
     const targets = await Promise.all(links.map((link) => readlink(`/proc/${name}/fd/${link}`).catch(() => '')));
     if (!inodes.some((inode) => targets.includes(`socket:[${inode}]`))) continue;
-    const owner = await stat(`/proc/${name}`).catch(() => undefined);
-    if (owner !== undefined) users.add(owner.uid);
+    const status = await readFile(`/proc/${name}/status`, 'utf8').catch(() => '');
+    for (const [, shown = ''] of status.matchAll(/^(?:Uid|Gid|Groups):(.*)$/gm))
+      for (const id of shown.trim().split(/\s+/)) ids.add(Number(id));
   }
-  return users;
+  const [folder, socket] = await Promise.all([stat(dirname(path)), stat(path)]);
+  // Takes the owner for the agent, which may run in another namespace, if the owner can have made the socket.
+  const mayBeMade = folder.uid === socket.uid || (folder.mode & GROUP_OR_OTHERS_WRITE) !== 0;
+  if (ids.size === 0 && mayBeMade) ids.add(socket.uid).add(socket.gid);
+  return ids.add(folder.uid).add(folder.gid);
 }
 
 async function openToOthers(path: string): Promise<boolean> {

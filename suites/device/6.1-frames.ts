@@ -33,6 +33,7 @@ import {
   expectTypeForm,
   frameText,
   ofFrames,
+  Recollection,
   type SeenEvent,
   sameEnvelope,
 } from './support/events.ts';
@@ -91,7 +92,12 @@ const frame = requirement({
     'JSON event envelope',
   text: 'Every event frame has id (a decimal integer), event, and data (one JSON envelope), in valid UTF-8.',
 });
-checkFrames(frame, expectEventFrame, { driven: [contentType.id], retained: [contentType.id], deviation: FRAME_ODD });
+checkFrames(frame, expectEventFrame, {
+  driven: [contentType.id],
+  retained: [contentType.id],
+  traffic: 'an event on a stream',
+  deviation: FRAME_ODD,
+});
 
 const envelope = requirement({
   id: 'device.events.envelope',
@@ -102,7 +108,7 @@ const envelope = requirement({
     'The envelope has object "event", id and type equal to the SSE fields, occurred_at a date-time, ' +
     'and data an object.',
 });
-checkFrames(envelope, expectEnvelope, { driven: EVENTS, retained: RETAINED });
+checkFrames(envelope, expectEnvelope, { driven: EVENTS, retained: RETAINED, traffic: 'an event with its envelope' });
 
 const typeForm = requirement({
   id: 'device.events.type-form',
@@ -111,18 +117,29 @@ const typeForm = requirement({
   clause: 'Event types are of the form `{resource}.{action}` with no per-event version suffix',
   text: 'Event types have the form {resource}.{action}, without a version suffix.',
 });
-checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), { driven: EVENTS, retained: RETAINED });
+checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
+  driven: EVENTS,
+  retained: RETAINED,
+  traffic: 'an event with its type',
+});
+
+interface FramesOptions {
+  driven: string[];
+  retained: string[];
+  traffic: string;
+  deviation?: Deviation;
+}
 
 function checkFrames(
   requirement: Requirement,
   expectOne: (t: Assertions, frame: SseFrame) => void,
-  { driven, retained, ...deviation }: { driven: string[]; retained: string[]; deviation?: Deviation },
+  { driven, retained, traffic, ...deviation }: FramesOptions,
 ): void {
   const expectAll = (t: Device, { stream }: Subscription): void => {
     for (const each of stream.frames) if (!carriesNoEvent(each)) expectOne(t, each);
-    t.must(stream.framing.invalidUtf8 === 0, {
+    t.must(stream.invalidLines === 0, {
       expected: 'a stream of valid UTF-8',
-      actual: `${stream.framing.invalidUtf8} lines that are not`,
+      actual: `${stream.invalidLines} lines that are not`,
     });
   };
   // Publishes two events, because later checks derive the speed of the device from the time between them.
@@ -132,7 +149,7 @@ function checkFrames(
   check(requirement, { ...RETAINED_ONLY, ...deviation, premises: retained }, async (t: Device, streams) =>
     expectAll(t, await requireRetained(t, streams)),
   );
-  rule(requirement, { premises: [requirement.id] }, ofFrames(expectOne));
+  rule(requirement, { premises: [requirement.id], traffic }, ofFrames(expectOne));
 }
 
 const payload = requirement({
@@ -208,7 +225,7 @@ check(
 const everyPayload = ofFrames((judge, { event, data = '' }) => {
   if (event === 'deployment.deployed') expectDeployedPayload(judge, parseObject(data)?.['data']);
 });
-rule(payload, { premises: [payload.id] }, everyPayload);
+rule(payload, { premises: [payload.id], traffic: 'an event deployment.deployed' }, everyPayload);
 
 byOracle(check, envelope);
 byOracle(check, payload, { least: 'deployments' });
@@ -333,17 +350,19 @@ check(
   async (t: Device, streams) => expectRisingIds(t, await requireRetained(t, streams)),
 );
 
-rule(monotonic, { premises: [monotonic.id] }, () => {
-  const newest = new WeakMap<object, bigint>();
+rule(monotonic, { premises: [monotonic.id], traffic: 'an event after another on its stream' }, () => {
+  const streams = new WeakMap<object, { highest: bigint; ids: Recollection<true> }>();
   return (seen, judge: Judge) => {
     if (seen.kind !== 'frame' || !DECIMAL.test(seen.frame.id ?? '') || carriesNoEvent(seen.frame)) return;
     const id = BigInt(seen.frame.id ?? '');
-    const before = newest.get(seen.stream);
-    newest.set(seen.stream, before === undefined || id > before ? id : before);
+    const { highest, ids } = streams.get(seen.stream) ?? { highest: id, ids: new Recollection() };
+    const isRepeated = ids.get(`${id}`) === true;
+    ids.set(`${id}`, true);
+    streams.set(seen.stream, { highest: id > highest ? id : highest, ids });
     judge.saw(() => frameText(seen.frame));
     // Allows repeated events, which other checks judge.
-    judge.must(before === undefined || id >= before, {
-      expected: `an id above ${before}, the highest so far on this stream`,
+    judge.must(isRepeated || id >= highest, {
+      expected: `an id above ${highest}, the highest so far on this stream`,
       actual: `event ${id}`,
     });
   };

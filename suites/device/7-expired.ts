@@ -116,4 +116,4 @@ const precedence = requirement({
   clause: 'Takes precedence over the header.',
   text: 'after takes precedence over Last-Event-ID even when one of the two is expired.',
 });
-byOracle(check, precedence, { isAlone: true, needs: ['compact'], least: 'expired cursors' });
+byOracle(check, precedence, { isAlone: true, needs: ['compact'], least: 'expired cursors by both' });

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
+import { deviceDefect } from '../../simulators/defects/device/index.ts';
+import { type DeploymentBehaviour, referenceBehaviour } from '../../simulators/device/behaviour.ts';
 
 /** Checks that follow their own events by id, and must ignore those of others. */
 const FOLLOWERS = [
@@ -20,4 +22,41 @@ it('the reference device passes while others publish events', async () => {
   } finally {
     clearInterval(foreign);
   }
+});
+
+it('finds a stream that ends after its first heartbeat, where one takes six seconds', async () => {
+  const behaviour = deviceDefect('closes-idle-streams').behaviour(referenceBehaviour);
+  await using started = await startRobot({ fresh: true, behaviour, heartbeatMs: 6000 });
+  const report = await runDeviceSuite(started.place, { only: ['device.events.long-lived'] });
+  expect(report.checks).toMatchObject([{ outcome: 'fail' }]);
+});
+
+const announceBy = (name: string) => deviceDefect(name).behaviour(referenceBehaviour).deployments.announce;
+
+function filesRemovedLate(): DeploymentBehaviour['files'] {
+  let before: ReturnType<DeploymentBehaviour['files']> = [];
+  return (files) => {
+    const left = before.filter(({ filepath }) => !files.some((file) => file.filepath === filepath));
+    before = files;
+    return [...left, ...files];
+  };
+}
+
+it.for<[string, Partial<DeploymentBehaviour>, RegExp[]]>([
+  [
+    'a requirement that the agent breaks too',
+    {
+      announce: (events, change) =>
+        announceBy('deployed-told-twice')(announceBy('deployed-for-every-state')(events, change), change),
+    },
+    [/^device\.events\.deployed-only fail/],
+  ],
+  ['files removed late, again and again', { files: filesRemovedLate() }, [/^device\.deployment\.removed\S* warn/]],
+])('a warning about %s hides no finding and ends no exploration', async ([, deployments, found]) => {
+  const behaviour = { ...referenceBehaviour, deployments: { ...referenceBehaviour.deployments, ...deployments } };
+  await using started = await startRobot({ fresh: true, behaviour });
+  const only = ['device.events.deployed-only', 'device.deployment.removed'];
+  const report = await runDeviceSuite(started.place, { fast: true, only });
+  const expected = found.map((each) => expect.stringMatching(each));
+  expect(resultsWith(report, 'fail', 'warn', 'undecided', 'blocked')).toEqual(expected);
 });

@@ -1,10 +1,13 @@
 /** Tests the reference device; `npm run matrix` covers its variants and defects. */
 import { describe, expect, it } from 'vitest';
+import { Redactor } from '../../harness/common/redact.ts';
+import { openDeviceTarget } from '../../harness/targets/open-device.ts';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
 import { combined } from '../../simulators/defects/define.ts';
 import { deviceVariant } from '../../simulators/defects/device/index.ts';
 import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
+import { runNamed } from './support/testing/device.ts';
 
 /** Milliseconds between heartbeats; few, so that a test sees several. */
 const HEARTBEAT_MS = 500;
@@ -77,5 +80,15 @@ describe('the reference device', () => {
     expect(report.checks.find(({ id }) => id === 'device.events.cursor.malformed')).toMatchObject({
       expected: expect.stringMatching(/^a 4xx other than 410 .* for after=abc$/),
     });
+  });
+});
+
+it('the change from replay to live is not judged where one stream is served at once', async () => {
+  const behaviour = deviceVariant('one-stream').behaviour(referenceBehaviour);
+  await using started = await startRobot({ fresh: true, behaviour });
+  await using target = await openDeviceTarget({ ...started.place, redactor: new Redactor(), env: {} });
+  expect(await runNamed(target, 'device.events.replay.seam')).toMatchObject({
+    outcome: 'not_applicable',
+    reason: 'the device serves no more than 1 stream at once',
   });
 });

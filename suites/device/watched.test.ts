@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Happening, RequestSeen } from '../../harness/client/happening.ts';
 import { SseParser } from '../../harness/client/sse-parser.ts';
 import { History } from '../../harness/runner/rules.ts';
+import { deviceSuite } from './index.ts';
 import { watchedRules } from './watched.ts';
 
 const asking = (
@@ -24,8 +25,8 @@ interface Stream {
   length?: number;
 }
 
-function isFound(streams: readonly Stream[]): boolean {
-  const history = new History(watchedRules);
+function isFound(streams: readonly Stream[], id = 'device.events.replay.exclusive.watched'): boolean {
+  const history = new History([...watchedRules, ...deviceSuite.checks]);
   const tell = history.of('traffic');
   for (const { at, query = '', header, ids, day = 1, comes = at + 10, length = 0 } of streams) {
     const headers: Record<string, string> = header === undefined ? {} : { 'last-event-id': header };
@@ -40,7 +41,7 @@ function isFound(streams: readonly Stream[]): boolean {
       parser.push(Buffer.from(`id: ${id}\nevent: a.b\ndata: ${JSON.stringify(data)}\n\n`), comes);
     }
   }
-  const { broken, fault } = history.judged('device.events.replay.exclusive.watched');
+  const { broken, fault } = history.judged(id);
   expect(fault).toBeUndefined();
   return broken !== undefined;
 }
@@ -76,6 +77,14 @@ describe('a replay', () => {
     ['repeats an event too long to be remembered', [FIRST, AGAIN].map((it) => ({ ...it, length: 3000 })), false],
     ['repeats the event later on a stream, since delivery is at-least-once', [FIRST, { ...AGAIN, ids: [6, 5] }], false],
   ])('%s', (_, streams, found) => expect(isFound(streams)).toBe(found));
+});
+
+test.each([
+  ['rise', [5, 7, 8], false],
+  ['repeat a stretch, since delivery is at-least-once', [5, 6, 7, 6, 7, 8], false],
+  ['go back to a new one', [5, 7, 6], true],
+])('the ids of a stream %s', (_, ids, found) => {
+  expect(isFound([{ at: 0, ids }], 'device.events.monotonic.everywhere')).toBe(found);
 });
 
 const EVENT = 'id: 5\nevent: a.b\ndata: {"object":"event"}\n\n';

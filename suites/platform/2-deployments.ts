@@ -1,4 +1,5 @@
 /** Sections 2, 3, 8 and 9: deployments, and resources, filters and orders that are alike everywhere. */
+import { instantOf } from '../../harness/contract/shape.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { byExploring } from './oracle/checks.ts';
 import { UNCHANGING } from './oracle/kinds.ts';
@@ -18,7 +19,7 @@ const shape = requirement({
     'enumerations and date-times.',
 });
 check(...byExploring(shape, { profile: 'core' }));
-rule(shape, { premises: [shape.id] }, inAnswers(shape.id));
+rule(shape, { premises: [shape.id], traffic: 'a deployment' }, inAnswers(shape.id));
 
 const merge = requirement({
   id: 'platform.deployment.merge',
@@ -29,7 +30,7 @@ const merge = requirement({
   text: 'status equals error_status if that is failed or retrying, and activity_status otherwise.',
 });
 check(...byExploring(merge, { profile: 'core' }));
-rule(merge, { premises: [merge.id] }, inAnswers(merge.id));
+rule(merge, { premises: [merge.id], traffic: 'a deployment with its statuses' }, inAnswers(merge.id));
 
 const sameEverywhere = requirement({
   id: 'platform.deployment.same',
@@ -42,7 +43,7 @@ const sameEverywhere = requirement({
 });
 const MOST_KNOWN = 2000;
 check(...byExploring(sameEverywhere, { premises: [shape.id] }));
-rule(sameEverywhere, { premises: [sameEverywhere.id] }, () => {
+rule(sameEverywhere, { premises: [sameEverywhere.id], traffic: 'a deployment that is shown twice' }, () => {
   const known = new Map<string, Sighting & Readonly<Record<string, unknown>>>();
   return (seen, judge: Judge) => {
     for (const shown of resourcesIn(seen).filter(({ object }) => object === 'deployment')) {
@@ -57,7 +58,7 @@ rule(sameEverywhere, { premises: [sameEverywhere.id] }, () => {
         const [left, right] = [before[name], shown[name]];
         if (typeof left !== 'string' || typeof right !== 'string' || left === right) return false;
         // A version may show timestamps in whole seconds.
-        return name !== 'created_at' || Math.abs(Date.parse(left) - Date.parse(right)) >= 1000;
+        return name !== 'created_at' || Math.abs(instantOf(left) - instantOf(right)) >= 1000;
       });
       judge.agrees(field === undefined, before, {
         expected: `the ${field} of ${shown.id} that it had before: ${before[field ?? '']}`,
@@ -83,7 +84,8 @@ export const removing = requirement({
   clause: 'the `removing` deployment status is restored',
   text: 'A client of 2026-03-09.tetons never sees the status removing, which 2026-05-06.rainier restored.',
 });
-check(...byExploring(removing, { needs: ['tetons', 'rainier'] }));
+const unremoved = { part: 'end', isFree: 'no deployment was being removed' };
+check(...byExploring(removing, { needs: ['tetons', 'rainier'], ...unremoved }));
 
 const alike = requirement({
   id: 'platform.deployment.alike',

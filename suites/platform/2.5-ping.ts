@@ -27,7 +27,7 @@ export const success = requirement({
     'A ping of an online device answers 200 with code "success" and a round trip in nanoseconds that does not ' +
     'exceed the duration of the call.',
 });
-const explored = { writes: true, needs: ['online-device'] } as const;
+const explored = { writes: true, needs: ['online-device'], least: { 'pings that succeeded': 1 } } as const;
 check(...byExploring(success, { ...explored, profile: 'core', part: 'refusals' }));
 check(...byExploring(success, { ...explored, aspect: 'explored', premises: [success.id] }));
 

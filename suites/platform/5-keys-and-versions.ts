@@ -56,8 +56,15 @@ export const endOfLife = requirement({
   clause: 'Initial release; no longer supported.',
   text: 'Versions that are no longer supported are refused with a 4xx.',
 });
-check(...byExploring(endOfLife, { isMeant: ({ exchange }) => exchange.operation.method === 'GET', part: 'refusals' }));
-check(...byExploring(endOfLife, { aspect: 'operations', part: 'refuseWrites' }));
+const isRead = ({ exchange }: Comparison): boolean => exchange.operation.method === 'GET';
+const ofReads = { isMeant: isRead, part: 'refusals' } as const;
+const ofWrites = {
+  needs: ['write'],
+  isMeant: (comparison: Comparison): boolean => !isRead(comparison),
+  part: 'refuseWrites',
+} as const;
+check(...byExploring(endOfLife, ofReads));
+check(...byExploring(endOfLife, { aspect: 'operations', ...ofWrites }));
 
 export const malformed = requirement({
   id: 'platform.version.malformed',
@@ -95,8 +102,6 @@ check(omitted, {}, async (t: Platform) => {
   t.should(!serverError(response), { expected, actual: describeResponse(response) });
 });
 
-const isRead = ({ exchange }: Comparison): boolean => exchange.operation.method === 'GET';
-
 const keyRequired = requirement({
   id: 'platform.auth.key-required',
   level: 'MUST',
@@ -104,8 +109,8 @@ const keyRequired = requirement({
   clause: 'Requests carry the header `X-API-Key: <API_KEY>`.',
   text: 'The platform serves nothing without an API key.',
 });
-check(...byExploring(keyRequired, { profile: 'core', isMeant: isRead, part: 'refusals' }));
-check(...byExploring(keyRequired, { aspect: 'writes', part: 'refuseWrites' }));
+check(...byExploring(keyRequired, { profile: 'core', ...ofReads }));
+check(...byExploring(keyRequired, { aspect: 'writes', ...ofWrites }));
 
 const keyWrong = requirement({
   id: 'platform.auth.key-wrong',
@@ -114,8 +119,8 @@ const keyWrong = requirement({
   clause: 'Requests carry the header `X-API-Key: <API_KEY>`.',
   text: 'The platform serves nothing with a key that was not issued.',
 });
-check(...byExploring(keyWrong, { profile: 'core', isMeant: isRead, part: 'refusals' }));
-check(...byExploring(keyWrong, { aspect: 'operations', premises: [keyRequired.id], part: 'refuseWrites' }));
+check(...byExploring(keyWrong, { profile: 'core', ...ofReads }));
+check(...byExploring(keyWrong, { aspect: 'operations', premises: [keyRequired.id], ...ofWrites }));
 
 const scope = requirement({
   id: 'platform.auth.scope',

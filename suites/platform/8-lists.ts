@@ -39,7 +39,7 @@ check(envelope, { profile: 'core', deviation: ENVELOPE_ODD }, async (t: Platform
     }
   });
 });
-rule(envelope, { premises: [envelope.id] }, inAnswers(envelope.id));
+rule(envelope, { premises: [envelope.id], traffic: 'a list' }, inAnswers(envelope.id));
 
 const items = requirement({
   id: 'platform.list.items',
@@ -50,7 +50,7 @@ const items = requirement({
     'in object that no other collection has.',
 });
 check(...byExploring(items));
-rule(items, { premises: [items.id] }, inAnswers(items.id));
+rule(items, { premises: [items.id], traffic: 'a list with items' }, inAnswers(items.id));
 
 const timestamps = requirement({
   id: 'platform.timestamps',
@@ -59,7 +59,7 @@ const timestamps = requirement({
   text: 'Every timestamp of a resource is an ISO 8601 date-time string.',
 });
 check(...byExploring(timestamps));
-rule(timestamps, { premises: [timestamps.id] }, inAnswers(timestamps.id));
+rule(timestamps, { premises: [timestamps.id], traffic: 'a resource with a timestamp' }, inAnswers(timestamps.id));
 
 const collections = requirement({
   id: 'platform.list.collections',
@@ -88,7 +88,7 @@ const pageSize = requirement({
 const orElse = 'a collection with items in it shows more';
 const pages = { least: { pages: 1 } } as const;
 check(...byExploring(pageSize, { ...core, least: { items: 1 }, orElse }));
-rule(pageSize, { premises: [pageSize.id] }, inAnswers(pageSize.id));
+rule(pageSize, { premises: [pageSize.id], traffic: 'a page of a list with its limit' }, inAnswers(pageSize.id));
 
 export const inRange = requirement({
   id: 'platform.list.in-range',
@@ -96,7 +96,7 @@ export const inRange = requirement({
   text: 'A limit from 1 to 100 and an offset of 0 or more take effect unchanged, and the page begins at that offset.',
 });
 check(...byExploring(inRange, { premises: [pageSize.id], least: { 'pages after the first item': 1 }, orElse }));
-rule(inRange, { premises: [inRange.id] }, inAnswers(inRange.id));
+rule(inRange, { premises: [inRange.id], traffic: 'a list with a limit or an offset' }, inAnswers(inRange.id));
 
 const hasMore = requirement({
   id: 'platform.list.has-more',
@@ -118,7 +118,7 @@ check(...byExploring(totalCount, { ...core, least: { 'counted items': 1 }, orEls
 check(
   ...byExploring(totalCount, { ...core, ...pages, aspect: 'omitted', isMeant: ({ path }) => path.includes('unasked') }),
 );
-rule(totalCount, { premises: [totalCount.id] }, inAnswers(totalCount.id));
+rule(totalCount, { premises: [totalCount.id], traffic: 'a list and its total_count' }, inAnswers(totalCount.id));
 
 export const defaults = requirement({
   id: 'platform.list.defaults',

@@ -114,7 +114,7 @@ check(arrives, { ...coreOptions, premises: [`${arrives.id}.told`] }, async (t: S
   const event = await events.until('deployment.deployed', id);
   t.must(event.data['release_id'] === fixture.release.id && event.data['activity_status'] === 'deployed', {
     expected: `deployment.deployed of ${id} with release_id ${fixture.release.id} and activity_status deployed`,
-    actual: JSON.stringify(event.data),
+    actual: event.data,
   });
   if (canReadFiles(t)) await mustHaveConfigFile(t, rolledOut);
   const onDevice = await untilCurrent(t, id);

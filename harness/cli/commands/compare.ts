@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { ownedFolder } from '../../common/owner.ts';
@@ -151,18 +151,17 @@ function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mend
 async function checked(args: OptionsOf<typeof options>, context: CommandContext, signal: AbortSignal) {
   const { image = [], command: lines = [], api, out } = args;
   const targets = [
-    ...image.map((value) => ({ option: '--image', value })),
-    ...lines.map((value) => ({ option: '--command', value })),
+    ...image.map((value) => ({ name: 'image', value })),
+    ...lines.map((value) => ({ name: 'command', value })),
   ];
   if (targets.length === 0) return [];
   const folder = out === undefined ? ownedFolder('compare') : resolve(out);
-  mkdirSync(folder, { recursive: true });
   try {
     const entries: Entry[] = [];
-    for (const [index, { option, value }] of targets.entries()) {
+    for (const [index, { name, value }] of targets.entries()) {
       const file = join(folder, `${index + 1}.json`);
-      process.stderr.write(`checking ${value}\n`);
-      const words = ['check', api, option, value, '--report', `json=${file}`, ...context.rest];
+      process.stderr.write(`checking ${index + 1} of ${targets.length} (--${name})\n`);
+      const words = ['check', api, `--${name}`, value, '--report', `json=${file}`, ...context.rest];
       const parsed = await context.parse(words);
       if (parsed === undefined) return [];
       // Leaves no report of an earlier run to be compared in place of one that cannot be written.
@@ -172,7 +171,10 @@ async function checked(args: OptionsOf<typeof options>, context: CommandContext,
       // The code is 1 if a report with findings could not be written.
       if (code !== EXIT.conformant && !existsSync(file)) return EXIT.harness;
       const json = readJson(file);
-      if (looksLikeReport(json)) entries.push(entryOf(reportFrom(json, file), value));
+      if (!looksLikeReport(json)) continue;
+      const report = reportFrom(json, file);
+      // Takes the value from the report, which masks secrets.
+      entries.push(entryOf(report, String(report.options?.[name])));
     }
     return entries;
   } finally {

@@ -114,7 +114,8 @@ export const init = command({
   options,
   examples: [
     ['muster init', 'asks what it needs'],
-    ["muster init --api device --command './agent --socket {socket}' --ci github", 'asks none'],
+    ["muster init --api device --command './agent --socket {socket}' --ci github", 'asks what drives it'],
+    ['muster init --api client --command ./client --ci gitlab', 'asks nothing'],
   ],
   epilogue: 'No file is overwritten: if the CI file exists, the job is printed, to be added by hand.',
   async run(asked) {
@@ -167,9 +168,11 @@ async function answers(asked: OptionsOf<typeof options>) {
     ...(asked.ci === undefined ? ['--ci'] : []),
   ];
   const { stdin: input, stdout: output } = process;
-  if (missing.length > 0 && !(input.isTTY && output.isTTY))
+  const isTerminal = input.isTTY && output.isTTY;
+  if (missing.length > 0 && !isTerminal)
     throw new UsageError(`${missing.join(', ')}: missing, and nobody can be asked without a terminal`);
-  const reader = missing.length === 0 ? undefined : createInterface({ input, terminal: false });
+  const lacksControl = isTerminal && asked.api === 'device' && asked.control === undefined;
+  const reader = missing.length > 0 || lacksControl ? createInterface({ input, terminal: false }) : undefined;
   // Uses one iterator for all questions, because a new iterator drops lines that the user typed ahead.
   const lines = reader?.[Symbol.asyncIterator]();
   const ask = async (question: string): Promise<string> => {
@@ -198,7 +201,7 @@ async function answers(asked: OptionsOf<typeof options>) {
     const driven = ['', 'none'].includes(control) ? undefined : { control, require: ['drive'] };
     const ci = asked.ci ?? (await choose('Which service runs your tests?', CI));
     const baseline =
-      asked.baseline || (reader !== undefined && (await choose('Excuse what fails today?', ['yes', 'no'])) === 'yes');
+      asked.baseline || (missing.length > 0 && (await choose('Excuse what fails today?', ['yes', 'no'])) === 'yes');
     return { api, reached: { [how]: value }, driven, ci, baseline };
   } finally {
     reader?.close();

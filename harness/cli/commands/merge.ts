@@ -8,7 +8,7 @@ import { mergeShards, NoShardLeft } from '../../../simulators/fleet/run/shards.t
 import { defined } from '../../common/defined.ts';
 import { printable } from '../../common/terminal.ts';
 import { durationMs } from '../../common/units.ts';
-import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
+import { EXIT, exitCodesText, interruptedCode, UsageError, usage } from '../../common/usage.ts';
 import { whyNot } from '../../common/user-files.ts';
 import { conditionsFrom, runIdFrom } from '../fleet-options.ts';
 import { showFleetResult } from '../fleet-summary.ts';
@@ -65,7 +65,7 @@ export const merge = command({
       if (error instanceof MergeError || error instanceof ResultError) throw new UsageError(error.message);
       if (error instanceof NoShardLeft) {
         process.stderr.write(`muster: ${printable(error.message)}\n`);
-        return EXIT.incomplete;
+        return interrupt.signal.aborted ? interruptedCode(interrupt.signal) : EXIT.incomplete;
       }
       throw error;
     }

@@ -41,7 +41,8 @@ export const report = command({
       write((format, isTerminal) => format.text(result, dirname(file), isTerminal));
     } else {
       throw new UsageError(
-        `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE) nor the result.json of a fleet`,
+        `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE) nor the result.json of a ` +
+          'fleet; `muster verify FILE --key KEY --report html=FILE` shows a certificate',
       );
     }
     return EXIT.conformant;

@@ -70,7 +70,8 @@ export const verify = command({
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       process.stdout.write(
-        `${paint(['bold', 'red'], 'REFUSED')}  ${printableLine(`${file}: ${error.message}`)}\nIt certifies nothing.\n`,
+        `${paint(['bold', 'red'], 'REFUSED')}  ${printableLine(`${file}: ${error.message}`)}\nIt certifies nothing.\n` +
+          `The newest requirements that this muster knows are those of ${own.newestRequirements}.\n`,
       );
       return EXIT.incomplete;
     }

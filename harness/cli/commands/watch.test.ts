@@ -103,6 +103,7 @@ describe('muster watch platform', () => {
     const finding = reportIn(at('r.json')).checks.find(({ id }) => id === 'client.key.address.watched');
     expect(finding?.outcome).toBe('warn');
     expect(finding).not.toHaveProperty('replay_command');
+    expect(readFileSync(at('day.jsonl'), 'utf8')).not.toContain(KEY);
   });
 
   test('speaks TLS to clients and to the platform', async () => {
@@ -145,6 +146,33 @@ test('a watch judges a HAR of another tool and names the details it lacks', asyn
   expect(stdout).toContain('HAR has no times of single events');
 });
 
+test('a HAR of several servers is judged by the paths of the API, with the address of the server', async () => {
+  const entry = (url: string, type: string, text: string) => ({
+    startedDateTime: '2026-11-26T10:00:00Z',
+    connection: '7',
+    request: { method: 'GET', url, headers: [] },
+    response: { status: 200, headers: [{ name: 'content-type', value: type }], content: { text } },
+  });
+  const current = `http://robot/robots/7${CURRENT}`;
+  const entries = [
+    entry(current, 'application/json', JSON.stringify({ ...DEPLOYMENT, id: 'x' })),
+    entry('http://robot/ui/updates', 'text/event-stream', 'data: {}\n\n'),
+    entry('http://other/', 'text/html', ''),
+  ];
+  const words = ['--replay', at('x.har'), '--url', 'http://robot'];
+  writeFileSync(at('x.har'), JSON.stringify({ log: { version: '1.2', entries } }));
+  expect((await printed(['watch', 'device', ...words, '--report', `json=${at('r.json')}`])).code).toBe(1);
+  const { checks, watched } = reportIn(at('r.json'));
+  expect(checks.flatMap(({ outcome, id, curl }) => (outcome === 'fail' ? [[id, curl]] : []))).toEqual([
+    ['device.deployment.shape.everywhere', expect.stringContaining(current)],
+  ]);
+  const { replay_command: again } = checks.find(({ outcome }) => outcome === 'fail') ?? {};
+  expect(again).toBe(`muster watch device ${words.join(' ')} --only device.deployment.shape.everywhere`);
+  expect(watched).toMatchObject({ connections: 1, exchanges: 2 });
+});
+
+const LONG = `/${'s'.repeat(139)}`;
+
 test.each([
   [['device'], '--socket PATH, --discovery FILE or --url URL says where the server is'],
   [['platform', '--url', 'http://x/beta'], '--listen: missing; it says where clients come: a port, 0 for a free one'],
@@ -152,10 +180,17 @@ test.each([
   [['platform', '--url', 'http://x', '--listen', '99999'], '--listen 99999: must be a port up to 65535'],
   [['platform', '--url', 'http://x', '--listen', '0', '--report', 'json'], 'give it a file: json=FILE'],
   [['device', '--socket', 'a', '--listen', 'a'], 'is the socket of the server itself'],
+  ...[
+    ['--socket', LONG, '--listen', 'b'],
+    ['--listen', LONG, '--socket', 'a'],
+  ].map((words): [string[], string] => [
+    ['device', ...words],
+    `${words[0]} ${LONG}: is 140 bytes long; at most 107 are possible`,
+  ]),
   [['device', '--url', 'http://localhost:18120', '--listen', '0.0.0.0:18120'], 'is the address of --url itself'],
   [['device', '--socket', 'a', '--listen', 'b', '--record', 'x.har'], 'is written as lines of JSON; name it .jsonl'],
   [['device', '--ui', '--replay', 'x'], '--ui and --replay: give one of them'],
-  ...['--socket', '--discovery', '--listen', '--record', '--max-time'].map((option): [string[], string] => [
+  ...['--socket', '--discovery', '--listen', '--record', '--max-time', '--bail'].map((option): [string[], string] => [
     ['device', option, '1', '--replay', 'x'],
     `${option} and --replay: give one of them`,
   ]),

@@ -14,7 +14,7 @@ const watchCommand = <const T extends OptionTable>(api: WatchedApi, shown: Pick<
       `\n\nExit codes: ${exitCodesText('watch')}.`,
     async run(args) {
       const { watchTraffic } = await import('../watching/watching.ts');
-      return await watchTraffic(api, shown.options, args as unknown as WatchArguments);
+      return await watchTraffic(api, args as unknown as WatchArguments);
     },
   });
 

@@ -29,7 +29,7 @@ import { openPlatformTarget } from '../../targets/open-platform.ts';
 import type { OpenedTarget } from '../../targets/opened.ts';
 import { VERSION } from '../version.ts';
 
-export { PreflightError } from '../../../simulators/fleet/run/ready.ts';
+export { PreflightError } from '../../../simulators/fleet/run/errors.ts';
 
 /** Bits of a robot's key; short keys are made quickly, and the demo's platform accepts 1024 bits. */
 const DEMO_KEY_BITS = 1024;
@@ -163,7 +163,6 @@ async function check<Context>(
     seed,
     version: VERSION,
     signal,
-    arguments: [],
     ...defined({ unreachable: target.unreachable }),
     listeners: [{ onCheckEnd: ({ id }) => row.step(id) }, ...createReporters(files, { redactor, stdout, stderr, env })],
   });

@@ -1,12 +1,18 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createHttp, type ServerResponse } from 'node:http';
+import { createServer as createHttps } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listenAt } from '../../../simulators/defects/null.ts';
 import { Redactor } from '../../common/redact.ts';
+import { localhostTls } from '../../common/testing/localhost-tls.ts';
+import { served } from '../../common/testing/servers.ts';
 import { jsonProblems } from '../../reports/testing/schemas.ts';
+import { systemTargetOptions } from '../check-options.ts';
+import { complete } from '../options.ts';
 import { MAIN, muster, Running, refusal, reportIn, typed, useFolder } from '../testing/muster.ts';
-import { openEnrolledDevice } from './own-platform.ts';
+import { openEnrolledDevice, openSystem } from './own-platform.ts';
 
 const at = useFolder();
 const file = join(import.meta.dirname, '../../../fixtures/targets/enrolled-agent.yaml');
@@ -70,13 +76,19 @@ test('an interrupt while awaiting enrolment ends the check and its agent', async
   expect(() => process.kill(Number(readFileSync(pidFile, 'utf8')), 0)).toThrow('ESRCH');
 });
 
-test('an agent that never enrols is reported with the variables it needs', async () => {
-  const redactor = new Redactor();
-  const socket = at('alone.sock');
-  const command = agent(`--socket ${socket} --dir ${at('alone')}`);
-  const options = { redactor, announce: () => {}, enrolMs: 500 };
-  await using target = await openEnrolledDevice({ redactor, command, socket }, options);
+test.each(['device', 'system'])('a %s whose agent never enrols is told once what it needs', async (api) => {
+  const socket = at(`${api}.sock`);
+  const command = agent(`--socket ${socket} --dir ${at(`${api}-alone`)}`);
+  const said: string[] = [];
+  const notify = (text: string): void => void said.push(text);
+  const { signal } = new AbortController();
+  const opening = { redactor: new Redactor(), signal, patienceMs: 10_000, notify, readOnly: false, enrolMs: 500 };
+  await using target =
+    api === 'device'
+      ? await openEnrolledDevice({ command, socket, ...opening }, opening)
+      : await openSystem(complete(systemTargetOptions, { command, socket }), opening);
   expect(target.unreachable).toMatch(/no agent enrolled in Muster's platform.*MUSTER_PLATFORM_URL/);
+  expect(said.filter((text) => /^waiting for it to enrol, with MUSTER_PLATFORM_URL/.test(text))).toHaveLength(1);
 });
 
 const agentLine = (dialect: string): string =>
@@ -117,6 +129,20 @@ test('a port in use and options that exclude Muster’s own platform are usage e
   );
   const container = typed`check device --image example/agent --control platform`;
   expect(await refusal(container)).toContain('docker run --rm --network host');
+});
+
+test('--ca also names the authority of a platform that is not Muster’s', async () => {
+  const answer = (_: unknown, response: ServerResponse) => void response.end('{}');
+  const device = await served(createHttp(answer));
+  const { port } = await served(createHttps(localhostTls, answer));
+  const ca = at('ca.pem');
+  writeFileSync(ca, localhostTls.cert);
+  const platform = `https://127.0.0.1:${port}/beta`;
+  const given = { url: device.url, platform, ca, 'api-key': 'key', 'device-id': 'dvc_1' };
+  const opening = { redactor: new Redactor(), signal: new AbortController().signal, patienceMs: 10_000 };
+  const args = complete(systemTargetOptions, given);
+  await using target = await openSystem(args, { ...opening, notify: () => {}, readOnly: true });
+  expect(target.unreachable).toBeUndefined();
 });
 
 test('the fill command makes an agent compact its log, and the log checks pass', async () => {

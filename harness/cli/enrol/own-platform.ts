@@ -36,6 +36,8 @@ export interface ControlPlatformOptions extends OwnPlatform {
   announce(text: string): void;
   /** Starts a proxy for `url` on `port`, so that Muster can cut connections. Resolves with the address of the proxy. */
   relay?(url: string, port: number | undefined): Promise<string>;
+  /** Called once, when the wait for enrolment begins. */
+  onWait?(text: string): void;
   /** Milliseconds to wait for enrolment. Default: 4 minutes, because a provisioning token is valid for 5 minutes. */
   enrolMs?: number;
   signal?: AbortSignal;
@@ -51,6 +53,7 @@ const POLL_MS = 100;
 const WARM_UP_MS = 20_000;
 /** Events that the agent logs before the checks, because some checks compare events. */
 const FIRST_EVENTS = 3;
+const VARIABLES = 'MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN';
 
 export async function startControlPlatform(options: ControlPlatformOptions) {
   const { redactor, dialect = 'spec', relay } = options;
@@ -119,16 +122,17 @@ async function environment(
   };
 }
 
-function enrolment(client: PlatformClient, { enrolMs, signal }: ControlPlatformOptions): () => Promise<string> {
+function enrolment(client: PlatformClient, { enrolMs, signal, onWait }: ControlPlatformOptions): () => Promise<string> {
   const timeoutMs = enrolMs ?? ENROL_MS;
   const timeoutError = (): Error =>
     new ControlError(
       `control: no agent enrolled in Muster's platform within ${Math.round(timeoutMs / 1000)} s; it needs ` +
-        'MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN from its environment',
+        `${VARIABLES} from its environment`,
     );
   const look = async () => (await client.online())[0]?.id;
   let enrolling: Promise<string> | undefined;
   return () => {
+    if (enrolling === undefined) onWait?.(`waiting for it to enrol, with ${VARIABLES}`);
     enrolling ??= poll('an agent to enrol', look, { timeoutMs, firstPauseMs: POLL_MS, signal, timeoutError });
     return enrolling;
   };
@@ -161,23 +165,27 @@ async function agentSettings({ command, image, target }: DeviceTargetOptions, re
   return { started: (command ?? file?.device?.command) !== undefined, file };
 }
 
-const announcer =
-  (started: boolean) =>
-  (text: string): void =>
-    void (started || process.stderr.write(`${text}\n`));
+/** A user starts an agent by the announced variables; one that Muster starts has them. */
+const waitOptions = (started: boolean, { notify }: DeviceTargetOptions) =>
+  started
+    ? { announce: () => {}, enrolMs: STARTED_ENROL_MS, ...defined({ onWait: notify }) }
+    : { announce: (text: string) => void process.stderr.write(`${text}\n`) };
 
-async function openAgent(platform: ControlPlatform, target: DeviceTargetOptions, started: boolean) {
-  if (started) return openDeviceTarget(target);
-  const trouble = await platform.enrolled().then(
+/** Resolves with the reason if no agent enrols in time. */
+const troubleOf = (platform: ControlPlatform): Promise<string | undefined> =>
+  platform.enrolled().then(
     () => undefined,
     (error: unknown) => {
       if (error instanceof ControlError) return error.message;
       throw error;
     },
   );
+
+async function openAgent(platform: ControlPlatform, target: DeviceTargetOptions, started: boolean) {
+  const missing = started ? undefined : await troubleOf(platform);
   let opened = await openDeviceTarget(target);
   const served = async (): Promise<true | undefined> => {
-    if (opened.unreachable === undefined || trouble !== undefined) return true;
+    if (started || opened.unreachable === undefined || missing !== undefined) return true;
     await opened.close();
     opened = await openDeviceTarget(target);
     return opened.unreachable === undefined || undefined;
@@ -189,11 +197,11 @@ async function openAgent(platform: ControlPlatform, target: DeviceTargetOptions,
       firstPauseMs: POLL_MS,
       signal: target.signal,
     });
+    return { ...opened, unreachable: missing ?? opened.unreachable ?? (await troubleOf(platform)) };
   } catch (error) {
     await opened.close();
     throw error;
   }
-  return trouble === undefined ? opened : { ...opened, unreachable: trouble };
 }
 
 export async function openEnrolledDevice(
@@ -207,18 +215,13 @@ export async function openEnrolledDevice(
   const platform = stack.use(
     await startControlPlatform({
       ...ownPlatform(own, file),
-      announce: announcer(started),
-      ...(started ? { enrolMs: STARTED_ENROL_MS } : {}),
+      ...waitOptions(started, target),
       ...options,
     }),
   );
   const { control: _, ...rest } = target;
   const env = { ...(target.env ?? process.env), ...platform.env };
-  const attach = (device: HttpClient) => {
-    if (started) target.notify?.('waiting for it to enrol, with MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN');
-    return platform.attach(device);
-  };
-  const agent = { ...rest, env, placeholders: platform.placeholders, attach };
+  const agent = { ...rest, env, placeholders: platform.placeholders, attach: platform.attach };
   const opened = stack.use(await openAgent(platform, agent, started));
   const both = stack.move();
   let closing: Promise<void> | undefined;
@@ -231,7 +234,7 @@ export async function openEnrolledDevice(
 
 export async function openSystem(
   args: OptionsOf<typeof systemTargetOptions>,
-  { readOnly, ...opening }: Opening & { readOnly: boolean },
+  { readOnly, enrolMs, ...opening }: Opening & { readOnly: boolean; enrolMs?: number },
 ): Promise<OpenedTarget<SystemContext>> {
   const { redactor, signal, patienceMs, userAgent } = opening;
   const { control, ...uncontrolled } = args;
@@ -251,9 +254,10 @@ export async function openSystem(
     links.push(link);
     return link.url;
   };
+  const waits = { ...waitOptions(started, target), ...defined({ enrolMs }) };
   const own =
     args.platform === undefined
-      ? stack.use(await startControlPlatform({ ...described, redactor, signal, announce: announcer(started), relay }))
+      ? stack.use(await startControlPlatform({ ...described, redactor, signal, relay, ...waits }))
       : undefined;
   const agent = { ...target, env: { ...process.env, ...own?.env }, ...defined({ placeholders: own?.placeholders }) };
   const device = stack.use(own === undefined ? await openDeviceTarget(target) : await openAgent(own, agent, started));
@@ -264,7 +268,7 @@ export async function openSystem(
   const platform = stack.use(
     await openPlatformTarget({
       url: own?.url ?? args.platform ?? '',
-      ...defined({ ca: own?.caFile, apiKey, apiVersion: args['api-version'], onlineDevice: deviceId }),
+      ...defined({ ca: own?.caFile ?? target.ca, apiKey, apiVersion: args['api-version'], onlineDevice: deviceId }),
       dialect,
       readOnly,
       redactor,

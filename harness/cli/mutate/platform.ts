@@ -6,10 +6,10 @@ import {
   simulatePlatform,
 } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
+import { quote } from '../../common/usage.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
 import type { Server, SubjectSource } from '../../mutate/plan.ts';
-import { shellWord } from '../options.ts';
 import { deviatingServers, type Requirements, VARIABLES } from './subjects.ts';
 
 export interface PlatformSetting {
@@ -29,7 +29,7 @@ export async function platformSubjects(
   seedPath: string | undefined,
 ): Promise<SubjectSource> {
   const { offline, deviceId, releaseId } = await knownContent(setting);
-  const world = seedPath === undefined ? `--devices ${setting.devices}` : `--seed-file ${shellWord(seedPath)}`;
+  const world = seedPath === undefined ? `--devices ${setting.devices}` : `--seed-file ${quote(seedPath)}`;
   const dialect = setting.dialect === 'spec' ? '' : ` --dialect ${setting.dialect}`;
   const byHand = `muster simulate platform --port 8080 --api-key dev ${world} --seed ${setting.seed}${dialect}`;
   return deviatingServers<PlatformBehaviour>({

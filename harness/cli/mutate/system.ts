@@ -7,11 +7,11 @@ import { type AgentHabits, createUplink } from '../../../simulators/device/uplin
 import { type PlatformBehaviour, referenceBehaviour } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
 import { readableDuration } from '../../common/units.ts';
+import { quote } from '../../common/usage.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import type { Dialect } from '../../contract/versions.ts';
 import { CannotStart, type Server } from '../../mutate/plan.ts';
 import { PlatformClient } from '../../targets/control/platform-control.ts';
-import { shellWord } from '../options.ts';
 import { platformHttp } from '../records.ts';
 import { type DeviceSetting, openDevice } from './device.ts';
 import { headersOf, openPlatform, serverOf } from './platform.ts';
@@ -31,10 +31,9 @@ const START_LIMIT_MS = 30_000;
 /** Enrols a new robot for each run of the tests; it stays in the platform, offline. */
 export function agentSubjects(platform: OwnPlatform, setting: DeviceSetting, requirements: Requirements) {
   // `muster mutate` repeats the run, because `muster simulate device` lacks these defects.
-  const byHand = `muster mutate system --api agent --url ${shellWord(platform.url)} --jobs 1 --command LINE --only`;
-  const { password } = new URL(platform.url);
+  const byHand = `muster mutate system --api agent --url ${quote(platform.url)} --jobs 1 --command LINE --only`;
   return {
-    secrets: [platform.apiKey, password, decodeURIComponent(password)].filter((secret) => secret !== ''),
+    secrets: [platform.apiKey],
     ...deviatingServers<AgentHabits>({
       all: [...agentDefects, ...agentVariants],
       requirements,

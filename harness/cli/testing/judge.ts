@@ -1,6 +1,7 @@
 /** Judges watched traffic without a worker thread. For tests. */
 import type { Pairs } from '../../common/http-parser.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
+import type { ServerAddress } from '../../watch/traffic.ts';
 import { type WatchedApi, watchSuite } from '../watching/suite.ts';
 
 export const KEY: Pairs = [
@@ -19,12 +20,12 @@ export function eventOf(id: number, when = '2026-01-01T00:00:00Z'): Pairs {
   ];
 }
 
-export async function judgeOf(api: WatchedApi) {
+export async function judgeOf(api: WatchedApi, change: Partial<ServerAddress> = {}) {
   const found: string[] = [];
   const outcomes: Record<string, PlainJudged> = {};
   const { checks } = await watchSuite(api, api === 'device' ? 'unix' : 'url');
   const base = api === 'device' ? '/v0.2' : '/beta';
-  const place = { base, origin: 'http://localhost', variable: 'KEY' };
+  const place = { base, origin: 'http://localhost', variable: 'KEY', ...change };
   const judge = new TrafficJudge({
     checks,
     place,

@@ -68,15 +68,11 @@ export class Watched implements AsyncDisposable {
       bytes: (connection, from, piece) => readers.take({ what: 'bytes', connection, at: at(), from, piece }),
       ended: (connection, from, how) => readers.take({ what: 'ended', connection, at: at(), from, how }),
       refused: (connection, why) => readers.take({ what: 'refused', connection, at: at(), why }),
-    };
-    const relay = await Relay.open({
-      listen,
-      tap,
-      upstream: () => ({ place: upstream }),
-      faulty(error) {
+      fail(error) {
         throw error;
       },
-    });
+    };
+    const relay = await Relay.open({ listen, tap, upstream: () => ({ place: upstream }) });
     return new Watched(judge, relay, readers, traffic);
   }
 

@@ -70,6 +70,23 @@ test.each([
   expect({ found, events: judge.seen.events }).toEqual({ found: expected, events });
 });
 
+test.each<[string, { base?: string }, boolean]>([
+  ['/v0.2/events', {}, true],
+  ['/robots/7/v0.2/events', {}, true],
+  ['/robot7/events', { base: '/robot7' }, true],
+  ['/events', {}, false],
+  ['/ui/updates', {}, false],
+  ['/v0.3/events', {}, false],
+  ['/v0.2/updates', {}, false],
+])('events of %s in a HAR (%j) are judged only if they are of the Device API: %s', async (path, change, isJudged) => {
+  const { judge, found } = await judgeOf('device', { isAnywhere: true, ...change });
+  const request = { method: 'GET', url: `http://robot${path}`, headers: TYPED };
+  const response = { status: 200, headers: TYPED, content: { text: 'data: {}\n\n' } };
+  const entries = [{ startedDateTime: new Date(0).toISOString(), request, response }];
+  trafficOfHar({ log: { entries } }, (each) => judge.take(each), undefined);
+  expect(found.includes('device.events.frame.everywhere')).toBe(isJudged);
+});
+
 test.each([undefined, 0, -1])('a HAR without the duration of a ping (%s) causes no finding about it', async (time) => {
   const content = { text: '{"code":"success","round_trip_nanos":90000000}' };
   const entry = ping({ headers: fieldsOf(KEY), postData: { text: '{}' } }, { content });

@@ -5,7 +5,7 @@ import type { Pairs } from '../../common/http-parser.ts';
 import type { PlainJudged } from '../../watch/judging.ts';
 import type { Ended, Traffic } from '../../watch/traffic.ts';
 import { eventOf, judgeOf, KEY } from '../testing/judge.ts';
-import { type WatchedApi, watchSuite } from './suite.ts';
+import { serverRules, WATCHED_APIS, type WatchedApi, watchSuite } from './suite.ts';
 
 interface Step {
   at: number;
@@ -137,6 +137,24 @@ test('a reinstalled agent may count from 1, but an agent may not change events',
   );
   for (const each of [...trafficOf(first, 0), ...again]) judge.take(each);
   expect(found).toContain('device.events.replay.complete.everywhere');
+});
+
+test('a finding has no secret that spans the data lines of an event', async () => {
+  const { judge } = await judgeOf('device');
+  const steps = [events(0, 1, { ids: [1], ended: 'client' }), events(2000, 2, { ids: [1] })];
+  for (const [index, each] of steps.flatMap(trafficOf).entries()) {
+    const lines: Pairs = ['{"data":{"password":', `"s3cr3t-${index}"}}`].map((line) => ['data', line]);
+    judge.take(each.kind === 'frame' ? { ...each, fields: [['id', '1'], ...lines] } : each);
+  }
+  const told = JSON.stringify(judge.judged());
+  expect(told).toContain('event 1 as it was sent before');
+  expect(told).not.toContain('s3cr3t');
+});
+
+test.each(WATCHED_APIS)('each rule of the %s names the traffic that decides it', async (api) => {
+  const told = (await serverRules(api)).checks.map(({ orElse }) => orElse);
+  expect(new Set(told).size).toBe(told.length);
+  for (const each of told) expect(each).toMatch(/^no traffic was seen that decides it: an? /);
 });
 
 test('a watch rule has other watch rules as premises', async () => {

@@ -30,7 +30,7 @@ const both = {
   section,
   requirements,
   'max-time': HOW.text('End after this time, e.g. 30m', { defaultText: 'no limit', ...LIVE }),
-  bail,
+  bail: { ...bail, ...LIVE },
   'fail-on': failOn,
   baseline,
   report,

@@ -13,6 +13,7 @@ import {
   type LoopbackConnection,
   loopback,
   readCa,
+  socketPathOf,
   webAddress,
   webEndpoint,
 } from '../../targets/transports/index.ts';
@@ -46,7 +47,7 @@ export async function relayRouteOf(api: WatchedApi, args: WatchArguments): Promi
     throw new UsageError(`--listen: missing; it says where clients come: ${LISTEN[names[0] ?? '']}`);
   if (url === undefined && (args['tls-cert'] ?? args['tls-key'] ?? args.ca) !== undefined)
     throw new UsageError('--tls-cert, --tls-key and --ca go with --url: other ways have no TLS');
-  if (socket !== undefined) return await onSocket(resolve(socket), resolve(listen));
+  if (socket !== undefined) return await onSocket(socketPathOf('--socket', socket), socketPathOf('--listen', listen));
   if (discovery !== undefined) return onLoopback(resolve(discovery), listen);
   return await onUrl(api, { ...args, listen, url: url ?? '' });
 }
@@ -193,10 +194,8 @@ export function listenProblem(error: unknown, listen = ''): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return new UsageError(`--listen ${listen}: is in use`);
   if (code === 'EACCES') return new UsageError(`--listen ${listen}: may not be bound`);
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EINVAL')
     return new UsageError(`--listen ${listen}: no address of this machine`);
-  if (code === 'EINVAL' || code === 'ENAMETOOLONG')
-    return new UsageError(`--listen ${listen}: is too long for a socket`);
   if (code?.startsWith('ERR_OSSL') === true) return new UsageError(`--tls-cert, --tls-key: cannot be used: ${message}`);
   return error;
 }

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { gapsIn, outageReporter, writeToStderr } from './reporting.ts';
+import { makePlan } from '../../runner/plan.ts';
+import { CAPABILITIES } from '../../runner/types.ts';
+import { FindingReporter, gapsIn, outageReporter, writeToStderr } from './reporting.ts';
+import { watchSuite } from './suite.ts';
 
 test('a message on standard error has control characters and line breaks escaped', () => {
   const written: string[] = [];
@@ -33,6 +36,20 @@ test('an outage is reported once with its end, and repeats only to a limit', () 
   ]);
   expect(said).toHaveLength(41);
   expect(changes).toHaveLength(1000);
+});
+
+test.each([
+  ['device.events.frame.everywhere', 0],
+  ['device.events.monotonic.everywhere', 1],
+])('a finding counts as a failure unless the baseline excuses it: %s', async (excused, failures) => {
+  const suite = await watchSuite('device', 'unix');
+  const { checks } = makePlan(suite, { capabilities: new Set(CAPABILITIES) });
+  const stderr = { write: () => true } as unknown as NodeJS.WriteStream;
+  const excuses = ({ id }: { id: string }): boolean => id === excused;
+  const reporter = new FindingReporter({ suite, checks, verbose: false, stderr, env: {}, excuses });
+  const broken = { finding: { expected: 'an id', actual: 'none' }, seen: [] };
+  reporter.report('device.events.frame.everywhere', { sightings: 1, broken });
+  expect(reporter.failures).toBe(failures);
 });
 
 test('a failed write to standard error throws no error', () => {

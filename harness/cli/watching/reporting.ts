@@ -1,6 +1,5 @@
 import process from 'node:process';
 import { Recorder } from '../../client/recorder.ts';
-import { quote } from '../../client/request-forms.ts';
 import { defined } from '../../common/defined.ts';
 import { telling } from '../../common/excerpt.ts';
 import { painter, printableLine, withoutCiCommands } from '../../common/terminal.ts';
@@ -30,16 +29,15 @@ export interface Conclusion {
   target: TargetDescription;
   reporters: readonly Reporter[];
   redactor: TrafficRedactor;
-  arguments: readonly string[];
   /** Milliseconds since 1970. */
   began: number;
-  /** File with the recorded traffic, for the command that judges it again. */
-  recording: string | undefined;
+  /** Command that judges the recorded traffic again. */
+  replay: string | undefined;
   settle(results: CheckResult[]): CheckResult[];
 }
 
 export async function writeReports(about: Conclusion): Promise<number> {
-  const { suite, plan, concluded, found, target, redactor, began, recording } = about;
+  const { suite, plan, concluded, found, target, redactor, began, replay } = about;
   const bySecrets = new Set(suite.checks.filter((check) => check.bySecrets).map(({ id }) => id));
   const lost: PlainJudged = { sightings: 0, fault: 'what judges the traffic has ended' };
   const judged = concluded?.judged ?? Object.fromEntries(suite.checks.map(({ id }) => [id, found.get(id) ?? lost]));
@@ -61,12 +59,8 @@ export async function writeReports(about: Conclusion): Promise<number> {
     history: History.withOutcomes(Object.fromEntries(outcomes)),
     watched: { connections, exchanges, events, gaps, began, answers },
     listeners: about.reporters,
-    arguments: about.arguments,
     settle: about.settle,
-    replayCommand: ({ id }) =>
-      recording === undefined || bySecrets.has(id)
-        ? undefined
-        : `muster watch ${suite.api} --replay ${quote(recording)} --only ${id}`,
+    replayCommand: ({ id }) => (replay === undefined || bySecrets.has(id) ? undefined : `${replay} --only ${id}`),
   });
   return report.exit_code;
 }
@@ -124,6 +118,7 @@ interface FindingReporterOptions {
   verbose: boolean;
   stderr: NodeJS.WriteStream;
   env: NodeJS.ProcessEnv;
+  excuses(result: CheckResult): boolean;
 }
 
 /** Finding that no simpler finding explains. */
@@ -148,7 +143,8 @@ export class FindingReporter {
   }
 
   get failures(): number {
-    return this.#leads().filter(({ outcome }) => outcome === 'fail').length;
+    const open = this.#found.filter((result) => !this.#options.excuses(result));
+    return this.#leads(open).filter(({ outcome }) => outcome === 'fail').length;
   }
 
   get leads(): LeadingFinding[] {
@@ -176,8 +172,8 @@ export class FindingReporter {
     }
   }
 
-  #leads(): CheckResult[] {
-    return groupByCause(this.#found, this.#options.suite.checks).filter((each) => each.consequence_of === undefined);
+  #leads(found = this.#found): CheckResult[] {
+    return groupByCause(found, this.#options.suite.checks).filter((each) => each.consequence_of === undefined);
   }
 }
 

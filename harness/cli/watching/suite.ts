@@ -8,9 +8,6 @@ export type { TransportKind } from '../../../suites/client/watched/index.ts';
 export const WATCHED_APIS = ['device', 'platform'] as const;
 export type WatchedApi = (typeof WATCHED_APIS)[number];
 
-/** Ends the reason why a rule is undecided; a rule for watched traffic only (`.watched`) names that traffic instead. */
-const OR_ELSE = 'no traffic was seen that decides it: answers as `muster explain ID` states them';
-
 export async function watchSuite(api: WatchedApi, way: TransportKind): Promise<Suite<never>> {
   const { watchedRules: ofServer } =
     api === 'device'
@@ -45,7 +42,7 @@ function rulesOf(api: WatchedApi, all: readonly Check<never>[]): Suite<never> {
     const presupposed = new Set([...(below.get(check.id) ?? [])].map(({ requirement }) => requirement.id));
     presupposed.delete(check.requirement.id);
     const premises = rules.filter(({ requirement }) => presupposed.has(requirement.id)).map(({ id }) => id);
-    return { ...check, premises, ...(check.id.endsWith('.watched') ? {} : { orElse: OR_ELSE }) };
+    return { ...check, premises };
   });
   return suite<never>(api, [judging]);
 }

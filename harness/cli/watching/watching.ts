@@ -5,20 +5,22 @@ import process from 'node:process';
 import { defined } from '../../common/defined.ts';
 import { TrafficRedactor } from '../../common/traffic-redactor.ts';
 import { durationMs, size } from '../../common/units.ts';
-import { Interrupted, UsageError, usage } from '../../common/usage.ts';
+import { Interrupted, quote, UsageError, usage } from '../../common/usage.ts';
 import { prepareFile } from '../../common/user-files.ts';
 import { pollWithin } from '../../common/waiting.ts';
+import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { createReporters } from '../../reports/create.ts';
 import { makePlan, type Plan } from '../../runner/plan.ts';
 import { CAPABILITIES } from '../../runner/types.ts';
 import { webAddress } from '../../targets/transports/index.ts';
 import { JudgeLink } from '../../watch/judge-link.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
-import { expectFiles } from '../../watch/recording.ts';
+import { expectFiles, type RecordingHead } from '../../watch/recording.ts';
 import { Relay } from '../../watch/relay.ts';
 import { recordingHead, replayTraffic } from '../../watch/replaying.ts';
+import type { ServerAddress } from '../../watch/traffic.ts';
 import { failOn, prepareEvidence } from '../check-run.ts';
-import { commandWords, type OptionTable, pairFrom, uiPortOf } from '../options.ts';
+import { pairFrom, uiPortOf } from '../options.ts';
 import { interruptSignal, outputsMayFail, takeFaults } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 import type { WatchArguments } from './options.ts';
@@ -38,16 +40,16 @@ import type { ThreadData } from './thread.ts';
 /** Milliseconds within which several signals count as one, because a service manager may send two. */
 const TOGETHER_MS = 1000;
 
-export async function watchTraffic(api: WatchedApi, table: OptionTable, args: WatchArguments): Promise<number> {
-  if (args.replay !== undefined) return await judgeAgain(api, table, args, args.replay);
+export async function watchTraffic(api: WatchedApi, args: WatchArguments): Promise<number> {
+  if (args.replay !== undefined) return await judgeAgain(api, args, args.replay);
   const route = await relayRouteOf(api, args);
-  const { suite, plan, conclusion, reporter } = await prepareWatch(api, route.way, table, args);
+  const { suite, plan, conclusion, reporter } = await prepareWatch(api, route.way, args);
   const { 'max-time': maxTime } = args;
   const lasts = maxTime === undefined ? Number.POSITIVE_INFINITY : usage('--max-time', () => durationMs(maxTime));
   const record = recordOf(api, route, args);
   const secure = pairFrom('tls', args['tls-cert'], args['tls-key']);
   await using shown = await pageOf(api, route, plan, args);
-  const { announce, troubles, trouble, ended, faulty } = outputsOf(shown?.page);
+  const { announce, troubles, trouble, ended } = outputsOf(shown?.page);
   const outages = outageReporter({ announce, trouble, changed: (why) => shown?.page.unreachable(why) });
   const found = new Map<string, PlainJudged>();
   const enough = new AbortController();
@@ -73,8 +75,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   });
   using _faults = faultsEndJudging(link);
   const { listen, upstream } = route;
-  const observers = { tap: link, faulty, outages };
-  await using relay = await Relay.open({ listen, upstream, ...defined({ tls: secure }), ...observers }).catch(
+  await using relay = await Relay.open({ listen, upstream, ...defined({ tls: secure }), tap: link, outages }).catch(
     (error: unknown) => {
       throw listenProblem(error, args.listen);
     },
@@ -97,7 +98,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
       found,
       troubles,
       target: { kind: route.way, address: route.address, capabilities: [], control: 'none' },
-      recording: record?.path,
+      replay: record && replayCommand(api, record.path),
     });
     const { reason } = interrupt.signal;
     return exitCodeAfter(code, reason instanceof Interrupted ? reason.by : undefined);
@@ -117,12 +118,7 @@ function outputsOf(page: WatchPage | undefined) {
     announce(why);
   };
   const ended = (why: string): void => page?.ended(why);
-  const faulty = (error: unknown): void => {
-    const why = `nothing is judged from here on: ${String(error)}`;
-    trouble(why);
-    ended(why);
-  };
-  return { announce, troubles, trouble, ended, faulty };
+  return { announce, troubles, trouble, ended };
 }
 
 async function pageOf(api: WatchedApi, { address }: RelayRoute, plan: Plan<never>, args: WatchArguments) {
@@ -144,7 +140,7 @@ function faultsEndJudging(link: JudgeLink): Disposable {
   return { [Symbol.dispose]: () => taking[Symbol.dispose]() };
 }
 
-async function prepareWatch(api: WatchedApi, way: TransportKind, table: OptionTable, args: WatchArguments) {
+async function prepareWatch(api: WatchedApi, way: TransportKind, args: WatchArguments) {
   const suite = await watchSuite(api, way);
   const plan: Plan<never> = makePlan(suite, {
     capabilities: new Set(CAPABILITIES),
@@ -161,10 +157,9 @@ async function prepareWatch(api: WatchedApi, way: TransportKind, table: OptionTa
     throw new UsageError(`--report ${taken}: standard output has the ready line; give it a file: ${taken}=FILE`);
   const reporters = createReporters(specs, { redactor, stdout, stderr, env, verbose: args.verbose });
   const noEvidence = { 'update-baseline': false, fast: false, 'last-failed': false };
-  const { settle } = prepareEvidence({ ...noEvidence, ...defined({ baseline: args.baseline }) }, suite);
-  const reporter = new FindingReporter({ suite, checks: plan.checks, verbose: args.verbose, stderr, env });
-  const words = commandWords(['watch', api], table, args as Readonly<Record<string, unknown>>);
-  const conclusion = { reporters, redactor, settle, arguments: words, began: Date.now() };
+  const { settle, excuses } = prepareEvidence({ ...noEvidence, ...defined({ baseline: args.baseline }) }, suite);
+  const reporter = new FindingReporter({ suite, checks: plan.checks, verbose: args.verbose, stderr, env, excuses });
+  const conclusion = { reporters, redactor, settle, began: Date.now() };
   return { suite, plan, conclusion, reporter } satisfies { conclusion: Partial<Conclusion> } & Record<string, unknown>;
 }
 
@@ -183,7 +178,7 @@ function recordOf(api: WatchedApi, { way, server, address }: RelayRoute, args: W
   return { path, limit, head: { muster_watch: 1, muster: VERSION, api, way, base: server.base, address, started_at } };
 }
 
-async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArguments, file: string): Promise<number> {
+async function judgeAgain(api: WatchedApi, args: WatchArguments, file: string): Promise<number> {
   const path = resolve(file);
   const head = await recordingHead(path);
   if (head !== undefined && head.api !== api)
@@ -191,14 +186,15 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
   const server = args.url === undefined ? undefined : new URL(webAddress('--url', args.url));
   // HAR does not name the transport, so its traffic counts as traffic over a URL.
   const way: TransportKind = head?.way === 'unix' || head?.way === 'loopback' ? head.way : 'url';
-  const { suite, plan, conclusion, reporter } = await prepareWatch(api, way, table, args);
+  const { suite, plan, conclusion, reporter } = await prepareWatch(api, way, args);
   const found = new Map<string, PlainJudged>();
-  const base = head?.base ?? server?.pathname.replace(/\/$/, '');
+  const base = head?.base ?? server?.pathname.replace(/\/$/, '') ?? '';
   const judge = new TrafficJudge({
     checks: suite.checks,
     place: {
-      base: base ?? '',
-      origin: 'http://localhost',
+      base: base === '' && api === 'device' ? DEVICE_API_PREFIX : base,
+      isAnywhere: base === '',
+      ...serverOf(head),
       variable: api === 'device' ? 'MUSTER_TOKEN' : 'MUSTER_API_KEY',
     },
     found(id, judged) {
@@ -206,7 +202,7 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
       reporter.report(id, judged);
     },
   });
-  const { lacks } = await replayTraffic(path, (traffic) => judge.take(traffic), server?.origin);
+  const { lacks } = await replayTraffic(path, head, (traffic) => judge.take(traffic), server?.origin);
   return await writeReports({
     ...conclusion,
     suite,
@@ -215,6 +211,15 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
     troubles: lacks,
     concluded: { judged: judge.judged(), seen: judge.seen },
     target: { kind: 'recording', address: head?.address ?? path, capabilities: [], control: 'none' },
-    recording: path,
+    replay: replayCommand(api, path, args.url),
   });
 }
+
+function serverOf({ way, address = '' }: Partial<RecordingHead> = {}): Pick<ServerAddress, 'origin' | 'socketPath'> {
+  const origin = 'http://localhost';
+  if (way === 'unix') return { origin, socketPath: address.replace('unix:', '') };
+  return { origin: URL.parse(address.split(' ', 1)[0] ?? '')?.origin ?? origin };
+}
+
+const replayCommand = (api: WatchedApi, path: string, url?: string): string =>
+  ['muster watch', api, '--replay', quote(path), ...(url === undefined ? [] : ['--url', quote(url)])].join(' ');

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checks, requirement, requirementSet, suite } from '../../runner/define.ts';
-import type { Report } from '../../runner/types.ts';
+import type { CheckResult, Report } from '../../runner/types.ts';
 import { temporaryFolder } from '../../targets/testing/places.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../testing/samples.ts';
 import { jsonProblems } from '../testing/schemas.ts';
@@ -154,6 +154,18 @@ test('a certificate of any version is refused when it leaves requirements of its
   expect(verify({ checkIds: () => asked, requirementsDigest: () => undefined })).not.toThrow();
 });
 
+test('a certificate is refused when it decides less than half of its profile', () => {
+  const open = { outcome: 'not_applicable', reason: 'forged' } as const;
+  const few = forged(({ predicate }) => {
+    Object.assign(predicate, { result: 'PASSED', warnedTests: [] });
+    Object.assign(predicate.muster.verdicts[1] ?? {}, open);
+  });
+  const said = 'only 1 of 3 requirements of the profile full were decided';
+  expect(() => verifyCertificate(few, publicKey, { own: OWN })).toThrow(said);
+  const checks = good.map((check, at): CheckResult => ({ ...check, in_profile: true, ...(at > 0 && open) }));
+  expect(() => statementOf(complete(checks), suites)).toThrow(`no certificate: ${said}`);
+});
+
 test('a certificate names its requirement set and the digest of the set', () => {
   const requirements_digest = `sha256:${'e'.repeat(64)}`;
   const named = certificate(complete(good, { requirements_version: '2026-11-21', requirements_digest }));
@@ -219,7 +231,7 @@ test('failures that the baseline excuses are certified as failed', () => {
 });
 
 test('a certificate lists in words its claims and their limits', () => {
-  const { headline, about, claims, not } = claimsOf(statementOf(complete(), suites));
+  const { headline, about, not } = claimsOf(statementOf(complete(), suites));
   expect(headline).toBe('CONFORMANT: full, 2026-11-21 · 2 of 3 checks decided it, 1 could not be decided');
   expect(about).toBe('example-agent 1.3.0 with the Device API, valid until 2027-11-21');
   const few = sampleResult({ id: 'device.e', outcome: 'undecided', reason: 'it saw nothing' });
@@ -227,7 +239,10 @@ test('a certificate lists in words its claims and their limits', () => {
   const unseen = claimsOf(statementOf(complete([...good, few], outside), suites));
   expect(unseen.headline).toContain('2 of 4 checks decided it, 2 could not be decided');
   expect(unseen.not.join('\n')).toContain('  it saw nothing: device.e');
-  expect(claims.join('\n')).toContain('the profile was decided and held (1 check); these SHOULDs did not: device.b.');
+  const within = sampleResult({ id: 'device.f', in_profile: true });
+  expect(claimsOf(statementOf(complete([...good, within]), suites)).claims.join('\n')).toContain(
+    'the profile was decided and held (1 check); these SHOULDs did not: device.b.',
+  );
   expect(not.join('\n')).toContain(
     '1 check did not apply or saw too little; nothing is said there:\n' +
       '  needs loopback, which the target does not declare: device.c',
@@ -248,6 +263,14 @@ test('a kill is attributed to the control, unless Muster carried it out', () => 
   expect(of('http /run/c.sock + process', ['restart'])).toContain('that it was one is the word of that control');
   expect(of('process', ['restart'])).not.toContain('SIGKILL');
   expect(of('http /run/c.sock', ['drive'])).not.toContain('SIGKILL');
+});
+
+test.each([
+  ['http /tmp/muster-3ei_1x_ab12_QrStUv/control.sock + process', 'http control.sock + process'],
+  ['http http://127.0.0.1:7700/control', 'http http://127.0.0.1:7700/control'],
+])('a certificate names the control %s as %s', (control, named) => {
+  const target = { ...complete().target, control };
+  expect(statementOf(complete(good, { target }), suites).predicate.muster.control).toBe(named);
 });
 
 test('the digest of the suites covers the files that decide verdicts, and no tests', () => {

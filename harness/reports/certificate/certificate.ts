@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { writingTo } from '../../client/errors.ts';
 import { defined } from '../../common/defined.ts';
 import { html, type Markup } from '../../common/html.ts';
 import { printable } from '../../common/terminal.ts';
@@ -14,6 +15,7 @@ import { keyId, openEnvelope, parseSigned, Refused, readPrivateKey, sealEnvelope
 import {
   DAY,
   declaredDigest,
+  isOpen,
   type JudgedCheck,
   type Predicate,
   requirementsName,
@@ -25,6 +27,7 @@ import {
   statementOf,
   suitesDigest,
   testsIn,
+  whyTooFew,
 } from './statement.ts';
 
 interface OwnSuites {
@@ -173,6 +176,10 @@ function sameAsHere({ predicate }: Statement, own: OwnSuites): void {
       `incomplete: the profile ${muster.profile} asks for ${plural(open.length, 'requirement')} more: ` +
         `${open.slice(0, FEW).join(', ')}${open.length > FEW ? ', …' : ''}`,
     );
+  const due = [...asked, ...ofProfile.map(({ id }) => id)].map(requirementOf);
+  const decisive = muster.verdicts.filter((verdict) => !isOpen(verdict)).map(({ id }) => requirementOf(id));
+  const tooFew = whyTooFew(muster.profile, due, decisive);
+  if (tooFew !== undefined) throw new Refused(tooFew);
 }
 
 const API_NAMES = {
@@ -209,7 +216,8 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
   const { muster, result, failedTests } = predicate;
   const { requirements_version: date, valid_until: until, signer, verdicts } = muster;
   const named = (wanted: Outcome): string[] => verdicts.filter(({ outcome }) => outcome === wanted).map(({ id }) => id);
-  const musts = verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
+  const due = verdicts.filter(({ in_profile }) => in_profile === true);
+  const musts = due.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
   const shoulds = named('warn').length === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`;
   const left = verdicts.filter(isOpen);
   const reasons = Map.groupBy(left, ({ reason }) => reason ?? '');
@@ -310,8 +318,6 @@ function requirementsDigest({ configuration, muster }: Predicate): string | unde
   return configuration.find((entry) => entry.name === name)?.digest.sha256;
 }
 
-const isOpen = ({ outcome }: JudgedCheck): boolean => outcome === 'not_applicable' || outcome === 'undecided';
-
 function tally({ failedTests, muster: { verdicts } }: Predicate): string {
   const undecided = verdicts.filter(isOpen).length;
   const failed = failedTests.length;
@@ -355,7 +361,7 @@ font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
 const widthOf = (text: string): number => Math.round(text.length * 6.6) + 12;
 
 export interface Issuer {
-  /** Throws Refused for an incomplete run, and then writes no file. */
+  /** Throws Refused for an incomplete run, and then writes no file. Throws LimitReached, e.g. on a full disk. */
   issue(report: Report): { file: string; keyId: string; result: string; verdict: string };
 }
 
@@ -368,7 +374,8 @@ export function certificateIssuer(file: string, keyFile: string | undefined, wor
   return {
     issue(report) {
       const statement = statementOf(report, suitesDigest(), words);
-      writeWhole(place, sealEnvelope(Buffer.from(JSON.stringify(statement)), key));
+      const sealed = sealEnvelope(Buffer.from(JSON.stringify(statement)), key);
+      writingTo(`--certificate: ${place}`, () => writeWhole(place, sealed));
       const { predicate } = statement;
       return { file: place, keyId: keyId(key), result: predicate.result, verdict: verdictOf(predicate) };
     },

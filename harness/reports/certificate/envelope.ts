@@ -62,14 +62,15 @@ export const readPublicKey = (file: string): KeyObject =>
   read(file, 'public', (pem) => {
     if (pem.includes('PRIVATE KEY')) throw new Error('it holds a private key, which a verifier should never see');
     if (pem.includes('CERTIFICATE')) throw new Error('it is an X.509 certificate; export its public key');
-    if (pem.split('-----BEGIN').length > 2) throw new Error('it holds several keys; give one');
     return createPublicKey(pem);
   });
 
 function read(file: string, kind: string, make: (pem: string) => KeyObject): KeyObject {
   let key: KeyObject;
   try {
-    key = make(readInputText(file));
+    const pem = readInputText(file);
+    key = make(pem);
+    if (pem.split('-----BEGIN').length > 2) throw new Error('it holds several keys; give one');
   } catch (error) {
     const why = `no ${kind} key in PEM form (${whyNot(error)}); \`muster keygen FILE\` makes one`;
     throw new UsageError(`--key ${file}: ${why}`, { cause: error });

@@ -35,6 +35,8 @@ test('key files are private, never overwritten, and hold one Ed25519 key', () =>
   const more = join(folder, 'more.pub');
   writeFileSync(more, readFileSync(`${keyFile}.pub`, 'utf8').repeat(2));
   expect(() => readPublicKey(more)).toThrow(/holds several keys; give one/);
+  writeFileSync(more, before.repeat(2));
+  expect(() => readPrivateKey(more)).toThrow(/holds several keys; give one/);
   writeFileSync(more, '-----BEGIN CERTIFICATE-----');
   expect(() => readPublicKey(more)).toThrow(/is an X\.509 certificate; export its public key/);
   const rsa = join(folder, 'rsa.pem');

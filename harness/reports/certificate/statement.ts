@@ -109,6 +109,17 @@ export function testsIn(checks: readonly Pick<CheckResult, 'id' | 'outcome' | 'f
 export const resultOf = ({ warnedTests, failedTests }: Tests): Predicate['result'] =>
   failedTests.length > 0 ? 'FAILED' : warnedTests.length > 0 ? 'WARNED' : 'PASSED';
 
+export const isOpen = ({ outcome }: Pick<CheckResult, 'outcome'>): boolean =>
+  outcome === 'not_applicable' || outcome === 'undecided';
+
+/** Reason if most of the profile's requirements (`due`) are not among those with a decisive verdict (`decided`). */
+export function whyTooFew(profile: string, due: readonly string[], decided: readonly string[]): string | undefined {
+  const all = new Set(due);
+  const known = all.intersection(new Set(decided)).size;
+  if (2 * known >= all.size) return undefined;
+  return `only ${known} of ${all.size} requirements of the profile ${profile} were decided`;
+}
+
 function whyNotCertifiable(report: Report): string | undefined {
   const { summary, target, narrowed_by: narrowed } = report;
   if (narrowed.length > 0) return `the run was narrowed by ${narrowed.join(', ')}: run the whole profile`;
@@ -130,11 +141,15 @@ function whyNotCertifiable(report: Report): string | undefined {
   return undefined;
 }
 
-function whyOpen({ summary, profile, profile_coverage: { undecided }, unmet }: Report): string | undefined {
+function whyOpen({ checks, summary, profile, profile_coverage: { undecided }, unmet }: Report): string | undefined {
   if (summary.blocked === 1) return '1 check was blocked: nothing is known about it';
   if (summary.blocked > 0) return `${summary.blocked} checks were blocked: nothing is known about them`;
   if (summary.fixed > 0) return `${summary.fixed} entries of the baseline are stale: remove them first`;
-  if (undecided.length === 0) return unmet?.join('; ');
+  if (undecided.length === 0) {
+    const idsOf = (some: readonly CheckResult[]): string[] => some.map(({ requirement_id: id }) => id);
+    const due = checks.filter(({ in_profile }) => in_profile === true);
+    return unmet?.join('; ') || whyTooFew(profile, idsOf(due), idsOf(due.filter((check) => !isOpen(check))));
+  }
   return `the profile ${profile} is not decided: ${undecided.map(({ checks, why }) => `${checks} ${why}`).join(', ')}`;
 }
 
@@ -182,7 +197,8 @@ export function statementOf(report: Report, suites: SuitesDigest, words: Signers
         valid_until: words.validUntil ?? lastDay.toISOString().slice(0, 10),
         ...defined({ signer: words.signer }),
         transport: target.kind,
-        control: target.control,
+        // Leaves out folders of sockets, which may be temporary or private.
+        control: target.control.replace(/\bhttp (?!https?:).*\//, 'http '),
         capabilities: target.capabilities,
         ...defined({ subject_name: target.name, subject_version: target.version, platform: target.platform }),
         ...subjectDetails(target),

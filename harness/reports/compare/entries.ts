@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../common/defined.ts';
-import { UsageError } from '../../common/usage.ts';
+import { UsageError, usage } from '../../common/usage.ts';
 import type { Api, CheckResult, Observed, Report } from '../../runner/types.ts';
 import { type Statement, statement } from '../certificate/statement.ts';
 import { looksLikeReport, readJson, reportFrom } from '../json.ts';
@@ -83,7 +83,8 @@ type Recorded = { file: string } & ({ report: Report } | { certified: Statement 
 
 /** Sorted by file name. Throws UsageError if `path` holds no report and no certificate. */
 export function recordedIn(path: string): Recorded[] {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
+  const there = usage(path, () => statSync(path, { throwIfNoEntry: false }));
+  if (there?.isDirectory() !== true) {
     const recorded = recordedAs(path);
     if (recorded !== undefined) return [recorded];
     throw new UsageError(
@@ -91,7 +92,7 @@ export function recordedIn(path: string): Recorded[] {
         'folder of these',
     );
   }
-  const files = readdirSync(path).filter((name) => name.endsWith('.json'));
+  const files = usage(path, () => readdirSync(path)).filter((name) => name.endsWith('.json'));
   const recorded = files.sort().flatMap((name) => recordedAs(join(path, name)) ?? []);
   if (recorded.length === 0) throw new UsageError(`${path}: holds no report in JSON and no certificate`);
   return recorded;

@@ -72,6 +72,11 @@ vi.doMock('testcontainers', () => ({
 }));
 afterAll(() => void vi.doUnmock('testcontainers'));
 
+const listener = (lines: string[]) => ({
+  line: (text: string) => void lines.push(text),
+  complaint: (text: string) => void lines.push(`stderr: ${text}`),
+});
+
 async function open(more: object = {}) {
   const target = await openClientTarget({ image: IMAGE, redactor: new Redactor(), env: { no_proxy: 'here' }, ...more });
   onTestFinished(() => target[Symbol.asyncDispose]());
@@ -79,7 +84,7 @@ async function open(more: object = {}) {
   const run = (situation: ClientStart) => {
     const lines: string[] = [];
     const { promise: ended, resolve } = Promise.withResolvers<void>();
-    return { lines, ended, ...{ run: start(situation, { line: (text) => lines.push(text), ended: resolve }) } };
+    return { lines, ended, ...{ run: start(situation, { ...listener(lines), ended: resolve }) } };
   };
   return { target, run };
 }
@@ -98,7 +103,7 @@ test('a client in a container describes itself, and gets the folder of its situa
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const first = run({ variables: { SOCKET: `${folder}/a.sock`, OTHER: `${folder}-b` }, folder });
   await first.ended;
-  expect(first.lines).toEqual(['{"jobs":["list"]}', 'last']);
+  expect(first.lines).toEqual(['{"jobs":["list"]}', 'stderr: oh', 'last']);
   expect(first.run).toMatchObject({ how: 'ended with exit code 7; the last lines that it wrote:\noh', code: 7 });
   expect([first.run.diagnostics, await target.diagnostics()]).toEqual(['oh\n', 'oh\n']);
   expect(statSync(folder).mode & 0o777).toBe(0o755);

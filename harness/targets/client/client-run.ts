@@ -11,6 +11,18 @@ const LONGEST_LINE = 32 * 1024 * 1024;
 
 const complaintsIn = (stderr: string): string => (stderr.trim() === '' ? '' : lastLines(stderr));
 
+function linesOf({ line, complaint = () => {} }: ClientListener) {
+  const [stdout, stderr] = [new Lines(LONGEST_LINE, line), new Lines(LONGEST_LINE, complaint)];
+  return {
+    onStdout: (output: Buffer) => stdout.add(output),
+    onStderr: (output: Buffer) => stderr.add(output),
+    end: () => {
+      stdout.end();
+      stderr.end();
+    },
+  };
+}
+
 /** Milliseconds between SIGTERM and SIGKILL for a client, which has no data to lose. */
 const GRACE_MS = 2000;
 
@@ -18,13 +30,13 @@ const GRACE_MS = 2000;
 export function startClientProcess(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
-  { line: onLine, ended }: ClientListener,
+  listener: ClientListener,
 ): RunningClient {
-  const lines = new Lines(LONGEST_LINE, onLine);
-  const group = new ProcessGroup(line, env, { graceMs: GRACE_MS, onStdout: (output) => lines.add(output) });
+  const output = linesOf(listener);
+  const group = new ProcessGroup(line, env, { graceMs: GRACE_MS, ...output });
   void group.ended.then(() => {
-    lines.end();
-    ended();
+    output.end();
+    listener.ended();
   });
   return {
     get how() {
@@ -132,10 +144,10 @@ class ContainerRun implements RunningClient {
   #output: Duplex | undefined;
   code: number | undefined;
 
-  constructor(created: Promise<DockerContainer>, { line, ended }: ClientListener) {
-    const lines = new Lines(LONGEST_LINE, line);
+  constructor(created: Promise<DockerContainer>, listener: ClientListener) {
+    const output = linesOf(listener);
     this.#created = created;
-    this.#started = this.#start(lines);
+    this.#started = this.#start(output);
     this.#over = this.#started
       .then(async ({ container, read }) => {
         if (this.#stopping !== undefined) return;
@@ -148,8 +160,8 @@ class ContainerRun implements RunningClient {
         this.#how = `could not be started (${reasonOf(error)})`;
       })
       .then(() => {
-        lines.end();
-        ended();
+        output.end();
+        listener.ended();
       });
   }
 
@@ -167,14 +179,20 @@ class ContainerRun implements RunningClient {
     return this.#stopping;
   }
 
-  async #start(lines: Lines): Promise<{ container: DockerContainer; read: Promise<unknown> }> {
+  async #start({
+    onStdout,
+    onStderr,
+  }: ReturnType<typeof linesOf>): Promise<{ container: DockerContainer; read: Promise<unknown> }> {
     const container = await this.#created;
     // Attaches before the container starts, so that no output is lost.
     const output = (await container.attach({ stream: true, stdout: true, stderr: true })) as Duplex;
     this.#output = output;
     const read = once(output, 'close').catch(() => {});
-    const [stdout, stderr] = [sink((piece) => lines.add(piece)), sink((piece) => this.#stderr.add(piece))];
-    container.modem.demuxStream(output, stdout, stderr);
+    const complaints = sink((piece) => {
+      onStderr(piece);
+      this.#stderr.add(piece);
+    });
+    container.modem.demuxStream(output, sink(onStdout), complaints);
     if (this.#stopping === undefined) await container.start();
     return { container, read };
   }

@@ -50,13 +50,16 @@ test.each(['spec', 'miru'] as const)('the version header of a client follows the
   expect(versionHeader).toBe(DIALECT_NAMES[dialect].versionHeader);
 });
 
-test('a run reports its exit code and the end of its standard error', async () => {
-  await using target = await open('echo oh >&2; exit 7', { capability: ['list'] });
+test('a run reports its exit code, each line of its standard error, and the end of it', async () => {
+  await using target = await open('printf "first\\n%05000d\\noh" 0 >&2; exit 7', { capability: ['list'] });
   const context = target.context(new Recorder(), AbortSignal.abort());
   const { promise, resolve } = Promise.withResolvers<void>();
-  const run = context.start({ variables: {} }, { line: () => {}, ended: resolve });
+  const complaints: string[] = [];
+  const complaint = (text: string) => void complaints.push(text);
+  const run = context.start({ variables: {} }, { line: () => {}, complaint, ended: resolve });
   await promise;
-  expect([run.code, run.diagnostics]).toEqual([7, 'oh\n']);
+  expect(complaints).toEqual(['first', '0'.repeat(5000), 'oh']);
+  expect([run.code, run.diagnostics]).toEqual([7, `…${'0'.repeat(3997)}\noh`]);
 });
 
 test('a client that hangs is unreachable after its start time', async () => {
@@ -78,8 +81,9 @@ test('lines of a client arrive whole, even the last without a line end', async (
   expect(lines).toEqual(['aé', '', 'b']);
 });
 
-test('a client gets its variables, and no variables of Muster such as keys', async () => {
-  const env = { ...process.env, MUSTER_API_KEY: 'secret', NO_PROXY: 'intranet' };
-  const command = 'echo "$MUSTER_API_KEY $MUSTER_JOB $NO_PROXY"';
+test('a client gets its variables, and no variables of Muster such as keys, and no proxy', async () => {
+  const proxies = { HTTP_PROXY: 'p', https_proxy: 'p', All_Proxy: 'p' };
+  const env = { ...process.env, ...proxies, MUSTER_API_KEY: 'secret', NO_PROXY: 'intranet' };
+  const command = 'echo "$MUSTER_API_KEY$HTTP_PROXY$https_proxy$All_Proxy $MUSTER_JOB $NO_PROXY"';
   expect(await linesOf(command, env, { MUSTER_JOB: 'follow' })).toEqual([' follow intranet,127.0.0.1,localhost']);
 });

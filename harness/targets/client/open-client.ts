@@ -18,6 +18,8 @@ import { findClientImage, startClientProcess, startsOfOneCheck } from './client-
 /** Milliseconds for the client to describe itself; interpreters start slowly on a busy machine. */
 const START_MS = 60_000;
 
+const DROPPED = /^(?:MUSTER_|(?:https?|all)_proxy$)/i;
+
 interface Way {
   kind: 'command' | 'image';
   label: string;
@@ -76,8 +78,8 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
 async function wayOf(options: ClientTargetOptions): Promise<Way> {
   const { command = '', image, env: given = process.env, notify = () => {}, signal } = options;
   if (image === undefined) {
-    // Drops Muster's variables, which may hold keys.
-    const kept = Object.entries(given).filter(([name]) => !name.startsWith('MUSTER_'));
+    // Drops Muster's variables, which may hold keys, and proxies, which would hide requests to 127.0.0.2.
+    const kept = Object.entries(given).filter(([name]) => !DROPPED.test(name));
     const env = { ...Object.fromEntries(kept), ...withoutProxy(given) };
     return {
       kind: 'command',
@@ -112,7 +114,7 @@ function counted(startOne: StartClient) {
   let last: RunningClient | undefined;
   const start: StartClient = (situation, listener) => {
     const run = startOne(situation, {
-      line: listener.line,
+      ...listener,
       ended: () => {
         running.delete(run);
         listener.ended();

@@ -1,7 +1,10 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createServer as createHttps } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { localhostTls } from '../../common/testing/localhost-tls.ts';
+import { served } from '../../common/testing/servers.ts';
 import { poll } from '../../common/waiting.ts';
 import { serve, temporaryFolder } from '../testing/places.ts';
 import { acceptsControl } from '../transports/index.ts';
@@ -84,6 +87,16 @@ describe('control over HTTP', () => {
     expect(nowhere.line({ name: 'start' })).toMatch(/--unix-socket \S+none.sock .*http:\/\/localhost\/start/);
     await expect(nowhere.start()).rejects.toThrow(/^control: .*no such socket/);
     expect([await acceptsControl(join(folder, 'none.sock')), await acceptsControl(url)]).toEqual([false, true]);
+  });
+
+  test('trusts over https the given authority, in its shell lines too', async () => {
+    const info = { capabilities: ['drive'] };
+    const server = createHttps(localhostTls, (_, response) => void response.end(JSON.stringify(info)));
+    const url = `https://127.0.0.1:${(await served(server)).port}`;
+    const trusting = new HttpControl(url, { ca: localhostTls.cert, caFile: '/ca.pem' });
+    expect(await trusting.info()).toEqual(info);
+    expect(trusting.line({ name: 'start' })).toContain(' --cacert /ca.pem ');
+    await expect(new HttpControl(url).info()).rejects.toThrow('signed by an authority that is not trusted here');
   });
 });
 

@@ -1,10 +1,11 @@
 import { HttpClient, type HttpResponse } from '../../client/http.ts';
-import { curlLine, quote } from '../../client/request-forms.ts';
+import { curlLine } from '../../client/request-forms.ts';
 import { cut } from '../../client/timeline.ts';
+import { quote } from '../../common/usage.ts';
 import { type ControlCapability, type ControlInfo, controlInfo } from '../../contract/control.ts';
 import type { TargetFile } from '../fields.ts';
 import { ProcessGroup } from '../launch/process.ts';
-import { endpointOf } from '../transports/index.ts';
+import { endpointOf, type Given, webEndpoint } from '../transports/index.ts';
 import {
   type Answer,
   answerTo,
@@ -26,7 +27,7 @@ const WANTED = `. Its token is taken from ${CONTROL_TOKEN}, or from the file of 
 const authorization = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
-export interface HttpControlOptions {
+export interface HttpControlOptions extends Pick<Given, 'ca' | 'caFile'> {
   /** Milliseconds within which each call must end. Default 60 000. */
   timeoutMs?: number;
   token?: string;
@@ -40,9 +41,10 @@ export class HttpControl extends Control {
   readonly #token: string | undefined;
 
   /** `address`: an `http(s)://` URL, a port, or the path of a unix socket. */
-  constructor(address: string, { timeoutMs = CALL_MS, token }: HttpControlOptions = {}) {
+  constructor(address: string, { timeoutMs = CALL_MS, token, ...authority }: HttpControlOptions = {}) {
     super();
-    const { path, ...endpoint } = endpointOf(address);
+    const { path, origin, ...socket } = endpointOf(address);
+    const endpoint = { ...webEndpoint(origin, authority), ...socket };
     this.kind = `http ${address}`;
     this.#timeoutMs = timeoutMs;
     this.#token = token;
@@ -62,10 +64,11 @@ export class HttpControl extends Control {
   }
   override line(call: ControlCall): string {
     const { method, path, body } = requestOf(call);
-    const { origin, socketPath } = this.#http.endpoint;
+    const { origin, socketPath, caFile } = this.#http.endpoint;
     return curlLine({
       method,
       socketPath,
+      caFile,
       timeoutMs: this.#timeoutMs,
       url: `${origin}${this.#http.basePath}${path}`,
       headers: { ...authorization(this.#token), ...(body !== undefined && { 'content-type': 'application/json' }) },

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { Unreachable } from '../../client/errors.ts';
 import { poll } from '../../common/waiting.ts';
 import { EventWatch } from './event-watch.ts';
 import { FakeDevice } from './testing/fakes.ts';
@@ -35,11 +36,11 @@ test('a watch keeps events in order from a mark, and skips invalid data', async 
   device.sendEvent(3);
   await watch.until(({ id }) => id === 3, 0, IN_TIME_MS);
   expect(watch.since(0)).toEqual([
-    { id: 1, type: 'a.b', deploymentId: 'd1' },
-    { id: 2n ** 60n + 1n, type: 'a.b', deploymentId: undefined },
-    { id: 3, type: 'a.b', deploymentId: undefined },
+    { id: 1, type: 'a.b', deploymentId: 'd1', data: { deployment_id: 'd1' } },
+    { id: 2n ** 60n + 1n, type: 'a.b', deploymentId: undefined, data: { deployment_id: 5 } },
+    { id: 3, type: 'a.b', deploymentId: undefined, data: {} },
   ]);
-  expect([watch.mark, watch.since(2)]).toEqual([3, [{ id: 3, type: 'a.b', deploymentId: undefined }]]);
+  expect([watch.mark, watch.since(2)]).toMatchObject([3, [{ id: 3 }]]);
   expect(await watch.until(({ id }) => id === 1, 1, 20)).toBeUndefined();
   expect(device.requests).toHaveLength(1);
 });
@@ -56,7 +57,7 @@ test('a watch continues after its last event when the connection is lost', async
 });
 
 test('a watch starts with new events when its cursor was compacted away', async () => {
-  const { device, streams, opened, seeEvent7 } = await watching();
+  const { device, watch, streams, opened, seeEvent7 } = await watching();
   await seeEvent7();
   device.eventsStatus = 503;
   device.cut();
@@ -68,6 +69,24 @@ test('a watch starts with new events when its cursor was compacted away', async 
   const [first, second, ...others] = streams();
   expect([first, second]).toEqual(['GET /events', 'GET /events?after=7']);
   expect(others.at(-1)).toBe('GET /events');
+  expect(watch.refusalStatus).toBe(410);
+});
+
+test('a watch asks an agent that is down for no stream, and then for all events if it saw none', async () => {
+  const { device, streams, opened } = await watching();
+  const { http } = device;
+  const { connect } = http;
+  let tries = 0;
+  http.with = () => http;
+  http.connect = () => {
+    tries += 1;
+    return tries < 3 ? Promise.reject(new Unreachable('down')) : connect.call(http);
+  };
+  await using watch = new EventWatch(http);
+  await watch.start(IN_TIME_MS);
+  device.cut();
+  await opened(2);
+  expect([streams(), tries]).toEqual([['GET /events', 'GET /events?after=0'], 3]);
 });
 
 test('a watch reopens a stream that does not open, and reports the reason', async () => {

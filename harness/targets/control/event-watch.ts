@@ -2,6 +2,7 @@
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../client/sse.ts';
+import { defined } from '../../common/defined.ts';
 import { poll, pollWithin } from '../../common/waiting.ts';
 import { ControlError, eventIn } from './control.ts';
 
@@ -9,6 +10,7 @@ export interface WatchedEvent {
   id: number | bigint;
   type: string;
   deploymentId: string | undefined;
+  data: Readonly<Record<string, unknown>>;
 }
 
 const RECONNECT_MS = 100;
@@ -24,6 +26,7 @@ export class EventWatch implements AsyncDisposable {
   #stream: EventStream | undefined;
   #cursor: number | bigint | undefined;
   #opened = false;
+  #refusalStatus: number | undefined;
   #trouble = 'the agent has not answered yet';
   #fault: { error: unknown } | undefined;
   #following: Promise<void> | undefined;
@@ -51,13 +54,20 @@ export class EventWatch implements AsyncDisposable {
     return this.#events.slice(mark);
   }
 
+  /** Status that keeps events from this watch; 410 stays, because events before the next stream are unknown. */
+  get refusalStatus(): number | undefined {
+    return this.#refusalStatus;
+  }
+
   until(fits: (event: WatchedEvent) => boolean, mark: number, withinMs: number, signal?: AbortSignal) {
     return this.#when('an event', () => this.since(mark).find(fits), withinMs, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // Closes the stream before the abort, which the evidence would show as a broken stream.
+    const closed = this.#stream?.close();
     this.#over.abort();
-    await this.#stream?.close();
+    await closed;
     await this.#following;
   }
 
@@ -77,19 +87,25 @@ export class EventWatch implements AsyncDisposable {
   }
 
   async #read(): Promise<undefined> {
-    const stream = await openEvents(this.#http, this.#cursor === undefined ? {} : { after: this.#cursor });
+    // Connects first, because requests to an agent that is down would displace all others in the evidence.
+    if (this.#opened) (await this.#http.connect()).destroy();
+    const stream = await openEvents(this.#http, defined({ after: this.#cursor }));
     this.#stream = stream;
+    if (this.#refusalStatus !== 410) this.#refusalStatus = stream.status === 200 ? undefined : stream.status;
     // Status 410: the log no longer holds the cursor, so the next stream starts without a cursor.
     if (stream.status === 410) this.#cursor = undefined;
     if (stream.status !== 200) throw new StreamEnded(`GET /events answered ${stream.status}`);
     this.#opened = true;
+    // A stream may end before its first event; only a replay shows the events since then.
+    this.#cursor ??= 0;
     for (;;) {
       const event = eventIn((await stream.next({ within: SILENCE_MS, for: 'an event' })).data ?? '');
       if (typeof event?.['type'] !== 'string') continue;
-      const { deployment_id: id } = Object(event['data']) as { deployment_id?: unknown };
+      const data = Object(event['data']) as Record<string, unknown>;
+      const { deployment_id: id } = data;
       const deploymentId = typeof id === 'string' ? id : undefined;
       this.#cursor = event.id;
-      this.#events.push({ id: event.id, type: event['type'], deploymentId });
+      this.#events.push({ id: event.id, type: event['type'], deploymentId, data });
     }
   }
 

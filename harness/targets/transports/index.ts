@@ -111,17 +111,25 @@ const LOOPBACK_HOST = /^(?:localhost|127\..*|::1)$/;
 
 /** Accepts an `http(s)://` URL, a port, or the path of a unix socket. */
 export function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
-  if (/^\d+$/.test(address)) return { origin: `http://127.0.0.1:${address}`, path: '' };
-  if (/^https?:/.test(address)) {
-    const parsed = URL.parse(address);
-    if (parsed === null) throw new UsageError(`--control ${address}: is no address`);
-    return { origin: parsed.origin, path: parsed.pathname.replace(/\/$/, '') };
-  }
-  return { origin: 'http://localhost', socketPath: address, path: '' };
+  const text = /^\d+$/.test(address) ? `http://127.0.0.1:${address}` : address;
+  if (!/^https?:/i.test(text)) return { origin: 'http://localhost', socketPath: address, path: '' };
+  const parsed = URL.parse(text);
+  if (parsed === null)
+    throw new UsageError(`--control ${address}: is no address; accepted: an http(s) URL, a port or a socket`);
+  return { origin: parsed.origin, path: parsed.pathname.replace(/\/$/, '') };
 }
 
 /** Bytes of a socket's path, limited by the system's `sun_path`. */
-const LONGEST_SOCKET_PATH = 107;
+const LONGEST_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
+
+/** Accepts `unix:PATH` and `unix://PATH` too. Throws UsageError that names `option` for a path that is too long. */
+export function socketPathOf(option: string, address: string): string {
+  const path = resolve(address.replace(/^unix:(?:\/\/)?/, ''));
+  const bytes = Buffer.byteLength(path);
+  if (bytes > LONGEST_SOCKET_PATH)
+    throw new UsageError(`${option} ${address}: is ${bytes} bytes long; at most ${LONGEST_SOCKET_PATH} are possible`);
+  return path;
+}
 
 /** No credentials; file permissions decide who may connect. */
 export const unix = {
@@ -136,18 +144,12 @@ export const unix = {
   addressField: 'socket',
   usage: '--socket PATH',
   placeholder: 'agent.sock',
-  prepare: async (address) => {
-    if (await accepts({ path: address })) throw new Error(`something else already serves ${address}`);
+  prepare: async (address: string): Promise<void> => {
+    if (await unix.accepts(address)) throw new Error(`something else already serves ${address}`);
   },
-  accepts: (address) => accepts({ path: address }),
+  accepts: (address: string): Promise<boolean> => accepts({ path: socketPathOf('--socket', address) }),
   served: (address) => address,
-  open: ({ address, headers }): UnixConnection => {
-    const path = resolve(address.replace(/^unix:(?:\/\/)?/, ''));
-    const bytes = Buffer.byteLength(path);
-    if (bytes > LONGEST_SOCKET_PATH)
-      throw new UsageError(`--socket ${address}: is ${bytes} bytes long; at most ${LONGEST_SOCKET_PATH} are possible`);
-    return new UnixConnection(path, headers);
-  },
+  open: ({ address, headers }): UnixConnection => new UnixConnection(socketPathOf('--socket', address), headers),
 } as const satisfies Transport;
 
 export class UnixConnection implements Connection {

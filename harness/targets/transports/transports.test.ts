@@ -23,6 +23,15 @@ it.each([
   expect(unix.open(given(address)).hint).toContain(words);
 });
 
+it('a socket that is served is accepted by its path and with a scheme, and no command may serve there', async () => {
+  const path = join(folder, 'served.sock');
+  await served(createServer(), path);
+  for (const address of [path, `unix:${path}`, `unix://${path}`]) {
+    expect(await unix.accepts(address)).toBe(true);
+    await expect(unix.prepare(address)).rejects.toThrow('something else already serves');
+  }
+});
+
 describe('loopback', () => {
   const file = (content: unknown): string => {
     const path = join(folder, 'discovery.json');

@@ -79,8 +79,8 @@ function ours(chunks: readonly Buffer[]) {
   const comments: SseComment[] = [];
   const parser = new SseParser({ frame: (frame) => frames.push(frame), comment: (comment) => comments.push(comment) });
   for (const chunk of chunks) parser.push(chunk, 1);
-  const { framing, lastEventId, unfinished, bytes } = parser;
-  return { frames, comments, framing, lastEventId, unfinished, bytes };
+  const { invalidLines, lastEventId, unfinished, bytes } = parser;
+  return { frames, comments, invalidLines, lastEventId, unfinished, bytes };
 }
 
 const eventOf = ({ lastEventId, event, data = '' }: SseFrame): Dispatched => ({
@@ -144,6 +144,7 @@ export const sse: Fuzzer<StreamInput> = {
 
 const LONGEST_MS = 20_000;
 const LAST = 'the-last-event';
+const MARK = '\uFEFF';
 
 async function suite(http: HttpClient, expected: readonly Dispatched[]): Promise<string | undefined> {
   const stream = await openEvents(http);
@@ -185,9 +186,10 @@ export const streams: Fuzzer<StreamInput> = {
     });
     return attackClients(server, LONGEST_MS, async (http, { bytes, cuts }: StreamInput) => {
       const all = Buffer.concat([bytesOf(bytes), Buffer.from(`\n\nevent: message\ndata: ${LAST}\n\n`)]);
-      const expected = dispatchedOf(all);
       chunks = piecesOf(all, cuts);
-      return (await suite(http, expected)) ?? (await client(http, expected));
+      // The package drops a second byte order mark.
+      const unmarked = all.indexOf(MARK + MARK) === 0 ? all.subarray(Buffer.byteLength(MARK)) : all;
+      return (await suite(http, dispatchedOf(all))) ?? (await client(http, dispatchedOf(unmarked)));
     });
   },
 };

@@ -14,13 +14,14 @@ export type InProcessClient = (
 
 export const inProcess =
   (run: InProcessClient): StartClient =>
-  ({ variables }, { line, ended }: ClientListener): RunningClient => {
+  ({ variables }, { line, complaint, ended }: ClientListener): RunningClient => {
     const over = new AbortController();
     let code: number | undefined;
     let how: string | undefined;
     let diagnostics = '';
     const complain = (text: string): void => {
       diagnostics += `${text}\n`;
+      complaint?.(text);
     };
     // Starts later, so that the caller receives the first output.
     const done = Promise.resolve()

@@ -6,7 +6,7 @@ import { ConnectionReader } from '../connection-reader.ts';
 import { type Place, Relay, type Tap } from '../relay.ts';
 import { anyScript, Stage } from './transcripts.ts';
 
-function reading(): Tap {
+function reading(faults: unknown[]): Tap {
   const readers = new Map<number, ConnectionReader>();
   let exchanges = 0;
   const number = (): number => ++exchanges;
@@ -15,6 +15,7 @@ function reading(): Tap {
     bytes: (connection, from, piece) => readers.get(connection)?.bytes(from, piece, 0),
     ended: (connection, from, how) => readers.get(connection)?.ended(from, how, 0),
     refused: () => {},
+    fail: (error) => void faults.push(error),
   };
 }
 
@@ -32,8 +33,7 @@ export async function expectTransparent(kind: Kind, runs: number): Promise<void>
   const real = 'path' in far ? far : { ...far, port: stage.port };
   const faults: unknown[] = [];
   const upstream = () => ({ place: real });
-  const faulty = (error: unknown): void => void faults.push(error);
-  await using relay = await Relay.open({ listen: near, upstream, tap: reading(), faulty });
+  await using relay = await Relay.open({ listen: near, upstream, tap: reading(faults) });
   const through = 'path' in near ? near : { ...near, port: relay.port };
   await fc.assert(
     fc.asyncProperty(anyScript, async (script) => {

@@ -1,3 +1,4 @@
+import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Resource } from '../../platform/behaviour.ts';
 import { answers, defect, errors, resources, variant } from '../define-platform.ts';
 
@@ -204,6 +205,15 @@ export const defects = [
       );
       return { ...rest, limit, data: limit === 100 ? plain : data };
     }),
+  ),
+  defect(
+    'offline-in-older',
+    'Shows every device as offline to clients of older versions.',
+    ['platform.resource.same'],
+    {
+      resource: (kind, resource, version) =>
+        kind === 'device' && version !== NEWEST_VERSION ? { ...resource, status: 'offline' } : resource,
+    },
   ),
   defect(
     'release-version-other-in-lists',

@@ -1,9 +1,18 @@
 import { PlatformError } from '../../platform/ports.ts';
 import { clampInteger } from '../../platform/reference.ts';
-import { answers, defect, resources, variant } from '../define-platform.ts';
+import { answers, defect, type PlatformChange, resources, variant } from '../define-platform.ts';
 
 const withOffset = (text: string): string =>
   new Date(Date.parse(text) + 2 * 3_600_000).toISOString().replace('Z', '000+02:00');
+const timesAs = (write: (time: string) => string): PlatformChange => ({
+  resource: (_kind, resource) =>
+    Object.fromEntries(
+      Object.entries(resource).map(([name, value]) => [
+        name,
+        name.endsWith('_at') && typeof value === 'string' ? write(value) : value,
+      ]),
+    ),
+});
 
 const CLAMP_OFFSET = ['platform.list.clamp.offset'];
 const CLAMP_HIGH = ['platform.list.clamp.high'];
@@ -278,15 +287,12 @@ export const variants = [
     envelope: (envelope) => ({ ...envelope, next_offset: Number(envelope['offset']) + Number(envelope['limit']) }),
     resource: (_kind, resource) => ({ ...resource, labels: { region: 'eu' }, revision: 3 }),
   }),
-  variant('timestamps-with-offset', 'Gives moments with an offset and microseconds.', {
-    resource: (_kind, resource) =>
-      Object.fromEntries(
-        Object.entries(resource).map(([name, value]) => [
-          name,
-          name.endsWith('_at') && typeof value === 'string' ? withOffset(value) : value,
-        ]),
-      ),
-  }),
+  variant('timestamps-with-offset', 'Gives moments with an offset and microseconds.', timesAs(withOffset)),
+  variant(
+    'times-with-comma',
+    'Gives moments with a decimal comma and an offset of hours.',
+    timesAs((time) => withOffset(time).replace('.', ',').replace(/:00$/, '')),
+  ),
   variant('nulls-omitted', 'Omits fields that are null.', {
     resource: (_kind, resource) => Object.fromEntries(Object.entries(resource).filter(([, value]) => value !== null)),
   }),

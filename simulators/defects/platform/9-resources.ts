@@ -1,12 +1,10 @@
 import { inVersion } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
-import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { PlatformBehaviour, Resource } from '../../platform/behaviour.ts';
 import { PlatformError } from '../../platform/ports.ts';
 import { firstGiven } from '../define.ts';
 import { answers, defect, keepsFirstNames, resources, unchecked, variant } from '../define-platform.ts';
 
-const ARCHIVED = ['platform.device.archived'];
 const SLUG = ['platform.config-type.slug'];
 const SLOTS = ['platform.schema.slots'];
 const TOKEN = ['platform.provisioning-token'];
@@ -102,13 +100,12 @@ export const defects = [
       }))(platform);
     },
   ),
-  defect('offline-in-older', 'Shows every device as offline to clients of older versions.', ARCHIVED, {
-    resource: (kind, resource, version) =>
-      kind === 'device' && version !== NEWEST_VERSION ? { ...resource, status: 'offline' } : resource,
-  }),
-  defect('archived-in-rainier', 'Shows archived devices as archived to clients of older versions.', ARCHIVED, {
-    downStep: (kind) => kind !== 'device',
-  }),
+  defect(
+    'archived-in-rainier',
+    'Shows archived devices as archived to clients of older versions.',
+    ['platform.device.archived'],
+    { downStep: (kind) => kind !== 'device' },
+  ),
   defect('group-below-its-grandchild', 'Moves a group below the children of its children.', TREE, {
     mayMoveGroup: (group, line) => !line.slice(0, 2).includes(group),
   }),
@@ -236,6 +233,12 @@ export const variants = [
       },
     }),
   ),
+  variant('groups-changed-204', 'Answers 204 without a body when a group is renamed or moved.', ({ answer }) => ({
+    answer: (operation, given) => {
+      const shown = answer?.(operation, given) ?? given;
+      return operation === 'updateGroup' || operation === 'moveGroup' ? { status: 204, body: null } : shown;
+    },
+  })),
   variant(
     'groups-moved-elsewhere',
     'Moves groups at a path of its own, not at /groups/{id}/move.',

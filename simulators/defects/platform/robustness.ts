@@ -21,8 +21,14 @@ const REFUSED: Readonly<Record<string, (body: Resource) => ReturnType<typeof unl
     ...unless(/^[a-z0-9_]+$/.test(String(body['slug'])), '/slug', 'has dashes'),
   ],
   createRelease: ({ version }) => unless(/^v\d+\.\d+\.\d+$/.test(String(version)), '/version', 'is no vN.N.N'),
-  createConfigSchema: ({ documents }) =>
-    unless(JSON.stringify(documents).includes('$schema'), '/documents', 'name no dialect'),
+  createConfigSchema: ({ documents, instance_format: format = 'json', instance_slots: slots = [] }) => [
+    ...unless(JSON.stringify(documents).includes('$schema'), '/documents', 'name no dialect'),
+    ...unless(
+      (slots as { filepath: string }[]).every(({ filepath }) => filepath.endsWith(`.${format}`)),
+      '/instance_slots',
+      'has a path with another ending than its format',
+    ),
+  ],
 };
 
 /** Differences of the clocks of a platform's nodes from true time. */
@@ -142,7 +148,8 @@ export const variants = [
   variant('names-twice', 'Allows duplicate names and slugs.', { allowsDuplicates: true }),
   variant(
     'config-names-strict',
-    'Accepts only short names, slugs without dashes, versions of three numbers, and schemas that name their dialect.',
+    'Accepts only short names, slugs without dashes, versions of three numbers, and schemas that name their dialect ' +
+      'and the format in their paths.',
     ({ bodyProblems }) => ({
       bodyProblems: (operation, value, check) => {
         const problems = bodyProblems(operation, value, check);

@@ -12,6 +12,7 @@ import {
   type DeploymentReport,
   tokenResponse,
 } from '../../../harness/contract/agent.ts';
+import { instantOf } from '../../../harness/contract/shape.ts';
 import { AGENT_API_VERSION, DIALECT_NAMES } from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
@@ -189,7 +190,7 @@ export class AgentApi implements DeploymentSource {
     const path = `${AGENT_BASE_PATH}/devices/token`;
     const answer = await http.json({ method: 'POST', path, headers, signal }, tokenResponse);
     this.#token = answer.token;
-    const lifetime = Date.parse(answer.expires_at) - time.now();
+    const lifetime = instantOf(answer.expires_at) - time.now();
     // Replaces a token 30 s before its expiry, but keeps it for at least 5 s, in case the robot's clock is wrong.
     this.#useUntil = time.elapsed() + Math.max(lifetime - 30_000, 5_000);
     return this.#token;

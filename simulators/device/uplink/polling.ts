@@ -134,7 +134,7 @@ export class PollingApi implements DeploymentSource {
     });
   }
 
-  async #pages<T>(
+  async #pages<T extends { id: string }>(
     list: 'devices' | 'deployments',
     filter: string,
     answer: Shape & { is(value: unknown): value is { data: T[]; has_more: boolean } },

@@ -2,12 +2,22 @@ import { describe, expect, it } from 'vitest';
 import type { AgentDeployment } from '../../../harness/contract/agent.ts';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { DeployError } from '../ports.ts';
+import { allPages } from './sync.ts';
 import { syncSetup } from './testing/uplinks.ts';
 
 const FILES = { '/a.json': '1' };
 
 const status = ({ activity_status, error_status, target_status }: AgentDeployment) =>
   `${activity_status}/${error_status} → ${target_status}`;
+
+it('a list ends at a page that repeats', async () => {
+  const data = [{ id: 'dpl_1' }, { id: 'dpl_2' }];
+  const read = async (offset: number) => {
+    expect(offset).toBeLessThanOrEqual(2);
+    return { data, has_more: true };
+  };
+  expect(await allPages(read)).toEqual(data);
+});
 
 describe('a sync', () => {
   it('applies a queued deployment with its files, and reports it', async () => {

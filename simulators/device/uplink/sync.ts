@@ -1,4 +1,5 @@
 import type { AgentConfigInstance, AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
+import { instantOf } from '../../../harness/contract/shape.ts';
 import type { Dialect } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
 import { ApiError, NetworkError, PlatformHttp, type PlatformHttpOptions } from '../../common/platform-http.ts';
@@ -48,7 +49,7 @@ export class Syncer {
     for (const { release } of listed) if (release) this.#port.remember(release);
     const wanted = listed.filter((deployment) => deployment.target_status === 'deployed');
     const keep = new Set(wanted.map(({ id }) => id));
-    const age = ({ created_at }: AgentDeployment): number => Date.parse(created_at);
+    const age = ({ created_at }: AgentDeployment): number => instantOf(created_at);
     const current = wanted.toSorted((one, other) => age(one) - age(other)).at(-1);
     // Retries only the newest deployment.
     for (const id of this.#backOffs?.keys() ?? []) if (id !== current?.id) this.#backOffs?.delete(id);
@@ -225,12 +226,16 @@ export function parseUrl(option: string, text: string, schemes: readonly string[
   throw new Error(`${option} is no address: ${accepted} is accepted`);
 }
 
-export async function allPages<T>(read: (offset: number) => Promise<{ data: T[]; has_more: boolean }>): Promise<T[]> {
-  const items: T[] = [];
-  for (;;) {
-    const page = await read(items.length);
-    items.push(...page.data);
-    // A platform could set `has_more` for ever.
-    if (!page.has_more || page.data.length === 0) return items;
+export async function allPages<T extends { id: string }>(
+  read: (offset: number) => Promise<{ data: T[]; has_more: boolean }>,
+): Promise<T[]> {
+  const items = new Map<string, T>();
+  for (let offset = 0; ; ) {
+    const known = items.size;
+    const { data, has_more } = await read(offset);
+    for (const item of data) items.set(item.id, item);
+    offset += data.length;
+    // A platform could repeat its pages for ever.
+    if (!has_more || items.size === known) return [...items.values()];
   }
 }

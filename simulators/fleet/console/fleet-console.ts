@@ -13,8 +13,8 @@ import { type FleetResult, foundText, judgedText, standingOf, type Tick } from '
 import { evaluatedThresholds, type ThresholdResult } from '../result/thresholds.ts';
 import { LIMITS } from '../result/verdict.ts';
 import type { ByHand } from '../run/by-hand.ts';
+import { PreflightError } from '../run/errors.ts';
 import type { Fleet, RunOptions } from '../run/fleet.ts';
-import { PreflightError } from '../run/ready.ts';
 import { classOf, type Phase, shareOf } from '../scenario/scenario.ts';
 
 async function robotDetail(fleet: Fleet, index: number): Promise<RobotDetail> {

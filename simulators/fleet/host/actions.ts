@@ -157,7 +157,8 @@ export class Actions {
       record.count(`${kind}.errors`);
       if (kind === 'start') outcome.notStarted += 1;
       const text = masked(error instanceof Error ? error.message : String(error), this.#options.config.platform);
-      const message = robot.deviceId === undefined ? text : text.replaceAll(robot.deviceId, '{device}');
+      const alike = robot.deviceId === undefined ? text : text.replaceAll(robot.deviceId, '{device}');
+      const message = alike.replace(/(?<=\/deployments\/)[^/\s)]+/, '{deployment}');
       addFailure(outcome.failures, { kind, robot: robot.name, message, count: 1 });
       if (error instanceof PlatformFailure && error.status > 0) record.count(`http.status.${error.status}`);
       for (let at = error; at instanceof Error; at = at.cause)
@@ -220,24 +221,24 @@ export class Actions {
     const { robot, record, intended } = action;
     const { client, config } = this.#options;
     const { deviceId, state, disturbances } = robot;
-    const standsIn = config.scenario.uplink === 'calls';
     if (client === undefined || deviceId === undefined) return recordLateness(action);
     for (const name of ['ping.attempts', 'http.attempts'] as const) record.count(name);
     for (const name of ['ping.errors', 'http.errors'] as const) record.count(name, 0);
+    // Only an agent has to answer: polling robots hear no ping, and a device of the uplink `calls` may be offline.
+    const isDue = (): boolean =>
+      uplinkOf(config.scenario, robot.index) === 'agent' && state === 'online' && robot.disturbances === disturbances;
     const code = await this.#sent(
       action,
       'ping.target.ms',
       (sending) => client.ping(deviceId, sending),
       (answer) => answer === SUCCESS,
     ).catch((error: unknown) => {
-      if (standsIn && error instanceof PlatformFailure && UNANSWERED.has(error.status)) return 'unanswered';
+      if (!isDue() && error instanceof PlatformFailure && UNANSWERED.has(error.status)) return 'unanswered';
       record.count('http.errors');
       throw error;
     });
-    // With the uplink `calls`, devices may be offline, so an unanswered ping is no error.
-    const expected = !standsIn && state === 'online' && robot.disturbances === disturbances;
     if (code === SUCCESS) record.time('ping.ms', monotonicMs() - intended);
-    else record.count(expected ? 'ping.errors' : 'ping.offline');
+    else record.count(isDue() ? 'ping.errors' : 'ping.offline');
   }
 
   begin(byHand: boolean): PhaseOutcome {

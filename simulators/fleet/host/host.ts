@@ -169,10 +169,16 @@ export interface FailedAction {
   count: number;
 }
 
+const MOST_TOLD = 5;
+const OTHERS = { kind: 'others', message: 'in other ways' };
+
 export function addFailure(failures: FailedAction[], failure: FailedAction): void {
-  const equal = failures.find(({ kind, message }) => kind === failure.kind && message === failure.message);
-  if (equal !== undefined) equal.count += failure.count;
-  else if (failures.length < 5) failures.push({ ...failure });
+  const like = (one: typeof OTHERS): FailedAction | undefined =>
+    failures.find(({ kind, message }) => kind === one.kind && message === one.message);
+  const isFull = failures.length >= MOST_TOLD;
+  const equal = like(failure) ?? (isFull ? like(OTHERS) : undefined);
+  if (equal === undefined) failures.push(isFull ? { ...OTHERS, count: failure.count } : { ...failure });
+  else equal.count += failure.count;
 }
 
 export function failureText({ kind, robot, message, count }: FailedAction): string {

@@ -2,7 +2,7 @@
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
-import { pollWithin } from '../../../harness/common/waiting.ts';
+import { isPassing, pollWithin } from '../../../harness/common/waiting.ts';
 import { loadCompiler } from '../../../harness/contract/shape.ts';
 import { ApiError } from '../../common/platform-http.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
@@ -11,7 +11,7 @@ import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { Metrics, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
 import { AnswerSampler } from '../platform/answers.ts';
-import { isPassing, isPermanent, masked, PlatformClient, PlatformFailure } from '../platform/client.ts';
+import { isPermanent, masked, PlatformClient, PlatformFailure } from '../platform/client.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../robot/uplinks.ts';

@@ -263,7 +263,7 @@ export class Metrics implements Recorder {
   }
 }
 
-function encodeAll(map: Map<string, Histogram>): Record<string, string> {
+export function encodeAll(map: Map<string, Histogram>): Record<string, string> {
   return Object.fromEntries(
     [...map].filter(([, from]) => from.totalCount > 0).map(([name, from]) => [name, encode(from)]),
   );

@@ -2,17 +2,18 @@ import { expect, test } from 'vitest';
 import { AnswerSampler, type AnswersTold, type Exchange } from './answers.ts';
 
 const KEY = 'mk_k7Q2xW9zBf4vN8aa';
-const platform = { url: 'http://localhost/beta', agentUrl: 'http://localhost', apiKey: KEY };
+const headers = { 'X-Tenant': 'acme' };
+const platform = { url: 'http://localhost/beta', agentUrl: 'http://localhost', apiKey: KEY, headers };
 const WHOLE = { 'content-length': '2', 'content-type': 'application/json', 'set-cookie': 'a=b' };
 
 function sampled(bytesPerSecond: number) {
   const told: AnswersTold[] = [];
   const tell = (each: AnswersTold): void => void told.push(each);
   const sampler = new AnswerSampler({ platform, bytesPerSecond, phase: () => '2-hold', tell });
-  const take = (path: string, { body = '{}', sent, headers = WHOLE, status = 200 }: Given = {}): void =>
+  const take = (path: string, { body = '{}', sent, headers: answered = WHOLE, status = 200 }: Given = {}): void =>
     sampler.take(
-      { method: 'GET', path, headers: { 'X-API-Key': KEY, 'service-version': '1' }, body: sent },
-      { status, headers, bytes: Buffer.from(body) },
+      { method: 'GET', path, headers: { ...headers, 'X-API-Key': KEY, 'service-version': '1' }, body: sent },
+      { status, headers: answered, bytes: Buffer.from(body) },
       5,
     );
   return { sampler, take, told, exchanges: (): Exchange[] => told.flatMap(({ exchange }) => exchange ?? []) };
@@ -25,7 +26,7 @@ interface Given {
   status?: number;
 }
 
-test('an exchange is reported whole, with its phase, and with the key masked', () => {
+test('an exchange is reported whole, with its phase, and with key and own headers masked', () => {
   const { take, told } = sampled(1e6);
   take('/devices?limit=1', { body: `{"echo":"${KEY}"}`, sent: `{"key":"${KEY}"}` });
   expect(told).toEqual([
@@ -33,7 +34,7 @@ test('an exchange is reported whole, with its phase, and with the key masked', (
       answers: 1,
       exchange: {
         ...{ at: expect.any(Number), ms: 5, method: 'GET', path: '/devices?limit=1', status: 200, phase: '2-hold' },
-        headers: { 'x-api-key': '***', 'service-version': '1' },
+        headers: { 'x-tenant': '***', 'x-api-key': '***', 'service-version': '1' },
         answered: { 'content-type': 'application/json' },
         ...{ body: '{"echo":"***"}', sent: '{"key":"***"}' },
       },

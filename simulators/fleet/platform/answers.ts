@@ -42,6 +42,7 @@ const SECRET = /^\/provisioning_tokens\b/;
 export class AnswerSampler {
   readonly #options: SamplerOptions;
   readonly #kinds = new Map<string, number>();
+  readonly #secrets: ReadonlySet<string>;
   #answers = 0;
   #left: number;
   #at = performance.now();
@@ -49,6 +50,8 @@ export class AnswerSampler {
   constructor(options: SamplerOptions) {
     this.#options = options;
     this.#left = options.bytesPerSecond;
+    const names = ['x-api-key', ...Object.keys(options.platform.headers ?? {})];
+    this.#secrets = new Set(names.map((name) => name.toLowerCase()));
   }
 
   flush(): void {
@@ -70,9 +73,12 @@ export class AnswerSampler {
       ms,
       method,
       path,
-      // Masks only the API key, so that a reader can repeat the request with another key.
+      // Keeps the names of secret headers, so that a reader can repeat the request with values of their own.
       headers: Object.fromEntries(
-        Object.entries(request.headers).map((pair) => (/^x-api-key$/i.test(pair[0]) ? ['x-api-key', '***'] : pair)),
+        Object.entries(request.headers).map(([name, value]) => {
+          const known = name.toLowerCase();
+          return this.#secrets.has(known) ? [known, '***'] : [name, value];
+        }),
       ),
       status,
       answered: Object.fromEntries(

@@ -77,6 +77,15 @@ it('the client creates a release on a platform that loses answers', async () => 
   expect([...versions]).toEqual(['one', 'one (2)']);
 });
 
+it('the client creates its config type on a platform that ignores filters', async () => {
+  const others = { status: 200, body: { data: [{ id: 'other', slug: 'other' }] } };
+  const { client, seen } = await platformWith((n, { method }) =>
+    method === 'GET' ? others : { status: 201, body: { id: `id-${n}` } },
+  );
+  await client.createReleaseFixture('one', '{}');
+  expect(seen.map(({ path }) => path)).toContain('POST /config_types');
+});
+
 it('the client sends a measured request only once', async () => {
   const { client, seen } = await platformWith(() => ({ status: 429, retryAfter: '0' }));
   const release = { releaseId: 'r', configInstanceIds: [] };

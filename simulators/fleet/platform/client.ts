@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '../../../harness/common/defined.ts';
 import { Redactor } from '../../../harness/common/redact.ts';
 import { printable } from '../../../harness/common/terminal.ts';
-import { backoffMs } from '../../../harness/common/waiting.ts';
+import { backoffMs, isPassing } from '../../../harness/common/waiting.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
-import { shape } from '../../../harness/contract/shape.ts';
+import { objectShape, shape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import {
   DIALECT_NAMES,
@@ -32,10 +32,6 @@ export class PlatformFailure extends Error {
     this.retryAfterMs = options?.retryAfterMs;
   }
 }
-
-/** True if a retry may succeed. Status 0: no answer; 501 and 505: missing feature. */
-export const isPassing = (status: number): boolean =>
-  [0, 408, 425, 429].includes(status) || (status >= 500 && ![501, 505].includes(status));
 
 /** Statuses with which some platforms report that a device did not answer a ping. */
 export const UNANSWERED: ReadonlySet<number> = new Set([408, 409, 424, 504]);
@@ -133,6 +129,9 @@ export interface ReleaseFixture {
 export const resource = shape('resource with an id', Type.Object({ id: Type.String() }));
 const created = shape('deployment', Type.Object({ id: Type.String(), target_status: Type.Optional(Type.String()) }));
 const page = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
+const typeList = objectShape('list of config types', {
+  data: Type.Array(Type.Object({ slug: Type.Optional(Type.Unknown()) })),
+});
 const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
 export const token = shape('token', Type.Object({ token: Type.String() }));
 
@@ -167,8 +166,9 @@ export class PlatformClient {
 
   async createReleaseFixture(label: string, content: string): Promise<ReleaseFixture> {
     const slug = 'muster-fleet';
-    const types = await this.#setUp(() => this.#get(`/config_types?slug=${slug}&limit=1`, page));
-    if (types.data.length === 0) {
+    const types = await this.#setUp(() => this.#get(`/config_types?slug=${slug}&limit=1`, typeList));
+    // A platform may ignore the filter.
+    if (!types.data.some((type) => type.slug === slug)) {
       const type = { name: 'Muster fleet', slug };
       await this.#setUp(() => this.#post('/config_types', type, resource)).catch((error: unknown) => {
         // Another shard or a lost attempt has created the config type.

@@ -2,17 +2,18 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { served } from '../../../harness/common/testing/servers.ts';
+import { PreflightError, UnreachableError } from '../run/errors.ts';
 import type { Phase, UplinkKind } from '../scenario/scenario.ts';
 import type { PlatformAddress } from './client.ts';
 import { ROUTES_FILE, routesText, withRoutes } from './routes.ts';
-import { LackingError, SilentError, type SurveyOptions, surveyPlatform } from './survey.ts';
+import { type SurveyOptions, surveyPlatform } from './survey.ts';
 
 interface Asked {
   version: unknown;
   query: URLSearchParams;
   body: Record<string, unknown>;
 }
-type Answer = [status: number, body: unknown];
+type Answer = [status: number, body: unknown, headers?: Record<string, string>];
 /** Answers by method and path, e.g. `GET /devices`; `*` matches one segment. All other requests get 404. */
 type Routes = Record<string, (asked: Asked) => Answer>;
 
@@ -51,12 +52,12 @@ async function surveyed(routes: Routes, { uplink, phase = {}, apiVersion, ...mor
       asked.push(line);
       const fits = (route: string): boolean => new RegExp(`^${route.replaceAll('*', '[^/]+')}$`).test(line);
       const [, answer] = Object.entries(routes).find(([route]) => fits(route)) ?? [];
-      const [status, body] = answer?.({
+      const [status, body, headers] = answer?.({
         version: request.headers['service-version'],
         query: searchParams,
         body: JSON.parse(text || '{}'),
       }) ?? [404, {}];
-      response.writeHead(status).end(JSON.stringify(body));
+      response.writeHead(status, headers).end(JSON.stringify(body));
     });
   });
   const { url } = await served(server);
@@ -74,14 +75,14 @@ async function surveyed(routes: Routes, { uplink, phase = {}, apiVersion, ...mor
 
 const lackingOf = async (...args: Parameters<typeof surveyed>): Promise<string> => {
   const error = await surveyed(...args).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(LackingError);
+  expect(error).toBeInstanceOf(PreflightError);
   return (error as Error).message;
 };
 
 it('the survey doubts the base URL only where every route is answered 404', async () => {
   const all = { uplink: 'calls', phase: { lists: '1/s', ping: '1/s' } } as const;
   expect(await lackingOf({}, all)).toMatch(/every route was answered 404: is --platform right\?/);
-  expect(await lackingOf({ 'GET /devices': () => [403, {}] }, all)).not.toContain('--platform');
+  expect(await lackingOf({ 'GET /devices': () => [403, {}] }, all)).not.toContain('is --platform');
 });
 
 describe('preflight of robots that call', () => {
@@ -116,6 +117,13 @@ describe('preflight of robots that call', () => {
     expect(asked).toHaveLength(1 + 3);
   });
 
+  it('stops at a list that repeats its pages', async () => {
+    const again: Routes = { 'GET /devices': () => [200, { has_more: true, data: devices(2) }] };
+    const { offer, asked } = await surveyed(again, { uplink: 'calls' });
+    expect(offer.devices).toEqual(['dvc_0', 'dvc_1']);
+    expect(asked).toHaveLength(1 + 2);
+  });
+
   it.each([408, 409, 504])('accepts a ping that ends with %i as a silent device', async (status) => {
     const routes: Routes = { ...PLAIN, 'POST /devices/*/ping': () => [status, {}] };
     expect((await surveyed(routes, { uplink: 'calls', phase: { ping: '1/s' } })).notes).toEqual([]);
@@ -123,7 +131,7 @@ describe('preflight of robots that call', () => {
 
   it('refuses a scenario with missing routes, and names each with its remedy', async () => {
     const message = await lackingOf({ 'GET /devices': () => [403, {}] }, all);
-    expect(message).toMatch(/^the platform lacks what robots with uplink calls and this scenario need:\n/);
+    expect(message).toMatch(/^--platform: the platform lacks what robots with uplink calls and this scenario need:\n/);
     expect(message).toContain('GET /devices was answered 403 (the key lacks a scope); instead: --devices FILE names');
     const ping = await lackingOf({ 'GET /devices': listOf(devices(1)) }, all);
     expect(ping.split('\n').slice(1)).toEqual([
@@ -231,10 +239,12 @@ describe('preflight of robots with the agent protocol', () => {
   });
 });
 
-it('the survey ends when a platform fails mid-list, and when interrupted', async () => {
+it('the survey ends when a platform fails mid-list or is busy, and when interrupted', async () => {
   const half: Routes['x'] = ({ query }) =>
     query.get('offset') === '0' ? [200, { has_more: true, data: devices(2) }] : [400, {}];
-  await expect(surveyed({ 'GET /devices': half }, { uplink: 'calls' })).rejects.toBeInstanceOf(SilentError);
+  const busy: Routes['x'] = () => [503, {}, { 'retry-after': '60' }];
+  for (const list of [half, busy])
+    await expect(surveyed({ 'GET /devices': list }, { uplink: 'calls' })).rejects.toBeInstanceOf(UnreachableError);
   const stop = new AbortController();
   const stopping: Routes['x'] = () => {
     stop.abort(new Error('interrupted'));

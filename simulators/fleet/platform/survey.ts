@@ -2,14 +2,16 @@
 
 import { randomBytes } from 'node:crypto';
 import { defined } from '../../../harness/common/defined.ts';
+import { wrongBaseUrl } from '../../../harness/common/usage.ts';
+import { isPassing } from '../../../harness/common/waiting.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { objectShape, shape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import { deploymentFilter, listedDeployments } from '../../device/uplink/polling.ts';
+import { PreflightError, UnreachableError } from '../run/errors.ts';
 import { robotName, type Scenario, TRAFFIC_NAMES, uplinksIn } from '../scenario/scenario.ts';
 import {
-  isPassing,
   type PlatformAddress,
   PlatformClient,
   PlatformFailure,
@@ -31,19 +33,6 @@ export interface Offer {
   staged?: true;
   /** Set if robots must apply staged deployments, because the platform cannot deploy them. */
   takesStaged?: true;
-}
-
-export class LackingError extends Error {
-  override name = 'LackingError';
-}
-
-/** Thrown if the platform does not answer or is busy. */
-export class SilentError extends Error {
-  override name = 'SilentError';
-}
-
-export class KeyError extends Error {
-  override name = 'KeyError';
 }
 
 export interface SurveyOptions {
@@ -73,8 +62,8 @@ const releaseList = objectShape('list of releases', { data: Type.Array(Type.Obje
 const NOT_SERVED = 'was answered 404';
 
 /**
- * May create a release on the platform, and for polling robots a device and a deployment. Rejects with SilentError,
- * KeyError or LackingError.
+ * May create a release on the platform, and for polling robots a device and a deployment. Rejects with
+ * UnreachableError or PreflightError.
  */
 export async function surveyPlatform(options: SurveyOptions) {
   const { signal, scenario } = options;
@@ -97,7 +86,7 @@ export async function surveyPlatform(options: SurveyOptions) {
     lacking.push(...surveyor.shortages());
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof PlatformFailure) throw new SilentError(`the platform cannot be asked: ${error.message}`);
+    if (error instanceof PlatformFailure) throw new UnreachableError(`the platform cannot be asked: ${error.message}`);
     throw error;
   } finally {
     signal.removeEventListener('abort', close);
@@ -105,9 +94,9 @@ export async function surveyPlatform(options: SurveyOptions) {
   }
   if (lacking.length === 0) return { offer: surveyor.offer, notes };
   if (surveyor.unlisted?.status === 404 && lacking.every((line) => line.includes(NOT_SERVED)))
-    lacking.push(`every route ${NOT_SERVED}: is --platform right? A base URL may end in a path, e.g. /beta`);
-  const problem = `the platform lacks what robots with uplink ${uplinks.join(' or ')} and this scenario need:`;
-  throw new LackingError([problem, ...lacking].join('\n  '));
+    lacking.push(`every route ${NOT_SERVED}: ${wrongBaseUrl('--platform')}`);
+  const needed = `what robots with uplink ${uplinks.join(' or ')} and this scenario need`;
+  throw new PreflightError([`--platform: the platform lacks ${needed}:`, ...lacking].join('\n  '));
 }
 
 class Surveyor {
@@ -146,8 +135,8 @@ class Surveyor {
     } catch (error) {
       if (!(error instanceof PlatformFailure)) throw error;
       if (error.status === 0)
-        throw new SilentError(`the platform cannot be reached at ${address.url}: ${error.message}`);
-      if (error.status === 401) throw new KeyError(error.message);
+        throw new UnreachableError(`the platform cannot be reached at ${address.url}: ${error.message}`);
+      if (error.status === 401) throw new PreflightError(`--api-key: the platform rejects it: ${error.message}`);
       this.unlisted = error;
     }
   }
@@ -178,10 +167,12 @@ class Surveyor {
         this.offer.devices = await this.#known();
         return this.offer.devices.length > 0 ? undefined : 'has no devices';
       }
-      const isOld = this.unlisted.status === 400;
-      const why = isOld ? 'was answered 400 (--api-version names an older version)' : answered(this.unlisted);
       const asksMore = (['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part));
-      return !isNamed || asksMore ? why : undefined;
+      if (isNamed && !asksMore) return undefined;
+      // A busy platform lacks no route.
+      if (isPassing(this.unlisted.status)) throw this.unlisted;
+      const isOld = this.unlisted.status === 400;
+      return isOld ? 'was answered 400 (--api-version names an older version)' : answered(this.unlisted);
     },
     read: async () => {
       if (this.#some === undefined) return undefined;
@@ -298,10 +289,12 @@ class Surveyor {
     const { signal } = this.#options;
     const names = new Map<string, unknown>();
     for (let offset = 0; !enough(names); ) {
+      const known = names.size;
       const { data, has_more } = await sendUntilTaken(() => this.#page(PAGE, offset), { signal });
       for (const { id, name } of data) names.set(id, name);
       offset += data.length;
-      if (!has_more || data.length === 0) break;
+      // A platform could repeat its pages for ever.
+      if (!has_more || names.size === known) break;
     }
     return names;
   }

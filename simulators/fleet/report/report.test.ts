@@ -127,7 +127,8 @@ describe('the report page', () => {
 
   it('gives no good verdict to an incomplete run', () => {
     const thresholds = [{ expr: 'rollout.missed.count==0', value: 0, ok: true }];
-    const cut = reportHtml(resultWith({ complete: false, incomplete_reasons: ['interrupted'], thresholds }));
+    const change = { complete: false, incomplete_reasons: ['interrupted'], thresholds, counters: {} };
+    const cut = reportHtml(resultWith(change));
     expect(cut).toContain('<h1>INCOMPLETE</h1>');
     expect(cut).toContain('not evaluated');
     expect(bodyOf(cut)).not.toMatch(/class="[^"]*pass|✓|valid/);

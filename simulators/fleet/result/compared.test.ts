@@ -68,4 +68,12 @@ describe('two runs of a fleet', () => {
       'the runs are of different scenarios',
     ]);
   });
+
+  it('name the run whose load generator was suspect', () => {
+    const suspect = resultWith({ verdict: 'suspect', verdict_reasons: ['late', 'busy'] });
+    expect(compareFleets(suspect, resultWith())).toMatchObject({
+      doubts: ['the load generator of the first run was suspect: late; busy'],
+      reasons: [],
+    });
+  });
 });

@@ -1,5 +1,5 @@
 import { decode, labelled, percentileMs, unlabelled } from '../measure/metrics.ts';
-import { type FleetResult, figuresCount, isMissed } from './result.ts';
+import { type FleetResult, figuresCount, isMissed, OWN } from './result.ts';
 
 export interface FigureChange {
   /** Name of the figure, e.g. `rollout.ms{phase=2-rollout}.p99` or `http.errors.rate`. */
@@ -15,6 +15,7 @@ interface FleetComparison {
   figures: FigureChange[];
   missed: string[];
   settings: { name: string; before: string; after: string }[];
+  doubts: string[];
   reasons: string[];
 }
 
@@ -24,9 +25,9 @@ const DEVIATIONS = 4;
 const LEAST_FACTOR = 1.5;
 const LEAST_MS = 1;
 
-const OWN = /^(schedule\.|start\.ms)/;
 const FAILURES = /\.(errors|missed)$/;
 const PERCENTS = [50, 99] as const;
+const RUNS = ['first', 'second'] as const;
 const SETTINGS = ['scenario', 'robots', 'uplink', 'seed', 'key_bits', 'workers', 'platform'] as const;
 
 export function compareFleets(before: FleetResult, after: FleetResult): FleetComparison {
@@ -44,10 +45,13 @@ export function compareFleets(before: FleetResult, after: FleetResult): FleetCom
       const [old, now] = [String(before[name]), String(after[name])];
       return old === now ? [] : [{ name, before: old, after: now }];
     }),
+    doubts: [before, after].flatMap(({ verdict, verdict_reasons: why }, index) =>
+      verdict === 'suspect' ? [`the load generator of the ${RUNS[index]} run was suspect: ${why.join('; ')}`] : [],
+    ),
     reasons: [
       ...[before, after].flatMap((result, index) => {
         const what = result.complete ? 'measured its own load generator' : 'is not complete';
-        return figuresCount(result) ? [] : [`the ${index === 0 ? 'first' : 'second'} run ${what}`];
+        return figuresCount(result) ? [] : [`the ${RUNS[index]} run ${what}`];
       }),
       ...(before.scenario === after.scenario ? [] : ['the runs are of different scenarios']),
     ],

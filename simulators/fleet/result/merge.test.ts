@@ -180,6 +180,8 @@ it.each([
   [{ ...missed, complete: false, violations }, 1, 'FAILED'],
   [{ metrics: {}, uplink: 'agent' }, 2, 'INCOMPLETE'],
   [{ metrics: {}, uplink: 'none' }, 0, 'PASSED'],
+  [{ metrics: {}, uplink: 'none', counters: {} }, 2, 'INCOMPLETE'],
+  [{ metrics: { 'start.ms': summary(histogram()) }, uplink: 'calls' }, 2, 'INCOMPLETE'],
 ])('%j exits %i: %s', (change, code, outcome) => {
   const result = resultWith({ uplink: 'agent', metrics: { 'ping.ms': summary(histogram()) }, ...change });
   expect([exitCode(result), outcomeOf(result)]).toEqual([code, outcome]);

@@ -62,7 +62,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     ...head,
     ...whole,
     ...decisive,
-    outcome: outcomeOf({ ...decisive, metrics, uplink: head.uplink }),
+    outcome: outcomeOf({ ...whole, ...decisive, metrics, uplink: head.uplink }),
     started_at: results.map((result) => result.started_at).sort()[0] ?? first.result.started_at,
     phases_begin_ms: begun,
     duration_ms: Math.max(...results.map((result) => result.duration_ms)),

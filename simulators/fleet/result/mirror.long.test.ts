@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { listening } from '../../../harness/common/node-http.ts';
 import { eventually } from '../../common/testing/scratch.ts';
@@ -93,6 +95,37 @@ it('the merge refuses a wrong token, another run and an invalid result', { timeo
   expect(await answers[10]?.text()).toMatch(/^the file has more than 65536 bytes/);
   expect(await answers[0]?.text()).toMatch(/^result\.json is not the result of a fleet/);
   expect(findShards([folder('merge/run')])).toEqual({ parts: [], alive: [], failed: [] });
+});
+
+it('a 401 ends an upload before it is whole', { timeout: 60_000 }, async () => {
+  const { port } = await serve();
+  const upload = connect(port, '127.0.0.1');
+  upload.write('PUT /runs/run/shard-1-of-2/result.json HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{');
+  expect(await text(upload)).toMatch(/^HTTP\/1\.1 401 /);
+  expect(existsSync(folder('merge/run'))).toBe(false);
+});
+
+it('a shard that failed is alive again once it is started again', { timeout: 60_000 }, async () => {
+  const { port } = await serve();
+  const signs = { 'failed.json': { shard: shard(1), reason: 'no room' }, 'alive.json': alive(1, 1) };
+  for (const [file, sign] of Object.entries(signs)) {
+    const url = `http://127.0.0.1:${port}/runs/run/shard-1-of-2/${file}`;
+    await fetch(url, { method: 'PUT', body: JSON.stringify(sign), headers: { authorization: `Bearer ${TOKEN}` } });
+  }
+  expect(findShards([folder('merge/run')])).toMatchObject({ alive: [{ sign: alive(1, 1) }], failed: [] });
+});
+
+it('a result is delivered to a merge whose proxy was busy', { timeout: 60_000 }, async () => {
+  const statuses = [429];
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(request.method === 'PUT' ? (statuses.shift() ?? 204) : 404).end();
+  });
+  await using at = await listening(server, 0, '127.0.0.1');
+  const { made, own } = mirror(at.port, 1);
+  writeResult(own, result(1));
+  expect(await made.deliver(signal)).toBeUndefined();
+  expect(statuses).toEqual([]);
 });
 
 it('a shard refuses a run id that leaves its folder', { timeout: 60_000 }, async () => {

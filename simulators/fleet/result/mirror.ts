@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { http, type Listening, listening } from '../../../harness/common/node-http.ts';
 import { headerSecret } from '../../../harness/common/usage.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
-import { poll } from '../../../harness/common/waiting.ts';
+import { isPassing, poll } from '../../../harness/common/waiting.ts';
 import {
   ALIVE_FILE,
   type Alive,
@@ -121,7 +121,7 @@ async function take(folder: string, file: string, request: IncomingMessage): Pro
         return `${basename(folder)} has a result already, of another job`;
     }
     renameSync(part, join(folder, file));
-    if (file !== ALIVE_FILE) rmSync(join(folder, ALIVE_FILE), { force: true });
+    for (const other of [ALIVE_FILE, FAILED_FILE]) if (other !== file) rmSync(join(folder, other), { force: true });
     return undefined;
   } catch (error) {
     if (error instanceof ResultError || error instanceof RangeError) return error.message.replace(part, file);
@@ -297,7 +297,7 @@ export class Mirror implements Disposable {
     if (response.ok) return response;
     const said = `${what}: ${response.status}, ${(await response.text()).trim().slice(0, 200)}`;
     if (response.status === 401 || response.status === 403) throw new AccessError(said);
-    throw response.status < 500 ? new Refused(said) : new Error(said);
+    throw isPassing(response.status) ? new Error(said) : new Refused(said);
   }
 }
 

@@ -152,16 +152,20 @@ export const fleetResult = objectShape('FleetResult', {
 });
 export type FleetResult = Static<typeof fleetResult.schema>;
 
-export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): boolean =>
-  Object.keys(metrics).length === 0;
+/** Metrics of the load generator itself. */
+export const OWN = /^(schedule\.|start\.ms)/;
 
-type Decisive = Pick<
-  FleetResult,
-  'violations' | 'complete' | 'verdict' | 'thresholds' | 'shard' | 'metrics' | 'uplink'
-> & {
-  answers?: FleetResult['answers'] | undefined;
-  ended_by?: string | undefined;
-};
+/** Without a platform, event streams that were read are measured enough. */
+export const measuredNothing = ({ metrics, counters, uplink }: Measurable): boolean =>
+  Object.keys(metrics).every((name) => OWN.test(name)) &&
+  (uplink !== 'none' || counters['subscriber.violations'] === undefined);
+
+type Measurable = Pick<FleetResult, 'metrics' | 'counters' | 'uplink'>;
+type Decisive = Measurable &
+  Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thresholds' | 'shard'> & {
+    answers?: FleetResult['answers'] | undefined;
+    ended_by?: string | undefined;
+  };
 
 /** False for a shard, because thresholds apply to the whole fleet. */
 export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;
@@ -179,9 +183,7 @@ export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   if (result.verdict === 'invalid') return 98;
   if (!isJudged(result)) return 0;
   if (endedBy !== undefined || result.thresholds.some(isMissed)) return 99;
-  // Lets a run without a platform pass without metrics, because violations of its event streams decided above.
-  const isEmpty = measuredNothing(result) && result.uplink !== 'none';
-  return !isEmpty && result.thresholds.every(({ ok }) => ok) ? 0 : 2;
+  return !measuredNothing(result) && result.thresholds.every(({ ok }) => ok) ? 0 : 2;
 }
 
 type Evaluated = Pick<FleetResult['thresholds'][number], 'ok' | 'value'>;

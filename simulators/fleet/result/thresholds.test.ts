@@ -105,8 +105,15 @@ describe('a threshold of a part', () => {
     ['ping.ms{class=a,class=b}.p99<1s', /'class' is there twice/],
     ['ping.ms{class=boat}.p99<1s', /there is no class 'boat'; accepted: arm, cart/],
     ['ping.ms{phase=kill}.p99<1s', /there is no phase 'kill'; accepted: 1-ramp, 2-hold, or the number or the kind/],
+    ['rollout.ms.p99<5s', /'rollout\.ms' needs a phase with 'rollout'; the phases have ramp, hold, ping$/],
+    ['deploy.ms{class=arm}.p99<1s', /'deploy\.ms' needs a phase with 'rollout'/],
+    ['read.errors.count==0', /'read\.errors' needs a phase with 'reads'/],
+    ['storm.errors.count==0', /'storm\.errors' needs a phase with 'storm'/],
   ])('refuses %s', (expr, why) => {
-    expect(() => checkThreshold(expr, { classes: ['arm', 'cart'], phases: ['ramp', 'hold'] })).toThrow(why);
+    const phases = [{ do: 'ramp' }, { do: 'hold', ping: '1/s' }];
+    const parts = { classes: ['arm', 'cart'], phases };
+    expect(() => checkThreshold(expr, parts)).toThrow(why);
+    expect(checkThreshold('ping.ms{class=arm}.p99<1s', parts).metric).toBe('ping.ms');
   });
 });
 

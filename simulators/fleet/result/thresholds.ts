@@ -21,7 +21,7 @@ import {
   summary,
   unlabelled,
 } from '../measure/metrics.ts';
-import type { Scenario } from '../scenario/scenario.ts';
+import { PHASES, type PhaseFields, type Scenario, TRAFFIC, TRAFFIC_NAMES } from '../scenario/scenario.ts';
 import type { FleetResult } from './result.ts';
 
 const STATISTICS = ['count', 'max', 'rate'] as const;
@@ -117,10 +117,17 @@ function meant(given: string, known: readonly string[]): string {
   return near === undefined ? '' : `; did you mean ${near}?`;
 }
 
-/** Throws RangeError for wrong syntax or an unknown metric, class or phase. */
+/** Kind or field of a phase without which a metric is never measured. */
+function needOf(metric: string): string | undefined {
+  const [begin = ''] = metric.split('.');
+  if (begin === 'deploy') return 'rollout';
+  return TRAFFIC_NAMES.find((name) => TRAFFIC[name].action === begin) ?? PHASES.find((kind) => kind === begin);
+}
+
+/** Throws RangeError for wrong syntax, an unknown metric, class or phase, or a metric that no phase measures. */
 export function checkThreshold(
   text: string,
-  parts?: { classes: readonly string[]; phases: readonly string[] },
+  parts?: { classes: readonly string[]; phases: readonly PhaseFields[] },
 ): Threshold {
   const threshold = parseThreshold(text);
   const { metric, statistic, per, labels: { class: name, phase } = {} } = threshold;
@@ -129,12 +136,13 @@ export function checkThreshold(
     const accepted = classes.length === 0 ? 'the scenario has no classes' : `accepted: ${classes.join(', ')}`;
     throw refuse(text, `there is no class '${name}'; ${accepted}${meant(name, classes)}`);
   }
-  const known = phases?.map((kind, index) => phaseLabel(index, kind));
+  const kinds = phases?.map(({ do: kind }) => kind);
+  const known = kinds?.map((kind, index) => phaseLabel(index, kind));
   if (known !== undefined && phase !== undefined && !known.some((label) => isPhase(label, phase)))
     throw refuse(
       text,
       `there is no phase '${phase}'; accepted: ${known.join(', ')}, or the number or the kind alone` +
-        meant(phase, [...known, ...(phases ?? [])]),
+        meant(phase, [...known, ...(kinds ?? [])]),
     );
   const duration = isDuration(metric);
   if (!duration && !isCounter(metric)) {
@@ -148,6 +156,10 @@ export function checkThreshold(
     throw refuse(text, `'${metric}' is a counter: only count and rate apply`);
   if (per === 'attempt' && !isCounter(attemptsOf(metric)))
     throw refuse(text, `attempts of '${metric}' are not counted; accepted: a number per second (10/s)`);
+  const need = needOf(metric);
+  const there = phases?.flatMap((each) => [each.do, ...TRAFFIC_NAMES.filter((name) => each[name] !== undefined)]);
+  if (need !== undefined && there?.includes(need) === false)
+    throw refuse(text, `'${metric}' needs a phase with '${need}'; the phases have ${[...new Set(there)].join(', ')}`);
   return threshold;
 }
 

@@ -33,13 +33,17 @@ ${classes}`);
     expect(own).toHaveLength(12);
   });
 
-  it('has robots of several uplinks', async () => {
+  it('has robots of several uplinks, and those that poll answer no ping', async () => {
     const classes = 'classes: { new: { share: 50% }, old: { share: 50%, uplink: polling } }';
-    await using fleet = fleets.create(`  - { do: rollout, over: 100ms }\npoll_every: 200ms\n${classes}\n`);
+    const pings = '{ do: hold, class: old, for: 200ms, ping: 10/s, arrivals: constant }';
+    await using fleet = fleets.create(
+      `  - { do: rollout, over: 100ms }\n  - ${pings}\npoll_every: 200ms\n${classes}\n`,
+    );
     expect(await fleet.runCanary([])).toBeUndefined();
     await runAll(fleet);
     const { counters, metrics } = await fleet.measured();
     expect(counters).toMatchObject({ 'rollout.attempts': 12, 'rollout.missed': 0 });
+    expect(counters).toMatchObject({ 'ping.attempts': 2, 'ping.offline': 2, 'ping.errors': 0, 'http.errors': 0 });
     // Six robots report, because polling robots report nothing.
     expect(metrics['rollout.report.ms']?.count).toBe(6);
   });

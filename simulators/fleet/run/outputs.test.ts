@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { histogram, summary } from '../measure/metrics.ts';
+import { histogram, Metrics, summary } from '../measure/metrics.ts';
 import { calmLoad } from '../result/testing/result.ts';
 import type { RunOptions } from './fleet.ts';
 import { resultOf } from './outputs.ts';
@@ -69,6 +69,16 @@ it('a result notes robots that waited for each other', () => {
   expect(resultFrom(record, false).notes).toEqual([]);
   const { notes } = resultFrom(record, false, { 'uplink.crowded': 3 });
   expect(notes).toEqual([expect.stringContaining('uplink.crowded')]);
+});
+
+it('a record whose hosts have died has the figures of their seconds', () => {
+  const [record, metrics] = [new FleetRecord(), new Metrics({ intervals: true })];
+  metrics.of().time('ping.ms', 5);
+  const tick = { robots: { online: 1 }, interval: metrics.takeInterval(), load: calmLoad, judged: true };
+  record.progress.add('worker 1', tick);
+  const { metrics: figures, histograms } = record.measured();
+  expect(figures).toMatchObject({ 'ping.ms': { count: 1 } });
+  expect(Object.keys(histograms)).toEqual(['ping.ms']);
 });
 
 it('an interrupted result gives the reason for missing robots', () => {

@@ -19,8 +19,8 @@ import { evaluatedThresholds, measuredIn } from '../result/thresholds.ts';
 import { uplinksIn } from '../scenario/scenario.ts';
 import type { Shard } from '../schedule/schedule.ts';
 import { UPLINK_CONNECTIONS } from './capacity.ts';
+import { PreflightError } from './errors.ts';
 import type { Fleet, RunOptions } from './fleet.ts';
-import { PreflightError } from './ready.ts';
 import type { Measured } from './record.ts';
 
 type FleetFacts = Pick<Fleet, 'robots' | 'record' | 'robotName'>;
@@ -58,7 +58,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
   };
   const uplink = uplinksIn(scenario).join(' and ');
   return defined({
-    outcome: outcomeOf({ ...decisive, metrics: measured.metrics, uplink }),
+    outcome: outcomeOf({ ...measured, ...decisive, uplink }),
     muster: options.version,
     scenario: scenario.name,
     started_at: run.startedAt,

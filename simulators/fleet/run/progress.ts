@@ -1,6 +1,16 @@
 import type { Histogram } from 'hdr-histogram-js';
 import type { HostTick } from '../host/host.ts';
-import { addDurations, combined, decode, labelled, type Summary, summary, unlabelled } from '../measure/metrics.ts';
+import {
+  addDurations,
+  combined,
+  decode,
+  encodeAll,
+  labelled,
+  type Snapshot,
+  type Summary,
+  summary,
+  unlabelled,
+} from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 import type { Tick } from '../result/result.ts';
 import { LIMITS } from '../result/verdict.ts';
@@ -77,6 +87,10 @@ export class Progress {
   summaries(): Record<string, Summary> {
     for (const [name, of] of this.#whole) if (!this.#summaries.has(name)) this.#summaries.set(name, summary(of));
     return Object.fromEntries(this.#summaries);
+  }
+
+  get snapshot(): Snapshot {
+    return { histograms: encodeAll(this.#whole), counters: this.counters };
   }
 
   times(name: string): Histogram | undefined {

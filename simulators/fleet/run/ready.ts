@@ -9,17 +9,9 @@ import type { PlatformAddress } from '../platform/client.ts';
 import { evaluatedThresholds } from '../result/thresholds.ts';
 import { uplinkOf } from '../scenario/scenario.ts';
 import { membersOf, type Shard } from '../schedule/schedule.ts';
+import { PreflightError } from './errors.ts';
 import type { RunOptions } from './fleet.ts';
 import type { FleetRecord } from './record.ts';
-
-/** The machine is too small, or an option is unusable; the message names the remedy. */
-export class PreflightError extends Error {
-  override name = 'PreflightError';
-}
-
-export class UnreachableError extends Error {
-  override name = 'UnreachableError';
-}
 
 /** If a folder is not writable, removes the new folders and throws PreflightError. */
 export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | 'stateDir' | 'out'>): void {
@@ -51,20 +43,13 @@ const missingFolders = (folder: string): string[] =>
 export async function surveyed(options: RunOptions, address: PlatformAddress) {
   const { scenario, robots, shard, devices, screen, signal } = options;
   const { namePrefix = 'robot' } = options;
-  const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
-  try {
-    const members = membersOf(robots, shard);
-    // Prefers a polling robot, because the survey finds or creates its device; an agent provisions its own.
-    const first = members.find((robot) => uplinkOf(scenario, robot) === 'polling') ?? members[0] ?? 0;
-    const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, devices, signal });
-    for (const note of survey.notes) screen.write(`preflight: ${note}\n`);
-    return survey;
-  } catch (error) {
-    if (error instanceof SilentError) throw new UnreachableError(error.message);
-    if (error instanceof KeyError) throw new PreflightError(`--api-key: the platform rejects it: ${error.message}`);
-    if (error instanceof LackingError) throw new PreflightError(`--platform: ${error.message}`);
-    throw error;
-  }
+  const { surveyPlatform } = await import('../platform/survey.ts');
+  const members = membersOf(robots, shard);
+  // Prefers a polling robot, because the survey finds or creates its device; an agent provisions its own.
+  const first = members.find((robot) => uplinkOf(scenario, robot) === 'polling') ?? members[0] ?? 0;
+  const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, devices, signal });
+  for (const note of survey.notes) screen.write(`preflight: ${note}\n`);
+  return survey;
 }
 
 /** Rejects with PreflightError for an unusable port. */

@@ -69,7 +69,6 @@ export class FleetRecord {
   #interrupted = false;
   #running: Running | undefined;
   rates: Evidence['rates'];
-  #snapshot: Snapshot | undefined;
   isUp = false;
   /** Missed roll-outs of earlier passes; `phases` keeps only those of the last pass. */
   #past: FleetResult['rollouts']['missed'] = [];
@@ -210,9 +209,8 @@ export class FleetRecord {
     return this.progress.second(this.elapsedMs, this.phase, robots);
   }
 
-  /** If no host is alive, returns the last known figures. */
-  measured(snapshot: Snapshot = { histograms: {}, ...this.#snapshot, counters: this.progress.counters }): Measured {
-    this.#snapshot = snapshot;
+  /** If no host is alive, returns the figures of all seconds, to two digits. */
+  measured(snapshot: Snapshot = this.progress.snapshot): Measured {
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);
     const { verdict, reasons } = this.#graded(metrics, counters);

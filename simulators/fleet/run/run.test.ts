@@ -47,7 +47,7 @@ it('a run is incomplete, not failed, when a threshold or gate is unmeasured', as
   expect(unmeasured).toMatchObject({ outcome: 'INCOMPLETE', complete: true });
   const both = await runFleet(optionsWith({ thresholds: ['start.ms.count==3', 'ping.ms.p99<1s'] }));
   expect(both).toMatchObject({ outcome: failed(both) });
-  const gated = "uplink: none\nphases: [{ do: ramp, over: 0s, gate: ['rollout.ms.p99<5s'] }]\n";
+  const gated = "uplink: none\nphases: [{ do: ramp, over: 0s, gate: ['sync.ms.p99<5s'] }]\n";
   expect(await runFleet(runOptionsIn(folder(), gated))).toMatchObject({ outcome: 'INCOMPLETE', complete: false });
 });
 

@@ -22,9 +22,10 @@ import {
   sensibleWorkers,
 } from './capacity.ts';
 import { closedGate, EarlyEnd, judgedAlone } from './early-end.ts';
+import { PreflightError } from './errors.ts';
 import { type AnswerJudge, Fleet, type RunOptions } from './fleet.ts';
 import { Outputs, type RunFacts, resultOf } from './outputs.ts';
-import { createFolders, lockFolders, PreflightError, publishFigures, surveyed } from './ready.ts';
+import { createFolders, lockFolders, publishFigures, surveyed } from './ready.ts';
 import { FleetRecord, type Measured } from './record.ts';
 import { claimShard, othersReady, StartTimeout } from './shards.ts';
 import { Soak } from './soak.ts';
@@ -47,8 +48,8 @@ function liveState({ record, options: { judge } }: Fleet, options: RunOptions, t
   };
 }
 
+export { PreflightError, UnreachableError } from './errors.ts';
 export type { RunOptions } from './fleet.ts';
-export { PreflightError, UnreachableError } from './ready.ts';
 
 const LAST_ANSWER_MS = 1000;
 

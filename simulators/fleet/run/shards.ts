@@ -26,9 +26,9 @@ import {
   watchShards,
 } from '../result/shards.ts';
 import type { Shard } from '../schedule/schedule.ts';
+import { PreflightError } from './errors.ts';
 import type { RunIdentity } from './fleet.ts';
 import { writeOutputs } from './outputs.ts';
-import { PreflightError } from './ready.ts';
 
 const LOOK_MS = 250;
 /** Milliseconds without a sign of life after which other shards no longer wait for a shard. */

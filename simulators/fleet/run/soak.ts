@@ -9,8 +9,8 @@ import { type FleetResult, roundsOf } from '../result/result.ts';
 import { writeFileIn } from '../result/shards.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import { scheduleMs } from '../schedule/schedule.ts';
+import { PreflightError } from './errors.ts';
 import type { RunOptions, SoakOptions } from './fleet.ts';
-import { PreflightError } from './ready.ts';
 
 const INTERIM_REPORT = 'interim.html';
 

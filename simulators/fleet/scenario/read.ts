@@ -30,6 +30,7 @@ export class ScenarioError extends Error {
 
 interface Property {
   description?: string;
+  pattern?: string;
   enum?: readonly string[];
   properties?: Record<string, Property>;
   patternProperties?: Record<string, Property>;
@@ -77,8 +78,8 @@ export const contradictionsIn = (scenario: Scenario): string[] =>
   contradictions(scenario as unknown as Record<string, unknown>, scenario.phases).map(({ message }) => message);
 
 function mistakesIn(value: unknown): Mistake[] {
-  if (!isMap(value))
-    return [{ path: [], message: `a scenario is a map of fields: ${fieldsOf(scenarioHead).join(', ')}` }];
+  const fields = Object.keys(scenarioHead.schema.properties);
+  if (!isMap(value)) return [{ path: [], message: `a scenario is a map of fields: ${fields.join(', ')}` }];
   const mistakes = against(scenarioHead, value, []);
   const phases = Array.isArray(value['phases']) ? (value['phases'] as unknown[]) : [];
   for (const [index, phase] of phases.entries()) {
@@ -91,28 +92,21 @@ function mistakesIn(value: unknown): Mistake[] {
 }
 
 function against(shape: Shape, value: Record<string, unknown>, base: Path): Mistake[] {
-  const properties = propertiesOf(shape);
-  const unknown = Object.keys(value)
-    .filter((name) => !(name in properties))
-    .map((name) => ({
-      path: [...base, name],
-      message: `unknown field '${name}'; ${acceptedOf(name, fieldsOf(shape))}`,
-    }));
-  const wrong = shape
-    .problems(value)
-    .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
-    // Drops the problem of a phase without `do`, which `mistakesIn` reports with the accepted kinds.
-    .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
-    .filter((problem) => !unknown.some(({ path }) => `/${path.slice(base.length).join('/')}` === problem.path))
-    .map((problem) => {
-      const local = problem.path
-        .split('/')
-        .slice(1)
-        .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-      const found = local.reduce<unknown>((from, key) => (from as Record<string, unknown>)?.[key], value);
-      return { path: [...base, ...local], message: messageOf(problem, local, found, shape.schema) };
-    });
-  return [...unknown, ...wrong];
+  return (
+    shape
+      .problems(value)
+      .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
+      // Drops the problem of a phase without `do`, which `mistakesIn` reports with the accepted kinds.
+      .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
+      .map((problem) => {
+        const local = problem.path
+          .split('/')
+          .slice(1)
+          .map((part) => (/^\d+$/.test(part) ? Number(part) : part.replaceAll('~1', '/').replaceAll('~0', '~')));
+        const found = local.reduce<unknown>((from, key) => (from as Record<string, unknown>)?.[key], value);
+        return { path: [...base, ...local], message: messageOf(problem, local, found, shape.schema) };
+      })
+  );
 }
 
 function messageOf({ message }: Problem, path: Path, found: unknown, schema: Property): string {
@@ -125,19 +119,16 @@ function messageOf({ message }: Problem, path: Path, found: unknown, schema: Pro
     return `unknown field '${path.join('.')}'; ${acceptedOf(name, Object.keys(around?.properties ?? {}))}`;
   }
   const subject = `'${path.join('.')}' is ${JSON.stringify(found)}`;
-  const accepted = Object.entries(ACCEPTED).find(([pattern]) => message === `must match pattern "${pattern}"`)?.[1];
-  if (accepted !== undefined) return `${subject}; accepted: ${accepted}`;
   if (name === 'do') return `'do' is ${JSON.stringify(found)}; ${acceptedOf(found, PHASES)}`;
-  const { description, enum: values } = within(around, name) ?? {};
+  const { description, enum: values, pattern = '' } = within(around, name) ?? {};
+  const accepted = ACCEPTED[pattern];
+  if (accepted !== undefined) return `${subject}; accepted: ${accepted}`;
   if (values !== undefined) return `${subject}; ${acceptedOf(found, values)}`;
   return description === undefined ? `${subject}: ${message}` : `${subject}: ${message} (${description})`;
 }
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const propertiesOf = ({ schema }: Shape): Record<string, Property> =>
-  'properties' in schema ? (schema.properties as Record<string, Property>) : {};
-const fieldsOf = (shape: Shape): string[] => Object.keys(propertiesOf(shape));
 
 function acceptedOf(given: unknown, known: readonly string[]): string {
   const near = nearest(String(given), known);
@@ -215,7 +206,8 @@ function uplinkMistakes({ classes, uplink = 'agent' }: Record<string, unknown>):
 }
 
 function conditionMistakes(value: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
-  const parts = { classes: classesIn(value), phases: phases.map((phase) => kindOf(phase) ?? '') };
+  const known = phases.map((phase) => ({ ...(isMap(phase) && phase), do: kindOf(phase) ?? '' }));
+  const parts = { classes: classesIn(value), phases: known };
   const wrong = (expressions: unknown, path: Path): Mistake[] =>
     (Array.isArray(expressions) ? (expressions as unknown[]) : []).flatMap((expression, index) => {
       try {

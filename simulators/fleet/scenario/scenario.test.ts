@@ -60,6 +60,11 @@ describe('a bad scenario file', () => {
       /^x\.yaml:5:11: unknown field 'oevr'; accepted: do, over, ping, lists, .*, gate; did you mean over\?$/,
     ],
     [
+      'an unknown field with a slash once',
+      `${oneRamp}    over: 1s\n    a/b: 1s\n`,
+      /^x\.yaml:5:10: unknown field 'a\/b'; accepted: do, over/,
+    ],
+    [
       'a wrong value and what is accepted',
       `${oneRamp}    over: 5sec\n`,
       /^x\.yaml:4:11: 'over' is "5sec"; accepted: a number and a unit, e\.g\. 500ms, 30s, 5m/,
@@ -76,7 +81,11 @@ describe('a bad scenario file', () => {
       'name: x\nphases:\n  - { over: 1s }\n',
       /^x\.yaml:3:5: the phase lacks "do"; accepted: ramp, hold, rollout, storm, partition, kill, clock-skew, stop$/,
     ],
-    ['what a nested field accepts', nested('{share: 50}'), /^x.*'classes.a.share' is 50: must be string \(The/],
+    [
+      'what a nested field accepts',
+      nested('{share: 0.75}'),
+      /^x.*'classes.a.share' is 0.75; accepted: a percentage, 0% to 100%$/,
+    ],
     ['the nested fields', nested('{share: 100%, sub: 1}'), /^x.*field 'classes.a.sub'; accepted: share, subscribers, /],
     [
       'a share of nobody',
@@ -90,7 +99,7 @@ describe('a bad scenario file', () => {
     ],
     [
       'the place of a bad threshold',
-      'name: x\nthresholds:\n  - ping.ms.p99<1s\n  - ping.ms.p100<1s\nphases: [{do: ramp, over: 1s}]\n',
+      'name: x\nthresholds:\n  - start.ms.p99<1s\n  - ping.ms.p100<1s\nphases: [{do: ramp, over: 1s}]\n',
       /^x\.yaml:4:5: .*'p100' is not a statistic; accepted: count, max, rate/,
     ],
   ])('names %s', (_what, text, problem) => {

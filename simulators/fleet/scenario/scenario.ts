@@ -228,10 +228,9 @@ export interface Scenario extends Static<TObject<typeof head>> {
   phases: Phase[];
 }
 
-export function unsuited(
-  uplink: UplinkKind,
-  phase: { readonly do: string } & Partial<Readonly<Record<Traffic, unknown>>>,
-): string | undefined {
+export type PhaseFields = { readonly do: string } & Partial<Readonly<Record<Traffic, unknown>>>;
+
+export function unsuited(uplink: UplinkKind, phase: PhaseFields): string | undefined {
   const { do: kind } = phase;
   if (uplink === 'calls') {
     if (kind === 'rollout') return "this 'rollout' phase needs an uplink that deploys (agent, polling), not calls";

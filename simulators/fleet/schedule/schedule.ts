@@ -5,6 +5,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { durationMs } from '../../../harness/common/units.ts';
+import { LONGEST_TIMER_MS } from '../../../harness/common/waiting.ts';
 import { type Random, random } from '../../common/random.ts';
 import {
   type Arrivals,
@@ -328,9 +329,6 @@ class DueQueue {
     }
   }
 }
-
-/** Node makes 1 ms of a timer above 2^31 - 1 ms. */
-const LONGEST_TIMER_MS = 2 ** 30;
 
 /** Waits for given times (`monotonicMs`), which all finish early when `end` is called. */
 export class Deadlines {

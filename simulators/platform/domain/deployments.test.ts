@@ -195,7 +195,7 @@ describe('recorded moments', () => {
 
   it('are the times reported by the agent when these are possible', () => {
     expect(recorded(late, early, middle)).toBe(middle);
-    expect(recorded(late, early, '2026-01-01T03:00:00+01:00')).toBe(middle);
+    expect(recorded(late, early, '2026-01-01T03:00:00,0+01')).toBe(middle);
     expect(recorded(late, early)).toBe(late);
   });
 

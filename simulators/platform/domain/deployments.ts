@@ -3,6 +3,7 @@
 import { defined } from '../../../harness/common/defined.ts';
 import type { DeploymentReport } from '../../../harness/contract/agent.ts';
 import type { CreateDeployment } from '../../../harness/contract/platform/deployment.ts';
+import { instantOf } from '../../../harness/contract/shape.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
@@ -37,7 +38,7 @@ type Step = Partial<Pick<DeploymentRow, 'target_status' | 'activity_status' | 'e
 /** Keeps a reported time between `after` and `now`, because the agent's clock may be wrong. */
 export function recorded(now: string, after: string, reported = now): string {
   const latest = Math.max(Date.parse(now), Date.parse(after));
-  return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();
+  return new Date(Math.min(latest, Math.max(instantOf(reported), Date.parse(after)))).toISOString();
 }
 
 /** Does not check whether the move is allowed. */

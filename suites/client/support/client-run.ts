@@ -210,6 +210,7 @@ export abstract class ClientRun implements AsyncDisposable {
         if (line !== undefined) this.keepLine(line);
         this.announce();
       },
+      complaint: (text) => this.complained(text),
       ended: () => {
         this.#over = true;
         this.timeline.ended(this.#client?.how?.split(';')[0] ?? 'ends');
@@ -222,6 +223,8 @@ export abstract class ClientRun implements AsyncDisposable {
   protected printed(line: string): void {
     this.timeline.printed(line);
   }
+
+  protected complained(_line: string): void {}
 
   protected keepLine(line: PrintedLine): void {
     if (this.lines.length < MOST_KEPT) this.lines.push(line);
@@ -264,10 +267,6 @@ export abstract class ClientRun implements AsyncDisposable {
 
   get code(): number | undefined {
     return this.#client?.code;
-  }
-
-  get complaints(): string {
-    return this.#client?.diagnostics ?? '';
   }
 
   get endless(): string | undefined {

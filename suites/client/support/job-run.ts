@@ -84,12 +84,16 @@ export class JobRun extends ClientRun {
   }
 
   protected override printed(line: string): void {
-    if (line.includes(this.secret)) this.#printedSecret = true;
+    this.complained(line);
     super.printed(line.replaceAll(this.secret, '…'));
   }
 
+  protected override complained(line: string): void {
+    this.#printedSecret ||= line.includes(this.secret);
+  }
+
   get printedSecret(): boolean {
-    return this.#printedSecret || this.complaints.includes(this.secret);
+    return this.#printedSecret;
   }
 
   async ended(): Promise<void> {

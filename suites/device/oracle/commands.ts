@@ -2,7 +2,7 @@ import type { Form } from '../../../harness/client/equivalent-forms.ts';
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
-import { type ConfigFile, compareFiles, configRoot } from '../support/disk.ts';
+import { type ConfigFile, differencesBelowRoot } from '../support/disk.ts';
 import { eventBudget, ignoreRefusal, isDeployedEvent, payloadOf, publish, readUpToDeployed } from '../support/drive.ts';
 import type { SeenEvent } from '../support/events.ts';
 import { CURRENT, request } from '../support/requests.ts';
@@ -134,6 +134,7 @@ export const cutAndComeBack = (back: number, bytes: number): Command => ({
   async run(real) {
     const { ledger, streams } = real;
     const after = ledger.events.at(-1 - back)?.id ?? ledger.closed;
+    if (after >= ledger.closed) return;
     const stream = await streams.tryAnother({ after, cutAfterBytes: bytes });
     if (stream === undefined) return;
     if (stream.status !== 200) return stream.close();
@@ -218,6 +219,8 @@ export const openZero = (): Command => ({
   },
 });
 
+export const UNDEPLOYED = 'deployments that are not deployed';
+
 export const deploy = (request: ControlDeployment): Command => ({
   text: `deploy(${JSON.stringify(request)})`,
   async run(real) {
@@ -225,6 +228,7 @@ export const deploy = (request: ControlDeployment): Command => ({
     const files: ConfigFile[] = t.capabilities.has('files') ? [...(request.config_instances ?? [])] : [];
     const { config_instances: _, ...rest } = request;
     const since = Date.now();
+    if ((rest.activity_status ?? 'deployed') !== 'deployed') t.saw(`${UNDEPLOYED} asked for`);
     const made = await t.control
       .deploy({ ...rest, ...(files.length > 0 && { config_instances: files }) })
       .catch(ignoreRefusal);
@@ -238,9 +242,11 @@ export const deploy = (request: ControlDeployment): Command => ({
       await readUpToDeployed(real.witness.subscription, made);
       real.learn();
       if (t.capabilities.has('files')) await current.expectReplaced(files);
-      if (files.length > 0) {
+      const found = files.length > 0 ? await differencesBelowRoot(t, files) : undefined;
+      if (found === undefined) current.files = [];
+      else {
         t.saw('deployments with files');
-        const { lost, altered } = await compareFiles(t, configRoot(t), files);
+        const { lost, altered } = found;
         const missing = { expected: `every config file of ${made.id}`, actual: lost.join('; ') };
         // Only warns after an error, because a device that retries may still write files.
         if (lost.length > 0 && made.error_status === 'none') real.departs('file', missing);
@@ -268,6 +274,7 @@ export const deploy = (request: ControlDeployment): Command => ({
         expected: `no deployment.deployed of ${made.id}, which is ${made.activity_status}`,
         actual: first.text.slice(0, 300),
       });
+    if (!['deployed', 'archived'].includes(made.activity_status)) t.saw(UNDEPLOYED);
     await current.expectUnchanged();
   },
 });

@@ -17,7 +17,7 @@ import { Departure, Reality } from './reality.ts';
 import { sequences } from './sequences.ts';
 
 interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
-  /** Counter that must be positive for the check to pass. */
+  /** Counter that must be positive for the check to pass; where only `<least> asked for` is, it does not apply. */
   least?: string;
   aspect?: string;
   /** True for the only check of a requirement, which then has the requirement's id. */
@@ -47,6 +47,8 @@ export function byOracle(
     if (mine === undefined && trouble !== undefined) throw trouble;
     const { most } = t.session.get(OPEN_STREAMS);
     if (mine === undefined && !counts.has(least) && most === 1) t.notApplicable(servesFew(most));
+    if (mine === undefined && !counts.has(least) && counts.has(`${least} asked for`))
+      t.notApplicable(`control makes no ${least}`);
     if (mine === undefined) return;
     const { departure, commands, snapshot } = mine;
     t.http.recorder.restore(snapshot);
@@ -97,8 +99,8 @@ const MOST_FINDINGS = 9;
  * 200 s of 20 minutes, a fast device 2 s.
  */
 const EXPLORING_SHARE = 0.4;
-/** Milliseconds of repeated findings after which the exploration of a fast device ends. */
-const REPEATING_MS = 3000;
+/** Repeated findings after which an exploration ends; defects whose sequences all fail repeat one 40 times. */
+const MOST_REPEATED = 15;
 /** Milliseconds with `--runs 1` after which no random sequence starts. */
 const DRAWING_MS = 10_000;
 const MOST_TRIES = 3;
@@ -113,28 +115,25 @@ async function explore(t: Device): Promise<Explored> {
   };
   const started = runningMs();
   const directedMs = EXPLORING_SHARE * t.remainingMs();
-  let repeatingMs = 0;
-  let isRepeating = false;
+  let repeated = 0;
   const isOver = (isDirected: boolean): boolean => {
     const ms = isDirected ? directedMs : DRAWING_MS * Math.max(1, t.runs);
-    isRepeating ||= !t.session.publishesSlowly && repeatingMs > REPEATING_MS;
-    return isRepeating || result.found.size >= MOST_FINDINGS || runningMs() - started > ms;
+    return repeated >= MOST_REPEATED || result.found.size >= MOST_FINDINGS || runningMs() - started > ms;
   };
   try {
     await withStreams(counting, async (streams) => {
-      const life = new Life(counting, streams);
+      const life = new Life(counting, streams, result.found);
       for (const { commands, isDirected } of sequences(t)) {
         // Drops the command that failed, because its failure hides later failures.
         let left = commands;
         for (let tries = isDirected ? MOST_TRIES : 1; tries > 0 && !isOver(isDirected); tries -= 1) {
-          const began = performance.now();
           const found = await life.departureIn(left);
           counting.saw('sequences');
           if (found === undefined) break;
           const culprit = found.commands.at(-1);
           left = left.filter((command) => command !== culprit);
-          if (result.found.has(found.departure.id)) {
-            repeatingMs += performance.now() - began;
+          if (result.found.get(found.departure.id)?.departure.isShould === false) {
+            repeated += 1;
             continue;
           }
           result.found.set(found.departure.id, found);
@@ -148,22 +147,27 @@ async function explore(t: Device): Promise<Explored> {
   }
   if (result.found.size >= MOST_FINDINGS)
     result.trouble ??= new TooLittleSeen(`the exploration ended after ${MOST_FINDINGS} findings`);
-  if (isRepeating)
+  if (repeated >= MOST_REPEATED)
     result.trouble ??= new TooLittleSeen('the exploration ended, as most of it only showed the same findings again');
   return result;
 }
 
+const isSame = (one: Departure, other: Departure): boolean => one.id === other.id && one.isShould === other.isShould;
+
 class Life {
   readonly #t: Device;
   readonly #streams: Streams;
+  readonly #found: ReadonlyMap<string, Found>;
   #real: Reality | undefined;
 
-  constructor(t: Device, streams: Streams) {
+  constructor(t: Device, streams: Streams, found: ReadonlyMap<string, Found>) {
     this.#t = t;
     this.#streams = streams;
+    this.#found = found;
   }
 
-  async departureIn(commands: readonly Command[], isKnown = false): Promise<Found | undefined> {
+  /** Ignores remarks on requirements that have a finding, unless `known` is that finding. */
+  async departureIn(commands: readonly Command[], known?: Departure): Promise<Found | undefined> {
     const t: Device = this.#t;
     const done: Command[] = [];
     try {
@@ -179,13 +183,14 @@ class Life {
         await command.run(real);
       }
       await real.endSequence();
-      const [remarked] = real.remarked.splice(0);
+      const remarks = real.remarked.splice(0);
+      const remarked = remarks.find((one) => (known === undefined ? !this.#found.has(one.id) : isSame(one, known)));
       return remarked && { departure: remarked, commands: done, snapshot: t.http.recorder.snapshot() };
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
       const snapshot = t.http.recorder.snapshot();
       // Asks once per finding whether control caused it instead of the agent.
-      const isSettled = isKnown || (error instanceof Departure && error.isOver);
+      const isSettled = known !== undefined || (error instanceof Departure && error.isOver);
       const meant = isSettled ? error : ((await t.reconsider?.(error)) ?? error);
       if (meant !== error || error instanceof TargetEnded) throw meant;
       const real = this.#real;
@@ -203,8 +208,8 @@ class Life {
     const end = began + Math.min(1000, session.shrinkMs / 2);
     let least = found;
     for (let at = found.commands.length - 2; at >= 0 && performance.now() < end; at -= 1) {
-      const fewer = await this.departureIn(least.commands.toSpliced(at, 1), true);
-      if (fewer?.departure.id === found.departure.id) least = fewer;
+      const fewer = await this.departureIn(least.commands.toSpliced(at, 1), found.departure);
+      if (fewer !== undefined && isSame(fewer.departure, found.departure)) least = fewer;
     }
     session.shrinkMs -= performance.now() - began;
     return least;

@@ -11,9 +11,19 @@ it.for([
   ['2026-01-02T05:04:05+02:00', true, true],
   ['2026-01-02T05:04:05', true, false],
 ] as const)('%s may be a time from 03:04:05.6 to 03:04:05.7 UTC: %s, and surely is: %s', ([written, may, surely]) => {
-  const t = { http: { endpoint: { socketPath: '/agent.sock' } } } as unknown as Device;
-  const real = new Reality(t, {} as Streams, 0n);
+  const real = new Reality({ transport: { kind: 'unix' } } as Device, {} as Streams, 0n);
   const period = { since: Date.UTC(2026, 0, 2, 3, 4, 5, 600), until: Date.UTC(2026, 0, 2, 3, 4, 5, 700) };
   expect(real.isWithin('occurred_at', written, period)).toBe(may);
   expect(real.isWithin('occurred_at', written, period, false)).toBe(surely);
+});
+
+it.for([
+  ['unix', {}, true],
+  ['loopback', {}, true],
+  ['url', {}, false],
+  ['url', { standardError: () => '' }, true],
+] as const)('a time of an agent by %s is judged by our clock (%j): %s', ([kind, started, isJudged]) => {
+  const real = new Reality({ transport: { kind }, ...started } as Device, {} as Streams, 0n);
+  const period = { since: Date.now(), until: Date.now() };
+  expect(real.isWithin('occurred_at', '2026-01-02T03:04:05.600Z', period)).toBe(!isJudged);
 });

@@ -2,6 +2,7 @@
 import { CODINGS } from '../../../harness/client/body.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import type { OpenEvents } from '../../../harness/client/sse.ts';
+import { instantOf } from '../../../harness/contract/shape.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import type { Device } from '../support/check.ts';
 import { isDeployedEvent, type Published, readUpTo } from '../support/drive.ts';
@@ -163,7 +164,10 @@ export class Reality {
     t.saw(`streams by ${way}`);
     if (asking.mayRefuse === true) t.saw('filters by types near others');
     if (options.types !== undefined) t.saw('filtered streams');
-    if (fate === 'expired') t.saw('expired cursors');
+    if (fate === 'expired') {
+      t.saw('expired cursors');
+      t.saw(`expired cursors by ${way}`);
+    }
     if (asking.after === ledger.earliest) t.saw('cursors at the earliest event');
     if (stream.status === 410 && !mayRefuse && this.situation === 'tear') {
       // Only warns, because no section states how much of a torn log must remain.
@@ -332,9 +336,10 @@ export class Reality {
     { since, until }: Pick<Window, 'since' | 'until'>,
     unclear = true,
   ): boolean {
-    const when = Date.parse(String(written));
-    const { endpoint } = this.t.http;
-    const isLocal = endpoint.socketPath !== undefined || /^https?:\/\/(127\.|localhost|\[::1\])/.test(endpoint.origin);
+    const when = instantOf(String(written));
+    const { transport, standardError } = this.t;
+    // A URL, even of this machine, may lead to another clock, unless Muster started the agent.
+    const isLocal = transport.kind !== 'url' || standardError !== undefined;
     // Without an offset, the zone is the agent's.
     const isZoned = /(?:Z|[+-]\d{2}(?::?\d{2})?)$/i.test(String(written));
     if (Number.isNaN(when) || !isZoned || !isLocal || until < since) return unclear;

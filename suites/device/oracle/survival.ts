@@ -2,7 +2,7 @@ import type { StopSignal } from '../../../harness/contract/control.ts';
 import { AgentEnded, ControlError } from '../../../harness/targets/control/control.ts';
 import { compact, relocate, restart, timeoutMs } from '../support/check.ts';
 import { appendTo, lastLine } from '../support/disk.ts';
-import { publish, publishUnread } from '../support/drive.ts';
+import { countWithin, publish, publishUnread } from '../support/drive.ts';
 import { eventsOf } from '../support/events.ts';
 import { sampleRetained } from '../support/replays.ts';
 import { mostEvents } from '../support/retention.ts';
@@ -47,8 +47,8 @@ export const compactAway = (): Command => ({
     if (oldest !== undefined) ledger.oldest = eventsOf(t, oldest.stream).map(({ id }) => id);
     await oldest?.close();
     let published = 0;
-    for (let many = isLong ? FIRST_BATCH : retention + 1; published <= 2 * retention; many *= 2) {
-      if (many * t.session.typicalMs('publish') > FILLING_MS) break;
+    for (let wanted = isLong ? FIRST_BATCH : retention + 1; published <= 2 * retention; wanted *= 2) {
+      const many = countWithin(wanted, t.session.typicalMs('publish'), FILLING_MS);
       if (!t.session.publishesSlowly) {
         const unread = await publishUnread(t, many);
         ledger.skip(unread);
@@ -58,7 +58,7 @@ export const compactAway = (): Command => ({
       }
       published += many;
       await compactLog({ isLast: true }).run(real);
-      if (ledger.gone.length > 1) break;
+      if (many < wanted || ledger.gone.length > 1) break;
     }
     if (real.clients.length === 0) await real.openStaying(ledger.closed);
     if (ledger.earliest > 0n && ledger.earliest <= ledger.closed) await openAtBoundary(real);

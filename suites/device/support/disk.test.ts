@@ -5,7 +5,7 @@ import { Session } from '../../../harness/runner/session.ts';
 import { hostFiles } from '../../../harness/targets/files/target-files.ts';
 import { temporaryFolder } from '../../../harness/targets/testing/places.ts';
 import type { Device } from './check.ts';
-import { diskUse, lastLine, readLog } from './disk.ts';
+import { differencesBelowRoot, diskUse, lastLine, readLog, requireConfigRoot } from './disk.ts';
 
 const folder = temporaryFolder();
 const deviceWith = (path: string): Device =>
@@ -42,6 +42,20 @@ test.each([
 test('the last whole line of a log is found, even before a torn one', async () => {
   expect((await lastLine(written('torn', `${TEXT}{"id":10`))).toString()).toBe(`${LINES.at(-1)}\n`);
   expect((await lastLine(written('empty', ''))).toString()).toBe('');
+});
+
+test('files are missing only below a root that is there', async () => {
+  const blocked = (reason: string) => {
+    throw new Error(reason);
+  };
+  const below = (config_root: string) =>
+    ({ info: { config_root }, files: hostFiles, session: new Session(), blocked }) as unknown as Device;
+  const files = [{ filepath: '/a.json', content: '{}' }];
+  expect(await differencesBelowRoot(below(folder), files)).toEqual({ lost: ['/a.json is not there'], altered: [] });
+  expect(await differencesBelowRoot(below('/nonexistent'), files)).toBeUndefined();
+  await requireConfigRoot(below(folder));
+  const nothing = 'control names /nonexistent as its config_root, and nothing is there';
+  await expect(requireConfigRoot(below('/nonexistent'))).rejects.toThrow(nothing);
 });
 
 test('disk use of a log includes its rotated parts, and no other file in its folder', async () => {

@@ -1,7 +1,8 @@
 import { basename, dirname, join, normalize, sep } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { uniqueName } from '../../../harness/common/names.ts';
+import type { FileInfo } from '../../../harness/targets/files/target-files.ts';
 import type { Device } from './check.ts';
-import { sameJson } from './events.ts';
 
 function logPath(t: Device): string {
   return t.info.event_log ?? t.blocked('the capability "log" is declared, but control names no event_log');
@@ -94,12 +95,22 @@ export function storesEvent(line: LogLine, id: bigint): boolean {
   return false;
 }
 
+/** Undefined for a path of another machine, e.g. of a container with mapped ports. */
+async function declaredPlace(t: Device, name: 'event_log' | 'config_root', path: string) {
+  const there = await t.files.stat(path);
+  const seen = { name, declared: path, observed: there?.kind ?? 'nothing is there' };
+  t.session.declarations.saw({ ...seen, holds: there !== undefined });
+  return there;
+}
+
+async function requirePlace(t: Device, name: 'event_log' | 'config_root', path: string): Promise<FileInfo> {
+  const there = await declaredPlace(t, name, path);
+  return there ?? t.blocked(`control names ${path} as its ${name}, and nothing is there`);
+}
+
 async function segments(t: Device): Promise<string[]> {
   const path = logPath(t);
-  const there = await t.files.stat(path);
-  const seen = { name: 'event_log', declared: path, observed: there?.kind ?? 'nothing is there' };
-  t.session.declarations.saw({ ...seen, holds: there !== undefined });
-  if (there === undefined) t.blocked(`control names ${path} as its event_log, and nothing is there`);
+  const there = await requirePlace(t, 'event_log', path);
   if (there.kind !== 'folder') return [path];
   const files = (await t.files.list(path)).filter((entry) => entry.kind === 'file' && /\.jsonl$/.test(entry.path));
   return files.map((entry) => entry.path).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
@@ -142,6 +153,18 @@ export function configRoot(t: Device): string {
   return t.info.config_root ?? t.blocked('the capability "files" is declared, but control names no config_root');
 }
 
+/** True if control's paths are those of this machine; a device may make and remove its config root with its files. */
+async function isHere(t: Device): Promise<boolean> {
+  const { event_log: log } = t.info;
+  const isLogHere = log !== undefined && (await t.files.stat(log)) !== undefined;
+  return isLogHere || (await declaredPlace(t, 'config_root', configRoot(t))) !== undefined;
+}
+
+/** Blocks a check of missing files if their root may be on another machine. */
+export async function requireConfigRoot(t: Device): Promise<void> {
+  if (!(await isHere(t))) await requirePlace(t, 'config_root', configRoot(t));
+}
+
 interface FoundFile {
   text: string;
   inPlace: boolean;
@@ -165,7 +188,7 @@ function sameText(left: string, right: string): boolean {
   const unlined = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replace(/\n+$/, '');
   if (unlined(left) === unlined(right)) return true;
   try {
-    return sameJson(JSON.parse(left), JSON.parse(right));
+    return isDeepStrictEqual(JSON.parse(left), JSON.parse(right));
   } catch {
     return false;
   }
@@ -195,4 +218,13 @@ export async function compareFiles(t: Device, root: string, files: readonly Conf
     else if (same.text !== content) altered.push(`${filepath} has other line ends, or another layout`);
   }
   return { lost, altered };
+}
+
+/** Undefined if files are missing whose root may be on another machine. */
+export async function differencesBelowRoot(
+  t: Device,
+  files: readonly ConfigFile[],
+): Promise<FileDifferences | undefined> {
+  const found = await compareFiles(t, configRoot(t), files);
+  return found.lost.length === 0 || (await isHere(t)) ? found : undefined;
 }

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { deployedPayload, deployment, eventEnvelope } from '../../../harness/contract/device-api.ts';
-import { isIso8601, type Shape } from '../../../harness/contract/shape.ts';
+import { instantOf, isIso8601, type Shape } from '../../../harness/contract/shape.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { isObject, parseObject } from '../../json.ts';
 import type { Assertions } from './check.ts';
@@ -116,19 +117,6 @@ export function distinct(events: readonly SeenEvent[]): SeenEvent[] {
   return events.filter(({ id }) => !seen.has(id) && seen.add(id));
 }
 
-export function sameJson(left: unknown, right: unknown): boolean {
-  if (left === right) return true;
-  if (Array.isArray(left) && Array.isArray(right)) {
-    return left.length === right.length && left.every((item, index) => sameJson(item, right[index]));
-  }
-  if (!isObject(left) || !isObject(right)) return false;
-  const keys = Object.keys(left);
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key], right[key]))
-  );
-}
-
 /** Members of section 2.3; others may describe the delivery and differ each time. */
 const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
 
@@ -140,14 +128,14 @@ export function sameEnvelope(left: SeenEvent['envelope'], right: SeenEvent['enve
 /** Compares milliseconds, because a device may later cut the microseconds of an event. */
 function sameContent(left: unknown, right: unknown): boolean {
   if (typeof left === 'string' && typeof right === 'string')
-    return left === right || (isIso8601(left) && isIso8601(right) && Date.parse(left) === Date.parse(right));
+    return left === right || (isIso8601(left) && isIso8601(right) && instantOf(left) === instantOf(right));
   if (isObject(left) && isObject(right)) {
     const names = new Set([...Object.keys(left), ...Object.keys(right)]);
     return [...names].every(
       (name) => Object.hasOwn(left, name) === Object.hasOwn(right, name) && sameContent(left[name], right[name]),
     );
   }
-  return sameJson(left, right);
+  return isDeepStrictEqual(left, right);
 }
 
 export const otherThanBefore = (

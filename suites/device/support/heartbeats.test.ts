@@ -3,7 +3,7 @@ import { Session } from '../../../harness/runner/session.ts';
 import type { CheckResult } from '../../../harness/runner/types.ts';
 import type { Device } from './check.ts';
 import { publish } from './drive.ts';
-import { awaitHeartbeats, expectHeartbeatsBeside } from './heartbeats.ts';
+import { awaitHeartbeats, expectHeartbeatsBeside, expectOpenWhileIdle } from './heartbeats.ts';
 import type { Streams } from './streams.ts';
 import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
 
@@ -29,13 +29,6 @@ async function cutThen(status: 200 | 410): Promise<CheckResult> {
     await awaitHeartbeats(t, streams.follow(await streams.try(opening)), 1);
   });
 }
-
-it('a cut replay decides nothing where its events are compacted away', async () => {
-  expect(await cutThen(410)).toMatchObject({
-    outcome: 'undecided',
-    reason: expect.stringMatching(/compacted away: the log keeps at most 2/),
-  });
-});
 
 const watching = (change: Partial<Device>) => async (t: Device, streams: Streams) => {
   const live = await streams.open();
@@ -79,9 +72,24 @@ it.for([
   expect(session.forRetry().silentAfterMs > 0).toBe(fate === 'falls silent');
 });
 
-it('a replay cut instead of a heartbeat is found while its events remain', async () => {
-  expect(await cutThen(200)).toMatchObject({
-    outcome: 'fail',
-    expected: expect.stringMatching(/a comment line within 45 s/),
+it.for([
+  [0, 'fail'],
+  [4, 'pass'],
+] as const)('an idle stream that ends in order after %d heartbeats: %s', async ([heartbeats, outcome]) => {
+  const target = await openTarget(({ url }, response) => {
+    if (url?.includes('/events') !== true) return void response.writeHead(404).end();
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    setTimeout(() => response.end(), 200 * heartbeats);
   });
+  const watch = async (t: Device, streams: Streams) =>
+    expectOpenWhileIdle({ ...t, heartbeatSeconds: 0.2 }, await streams.open(), 60_000);
+  expect(await runOn(target, watch)).toMatchObject({ outcome });
+});
+
+it.for([
+  [200, 'fail', /a comment line within 45 s/],
+  [410, 'undecided', /compacted away: the log keeps at most 2/],
+] as const)('a replay cut instead of a heartbeat and then answered %i: %s', async ([status, outcome, words]) => {
+  const { expected, reason, ...result } = await cutThen(status);
+  expect([result.outcome, expected ?? reason]).toEqual([outcome, expect.stringMatching(words)]);
 });

@@ -72,9 +72,7 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
     while (openMs() < t.remainingMs() / 2 && !(areOver && openMs() > session.silentAfterMs) && !streams.isScarce)
       if (await watch.waitForActivity(SHORT_WAIT_MS)) watch.readActivity();
   } catch (error) {
-    const { by, at = 0 } = subscription.stream.ended ?? {};
-    // A client resumes a stream that ends in order; it has to stay open past two heartbeats.
-    if (by === 'server' && at - openedAt > 2 * t.heartbeatSeconds * 1000) return;
+    if (hasEndedLate(t, subscription.stream)) return;
     session.silentAfterMs = openMs();
     throw error;
   } finally {
@@ -83,6 +81,11 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
 }
 
 const SHORT_WAIT_MS = 200;
+
+/** A client resumes a stream that ends in order; it has to stay open past two heartbeats. */
+function hasEndedLate(t: Device, { ended, openedAt }: Subscription['stream'], since = openedAt): boolean {
+  return ended?.by === 'server' && ended.at - since > 2 * t.heartbeatSeconds * 1000;
+}
 
 /** Keeps the comments that follow a silence; only counts the rest, which an endless stream may send without end. */
 class ByTheClock {
@@ -239,12 +242,13 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
   for (;;) {
     const quietSince = Math.max(stream.openedAt, stream.frames.at(-1)?.at ?? 0);
     const until = Math.min(quietSince + idleMs, last);
-    if (performance.now() >= until) return;
+    if (performance.now() >= until || hasEndedLate(t, stream, quietSince)) return;
     const within = Math.min(until - performance.now(), 1000);
     const seen = { frames: stream.frames.length, comments: stream.comments.length };
     await stream.activity(seen, { within, atMost: within, for: 'the stream to stay open' }).catch((error: unknown) => {
       if (error instanceof StreamTimeout) return;
       if (!(error instanceof StreamEnded)) throw error;
+      if (hasEndedLate(t, stream, quietSince)) return;
       undecidedIfEndedBusy(t, subscription);
       t.must(false, {
         expected: `a stream that stays open while it is idle, for ${Math.round(idleMs / 1000)} s at least`,

@@ -102,6 +102,7 @@ export async function expectReplay(
   });
   const came = events.filter(({ id }) => id <= last);
   expectSameEvents(t, came, due, what);
+  t.saw('compared replays');
   return true;
 }
 

@@ -2,10 +2,8 @@
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
-import { retryAfterMs } from '../../../harness/common/units.ts';
-import { backoffMs } from '../../../harness/common/waiting.ts';
 import { countInWords } from '../../../harness/runner/results.ts';
-import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
+import { Fact, retryThrottled, throttledPauseMs } from '../../../harness/runner/session.ts';
 import { isObject } from '../../json.ts';
 import { type Device, inTime } from './check.ts';
 
@@ -35,14 +33,9 @@ export function retryWhileThrottled<A extends Answer>(
     signal,
     isThrottled,
     discard,
-    pauseMs: ({ status, headers }, attempt) => {
-      const namedMs = retryAfterMs(headers);
-      const soonMs = backoffMs({ firstMs: SHORTEST_PAUSE_MS, longestMs: 2000 }, attempt);
-      if (mayClear()) return Math.min(soonMs, patienceMs);
-      if (ownDoing()) return undefined;
-      // 503 may mean that no deployment is current; 429 is about the rate of requests only.
-      if (namedMs === undefined) return status === 429 ? Math.min(soonMs, patienceMs) : undefined;
-      return Math.min(Math.max(namedMs, SHORTEST_PAUSE_MS), patienceMs);
+    pauseMs: (answer, attempt) => {
+      if (mayClear()) return throttledPauseMs({ status: 429, headers: {} }, attempt, patienceMs);
+      return ownDoing() ? undefined : throttledPauseMs(answer, attempt, patienceMs);
     },
   });
 }
@@ -118,7 +111,7 @@ class OpenStreams {
 export const OPEN_STREAMS = new Fact(() => new OpenStreams());
 
 export const servesFew = (streams: number): string =>
-  `the device serves no more than ${countInWords('stream', streams)} at once`;
+  `the device serves no more than ${countInWords('streams', streams)} at once`;
 
 export const countOpen = (streams: Iterable<HeldStream>): number =>
   [...streams].filter(({ status, ended }) => status === 200 && ended === undefined).length;

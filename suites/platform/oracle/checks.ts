@@ -21,6 +21,13 @@ const EXPLORED = new Fact((): { shared?: { explorer: Explorer; exploration: Shar
 const USUAL = { ms: 15_000, requests: 2400, least: 1900, lateMs: 60_000 };
 const FAST = { ms: 8000, requests: 1800, least: 1700, lateMs: 45_000 };
 
+export function boundsOf(runs: number): typeof USUAL {
+  if (runs < 1) return FAST;
+  const { ms, requests, least, lateMs } = USUAL;
+  // Keeps `lateMs`, because more runs give a check no more time.
+  return { ms: ms * runs, requests: requests * runs, least: least * runs, lateMs };
+}
+
 async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
   const { budget, notes } = explorer;
   try {
@@ -39,7 +46,7 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
   const { isMeant = () => true, makes, isFree, part = '' } = own;
   const kept = t.session.get(EXPLORED);
   if (kept.shared === undefined) {
-    const explorer = new Explorer(t, seedOf(t.runSeed, 'exploration'), new Budget(t.runs < 1 ? FAST : USUAL));
+    const explorer = new Explorer(t, seedOf(t.runSeed, 'exploration'), new Budget(boundsOf(t.runs)));
     kept.shared = { explorer, exploration: new SharedExploration(inTime(explorer)) };
   }
   const { explorer, exploration } = kept.shared;

@@ -27,7 +27,8 @@ const should = (id: string | readonly string[], what: Row['what'], rest: Partial
 const PAGE = ['limit', 'offset', 'refused', 'error', 'size', 'more', 'count', 'items', 'envelope'] as const;
 const REFUSAL = ['served', 'unrefused'] as const;
 const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 'pingDevice';
-const isList = ({ exchange }: Comparison): boolean => exchange.operation.list === true;
+/** Excludes a list below a resource, which is no collection (section 4.2). */
+const isList = ({ exchange: { operation } }: Comparison): boolean => operation.list === true && operation.sub !== true;
 const isLimited = ({ exchange }: Comparison): boolean => exchange.key === 'limited';
 const isOlder = ({ exchange }: Comparison): boolean => exchange.version !== NEWEST_VERSION;
 
@@ -58,7 +59,7 @@ const ROWS: readonly Row[] = [
   must('platform.list.clamp.high', PAGE, { member: /limit that is high$/ }),
   must('platform.list.clamp.low', PAGE, { member: /limit that is low$/ }),
   must('platform.list.clamp.offset', PAGE, { member: /offset that is negative$/ }),
-  must('platform.list.envelope', 'envelope'),
+  must('platform.list.envelope', 'envelope', { also: isList }),
   must('platform.list.defaults', PAGE, { member: /by default$/ }),
   must('platform.list.in-range', ['limit', 'offset']),
   must('platform.list.page-size', 'size'),
@@ -97,7 +98,6 @@ const ROWS: readonly Row[] = [
   must('platform.group.tree', 'circle'),
   should('platform.group.tree', 'accepted', { kind: 'group' }),
   should('platform.robust.references', 'accepted'),
-  should('platform.device.archived', 'value', { kind: 'device', member: /\/status$/, also: isOlder }),
   should(['platform.robust.fields', 'platform.config-type.slug'], ['value', 'effect'], {
     kind: 'config_type',
     member: /\/name$/,

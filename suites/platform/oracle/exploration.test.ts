@@ -3,6 +3,7 @@ import { runPlatformSuite } from '../../../harness/tools/subjects/run.ts';
 import { answers } from '../../../simulators/defects/define-platform.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
 import { referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
+import { boundsOf } from './checks.ts';
 
 it('a list with null among its items is a finding, and does not end the exploration', async () => {
   const behaviour = platformDefect('items-null').behaviour(referenceBehaviour);
@@ -16,6 +17,16 @@ it('a list with null among its items is a finding, and does not end the explorat
   expect(ends.filter((end) => end.endsWith('fault'))).toEqual([]);
 });
 
+it.each([
+  [0.4, 0.75],
+  [1, 1],
+  [3, 3],
+])('an exploration of %d runs has %d times the usual requests', (runs, times) => {
+  const { requests, least } = boundsOf(runs);
+  expect(requests / boundsOf(1).requests).toBe(times);
+  expect(least).toBeLessThanOrEqual(requests);
+});
+
 it('a provisioning token under another name is only a warning', async () => {
   const renamed = answers('createProvisioningToken', ({ token, ...rest }) => ({ secret: token, ...rest }));
   const behaviour = { ...referenceBehaviour, ...renamed(referenceBehaviour) };
@@ -24,4 +35,23 @@ it('a provisioning token under another name is only a warning', async () => {
   const { checks } = await runPlatformSuite({ url, apiKey }, { only: ['platform.provisioning-token'], fast: true });
   expect(checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked')).toEqual([]);
   expect(checks.some(({ outcome }) => outcome === 'warn')).toBe(true);
+});
+
+it('a read-only run passes no check of writes, or of states that it has not seen', async () => {
+  await using platform = await simulatePlatform({ seed: 1, devices: 1, mqtt: false });
+  const { url, apiKey } = platform;
+  const only = [
+    ...['platform.deployment.removing', 'platform.device.archived', 'platform.auth.key-required.writes'],
+    ...['platform.auth.key-wrong.operations', 'platform.version.end-of-life.operations'],
+  ];
+  const { checks } = await runPlatformSuite({ url, apiKey }, { only, readOnly: true, fast: true });
+  const ends = checks.filter(({ id }) => only.includes(id)).map(({ id, outcome }) => `${id} ${outcome}`);
+  expect(ends.toSorted()).toEqual(only.map((id) => `${id} not_applicable`).toSorted());
+});
+
+it('a run whose online device answers no ping does not pass the success of pings', async () => {
+  await using platform = await simulatePlatform({ seed: 1, mqtt: false });
+  const place = { url: platform.url, apiKey: platform.apiKey, onlineDevice: 'dvc_gone' };
+  const { checks } = await runPlatformSuite(place, { only: ['platform.ping.success'], fast: true });
+  expect(checks.find(({ id }) => id === 'platform.ping.success')?.outcome).toBe('undecided');
 });

@@ -51,6 +51,7 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
     yield;
   }
   await ex.tidy();
+  ex.over.add('end');
 }
 
 const ASKED_IN_A_STEP = 48;
@@ -268,6 +269,7 @@ async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
       for (let times = 1; times < PINGS && pingCode(exchange) !== 'success'; times += 1)
         exchange = await ping(t.onlineDevice, 'full', version, nanos);
       answers.set(nanos, exchange);
+      if (pingCode(exchange) === 'success') ex.model.saw('pings that succeeded');
     }
     const [accepted, answered] = [...answers].find(([, each]) => pingCode(each) === 'success') ?? [];
     const neededNanos = (answered?.asked.duration_ms ?? 0) * MILLISECOND_NANOS;

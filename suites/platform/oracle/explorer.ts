@@ -4,6 +4,7 @@ import type { HttpClient } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
 import type { Operation, ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS, operationsOf } from '../../../harness/contract/platform/operations.ts';
+import { instantOf } from '../../../harness/contract/shape.ts';
 import {
   codenameOf,
   NEWEST_VERSION,
@@ -15,7 +16,7 @@ import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import { isObject } from '../../json.ts';
 import type { Page } from '../support/lists.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
-import { ok, type Platform, send } from '../support/requests.ts';
+import { ok, type Platform, refused, send } from '../support/requests.ts';
 import { causeOf, type Difference } from './differences.ts';
 import { type Ask, askFor, askOf, changedKey, type Exchange, pairs, pathOf, queryOf, seenIn } from './exchange.ts';
 import { Judgement, Model, type More, type Shown, type Words } from './model.ts';
@@ -166,17 +167,17 @@ export class Explorer {
   async write(ask: Ask, kind: ResourceKind, predicted: Readonly<Record<string, unknown>>): Promise<Exchange> {
     const sentAt = Date.now();
     const exchange = await this.send(ask);
-    const { id, created_at: at } = (exchange.json ?? {}) as { id?: unknown; created_at?: unknown };
+    const { id = ask.ids[0], created_at: at } = (exchange.json ?? {}) as { id?: unknown; created_at?: unknown };
+    if (!refused(exchange)) this.model.list(kind).isStale = true;
     if (ok(exchange) && typeof id === 'string') {
       const isNew = ask.ids.length === 0;
       const record = isNew ? this.model.made(id, kind) : this.model.record(id, kind);
       for (const [name, value] of Object.entries(predicted))
         record.members.set(name, { value, seen: seenIn(exchange), predicted: true });
-      this.model.list(kind).isStale = true;
       if (isNew && typeof at === 'string') {
         // All creation times must come from one clock, which may be wrong.
-        this.model.newestCreation = Math.max(this.model.newestCreation, Date.parse(at) || 0);
-        const ahead = Date.parse(at) - sentAt;
+        this.model.newestCreation = Math.max(this.model.newestCreation, instantOf(at) || 0);
+        const ahead = instantOf(at) - sentAt;
         this.#clock ??= ahead;
         const drift = ahead - this.#clock;
         const isRight = Math.abs(drift) <= CLOCK_MS + Date.now() - this.#began;
@@ -184,6 +185,10 @@ export class Explorer {
         const about = { what: 'value', kind, path: '/created_at' } as const;
         this.hold(exchange, isRight, about, expected, `${Math.round(drift / 1000)} s from that`);
       }
+    } else if (!ok(exchange) && !refused(exchange)) {
+      // Forgets the values, because the write may have taken effect.
+      const { members } = this.model.records.get(ask.ids[0] ?? '') ?? {};
+      for (const name of Object.keys(predicted)) members?.delete(name);
     }
     this.note(this.judge(exchange));
     return exchange;

@@ -41,7 +41,7 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
     const ask = askFor(operation('moveGroup'), ex.newest, [above.id], { body: { parent_id: to } });
     const exchange = await ex.write(ask, 'group', {});
     // A platform may repair the tree in any way after an accepted move.
-    if (ok(exchange)) for (const group of groups) group.members.delete('parent_id');
+    if (!refused(exchange)) for (const group of groups) group.members.delete('parent_id');
     for (const group of groups) await readRecord(ex, group, ex.newest);
     const path = pathFrom(ex, above.id);
     const circle = isCircle(path) ? path : undefined;

@@ -1,32 +1,47 @@
 /** Compares a page of a list with its request and with the whole list (sections 2.6 and 8). */
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
+import { instantOf } from '../../../harness/contract/shape.ts';
 import { SUPPORTED_VERSIONS, versionNamed } from '../../../harness/contract/versions.ts';
 import { isSame } from '../../../harness/runner/explore.ts';
 import { envelopeProblems, type Page } from '../support/lists.ts';
 import type { Difference } from './differences.ts';
 import { type Exchange, expansionsOf, notationOf, valuesOf } from './exchange.ts';
-import { Judgement, type ListKnown, type Model, type Reference, type Shown, UNSURE } from './model.ts';
+import { isBeyond, Judgement, type ListKnown, type Model, type Reference, type Shown, UNSURE } from './model.ts';
 
 export function judgePage(model: Model, exchange: Exchange): Difference[] {
   const [name, rule] = oddParameter(exchange);
-  const judgement = new Judgement(model, exchange, rule === '' ? '' : ` with ${name} that is ${rule}`);
+  const suffix = rule === '' ? '' : ` with ${name} that is ${rule}`;
+  const judgement = new Judgement(model, exchange, suffix);
   const problems = envelopeProblems(exchange.json);
   judgement.hold(problems.length === 0, 'envelope', '', 'the list envelope of section 2.6', problems.join('; '));
-  if (problems.length > 0) return judgement.found;
-  const page = exchange.json as Page;
   const { kind, sub } = exchange.operation;
+  if (problems.length > 0 || sub === true) return judgement.found;
+  const page = exchange.json as Page;
   model.saw('pages');
   model.saw('items', page.data.length);
   if (page.offset > 0 && page.data.length > 0) model.saw('pages after the first item');
   if (rule === 'high' && page.data.length === limitMaximum) model.saw('full pages');
-  const list = kind === undefined || sub === true ? undefined : model.list(kind);
   judgeLimit(judgement, exchange, page);
   judgeOffset(judgement, exchange, page);
   judgeSize(judgement, page);
   judgeCount(model, judgement, exchange, page);
-  const due = list === undefined || list.isStale ? undefined : requestedItems(list, exchange);
-  if (list !== undefined && due !== undefined) judgeAgainst(model, judgement, { list, exchange, page, due });
-  return judgement.found;
+  const list = kind && model.list(kind);
+  if (list === undefined || list.isStale) return judgement.found;
+  const readings = readingsOf(model, list, exchange).map((due) => {
+    const reading = new Judgement(model, exchange, suffix);
+    judgeAgainst(model, reading, { list, exchange, page, due });
+    return reading.found;
+  });
+  const [found = []] = readings.toSorted((one, other) => one.length - other.length);
+  return [...judgement.found, ...found];
+}
+
+/** Items due on all pages: with and without those that the version of the request cannot express. */
+export function readingsOf(model: Model, list: ListKnown, exchange: Exchange): (readonly Shown[])[] {
+  const all = requestedItems(list, exchange);
+  if (all === undefined) return [];
+  const expressible = all.filter(({ id }) => !isBeyond(model.records.get(id), exchange.version));
+  return expressible.length < all.length ? [all, expressible] : [all];
 }
 
 const asked = (exchange: Exchange, name: string): number | undefined => {
@@ -207,7 +222,7 @@ function compared(one: Shown, other: Shown, order: string): number {
   if (typeof left !== 'string' || typeof right !== 'string' || isSame(left, right)) return 0;
   const isTime = field.endsWith('_at');
   if (!isTime && !(PLAIN.test(left) && PLAIN.test(right))) return 0;
-  const ascending = isTime ? Date.parse(left) - Date.parse(right) : left < right ? -1 : 1;
+  const ascending = isTime ? instantOf(left) - instantOf(right) : left < right ? -1 : 1;
   return direction === 'asc' ? ascending : -ascending;
 }
 const PLAIN = /^[a-z0-9]+$/;

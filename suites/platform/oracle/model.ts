@@ -1,7 +1,7 @@
 /** Knowledge about a platform, and comparisons with it; no I/O, no clock. */
 import type { Resource, ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
-import type { SupportedVersion } from '../../../harness/contract/versions.ts';
+import { NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { Adoptions } from '../../../harness/runner/explore.ts';
 import { isObject } from '../../json.ts';
 import type { Comparison, Difference, DifferenceKind } from './differences.ts';
@@ -154,6 +154,17 @@ export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
 
 export const knows = (kind: ResourceKind, name: string, version: SupportedVersion, value: unknown): boolean =>
   isInVocabulary(fieldsOf(kind, version)[name] ?? RESOURCES[kind].expansions[name]?.schema?.(version), value);
+
+/** True for a record of which an older version lacks a value or a slot; no section states how it shows that. */
+export function isBeyond(record: KnownRecord | undefined, version: string): boolean {
+  if (record === undefined || version === NEWEST_VERSION) return false;
+  const [{ kind, members }, own] = [record, version as SupportedVersion];
+  const isLacking = (name: string, value: unknown): boolean =>
+    name === 'instance_slots' && !(name in fieldsOf(kind, own))
+      ? Array.isArray(value) && value.length > 1
+      : knows(kind, name, NEWEST_VERSION, value) && !knows(kind, name, own, value);
+  return [...members].some(([name, { value }]) => isLacking(name, value));
+}
 
 export const mayBeNull = (kind: ResourceKind, name: string, version: SupportedVersion): boolean =>
   (fieldsOf(kind, version)[name] as { anyOf?: readonly { type?: string }[] } | undefined)?.anyOf?.some(

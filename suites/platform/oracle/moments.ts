@@ -1,5 +1,5 @@
 /** Section 9, everglades: when a deployment was queued, deployed and archived. */
-import { isIso8601 } from '../../../harness/contract/shape.ts';
+import { instantOf, isIso8601 } from '../../../harness/contract/shape.ts';
 import type { KnownRecord, Shown } from './model.ts';
 
 /** Words in names of timestamps, because the specification names no members. */
@@ -64,7 +64,7 @@ export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void
     : { past: TIMINGS.filter((timing) => ACTIVITIES_SINCE[timing].includes(activity)), future: [] };
   for (const timing of past)
     hold(has(timing), record.isOurs && hasAny, `when it was ${timing}, in a deployment that is ${activity}`);
-  const dates = [...times.values()].flatMap((at) => (typeof at === 'string' ? [Date.parse(at)] : []));
+  const dates = [...times.values()].flatMap((at) => (typeof at === 'string' ? [instantOf(at)] : []));
   const backMs = Math.max(0, ...dates.slice(1).map((time, index) => (dates[index] ?? 0) - time));
   hold(backMs === 0, record.isOurs && backMs >= SKEW_MS, 'queued, deployed and archived in that order');
   if (!record.isOurs) return;
@@ -82,8 +82,8 @@ export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void
   // Compares times with a fraction, because whole seconds may be equal. Leaves out other early times, because the nodes
   // of a platform may have different clocks.
   const created = String(item['created_at']);
-  const isExact = /\.\d*[1-9]/.test(created);
-  const isCopied = isExact && times.get('queued') === created && Date.parse(created) < record.notQueuedAt;
+  const isExact = /[.,]\d*[1-9]/.test(created);
+  const isCopied = isExact && times.get('queued') === created && instantOf(created) < record.notQueuedAt;
   const later = new Date(record.notQueuedAt).toISOString();
   hold(!isCopied, true, `another queue time than ${created}: it was created then, and still staged at ${later}`);
 }

@@ -32,7 +32,7 @@ function drawRead(ex: Explorer): Candidate | undefined {
   const isWholeList = operation.list === true && operation.sub !== true;
   const filter = isWholeList ? drawFilter(ex, operation.kind, version) : NOTHING;
   const order = isWholeList ? drawOrder(ex, operation.kind, version) : NOTHING;
-  const page = operation.list === true ? drawPage(ex, operation.kind) : NOTHING;
+  const page = isWholeList ? drawPage(ex, operation.kind) : NOTHING;
   const parts = { expand, filter, page, order };
   const query = Object.values(parts).flatMap((part) => part.query);
   const names = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.name]));

@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest';
-import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import type { Exchange } from './exchange.ts';
+import { describe, expect, it } from 'vitest';
+import { NEWEST_VERSION, versionNamed } from '../../../harness/contract/versions.ts';
+import { decide } from './decides.ts';
+import { type Exchange, seenIn } from './exchange.ts';
 import { operation } from './explorer.ts';
 import { Model } from './model.ts';
 import { judge } from './refusals.ts';
@@ -19,4 +20,82 @@ it.each([
   judge(model, answer(200, []));
   const refused = judge(model, answer(403, query)).filter(({ path }) => path === '');
   expect(refused.map(({ what }) => what)).toEqual(found);
+});
+
+/** Answer to `id` with the full key. `more`: e.g. the ids of the path. */
+function shown(id: string, json: unknown, more: Partial<Exchange> = {}): Exchange {
+  const headers = { 'content-type': 'application/json' };
+  return { ...answer(200, []), operation: operation(id), key: 'full', headers, json, ...more };
+}
+
+const pageOf = (data: object[]): object => ({ object: 'list', limit: 10, offset: 0, has_more: false, data });
+
+it('demands no paging, and the envelope only as a SHOULD, of a list below a resource', () => {
+  const ids = ['dpl_1'];
+  const drifts = (json: unknown) => shown('getDeploymentDrifts', json, { ids, query: [['limit', '7']] });
+  expect(judge(new Model(), drifts(pageOf([])))).toEqual([]);
+  const plain = judge(new Model(), drifts([]));
+  expect(plain.map((each) => `${each.what} ${decide(each).level}`)).toEqual(['envelope SHOULD']);
+});
+
+it.each<[string, string[]]>([
+  ['2026-05-06T10:00:00,5+02', []],
+  ['2026-05-06T10:00:00', ['timestamp']],
+])('looks for a zone in %s', (created_at, found) => {
+  const json = { object: 'device', id: 'dvc_1', created_at };
+  expect(judge(new Model(), shown('getDevice', json, { ids: ['dvc_1'] })).map(({ what }) => what)).toEqual(found);
+});
+
+describe('an expansion that was shown before', () => {
+  const read = (id: string, name: string, value: unknown, key: Exchange['key'] = 'full'): Exchange =>
+    shown(id, { object: 'thing', id: 'x_1', [name]: value }, { ids: ['x_1'], query: [['expand', name]], key });
+  it.each<[string, string, string, Exchange['key'], string[]]>([
+    ['may be missing once a deployment has ended', 'getDevice', 'current_deployment', 'full', []],
+    ['may be missing without its scope', 'getRelease', 'config_schemas', 'limited', []],
+    ['is missing otherwise', 'getRelease', 'config_schemas', 'full', ['expansion']],
+  ])('%s', (_, id, name, key, found) => {
+    const model = new Model();
+    judge(model, read(id, name, name === 'config_schemas' ? [{ object: 'config_schema', id: 'y_1' }] : { id: 'y_1' }));
+    const missing = judge(model, read(id, name, null, key)).filter(({ path }) => path === `/${name}`);
+    expect(missing.map(({ what }) => what)).toEqual(found);
+  });
+});
+
+describe('an older version', () => {
+  const version = versionNamed('rainier');
+  const device = (id: string, rest: object = {}) => ({ object: 'device', id, ...rest });
+  const [online, archived] = [device('dvc_1', { status: 'online' }), device('dvc_2', { status: 'archived' })];
+  const list = (...data: object[]): Exchange => shown('listDevices', pageOf(data), { version });
+  const read = (json: { id: string }, status = 200): Exchange =>
+    shown('getDevice', json, { version, status, ids: [json.id] });
+
+  it.each<[string, Exchange, string[]]>([
+    ['may leave an archived device out of a list', list(online), []],
+    ['leaves no other device out of a list', list(device('dvc_2', { status: 'offline' })), ['items']],
+    ['may refuse an archived device', read(device('dvc_2'), 404), []],
+    ['refuses no other device', read(device('dvc_1'), 404), ['refused']],
+    ['may omit the status of an archived device', read(device('dvc_2')), []],
+    ['omits no other status', read(device('dvc_1')), ['lacking']],
+  ])('%s', (_, exchange, found) => {
+    const model = new Model();
+    judge(model, shown('listDevices', pageOf([online, archived])));
+    const reference = { items: [online, archived], ids: ['dvc_1', 'dvc_2'], isWhole: true, total: 2 };
+    Object.assign(model.list('device'), { isStale: false, reference });
+    judge(model, read(online));
+    expect(judge(model, exchange).map(({ what }) => what)).toEqual(found);
+  });
+});
+
+it.each([
+  ['removing', 1],
+  ['deployed', 0],
+])('a deployment that is %s is compared %i times with what tetons lacks', (activity, count) => {
+  const model = new Model();
+  const json = { object: 'deployment', id: 'dpl_1', activity_status: 'deployed' };
+  const exchange = shown('getDeployment', json, { version: versionNamed('tetons'), ids: ['dpl_1'] });
+  const known = { value: activity, seen: seenIn(exchange) };
+  model.record('dpl_1', 'deployment').members.set('activity_status', known);
+  judge(model, exchange);
+  const foreign = [...model.comparisons.values()].filter(({ comparison }) => comparison.what === 'foreign');
+  expect(foreign).toHaveLength(count);
 });

@@ -6,15 +6,18 @@ import { isJson, NOT_SERVED, ok, refused } from '../support/requests.ts';
 import type { Difference } from './differences.ts';
 import { type Exchange, isWrong, type Seen, seenIn, valuesOf } from './exchange.ts';
 import { oddParameter } from './lists.ts';
-import { Judgement, type Model, UNSURE } from './model.ts';
+import { isBeyond, Judgement, type Model, UNSURE } from './model.ts';
 import { askedExpansions, judgeBody } from './resources.ts';
 
 export function judge(model: Model, exchange: Exchange): Difference[] {
   const { kind } = exchange.operation;
   const answered = judgeStatus(model, exchange);
-  if (!ok(exchange) || kind === undefined || dueRefusal(exchange) !== undefined) return answered;
+  if (!ok(exchange) || kind === undefined || isBare(exchange) || dueRefusal(exchange) !== undefined) return answered;
   return [...answered, ...judgeBody(model, exchange, kind)];
 }
+
+/** A write without a body in its answer, which no section demands. */
+const isBare = ({ operation, text }: Exchange): boolean => operation.method !== 'GET' && text === '';
 
 function judgeStatus(model: Model, exchange: Exchange): Difference[] {
   const { status, operation } = exchange;
@@ -34,7 +37,7 @@ function judgeStatus(model: Model, exchange: Exchange): Difference[] {
   if (judgement.found.length > 0) return judgement.found;
   if (ok(exchange)) judgeSuccess(judgement, exchange);
   if (exchange.key === 'limited') judgeScope(judgement, model, exchange);
-  else if (operation.method === 'GET') judgeServed(judgement, model, exchange);
+  else if (operation.method === 'GET' && operation.sub !== true) judgeServed(judgement, model, exchange);
   return judgement.found;
 }
 
@@ -61,7 +64,7 @@ function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
   const { status, operation, headers } = exchange;
   const type = headers['content-type'] ?? 'none';
   if (operation.method === 'GET') judgement.hold(status === 200, 'status', '', '200', status);
-  if (operation.answer !== 'binary' && status !== 204)
+  if (operation.answer !== 'binary' && status !== 204 && !isBare(exchange))
     judgement.hold(isJson({ headers }), 'media', '', 'application/json', type);
   if (operation.id === 'pingDevice') judgePing(judgement, exchange);
 }
@@ -93,20 +96,19 @@ export function judgePing(judgement: Judgement, { status, json, text, asked }: E
 }
 
 function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): void {
-  const { status, version, operation } = exchange;
-  const { kind, list, sub } = operation;
+  const { status, version, operation, ids } = exchange;
+  const { kind, list } = operation;
   const served = `${operation.id} served`;
   const isServed = ok(exchange);
   if (isServed) {
     model.adoptions.take(served, 'yes', seenIn(exchange));
     model.served.add(`${operation.id} ${version}`);
-  }
+  } else if (isBeyond(model.records.get(ids[0] ?? ''), version)) return;
   const hold = (isRight: boolean, path: string, expected: string, earlier?: Seen): void =>
     judgement.hold(isRight, 'refused', path, expected, status, { certain: false, earlier });
   // A list is due if its items are served, and neither key nor version explains the refusal.
   const isDue = (): boolean =>
     list === true &&
-    sub !== true &&
     !NOT_THERE.has(status) &&
     OPERATIONS.some(({ id, kind: other }) => kind === other && model.served.has(`${id} ${version}`));
   const form = formOf(exchange);

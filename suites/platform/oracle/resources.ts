@@ -12,6 +12,7 @@ import { HOLDINGS, NAMED_BY, UNCHANGING } from './kinds.ts';
 import { judgePage } from './lists.ts';
 import {
   fieldsOf,
+  isBeyond,
   Judgement,
   type KnownRecord,
   knows,
@@ -149,9 +150,10 @@ class OneResource {
       if (name.endsWith('_at') && this.#fields(NEWEST_VERSION)[name] !== undefined && value !== null)
         this.#hold(isTime, 'timestamp', name, 'an ISO 8601 date-time', value);
       if (name.endsWith('_at') && isTime)
-        this.#hold(/(Z|[+-]\d\d:?\d\d)$/i.test(value), 'timestamp', `${name} without a zone`, 'its zone', value);
+        this.#hold(/(Z|[+-]\d\d(:?\d\d)?)$/i.test(value), 'timestamp', `${name} without a zone`, 'its zone', value);
       const foreign = FOREIGN[`${this.#kind}.${name}`];
-      if (foreign !== undefined && !knows(this.#kind, name, version, foreign))
+      const isThere = value === foreign || this.#record.members.get(name)?.value === foreign;
+      if (foreign !== undefined && isThere && !knows(this.#kind, name, version, foreign))
         this.#hold(value !== foreign, 'foreign', name, `no ${name} ${foreign} in ${version}`, value);
     }
   }
@@ -242,6 +244,7 @@ class OneResource {
   /** Expects a member in all answers of one kind and in all versions that have it, or in none. */
   #presence(): void {
     const { model, version, seen } = this.#answer;
+    if (isBeyond(this.#record, version)) return;
     for (const name of Object.keys(this.#fields())) {
       const key = `${this.#kind} ${this.#place.name} ${name}`;
       const known = model.presence.get(key) ?? { shown: new Map(), lacking: new Map() };
@@ -286,10 +289,14 @@ class OneResource {
 
   #expanded(name: string, below: readonly string[]): void {
     const value = this.#item[name] ?? undefined;
+    // An expansion may need a scope that the limited key lacks.
+    if (value === undefined && this.#answer.exchange.key === 'limited') return;
     const id = NAMED_BY[name];
     const named = this.#item[id ?? ''];
-    const due = named ?? this.#record.members.get(name)?.value ?? undefined;
-    if (this.#kind === 'device' && CURRENT.test(name)) this.#current(name);
+    const isCurrent = CURRENT.test(name);
+    // A current deployment may end at any time.
+    const due = named ?? (isCurrent ? undefined : this.#record.members.get(name)?.value) ?? undefined;
+    if (this.#kind === 'device' && isCurrent) this.#current(name);
     if (due !== undefined || value !== undefined) this.#served(name, value !== undefined);
     if (value === undefined && id !== undefined && this.#item[name] === null)
       this.#hold(due === undefined, 'expansion', name, `${name} ${due}`, null, UNSURE);

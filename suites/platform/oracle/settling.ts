@@ -12,7 +12,7 @@ import { causeOf, type Difference } from './differences.ts';
 import { type Ask, askFor, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
 import { type Explorer, firstMoved, getOf, itemsOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
-import { requestedItems } from './lists.ts';
+import { readingsOf, requestedItems } from './lists.ts';
 
 /** Minimum milliseconds of repetition; a cache may last one second. */
 const CACHED_MS = 1100;
@@ -20,7 +20,7 @@ const CACHED_MS = 1100;
 const ALREADY_FAILED_MS = 100;
 const READ_AGAIN = 3;
 const MOST_CHANGES = 6;
-const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size', 'offset']);
+const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'offset']);
 
 export const settle = async (ex: Explorer): Promise<void> =>
   void (await Promise.all(ex.takeSuspects().map((suspect) => settleOne(ex, suspect))));
@@ -113,8 +113,11 @@ async function sameAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   if (suspect.what === 'silent') return exchange.status === 0 ? { ...suspect, exchange } : undefined;
   if (suspect.what === 'refused')
     return ok(exchange) || (await isGone(ex, exchange)) ? undefined : { ...suspect, exchange };
-  return ex.judge(exchange).find((each) => causeOf(each) === causeOf(suspect) && each.id === suspect.id);
+  return sameIn(ex, suspect, exchange);
 }
+
+const sameIn = (ex: Explorer, suspect: Difference, exchange: Exchange): Difference | undefined =>
+  ex.judge(exchange).find((each) => causeOf(each) === causeOf(suspect) && each.id === suspect.id);
 
 export async function connectionOf(ex: Explorer, found: Difference): Promise<string> {
   const { exchange } = found;
@@ -152,7 +155,10 @@ async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference 
     return list.reference && `${list.reference.ids.join()} ${requested?.join()}`;
   };
   const before = await reference();
-  const again = await sameAgain(ex, suspect);
+  const exchange = await ex.send(askOf(suspect.exchange));
+  // Another suspect of the list may be walking it.
+  list.isStale = false;
+  const again = sameIn(ex, suspect, exchange);
   const after = await reference();
   if (again === undefined) return undefined;
   if (before === undefined || before !== after) return 'changing';
@@ -165,7 +171,8 @@ async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   const list = ex.model.list(kind as ResourceKind);
   const limit = Number((suspect.exchange.json as Page).limit);
   const rest = suspect.exchange.query.filter(([name]) => name !== 'limit' && name !== 'offset');
-  const total = requestedItems(list, suspect.exchange)?.length ?? 0;
+  const lengths = readingsOf(ex.model, list, suspect.exchange).map(({ length }) => length);
+  const [total = 0] = lengths;
   const seen: string[] = [];
   // A raw query would override the limit and offset of each page.
   const { rawQuery: _, ...ask } = askOf(suspect.exchange);
@@ -175,7 +182,7 @@ async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference 
     if (!ok(exchange)) return undefined;
     seen.push(...itemsOf(exchange).map(({ id }) => id));
   }
-  const isOnce = new Set(seen).size === seen.length && seen.length === total;
+  const isOnce = new Set(seen).size === seen.length && lengths.includes(seen.length);
   if (!isOnce) return { ...suspect, expected: `each of ${total} items once, walking with limit ${limit}` };
   list.isUnordered = true;
   return undefined;

@@ -1,4 +1,5 @@
 /** Sends writes that versions changed (section 9), and writes with odd or wrong values (section 4.2). */
+import { pollWithin } from '../../../harness/common/waiting.ts';
 import { codenamesFrom, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import { ends, parents } from './deployments.ts';
@@ -94,33 +95,43 @@ async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promi
 
 const SCRIPTS = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖', 'e\u0301'];
 
-async function names(ex: Explorer, { writes, types, devices, groups }: World): Promise<void> {
+/** Polls, because a cache of reads may last one second. */
+export async function names(ex: Explorer, { writes, types, devices, groups }: World): Promise<void> {
+  let timeoutMs = 1500;
   const named = [
     { record: types[0], create: 'createConfigType', update: 'updateConfigType' },
     { record: devices[0], create: 'createDevice', update: 'updateDevice' },
     { record: groups[0], create: 'createGroup', update: 'updateGroup' },
   ];
   for (const [n, script] of SCRIPTS.entries())
-    for (const { record, create, update } of named) {
-      if (record === undefined) continue;
-      const { kind } = record;
-      const slug = writes.names.next();
-      const name = `${script} ${slug}`;
-      const isNew = n === 0;
-      const body = { name, ...(isNew && kind === 'config_type' && { slug }) };
-      for (const member of ['name', 'updated_at']) record.members.delete(member);
-      const write = operation(isNew ? create : update);
-      const exchange = await ex.send(askFor(write, ex.newest, isNew ? [] : [record.id], { body }));
-      const { id = record.id } = (exchange.json ?? {}) as { id?: string };
-      const get = getOf(kind);
-      const { json } = !ok(exchange) || get === undefined ? exchange : await ex.send(askFor(get, ex.newest, [id]));
-      const { name: shown } = (json ?? {}) as { name?: unknown };
-      const isKept = typeof shown !== 'string' || shown.normalize() === name.normalize();
-      const isRight = refused(exchange) || (ok(exchange) && isKept);
-      const about = { what: 'name', kind, path: '/name' } as const;
-      ex.hold(exchange, isRight, about, `the name ${name}, or a 4xx`, ok(exchange) ? shown : exchange.status);
-      ex.model.list(kind).isStale = true;
-    }
+    await Promise.all(
+      named.map(async ({ record, create, update }) => {
+        if (record === undefined) return;
+        const { kind } = record;
+        const get = getOf(kind);
+        const slug = writes.names.next();
+        const name = `${script} ${slug}`;
+        const isNew = n === 0;
+        const body = { name, ...(isNew && kind === 'config_type' && { slug }) };
+        for (const member of ['name', 'updated_at']) record.members.delete(member);
+        const write = operation(isNew ? create : update);
+        const exchange = await ex.send(askFor(write, ex.newest, isNew ? [] : [record.id], { body }));
+        const { id = record.id } = (exchange.json ?? {}) as { id?: string };
+        let shown: unknown;
+        const isKept = async (): Promise<true | undefined> => {
+          const { json } = get === undefined ? exchange : await ex.send(askFor(get, ex.newest, [id]));
+          shown = (json as { name?: unknown } | undefined)?.name;
+          return typeof shown !== 'string' || shown.normalize() === name.normalize() || undefined;
+        };
+        const wait = { timeoutMs, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
+        const isRight = ok(exchange) ? await pollWithin(`the name of ${id}`, isKept, wait) : refused(exchange);
+        if (isRight !== true) timeoutMs = 0;
+        const about = { what: 'name', kind, path: '/name' } as const;
+        const actual = ok(exchange) ? shown : exchange.status;
+        ex.hold(exchange, isRight === true, about, `the name ${name}, or a 4xx`, actual);
+        ex.model.list(kind).isStale = true;
+      }),
+    );
 }
 
 /** Characters beyond usual limits of 255, 500, 1000 and 1024. */

@@ -87,7 +87,7 @@ export class Writes {
     const { hasPath = true, slots = 1, format = 'json', instanceFormat = 'json' } = options;
     const hasSlots = atLeast(version as SupportedVersion, 'everglades');
     const root = DIALECT_NAMES[this.ex.t.versionHeader.startsWith('Miru') ? 'miru' : 'spec'].configRoot;
-    const paths = Array.from({ length: hasPath ? slots : 0 }, () => `${root}/${this.names.next()}.json`);
+    const paths = Array.from({ length: hasPath ? slots : 0 }, () => `${root}/${this.names.next()}.${instanceFormat}`);
     const instance_slots = paths.map((filepath, place) => ({
       key: place === 0 ? 'default' : `slot${place}`,
       name: `Slot ${place}`,

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import { expect, it } from 'vitest';
+import type { HttpClient } from '../../../harness/client/http.ts';
 import { clientOf } from '../../../harness/client/testing/served.ts';
 import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
@@ -22,6 +23,31 @@ it('counts requests for any id as one kind', () => {
   expect(kindOfRequest('GET', '/devices/dvc_1')).not.toBe(kindOfRequest('GET', '/devices'));
 });
 
+const platformOf = (http: HttpClient, signal: AbortSignal): Platform =>
+  ({
+    ...{ http, session: new Session(), signal, patienceMs: 5000, note: () => {} },
+    must: (holds: unknown) => expect(holds).toBe(true),
+    blocked: (reason: string) => {
+      throw new Blocked(reason);
+    },
+  }) as unknown as Platform;
+
+it.each([
+  ['/devices', 3, [200, 200], 5],
+  ['/devices', 9, [503, 503], 5],
+  ['/devices/dvc_1/ping', 9, [503, 503], 2],
+])('two requests for %s, with %i answers of 503, get %j after %i tries', async (path, busy, due, tries) => {
+  let asked = 0;
+  const server = createServer((_, response) => {
+    asked += 1;
+    response.writeHead(asked > busy ? 200 : 503, { 'retry-after': '0' }).end();
+  });
+  const { signal } = new AbortController();
+  const t = platformOf(await clientOf(server), signal);
+  const statuses = [await send(t, { path }), await send(t, { path })].map(({ status }) => status);
+  expect([statuses, asked]).toEqual([due, tries]);
+});
+
 it.each<[string, RequestListener]>([
   ['sends a throttled request again', (_, response) => response.writeHead(429, { 'retry-after': '60' }).end()],
   ['waits for an answer', () => {}],
@@ -33,13 +59,7 @@ it.each<[string, RequestListener]>([
   });
   const over = new AbortController();
   const http = await clientOf(server, { signal: over.signal });
-  const t = {
-    ...{ http, session: new Session(), signal: over.signal, patienceMs: 5000, note: () => {} },
-    must: (holds: unknown) => expect(holds).toBe(true),
-    blocked: (reason: string) => {
-      throw new Blocked(reason);
-    },
-  } as unknown as Platform;
+  const t = platformOf(http, over.signal);
   const ended = expect(send(t, { path: '/devices' })).rejects.toThrow();
   await expect.poll(() => asked, { timeout: 5000 }).toBe(1);
   over.abort(new Blocked('over'));

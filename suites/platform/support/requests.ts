@@ -27,24 +27,34 @@ interface PlatformRequest extends Omit<HttpRequest, 'timeoutMs'> {
   lateMs?: number;
 }
 
-/** Milliseconds after a 429: from its headers, or longer after each attempt. */
+/** Milliseconds after a 429 or 503: from its headers, or longer after each attempt. */
 export function pauseMs(headers: RetryHeaders, attempt: number): number {
   const pause = retryAfterMs(headers) ?? backoffMs({ firstMs: 100, longestMs: 3200 }, attempt);
   return Math.min(Math.max(pause, SHORTEST_PAUSE_MS), 10_000);
 }
 
+/** Maximum number of tries, because 503 may mean something else than a busy platform, as it does for a ping. */
+const BUSY_TRIES = 4;
+const UNAVAILABLE_KINDS = new Fact(() => new Set<string>());
+
 export async function send(t: Platform, request: PlatformRequest, http: HttpClient = t.http): Promise<HttpResponse> {
   const { method = 'GET', path } = request;
   const whole = { ...request, headers: { accept: 'application/json', ...request.headers } };
+  const kind = kindOfRequest(method, path);
+  const unavailable = t.session.get(UNAVAILABLE_KINDS);
+  const isBusy = ({ status }: HttpResponse): boolean =>
+    status === 503 && !path.endsWith('/ping') && !unavailable.has(kind);
   const response = await retryThrottled(() => sendOnce(t, whole, http), {
     // Pauses all checks together, but pings per device: some platforms allow one ping per device at a time.
     gate: t.session.gate(path.endsWith('/ping') ? path : ''),
     signal: t.signal,
-    isThrottled: ({ status }) => status === 429,
-    pauseMs: ({ headers }, attempt) => pauseMs(headers, attempt),
+    isThrottled: (answer) => answer.status === 429 || isBusy(answer),
+    pauseMs: (answer, attempt) =>
+      isBusy(answer) && attempt + 1 >= BUSY_TRIES ? undefined : pauseMs(answer.headers, attempt),
   });
+  if (isBusy(response)) unavailable.add(kind);
   if (response.status === 429) t.blocked(`the platform kept answering 429 to ${method} ${path} for a minute`);
-  if (method !== 'GET' && ok(response)) t.session.get(SUCCESSFUL_WRITES).add(kindOfRequest(method, path));
+  if (method !== 'GET' && ok(response)) t.session.get(SUCCESSFUL_WRITES).add(kind);
   return response;
 }
 

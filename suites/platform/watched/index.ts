@@ -168,36 +168,21 @@ const statusRule = (id: string, since: 'rainier' | 'everglades') => (): Rule => 
   };
 };
 
+const REFUSED = [
+  [endOfLife, isEnded, 'is no longer supported'],
+  [malformed, isMalformed, 'is malformed'],
+  [unknown, isUnknown, 'was never released'],
+] as const;
+const NEWER = [
+  [removing, 'rainier', 'a deployment that is removing'],
+  [archived, 'everglades', 'an archived device'],
+] as const;
 const versionRules = [
-  watchedRule(
-    endOfLife,
-    [endOfLife.id],
-    'a request in a version that is no longer supported',
-    refusalRule(isEnded, 'which is no longer supported'),
+  ...REFUSED.map(([due, isMeant, why]) =>
+    watchedRule(due, [due.id], `a request in a version that ${why}`, refusalRule(isMeant, `which ${why}`)),
   ),
-  watchedRule(
-    malformed,
-    [malformed.id],
-    'a request in a version of no form',
-    refusalRule(isMalformed, 'which is malformed'),
-  ),
-  watchedRule(
-    unknown,
-    [unknown.id],
-    'a request in a version that was never released',
-    refusalRule(isUnknown, 'which was never released'),
-  ),
-  watchedRule(
-    removing,
-    [removing.id],
-    'a deployment on its way off, in an older version',
-    statusRule(removing.id, 'rainier'),
-  ),
-  watchedRule(
-    archived,
-    [archived.id],
-    'an archived deployment, in an older version',
-    statusRule(archived.id, 'everglades'),
+  ...NEWER.map(([due, since, what]) =>
+    watchedRule(due, [due.id], `${what}, in an older version`, statusRule(due.id, since)),
   ),
 ];
 

@@ -1,9 +1,14 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { clientOf } from '../../../harness/client/testing/served.ts';
+import { poll } from '../../../harness/common/waiting.ts';
 import { Session } from '../../../harness/runner/session.ts';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
-import { EventFollower, type System, whileOffline } from './check.ts';
+import { hostFiles } from '../../../harness/targets/files/target-files.ts';
+import { temporaryFolder } from '../../../harness/targets/testing/places.ts';
+import { EventFollower, mustHaveConfigFile, type RollOut, type System, whileOffline } from './check.ts';
+
+const folder = temporaryFolder();
 
 const violation = new Violation({ expected: 'queued', actual: 'deployed' });
 
@@ -35,19 +40,68 @@ describe('after a check of an offline device', () => {
   });
 });
 
-it('an event is read by a replay if the first stream ended before any event', async () => {
-  const event = { id: 1, type: 'deployment.deployed', data: { deployment_id: 'dpl_1' } };
+async function systemServing(answer: (url: string, response: ServerResponse) => void) {
   const asked: string[] = [];
   const server = createServer(({ url = '' }, response) => {
     asked.push(url);
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    if (asked.length === 1) response.end();
-    else response.write(url.endsWith('?after=0') ? `id: 1\ndata: ${JSON.stringify(event)}\n\n` : ': heartbeat\n\n');
+    answer(url, response);
   });
-  const device = { http: await clientOf(server), patienceMs: 2000 };
-  const { signal } = new AbortController();
-  const t = { device, platform: { patienceMs: 2000 }, session: new Session(), signal } as unknown as System;
+  const device = { http: await clientOf(server), patienceMs: 10_000 };
+  return { asked, t: { ...tools(), device, platform: { patienceMs: 10_000 } } as unknown as System };
+}
+const tools = () => ({
+  session: new Session(),
+  signal: new AbortController().signal,
+  blocked: (reason: string) => {
+    throw new Blocked(reason);
+  },
+  must: (holds: unknown, finding: { expected: string; actual: string }) => {
+    if (!holds) throw new Violation(finding);
+  },
+});
+const opens = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' });
+const told = (id: string, deploymentId: string): string =>
+  `data: {"id":${id},"type":"deployment.deployed","data":{"deployment_id":"${deploymentId}"}}\n\n`;
+
+it('an event is read by a replay if the first stream ended before any event, and counted once', async () => {
+  const { t, asked } = await systemServing((url, response) => {
+    opens(response);
+    if (asked.length === 1) response.end();
+    else response.write(url.endsWith('?after=0') ? told('1', 'dpl_1').repeat(2) : ': heartbeat\n\n');
+  });
   await using events = await EventFollower.open(t);
-  expect(await events.until(event.type, 'dpl_1')).toEqual(event);
+  const event = { id: 1, type: 'deployment.deployed', data: { deployment_id: 'dpl_1' } };
+  expect(await events.until(event.type, 'dpl_1')).toMatchObject(event);
+  expect(events.count(event.type, 'dpl_1')).toBe(1);
   expect(asked).toEqual(['/events', '/events?after=0']);
+});
+
+it('events are told apart by ids above 2^53', async () => {
+  const { t } = await systemServing((_, response) =>
+    opens(response).write(told('9007199254740995', 'dpl_1') + told('9007199254740996', 'dpl_2')),
+  );
+  await using events = await EventFollower.open(t);
+  for (const id of ['dpl_1', 'dpl_2'])
+    expect(await events.until('deployment.deployed', id)).toMatchObject({ deploymentId: id });
+});
+
+it('a device that goes on refusing its stream blocks the check', async () => {
+  const { t, asked } = await systemServing((_, response) =>
+    asked.length === 1 ? opens(response).end() : response.writeHead(503).end(),
+  );
+  await using events = await EventFollower.open(t);
+  await poll('a refusal to be read', () => asked.length >= 3 || undefined, { timeoutMs: 30_000 });
+  for (const side of [t.device, t.platform]) Object.assign(side, { patienceMs: 1 });
+  await expect(events.until('deployment.deployed', 'dpl_1')).rejects.toThrow('the device answered 503 to GET /events');
+});
+
+it('a missing config file blocks the check if its root is missing, too', async () => {
+  const rolledOut = { fixture: { filepath: '/a.json', content: '{}' } } as unknown as RollOut;
+  const lookBelow = (config_root: string) => {
+    const device = { info: { config_root }, files: hostFiles };
+    return mustHaveConfigFile({ ...tools(), device } as unknown as System, rolledOut);
+  };
+  await expect(lookBelow(folder)).rejects.toThrow('actual: no such file');
+  const nothing = 'control names /nonexistent/root as its config_root, and nothing is there';
+  await expect(lookBelow('/nonexistent/root')).rejects.toThrow(nothing);
 });

@@ -1,16 +1,15 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { NoAnswer, Unreachable } from '../../../harness/client/errors.ts';
-import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
-import { defined } from '../../../harness/common/defined.ts';
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import { boundedProperty } from '../../../harness/runner/property.ts';
 import type { Deviation } from '../../../harness/runner/session.ts';
 import type { Check, CheckContext } from '../../../harness/runner/types.ts';
 import { ControlError } from '../../../harness/targets/control/control.ts';
+import { EventWatch, type WatchedEvent } from '../../../harness/targets/control/event-watch.ts';
 import type { SystemContext } from '../../../harness/targets/opened.ts';
+import type { Device } from '../../device/support/check.ts';
+import { configRoot, requireConfigRoot } from '../../device/support/disk.ts';
 import { parseObject } from '../../json.ts';
 import { propertyBounds } from '../../platform/support/check.ts';
 import { createdItem } from '../../platform/support/create.ts';
@@ -27,6 +26,8 @@ import {
 } from './roll-out.ts';
 
 export const platformSide = (t: System): Platform => ({ ...t, ...t.platform });
+
+const deviceSide = (t: System): Device => ({ ...t, ...t.device });
 
 export type System = SystemContext & CheckContext & { readonly state: CheckState };
 
@@ -191,81 +192,70 @@ export const canReadFiles = (t: System): boolean =>
   t.device.capabilities.has('files') && t.device.info.config_root !== undefined;
 
 export async function readConfigFile(t: System, { fixture }: RollOut): Promise<string | undefined> {
-  const root = t.device.info.config_root;
-  if (root === undefined || !canReadFiles(t)) t.blocked('the control API names no config_root');
-  return (await t.device.files.read(join(root, fixture.filepath)))?.toString('utf8');
+  const path = join(configRoot(deviceSide(t)), fixture.filepath);
+  return (await t.device.files.read(path))?.toString('utf8');
 }
 
 /** Compares as JSON, because the specification does not state the layout of the file. */
 export async function mustHaveConfigFile(t: System, rolledOut: RollOut): Promise<void> {
   const { filepath, content } = rolledOut.fixture;
   const file = await readConfigFile(t, rolledOut);
+  if (file === undefined) await requireConfigRoot(deviceSide(t));
   const expected = `${filepath} on the device with the content of the config instance: ${content}`;
   t.must(isDeepStrictEqual(parseObject(file), parseObject(content)), { expected, actual: file ?? 'no such file' });
 }
 
-interface DeviceEvent {
-  id: number;
-  type: string;
-  data: Readonly<Record<string, unknown>>;
-}
+const isAbout =
+  (type: string, deploymentId: string) =>
+  (event: WatchedEvent): boolean =>
+    event.type === type && event.deploymentId === deploymentId;
 
 export class EventFollower implements AsyncDisposable {
-  readonly #events = new Map<number, DeviceEvent>();
   readonly #t: System;
-  #stream: EventStream | undefined;
-  #cursor: number | undefined;
-  #wasOpen = false;
+  readonly #watch: EventWatch;
 
-  private constructor(t: System) {
+  private constructor(t: System, watch: EventWatch) {
     this.#t = t;
+    this.#watch = watch;
   }
 
   /** Resolves once the stream is open, so that the check misses no later event. */
   static async open(t: System): Promise<EventFollower> {
-    const follower = new EventFollower(t);
-    follower.#stream = await follower.#connect();
-    return follower;
+    await using stack = new AsyncDisposableStack();
+    const watch = stack.use(new EventWatch(t.device.http));
+    await watch.start(t.device.patienceMs, t.signal);
+    stack.move();
+    return new EventFollower(t, watch);
   }
 
-  async until(type: string, deploymentId: string): Promise<DeviceEvent> {
-    const wait = effectWait(this.#t, type);
-    const deadline = performance.now() + wait.timeoutMs;
-    for (;;) {
-      const [found] = this.#of(type, deploymentId);
-      if (found !== undefined) {
-        wait.came();
-        return found;
-      }
-      const within = deadline - performance.now();
-      if (within <= 0) {
-        wait.neverCame();
-        await this.#fail(type, deploymentId, wait.timeoutMs);
-      }
-      await this.#read(within, `${type} of ${deploymentId}`);
+  async until(type: string, deploymentId: string): Promise<WatchedEvent> {
+    const t: System = this.#t;
+    const wait = effectWait(t, type);
+    const event = await this.#watch.until(isAbout(type, deploymentId), 0, wait.timeoutMs, t.signal);
+    if (event === undefined) {
+      const { refusalStatus } = this.#watch;
+      if (refusalStatus !== undefined) t.blocked(`the device answered ${refusalStatus} to GET /events`);
+      wait.neverCame();
+      return await this.#fail(type, deploymentId, wait.timeoutMs);
     }
+    wait.came();
+    return event;
   }
 
+  /** Counts an event that a stream repeats once. */
   count(type: string, deploymentId: string): number {
-    return this.#of(type, deploymentId).length;
+    const events = this.#watch.since(0).filter(isAbout(type, deploymentId));
+    return new Set(events.map(({ id }) => id)).size;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#stream?.close();
-  }
-
-  #of(type: string, deploymentId: string): DeviceEvent[] {
-    return [...this.#events.values()].filter(
-      (event) => event.type === type && event.data['deployment_id'] === deploymentId,
-    );
+    await this.#watch[Symbol.asyncDispose]();
   }
 
   /** Shows the deployment on the platform too, which reveals the side that failed. */
   async #fail(type: string, deploymentId: string, timeoutMs: number): Promise<never> {
     const t: System = this.#t;
-    const last = [...this.#events.values()]
-      .slice(-5)
-      .map((event) => `${event.id} ${event.type} ${String(event.data['deployment_id'] ?? '')}`);
+    const last = this.#watch.since(-5).map((event) => `${event.id} ${event.type} ${event.deploymentId ?? ''}`);
     const item = await readItem(platformSide(t), 'deployments', deploymentId);
     t.must(false, {
       expected: `${type} of ${deploymentId} on the device's event stream within ${timeoutMs / 1000} s`,
@@ -273,40 +263,5 @@ export class EventFollower implements AsyncDisposable {
         `no such event; on the platform: ${statuses(item)}; ` +
         `${last.length === 0 ? 'no other events' : `last events: ${last.join(', ')}`}`,
     });
-  }
-
-  async #read(within: number, what: string): Promise<void> {
-    try {
-      this.#stream ??= await this.#connect();
-      const frame = await this.#stream.next({ within, for: what });
-      const { id, type, data } = (parseObject(frame.data) ?? {}) as Partial<DeviceEvent>;
-      if (typeof id !== 'number' || typeof type !== 'string' || typeof data !== 'object' || data === null) return;
-      this.#cursor = Math.max(id, this.#cursor ?? id);
-      if (!this.#events.has(id)) this.#events.set(id, { id, type, data });
-    } catch (error) {
-      if (error instanceof StreamTimeout) return;
-      // A restarting or offline device causes these errors.
-      if (!(error instanceof StreamEnded || error instanceof Unreachable || error instanceof NoAnswer)) throw error;
-      const stream = this.#stream;
-      this.#stream = undefined;
-      await stream?.close();
-      await sleep(100, undefined, { signal: this.#t.signal });
-    }
-  }
-
-  async #connect(): Promise<EventStream> {
-    const { http } = this.#t.device;
-    // A stream may end before its first event; only a replay shows the events since then.
-    const after = this.#cursor ?? (this.#wasOpen ? 0 : undefined);
-    let stream = await openEvents(http, defined({ after }));
-    if (stream.status === 410 && this.#cursor === undefined) {
-      await stream.close();
-      stream = await openEvents(http);
-    }
-    this.#wasOpen = true;
-    if (stream.status === 200) return stream;
-    const body = stream.head();
-    await stream.close();
-    return this.#t.blocked(`the device answered ${stream.status} to GET /events: ${body.slice(0, 200)}`);
   }
 }

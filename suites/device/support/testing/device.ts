@@ -6,12 +6,13 @@ import { Redactor } from '../../../../harness/common/redact.ts';
 import { requirement } from '../../../../harness/runner/define.ts';
 import { runCheck } from '../../../../harness/runner/run-check.ts';
 import { Session } from '../../../../harness/runner/session.ts';
-import type { CheckResult } from '../../../../harness/runner/types.ts';
+import type { Check, CheckResult } from '../../../../harness/runner/types.ts';
 import { noControl } from '../../../../harness/targets/control/control.ts';
 import { layered } from '../../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../../harness/targets/open-device.ts';
-import type { OpenDeviceTarget } from '../../../../harness/targets/opened.ts';
+import type { DeviceContext, OpenDeviceTarget } from '../../../../harness/targets/opened.ts';
 import { serve } from '../../../../harness/targets/testing/places.ts';
+import { deviceSuite } from '../../index.ts';
 import type { Device } from '../check.ts';
 import { check } from '../section.ts';
 import type { Streams } from '../streams.ts';
@@ -50,9 +51,22 @@ export function runOn(
   body: (t: Device, streams: Streams) => Promise<unknown>,
   session = new Session(),
 ): Promise<CheckResult> {
+  return runOne(
+    target,
+    check(any, {}, async (t: Device, streams) => void (await body(t, streams))),
+    session,
+  );
+}
+
+export function runNamed(target: OpenDeviceTarget, id: string): Promise<CheckResult> {
+  const found = deviceSuite.checks.find((one) => one.id === id);
+  if (found === undefined) throw new Error(`no check of the device suite is called ${id}`);
+  return runOne(target, found, new Session());
+}
+
+function runOne(target: OpenDeviceTarget, one: Check<DeviceContext>, session: Session): Promise<CheckResult> {
   const { signal } = new AbortController();
   const recorder = new Recorder(new Redactor());
-  const one = check(any, {}, async (t: Device, streams) => void (await body(t, streams)));
   const context = (over: AbortSignal) => target.context(recorder, over);
   return runCheck({ check: one, context, recorder, session, seed: 1, runs: 1, signal, limitMs: 60_000 });
 }

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../harness/targets/testing/places.ts';
+import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
+import { startRobot } from '../../harness/tools/subjects/simulators.ts';
+import { type DeviceBehaviour, referenceBehaviour } from '../../simulators/device/behaviour.ts';
+
+const AGENT = `
+process.umask(0o117);
+const answer = ({ url }, response) =>
+  url.includes('/events')
+    ? response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+    : response.writeHead(404).end();
+require('node:http').createServer(answer).listen(process.argv[1], () => process.stdout.write('serves'));
+`;
+const USER = 4242;
+const NO_GROUP = 65_534;
+const folder = temporaryFolder();
+
+it.skipIf(process.getuid?.() !== 0).for<[string, string, string]>([
+  ['is found by the path of its socket', 'found.sock', 'found.sock'],
+  ['serves under another path', 'elsewhere.sock', 'here.sock'],
+])('the group of an agent that %s may open the socket', async ([, bound, socket]) => {
+  chownSync(folder, USER, USER);
+  chmodSync(folder, 0o755);
+  const agent = spawn(process.execPath, ['-e', AGENT, join(folder, bound)], {
+    uid: USER,
+    gid: NO_GROUP,
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void agent.kill());
+  await once(agent.stdout, 'data');
+  renameSync(join(folder, bound), join(folder, socket));
+  const only = ['device.socket.permissions'];
+  const { checks } = await runDeviceSuite({ socket: join(folder, socket) }, { only });
+  expect(checks).toMatchObject([{ outcome: 'pass' }]);
+});
+
+it('a device may take a token without its padding', async () => {
+  const { transport } = referenceBehaviour;
+  const unpadded: DeviceBehaviour['transport'] = {
+    ...transport,
+    discovery: ({ port, token }) => ({ port, token: `${token}==` }),
+    authorized: (header, ...expected) => transport.authorized(header?.replace(/=+$/, ''), ...expected),
+  };
+  const behaviour = { ...referenceBehaviour, transport: unpadded };
+  await using robot = await startRobot({ transport: 'loopback', behaviour });
+  const report = await runDeviceSuite(robot.place, { only: ['device.loopback.bearer-required'] });
+  expect(resultsWith(report, 'fail')).toEqual([]);
+});
