@@ -59,10 +59,7 @@ test('checks pass behind a cache that keeps answers for one second', async () =>
 test('a check names the new group that a cache hides for an hour', async () => {
   const { code, counts, outcomes, checks } = await checkedBehind(3_600_000);
   expect(counts.replayed).toBeGreaterThan(0);
-  expect(outcomes).toMatchObject({
-    'platform.group.tree': 'fail',
-    'platform.list.envelope': 'pass',
-  });
+  expect(outcomes).toMatchObject({ 'platform.group.tree': 'fail', 'platform.list.envelope': 'pass' });
   const tree = checks.find(({ id }) => id === 'platform.group.tree');
   expect(tree?.expected).toMatch(/^grp_\w+ named /);
   expect(code).toBe(1);

@@ -8,41 +8,19 @@ import { coverageText, explainText, listText } from './commands/explain.ts';
 
 const check = checks<object>();
 const plain = painter({ write: () => {} }, {});
-const walk = requirement({
-  id: 'device.list.walk',
-  level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
-  clause: 'each item once',
-  text: 'Walking gives every item once.',
-});
-const quiet = requirement({
-  id: 'device.list.quiet',
-  level: 'SHOULD',
-  section: '5',
-  since: '2026-11-21',
-  text: 'Nothing is said twice.',
-});
+const since = '2026-11-21';
+const item = { id: 'device.list.walk', clause: 'each item once', text: 'Walking gives every item once.' };
+const walk = requirement({ ...item, level: 'MUST', section: '6.2', since });
+const word = { id: 'device.list.quiet', text: 'Nothing is said twice.' };
+const quiet = requirement({ ...word, level: 'SHOULD', section: '5', since });
 const nothing = async (): Promise<void> => {};
-const all = catalogue([
-  suite('device', [
-    [
-      check(walk, { profile: 'core' }, nothing),
-      check(
-        walk,
-        {
-          aspect: 'driven',
-          needs: ['drive', 'restart', 'root'],
-          sharing: 'exclusive',
-          slow: true,
-          premises: ['device.list.walk'],
-        },
-        nothing,
-      ),
-      check(quiet, { needs: ['log'] }, nothing),
-    ],
-  ]) as unknown as Suite<never>,
-]);
+const driven = { aspect: 'driven', needs: ['drive', 'restart', 'root'], sharing: 'exclusive', slow: true } as const;
+const listed = [
+  check(walk, { profile: 'core' }, nothing),
+  check(walk, { ...driven, premises: ['device.list.walk'] }, nothing),
+  check(quiet, { needs: ['log'] }, nothing),
+];
+const all = catalogue([suite('device', [listed]) as unknown as Suite<never>]);
 
 test('requirements stand in the order of the specification, each with its checks', () => {
   expect(all.requirements.map(({ id, checks: its }) => [id, its.map(({ id: each }) => each)])).toEqual([
@@ -54,9 +32,8 @@ test('requirements stand in the order of the specification, each with its checks
 test('an older requirement set contains only requirements due at its date', () => {
   const older = { ...quiet, id: 'device.list.older', since: '2026-01-01' };
   const sets = ['2026-01-01', '2026-11-21'];
-  const dated = [
-    suite('device', [[check(walk, {}, nothing), check(older, {}, nothing)]], sets),
-  ] as unknown as Suite<never>[];
+  const made = suite('device', [[check(walk, {}, nothing), check(older, {}, nothing)]], sets);
+  const dated = [made] as unknown as Suite<never>[];
   const ids = (date?: string): string[] => catalogue(dated, date).requirements.map(({ id }) => id);
   expect(ids('2026-01-01')).toEqual(['device.list.older']);
   expect(catalogue(dated, '2026-01-01').requirements_version).toBe('2026-01-01');
@@ -67,12 +44,13 @@ test('the explanation of a check shows its requirement, method, needs and profil
   const text = explainText(all, 'device.list.walk.driven', plain, 100);
   expect(text).toContain('device.list.walk  MUST · device · section 6.2 Rules of the event stream');
   expect(text).toContain('Walking gives every item once.');
-  expect(text.replaceAll(/\s+/g, ' ')).toContain(
+  const words = text.replaceAll(/\s+/g, ' ');
+  expect(words).toContain(
     'device.list.walk.driven: makes deployments and events through control and stops and starts the agent, and ' +
       'asks, one at a time; needs root; waits for seconds (--fast leaves it out); part of the profiles full; must ' +
       'have seen at least 1 request. What it finds may follow from device.list.walk',
   );
-  expect(text.replaceAll(/\s+/g, ' ')).toContain(
+  expect(words).toContain(
     'device.list.walk: only asks, beside other checks; part of the profiles core, observed, driven and full; must have',
   );
   expect(text).toContain('clause    “each item once”\n');
@@ -109,12 +87,8 @@ test('each specification sentence is decided or marked open, and each clause quo
 
 test('coverage shows requirements and defect count of each sentence, and names undecided ones', async () => {
   const whole = catalogue(await loadSuites());
-  const text = coverageText(
-    whole,
-    [['platform.list.items'], ['platform.timestamps', 'platform.list.items']],
-    plain,
-    100,
-  );
+  const broken = [['platform.list.items'], ['platform.timestamps', 'platform.list.items']];
+  const text = coverageText(whole, broken, plain, 100);
   expect(text).toContain(
     '2 Resources and their fields\n  All JSON timestamps are ISO 8601 date-time strings.\n' +
       '      MUST   platform.timestamps: 1 check, 1 rule\n      1 defect planted\n',
@@ -133,11 +107,11 @@ test('list and explain cover every requirement, check and watch rule of the proj
     expect(title, id).not.toBe('');
     for (const each of [...its, ...watched]) expect(explainText(whole, each.id, plain, 80)).toContain(id);
   }
-  const listed = listText(whole, plain, 100);
+  const text = listText(whole, plain, 100);
   for (const rule of rules) {
-    expect(listed).toContain(`${rule.id} by ${watchOf(rule)}\n`);
+    expect(text).toContain(`${rule.id} by ${watchOf(rule)}\n`);
     expect(explainText(whole, rule.id, plain, 100)).toContain(`${watchOf(rule)} … --only ${rule.id}\n`);
   }
-  expect(listed).toContain('client.loopback.socket.watched by muster watch device --socket\n');
-  expect(listed).toContain('client.loopback.token.watched by muster watch device --discovery\n');
+  expect(text).toContain('client.loopback.socket.watched by muster watch device --socket\n');
+  expect(text).toContain('client.loopback.token.watched by muster watch device --discovery\n');
 });

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { importTree, nodeTree } from '../../fixtures/container/build.ts';
 import { eventually } from '../../simulators/common/testing/scratch.ts';
 import { findClientImage } from '../targets/client/client-run.ts';
@@ -17,14 +17,8 @@ const IMAGES = {
   noProgram: 'muster-test-client:no-program',
 };
 
-const PARTS = [
-  'harness/common',
-  'harness/contract',
-  'simulators/client',
-  'simulators/common',
-  'simulators/defects',
-  'package.json',
-];
+const SIMULATORS = ['client', 'common', 'defects'].map((name) => `simulators/${name}`);
+const PARTS = ['harness/common', 'harness/contract', 'package.json', ...SIMULATORS];
 const CLIENT = 'harness/cli/testing/client.ts';
 const USER = 'USER 47110:47110';
 
@@ -46,21 +40,19 @@ const check = (image: string, ...words: string[]) => muster('check', 'client', '
 const containersOf = (image: string): string =>
   execFileSync('docker', ['ps', '--all', '--quiet', '--filter', `ancestor=${image}`], { encoding: 'utf8' });
 
-describe('the reference client', () => {
-  test.for(['url', 'socket', 'discovery'])('conforms over %s', async (place, context) => {
-    needsDocker(context);
-    const json = at(`${place}.json`);
-    const words = typed`--capability follow,current,list,${place} --report json=${json} --report pretty`;
-    const only = ['client.stream.dispatch', 'client.delivery.cursor', 'client.loopback.*', 'client.current.shown'];
-    const { code, stdout, stderr } = await check(IMAGES.reference, ...words, '--only', ...only, 'client.pages.items');
-    expect(code, stdout + stderr).toBe(0);
-    const { target, summary } = reportIn(json);
-    expect(target).toMatchObject({ kind: 'image', address: IMAGES.reference, digest_of: 'image' });
-    expect(target.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
-    expect(summary, stdout).toMatchObject({ fail: 0, warn: 0, blocked: 0 });
-    expect(summary.pass).toBeGreaterThanOrEqual(place === 'discovery' ? 9 : 4);
-    expect(containersOf(IMAGES.reference)).toBe('');
-  });
+test.for(['url', 'socket', 'discovery'])('the reference client conforms over %s', async (place, context) => {
+  needsDocker(context);
+  const json = at(`${place}.json`);
+  const words = typed`--capability follow,current,list,${place} --report json=${json} --report pretty`;
+  const only = ['client.stream.dispatch', 'client.delivery.cursor', 'client.loopback.*', 'client.current.shown'];
+  const { code, stdout, stderr } = await check(IMAGES.reference, ...words, '--only', ...only, 'client.pages.items');
+  expect(code, stdout + stderr).toBe(0);
+  const { target, summary } = reportIn(json);
+  expect(target).toMatchObject({ kind: 'image', address: IMAGES.reference, digest_of: 'image' });
+  expect(target.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+  expect(summary, stdout).toMatchObject({ fail: 0, warn: 0, blocked: 0 });
+  expect(summary.pass).toBeGreaterThanOrEqual(place === 'discovery' ? 9 : 4);
+  expect(containersOf(IMAGES.reference)).toBe('');
 });
 
 test('an interrupted check leaves no container', async (context) => {
@@ -85,15 +77,13 @@ test('a container that is removed before it runs leaves no connection to Docker'
   expect(containersOf(IMAGES.reference)).toBe('');
 });
 
-describe('check client --image', () => {
-  test.for<[string, string, RegExp]>([
-    ['that ends at once', IMAGES.endsAtOnce, /asked with MUSTER_JOB=describe .*ended with exit code 7.*no config/s],
-    ['without its program', IMAGES.noProgram, /could not be started \(.*\/bin\/my-client/s],
-  ])('reports an image %s and exits with 2', async ([, image, why], context) => {
-    needsDocker(context);
-    const { code, stdout, stderr } = await check(image);
-    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(why);
-    expect(code, stdout + stderr).toBe(2);
-    expect(containersOf(image)).toBe('');
-  });
+test.for<[string, string, RegExp]>([
+  ['that ends at once', IMAGES.endsAtOnce, /asked with MUSTER_JOB=describe .*ended with exit code 7.*no config/s],
+  ['without its program', IMAGES.noProgram, /could not be started \(.*\/bin\/my-client/s],
+])('check client --image reports an image %s and exits with 2', async ([, image, why], context) => {
+  needsDocker(context);
+  const { code, stdout, stderr } = await check(image);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(why);
+  expect(code, stdout + stderr).toBe(2);
+  expect(containersOf(image)).toBe('');
 });

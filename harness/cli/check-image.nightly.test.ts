@@ -1,13 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { buildImage } from '../../fixtures/container/build.ts';
 import { Redactor } from '../common/redact.ts';
 import type { Report } from '../runner/types.ts';
-import { HttpControl } from '../targets/control/ends.ts';
-import { startImage } from '../targets/launch/container.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
-import { TRANSPORTS } from '../targets/transports/index.ts';
 import { check, deviceSuite, openDevice } from './library.ts';
 import { hasDocker, muster, needsDocker, Running, refusal, reportIn, typed, useFolder } from './testing/muster.ts';
 
@@ -22,7 +19,6 @@ beforeAll(() => {
   if (hasDocker()) buildImage(IMAGE, 'scratch');
 }, 900_000);
 afterAll(() => void spawnSync('docker', ['rmi', '--force', IMAGE, `${IMAGE}-node`], { stdio: 'ignore' }));
-const options = () => ({ redactor: new Redactor(), startMs: 60_000 });
 
 /** Runs the image as the user of the host, because the image's own user cannot write to the socket's mounted folder. */
 const asHost = { name: IMAGE, user: 'host' };
@@ -53,7 +49,7 @@ function expectNothingRed({ checks, target, exit_code: code }: Report): void {
 test('an image that ends is reported with its last lines and leaves no container', async (context) => {
   needsDocker(context);
   const image = { name: IMAGE, args: typed`simulate device --socket /run/x.sock` };
-  await using target = await openDeviceTarget({ ...options(), image });
+  await using target = await openDeviceTarget({ redactor: new Redactor(), startMs: 60_000, image });
   expect(target.unreachable).toContain('ended with exit code 64 before it served /run/muster/agent.sock; ');
   expect(target.unreachable).toMatch(/; the last lines that it wrote:\n.*--dir: missing/);
   const left = execFileSync('docker', ['ps', '--all', '--quiet', '--filter', `ancestor=${IMAGE}`], {
@@ -82,43 +78,6 @@ test('an agent with files in the mounted folder conforms fully and is certified'
   );
   expect(verified.stdout).toMatch(/the digest\s+sha256:/);
   expect(verified.code).toBe(0);
-});
-
-test('a restarted image serves both sockets, and its files stay readable meanwhile', async (context) => {
-  needsDocker(context);
-  const notified: string[] = [];
-  const start = {
-    env: {},
-    timeoutMs: 120_000,
-    transports: TRANSPORTS,
-    notify: (text: string) => void notified.push(text),
-  };
-  for (const dir of ['/run/muster/robot', '/tmp/robot']) {
-    const started = await startImage(start, { ...asHost, control: at.control, args: keepingFilesIn(dir) });
-    onTestFinished(() => started.close());
-    const { restart, files, control: address = '' } = started;
-    if (restart === undefined || files === undefined) throw new Error('an image on a socket has both');
-    const control = new HttpControl(address);
-    const { event_log: log = '', config_root: root = '' } = await control.info();
-    const content = '{"of":"the first run"}';
-    const { id } = await control.deploy({ config_instances: [{ filepath: '/etc/a.json', content }] });
-    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-      await restart.stop(signal);
-      await expect(control.info()).rejects.toThrow();
-      const inside = (await files.list(root, { deep: true })).find(({ path }) => path.endsWith('/etc/a.json'));
-      expect((await files.read(inside?.path ?? ''))?.toString()).toBe(content);
-      const before = (await files.stat(log))?.size ?? 0;
-      await files.append(log, Buffer.from('{"torn'));
-      expect(await files.stat(log)).toMatchObject({ kind: 'file', size: before + 6 });
-      await restart.start();
-      expect(restart.endedByItself?.()).toBeUndefined();
-      expect((await control.info()).event_log).toBe(log);
-    }
-    expect((await files.read(log))?.toString()).toContain(id);
-    expect(await files.stat(`${dir}/none`)).toBeUndefined();
-    expect(await files.list(`${dir}/none`)).toEqual([]);
-    await expect(files.append(`${dir}/none`, Buffer.from('x'))).rejects.toThrow(/there is no file/);
-  }
 });
 
 test('a control socket outside the folder of the agent’s socket is a usage error', async (context) => {

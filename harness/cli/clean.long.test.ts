@@ -1,6 +1,6 @@
 import { createServer as createServerOfHttp } from 'node:http';
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { listenAt } from '../../simulators/defects/null.ts';
 import { PlatformClient } from '../../simulators/fleet/platform/client.ts';
 import { listOf, useFleets } from '../../simulators/fleet/run/testing/fleets.ts';
@@ -77,21 +77,19 @@ it('isOwnName accepts record names of runs and rejects similar names', () => {
     expect([name, isOwnName(name)]).toEqual([name, false]);
 });
 
-describe('check platform --dry-run', () => {
-  it.each([
-    [[], /^ {2}devices +[1-9]/m],
-    [['--read-only'], /^ {2}devices +0$/m],
-  ])('with %j lists the records, and sends nothing to the platform', async (more, devices) => {
-    let connections = 0;
-    const server = createServer(() => {
-      connections += 1;
-    });
-    await using listening = await listenAt(server, { port: 0 });
-    const url = `${listening.address}/beta`;
-    const words = ['check', 'platform', '--url', url, '--dry-run', '--fast', '--only', 'platform.device.*', ...more];
-    const { code, text } = await printed(words);
-    expect([code, connections]).toEqual([0, 0]);
-    expect(text).toMatch(devices);
-    expect(text).toContain(`would make on ${url}`);
+it.each([
+  [[], /^ {2}devices +[1-9]/m],
+  [['--read-only'], /^ {2}devices +0$/m],
+])('check platform --dry-run with %j lists the records, and sends nothing to the platform', async (more, devices) => {
+  let connections = 0;
+  const server = createServer(() => {
+    connections += 1;
   });
+  await using listening = await listenAt(server, { port: 0 });
+  const url = `${listening.address}/beta`;
+  const words = ['check', 'platform', '--url', url, '--dry-run', '--fast', '--only', 'platform.device.*', ...more];
+  const { code, text } = await printed(words);
+  expect([code, connections]).toEqual([0, 0]);
+  expect(text).toMatch(devices);
+  expect(text).toContain(`would make on ${url}`);
 });

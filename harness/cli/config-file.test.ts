@@ -32,20 +32,15 @@ test('options come from muster.yaml, and typed options override them', async () 
   expect(config).toMatchObject({ file: 'muster.yaml', folder: root, names: ['command', 'only'] });
 });
 
-test('a typed option drops a conflicting option of muster.yaml and keeps a required one', async () => {
-  file('verify: {key: k.pem, digest: "sha256:1"}');
-  const { given } = await parsed(typed`verify c.json --artifact a`);
-  expect(given).toEqual({ file: 'c.json', key: 'k.pem', artifact: 'a' });
-});
-
 test.each([
-  ['--socket /run/a.sock', { socket: '/run/a.sock' }],
-  ['--target a.yaml', { target: 'a.yaml' }],
-  ['--command ./new', { command: './new', socket: '/run/own.sock' }],
-])('a typed target (%s) replaces the target in muster.yaml', async (words, place) => {
-  file('check: {device: {command: ./agent, socket: /run/own.sock, fast: true}}');
-  const { given } = await parsed(typed`check device ${words.split(' ')}`);
-  expect(given).toEqual({ ...place, fast: true });
+  ['verify c.json --artifact a', { file: 'c.json', key: 'k.pem', artifact: 'a' }],
+  ['check device --socket /run/a.sock', { socket: '/run/a.sock', fast: true }],
+  ['check device --target a.yaml', { target: 'a.yaml', fast: true }],
+  ['check device --command ./new', { command: './new', socket: '/run/own.sock', fast: true }],
+])('%s drops what conflicts with it in muster.yaml, like another target, and keeps the rest', async (words, kept) => {
+  const own = '{command: ./agent, socket: /run/own.sock, fast: true}';
+  file(`verify: {key: k.pem, digest: "sha256:1"}\ncheck: {device: ${own}}`);
+  expect((await parsed(words.split(' '))).given).toEqual(kept);
 });
 
 test('muster.yaml is found in a parent folder, and typed paths keep the user’s folder', async () => {

@@ -1,6 +1,6 @@
-import http from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { EventStream } from '../../simulators/device/testing/robot.ts';
 import { answerOf, card, describeConsole, expectReadable, LOOKS, press, soon } from './testing/console.ts';
 import { typed, useHome } from './testing/muster.ts';
 
@@ -15,20 +15,8 @@ async function device(...options: string[]) {
     url: String(ui),
     api: (path: string) => answerOf(socket, `/v0.2${path}`),
     log: async () => (await answerOf(control, '/log'))?.body as { earliest_id: number; latest_id: number },
-    listen: (path: string) => listen(socket, `/v0.2${path}`),
+    listen: (query: string) => EventStream.open(socket, query, { 'user-agent': 'listener' }),
   };
-}
-
-async function listen(socketPath: string, path: string) {
-  const stream = { text: '', ended: Promise.resolve(), close: () => {} };
-  const request = http.get({ socketPath, path, agent: false, headers: { 'user-agent': 'listener' } });
-  const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-    request.once('response', resolve).once('error', reject);
-  });
-  response.setEncoding('utf8').on('data', (part: string) => (stream.text += part));
-  stream.ended = new Promise((resolve) => response.once('close', () => resolve()).on('error', () => {}));
-  stream.close = () => void request.destroy();
-  return stream;
 }
 
 describeConsole('the console of a device', (open, browser) => {
@@ -42,14 +30,14 @@ describeConsole('the console of a device', (open, browser) => {
     const id = (await current())?.body['id'];
     await page.locator(`[data-current=${String(id)}]`).waitFor();
 
-    const stream = await robot.listen('/events?after=0');
+    const stream = await robot.listen('?after=0');
     await card(page, 'Listeners').getByText('listener', { exact: true }).waitFor();
     await card(page, 'Stream').getByText('deployment.deployed').first().waitFor();
     await page.getByRole('spinbutton', { name: 'Events' }).fill('12');
     await press(page, 'publish');
     await expect.poll(async () => (await robot.log()).latest_id, soon).toBe(13);
     await card(page, 'Event log').getByText('13', { exact: true }).waitFor();
-    await expect.poll(() => stream.text, soon).toContain('id: 13\n');
+    await expect.poll(() => stream.ids, soon).toContain(13);
 
     await press(page, 'compact');
     await expect.poll(async () => (await robot.log()).earliest_id, soon).toBeGreaterThan(1);
@@ -124,7 +112,7 @@ describeConsole('the console of a device', (open, browser) => {
 
   it('is accessible in light and dark, also on a phone', async () => {
     const robot = await device('--heartbeat', '200ms');
-    const stream = await robot.listen('/events?types=deployment.deployed');
+    const stream = await robot.listen('?types=deployment.deployed');
     for (const look of LOOKS) {
       await using page = await open(robot.url, look);
       await press(page, 'deploy');

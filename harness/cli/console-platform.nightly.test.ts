@@ -50,9 +50,8 @@ describeConsole('the console of a platform', (open) => {
     await openDevice(page, id);
     await press(page, 'online');
     await is('online');
-    expect((await served.call('POST', `/devices/${id}/ping`, { timeout_nanos: 5_000_000_000 })).body['code']).toBe(
-      'success',
-    );
+    const pinged = await served.call('POST', `/devices/${id}/ping`, { timeout_nanos: 5_000_000_000 });
+    expect(pinged.body['code']).toBe('success');
     await page.locator(`[data-device=${id}][data-is=online]`).waitFor();
     await press(page, 'offline');
     await is('offline');
@@ -80,11 +79,9 @@ describeConsole('the console of a platform', (open) => {
   it('finds and drives a device outside the list of recent changes', async () => {
     await using served = await platform('--devices', '260', '--seed', '7');
     await using page = await open(served.ui);
-    const all = await Promise.all(
-      [0, 100, 200].map(
-        async (offset) => (await served.call('GET', `/devices?limit=100&offset=${offset}`)).body['data'],
-      ),
-    );
+    const itemsFrom = async (offset: number) =>
+      (await served.call('GET', `/devices?limit=100&offset=${offset}`)).body['data'];
+    const all = await Promise.all([0, 100, 200].map(itemsFrom));
     const shown = await page
       .locator('[data-device]')
       .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-device')));
@@ -142,14 +139,7 @@ describeConsole('the console of a platform', (open) => {
     await using served = await platform();
     const bodies: string[] = [];
     await using page = await open(served.ui);
-    page.on(
-      'response',
-      (response) =>
-        void response.text().then(
-          (text) => bodies.push(text),
-          () => {},
-        ),
-    );
+    page.on('response', async (response) => bodies.push(await response.text().catch(() => '')));
     await served.call('GET', `/devices?name=${encodeURIComponent(KEY)}&limit=3`);
     const wrongKey = 'wrong-9w1-Zz8';
     await served.call('GET', `/releases?search=${wrongKey}`, undefined, { 'x-api-key': wrongKey });

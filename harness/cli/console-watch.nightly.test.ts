@@ -2,7 +2,7 @@ import http from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { simulateDevice } from '../../simulators/device/index.ts';
-import { served } from '../common/testing/servers.ts';
+import { serve } from '../targets/testing/places.ts';
 import { card, describeConsole, expectReadable, LOOKS, soon } from './testing/console.ts';
 import { ask, typed, useHome } from './testing/muster.ts';
 import { WatchPage } from './watching/page.ts';
@@ -20,11 +20,8 @@ async function watched(...more: string[]) {
     near,
     url: String(ui),
     start: () => simulateDevice({ dir: join(home.path, 'robot'), socket: far, heartbeatMs: 200, seed: '1' }),
-    answer: (status: number, body: string, headers: http.OutgoingHttpHeaders) =>
-      served(
-        http.createServer((_, response) => response.writeHead(status, headers).end(body)),
-        far,
-      ),
+    answer: (body: string) =>
+      serve((_, response) => response.setHeader('content-type', 'application/json').end(body), far),
   };
 }
 
@@ -57,7 +54,7 @@ describeConsole('the page of a watch', (open) => {
   it('shows a finding without a reload, and hostile traffic as text', async () => {
     const watch = await watched('--only', 'device.deployment.shape.everywhere');
     const hostile = JSON.stringify({ object: 'deployment', id: HOSTILE });
-    await watch.answer(200, hostile, { 'content-type': 'application/json' });
+    await watch.answer(hostile);
     await using page = await open(watch.url);
     follow(watch.near, `${CURRENT}?q=${encodeURIComponent(HOSTILE)}`, HOSTILE);
     await page.locator('[data-verdict=bad]').waitFor();
@@ -82,7 +79,7 @@ describeConsole('the page of a watch', (open) => {
   it('is accessible in the dark and on a phone', async () => {
     const watch = await watched();
     await ask(watch.near, CURRENT).catch(() => {});
-    await watch.answer(200, '{"id":"x"}', { 'content-type': 'application/json' });
+    await watch.answer('{"id":"x"}');
     for (const look of LOOKS.slice(1)) {
       await using page = await open(watch.url, look);
       for (const agent of ['one', 'two']) follow(watch.near, CURRENT, agent);

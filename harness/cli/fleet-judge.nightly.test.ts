@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { NODE, startServer } from '../../fixtures/servers/languages.ts';
 import { platformDefect } from '../../simulators/defects/platform/index.ts';
 import type { Exchange } from '../../simulators/fleet/platform/answers.ts';
 import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
@@ -12,7 +9,7 @@ import { runFleet } from '../../simulators/fleet/run/run.ts';
 import { runOptionsIn } from '../../simulators/fleet/run/testing/fleets.ts';
 import { useFolder } from '../../simulators/fleet/testing/scratch.ts';
 import { parseFaults } from '../../simulators/platform/faults.ts';
-import { type PlatformOptions, type SimulatedPlatform, simulatePlatform } from '../../simulators/platform/index.ts';
+import { type PlatformOptions, simulatePlatform } from '../../simulators/platform/index.ts';
 import { referenceBehaviour } from '../../simulators/platform/reference.ts';
 import { FleetJudge } from './fleet-judge.ts';
 import { useFleetRuns } from './testing/muster.ts';
@@ -38,67 +35,40 @@ const judgedRun = (platform: PlatformAddress, scenario = LOAD): Promise<FleetRes
 
 const platformWith = (options: Partial<PlatformOptions>) =>
   simulatePlatform({ devices: 130, seed: 7, mqtt: false, keys: [{ key: KEY, scopes: 'all' }], ...options });
-const wrong = (name: string) => platformWith({ behaviour: platformDefect(name).behaviour(referenceBehaviour) });
 
-async function judgedOf(made: Promise<SimulatedPlatform>): Promise<FleetResult> {
-  await using platform = await made;
-  return await judgedRun(platform);
-}
-
-const idsOf = ({ answers }: FleetResult): string[] => (answers?.findings ?? []).map(({ id }) => id);
-
-describe('a judge of a platform under load', { timeout: 120_000 }, () => {
-  it.each([
-    ['timestamps-in-seconds', 'platform.timestamps.everywhere'],
-    ['page-too-long', 'platform.list.page-size.everywhere'],
-    ['status-error-always', 'platform.deployment.merge.everywhere'],
-  ])('finds %s', async (name, id) => {
-    const result = await judgedOf(wrong(name));
-    const finding = result.answers?.findings.find((each) => each.id === id);
-    expect(finding).toMatchObject({ level: 'MUST', phase: expect.stringMatching(/^\d-|^ramp$|^preparing$/) });
-    expect(finding?.count).toBeGreaterThan(1);
-    expect(finding?.curl).toContain('$MUSTER_API_KEY');
-    expect(JSON.stringify(result)).not.toContain(KEY);
-    expect(result.outcome).toBe('FAILED');
-  });
-
-  it.each([
-    ['keeps up', undefined],
-    ['is busy', '5xx=503@0.15,429@0.1'],
-    ['breaks off', 'reset@0.1,latency=200@0.2,slow-body=20@0.2'],
-  ])('finds nothing when the platform %s', async (_, faults) => {
-    const result = await judgedOf(platformWith(faults === undefined ? {} : { faults: parseFaults(faults) }));
-    expect(idsOf(result)).toEqual([]);
-    expect(result.answers?.judged).toBeGreaterThan(20);
-    expect(result.incomplete_reasons).toEqual([]);
-  });
+it.each([
+  ['keeps up', undefined],
+  ['is busy', '5xx=503@0.15,429@0.1'],
+  ['breaks off', 'reset@0.1,latency=200@0.2,slow-body=20@0.2'],
+])('a judge finds nothing when a loaded platform %s', { timeout: 120_000 }, async (_, faults) => {
+  await using platform = await platformWith(faults === undefined ? {} : { faults: parseFaults(faults) });
+  const result = await judgedRun(platform);
+  expect(result.answers?.findings.map(({ id }) => id)).toEqual([]);
+  expect(result.answers?.judged).toBeGreaterThan(20);
+  expect(result.incomplete_reasons).toEqual([]);
 });
 
 it('fleet --judge exits with 1 and names the broken rule in output and report', { timeout: 60_000 }, async () => {
-  await using platform = await wrong('total-count-unasked');
+  const behaviour = platformDefect('total-count-unasked').behaviour(referenceBehaviour);
+  await using platform = await platformWith({ behaviour });
   const words = '  - { do: hold, for: 1s, lists: 30/s }\n';
-  const run = fleets.words(words, { platform: platform.url, uplink: 'calls', 'api-key': KEY });
-  const { code, stdout } = await fleets.run([...run, '--judge']);
+  const run = fleets.words(words, { platform: platform.url, uplink: 'calls' });
+  const { code, stdout } = await fleets.run([...run, '--judge'], { MUSTER_API_KEY: KEY });
   expect(stdout).toMatch(/✗ MUST platform\.list\.total-count\.everywhere: \d+ answers, first in 2-hold: expected no/);
   expect(stdout).toMatch(/judged +\d+ of \d+ answers/);
   expect(stdout).toContain('exit 1: ');
   expect(code).toBe(1);
   expect(readFileSync(fleets.path('out', 'report.html'), 'utf8')).toContain('platform.list.total-count.everywhere');
+  expect(fleets.result().answers?.findings[0]?.curl).toContain('$MUSTER_API_KEY');
+  for (const name of ['result.json', 'report.html'])
+    expect(readFileSync(fleets.path('out', name), 'utf8')).not.toContain(KEY);
 });
-
-const PLAIN = fileURLToPath(new URL('../../simulators/plain/platform.ts', import.meta.url));
 
 it('a judge finds nothing on the plain platform under too much load', { timeout: 120_000 }, async () => {
   const scopes = 'devices:read,devices:write,deployments:read,deployments:write';
-  const child = spawn(process.execPath, [PLAIN, '--key', `${KEY}=${scopes}`, '--devices', '120'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  });
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  const { url } = JSON.parse(line) as { url: string };
+  const line = `exec ${NODE.start('platform', folder())} --key ${KEY}=${scopes} --devices 120`;
+  await using platform = await startServer(line);
+  const { url } = platform;
   const load =
     'uplink: calls\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 2s, lists: 3000/s, arrivals: constant }]\n';
   const result = await judgedRun({ url, agentUrl: url, apiKey: KEY }, load);

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../simulators/common/testing/scratch.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
-import { printed, refusal, useFleetRuns } from './testing/muster.ts';
+import { refusal, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
 
@@ -38,13 +38,8 @@ describe('muster fleet', () => {
   });
 
   it('exits with 1 and names robot and ids of events out of order', async () => {
-    const { code, stdout } = await fleets.run(
-      fleets.words('  - { do: rollout, over: 200ms }\n  - { do: rollout, over: 200ms }\n', {
-        robots: '40',
-        workers: '2',
-        defect: 'batch-reversed@17',
-      }),
-    );
+    const change = { robots: '40', workers: '2', defect: 'batch-reversed@17' };
+    const { code, stdout } = await fleets.run(fleets.words('  - { do: rollout, over: 200ms }\n'.repeat(2), change));
     expect(stdout).toMatch(/the stream of robot-000017 was not whole: reorder: id 2 came after id 3/);
     expect(stdout).toContain('robot-000017 has a planted defect: batch-reversed');
     expect(stdout).toContain('exit 1: an event stream was not whole');
@@ -55,18 +50,6 @@ describe('muster fleet', () => {
     expect(stdout).toMatch(/processes +\d+ MiB (PSS|RSS) \(parent \d+, workers \d+, platform \d+\) · .*\d CPU s/);
     expect(costs?.robots).toBe(40);
     expect(new Set(violations.map(({ robot }) => robot))).toEqual(new Set([17]));
-  });
-
-  it('names a missing scope of the key and an alternative before it starts', async () => {
-    const key = 'key-without-the-scope';
-    const keys = [{ key, scopes: ['devices:read', 'devices:write'] }];
-    await using platform = await simulatePlatform({ mqtt: false, keys });
-    const args = fleets.words('  - { do: hold, for: 1h, ping: 10/s }\n', { platform: platform.url, uplink: 'polling' });
-    const { code, stdout, stderr } = await fleets.run(args, { MUSTER_API_KEY: key });
-    expect(stderr).toContain('GET /deployments was answered 403 (the key lacks a scope); instead: --uplink calls\n');
-    expect(stdout).toBe('');
-    expect(code).toBe(64);
-    expect(readdirSync(fleets.path('tmp'))).toEqual([]);
   });
 
   it('ends at once when the platform is unreachable or rejects the key', async () => {
@@ -107,50 +90,28 @@ describe('muster fleet', () => {
     const written = readdirSync(fleets.path('out')).map((name) => readFileSync(fleets.path('out', name), 'utf8'));
     expect([...seen, ...written, stdout, stderr].filter((text) => text.includes(secret))).toEqual([]);
   });
-
-  it('ends before the ramp and names the option when every robot would be refused', async () => {
-    await using strict = await simulatePlatform();
-    const args = fleets.words('', { platform: strict.url, robots: '200', 'metrics-port': '0' });
-    const { code, stdout, stderr } = await fleets.run(args, { MUSTER_API_KEY: strict.apiKey });
-    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(/at least 2048 are required .*--key-bits 2048/);
-    expect(stdout).toContain('exit 2: the run is not complete');
-    expect(stderr).not.toContain('ramp');
-    expect(code).toBe(2);
-    expect(fleets.result().incomplete_reasons).toHaveLength(1);
-    expect(readdirSync(fleets.path('tmp'))).toEqual([]);
-  });
 });
 
-describe('muster merge', { timeout: 60_000 }, () => {
-  it('joins shards, and refuses the folder of a shard as its output', async () => {
-    fleets.leave(1, 2);
-    fleets.leave(2, 2);
-    const places = [1, 2].map((index) => fleets.path('results', `shard-${index}`));
-    const texts = (): string[] => places.map((place) => readFileSync(join(place, 'result.json'), 'utf8'));
-    const before = texts();
-    const { code, stdout } = await fleets.run(['merge', ...places]);
-    expect(code).toBe(0);
-    expect(stdout).toContain('load generator: valid');
-    expect(stdout).toContain('report: muster-report/fleet/report.html');
-    const merged = fleets.result(fleets.path('muster-report', 'fleet'));
-    expect(merged).toMatchObject({ merged_from: places, robots: 10, complete: true });
-    symlinkSync(places[0] ?? '', fleets.path('link'));
-    for (const into of [places[1] ?? '', fleets.path('link')]) {
-      expect(await refusal(['merge', ...places, '--out', into])).toBe(
-        `--out: ${into} is the folder of a shard, whose result would be replaced; accepted: any other folder`,
-      );
-    }
-    expect(texts()).toEqual(before);
-    expect(readdirSync(places[0] ?? '')).toEqual(['result.json']);
-  });
-
-  it('writes its result into the folder of the shards, also a second time', async () => {
-    fleets.leave(1, 1);
-    const into = ['--out', fleets.path('results')];
-    for (const words of [[], into])
-      expect(await printed(['merge', fleets.path('results'), ...words])).toMatchObject({ code: 0 });
-    expect(fleets.result(fleets.path('results')).merged_from).toEqual([fleets.path('results', 'shard-1')]);
-  });
+it('merge joins shards, and refuses the folder of a shard as its output', { timeout: 60_000 }, async () => {
+  fleets.leave(1, 2);
+  fleets.leave(2, 2);
+  const places = [1, 2].map((index) => fleets.path('results', `shard-${index}`));
+  const texts = (): string[] => places.map((place) => readFileSync(join(place, 'result.json'), 'utf8'));
+  const before = texts();
+  const { code, stdout } = await fleets.run(['merge', ...places]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('load generator: valid');
+  expect(stdout).toContain('report: muster-report/fleet/report.html');
+  const merged = fleets.result(fleets.path('muster-report', 'fleet'));
+  expect(merged).toMatchObject({ merged_from: places, robots: 10, complete: true });
+  symlinkSync(places[0] ?? '', fleets.path('link'));
+  for (const into of [places[1] ?? '', fleets.path('link')]) {
+    expect(await refusal(['merge', ...places, '--out', into])).toBe(
+      `--out: ${into} is the folder of a shard, whose result would be replaced; accepted: any other folder`,
+    );
+  }
+  expect(texts()).toEqual(before);
+  expect(readdirSync(places[0] ?? '')).toEqual(['result.json']);
 });
 
 function childrenOf(pid: number): number[] {

@@ -63,17 +63,15 @@ function documents(): Record<string, string> {
 
 describe.skipIf(CHROMIUM === undefined)(`documents of a hostile target${SKIPPED}`, () => {
   const browser = useBrowser();
+  const NAMES = ['report-0', 'report-1', 'report-2', 'report-3', 'comparison', 'fleet'];
 
-  it.each(['report-0', 'report-1', 'report-2', 'report-3', 'comparison', 'fleet'])(
-    'escape hostile texts: %s',
-    async (name) => {
-      const file = at(`${name}.html`);
-      writeFileSync(file, documents()[name] ?? '');
-      await using page = await openIn(browser(), DESK, file);
-      await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
-      await expectHarmless(page, 3);
-    },
-  );
+  it.each(NAMES)('escape hostile texts: %s', async (name) => {
+    const file = at(`${name}.html`);
+    writeFileSync(file, documents()[name] ?? '');
+    await using page = await openIn(browser(), DESK, file);
+    await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
+    await expectHarmless(page, 3);
+  });
 });
 
 describeConsole('pages of a hostile target', (open) => {

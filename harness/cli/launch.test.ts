@@ -68,16 +68,14 @@ describe('the installed launcher', () => {
     expect(launchedOn('20.20.2', launcher).stderr).toMatch(/^muster: needs Node \d+\.\d+ or later/);
   });
 
-  it('exits with 3 when a file cannot be loaded', () => {
-    writeFileSync(join(compiled, 'main.js'), "import './gone.js';");
+  it.each([
+    ['a file cannot be loaded', "import './gone.js';", /^muster: .*gone\.js/],
+    ['the command never finishes', 'await new Promise(() => {}); process.exitCode = 0;', /(?:)/],
+  ])('exits with 3 when %s', (_, source, said) => {
+    writeFileSync(join(compiled, 'main.js'), source);
     const { code, stderr } = launchedOn(process.versions.node, launcher);
-    expect(stderr).toMatch(/^muster: .*gone\.js/);
+    expect(stderr).toMatch(said);
     expect(code).toBe(EXIT.harness);
-  });
-
-  it('exits with 3 when the command never finishes', () => {
-    writeFileSync(join(compiled, 'main.js'), 'await new Promise(() => {}); process.exitCode = 0;');
-    expect(launchedOn(process.versions.node, launcher).code).toBe(EXIT.harness);
   });
 });
 

@@ -147,18 +147,16 @@ test('a check needs the device’s control token, from a file or from the enviro
   expect(without.said).toMatch(/answered 401.*MUSTER_CONTROL_TOKEN, or from the file of --control-token/s);
 });
 
-const BOTH: [string, string[]][] = [
-  ['alone', []],
-  ['with a control API', ['--control', 'c.sock']],
-];
-
 /** Timers of a second or more never end, so that only the signal can end the wait for an answer. */
 const NO_SECOND_PASSES = `data:text/javascript,${encodeURIComponent(
   'const usual = setTimeout; ' +
     'globalThis.setTimeout = (act, ms, ...more) => usual(act, ms < 1000 ? ms : 2 ** 30, ...more);',
 )}`;
 
-test.each(BOTH)('simulate device (%s) ends on SIGTERM while its platform never answers', async (_, more) => {
+test.each<[string, string[]]>([
+  ['alone', []],
+  ['with a control API', ['--control', 'c.sock']],
+])('simulate device (%s) ends on SIGTERM while its platform never answers', async (_, more) => {
   const server = createServer();
   await using silent = await listenAt(server, { port: 0 });
   const platform = ['--uplink', 'polling', '--platform', silent.address, '--token', 'key'];

@@ -8,19 +8,12 @@ const read = (args: Partial<SimulatePlatformArguments>) =>
   platformOptions({ port: 0, host: '127.0.0.1', dialect: 'spec', ui: false, 'log-level': 'silent', ...args }, log);
 
 describe('the options of simulate platform', () => {
-  it('become options of the simulator', async () => {
+  it('become options of the simulator, and choose defects and variants by name', async () => {
     const keys = ['admin', 'viewer=devices:read,releases:read', 'a=b=devices:manage', 'c=b', 'aGVsbG8=='];
-    expect(
-      await read({
-        'api-key': keys,
-        devices: 5,
-        seed: 's',
-        db: 'x.db',
-        'mqtt-port': 1884,
-        fault: ['429', 'reset@0.1'],
-      }),
-    ).toMatchObject({
-      port: 0,
+    const same = { devices: 5, seed: 's', db: 'x.db' };
+    const given = { ...same, 'api-key': keys, 'mqtt-port': 1884, fault: ['429', 'reset@0.1'] };
+    expect(await read(given)).toMatchObject({
+      ...{ ...same, port: 0, mqtt: { port: 1884 } },
       keys: [
         { key: 'admin', scopes: 'all' },
         { key: 'viewer', scopes: ['devices:read', 'releases:read'] },
@@ -28,19 +21,12 @@ describe('the options of simulate platform', () => {
         { key: 'c=b', scopes: 'all' },
         { key: 'aGVsbG8==', scopes: 'all' },
       ],
-      devices: 5,
-      seed: 's',
-      db: 'x.db',
-      mqtt: { port: 1884 },
       faults: { throttle: { rate: 1 }, reset: { rate: 0.1 } },
     });
     expect(await read({ mqtt: 'none' })).toMatchObject({ mqtt: false });
     expect(await read({ mqtt: 'mqtts://broker:8883' })).toMatchObject({ mqtt: { url: 'mqtts://broker:8883' } });
     expect(await read({})).toEqual({ port: 0, host: '127.0.0.1', dialect: 'spec', log });
     expect(await read({ host: '0.0.0.0', defect: ['default-limit-20'] })).toMatchObject({ host: '0.0.0.0' });
-  });
-
-  it('choose defects and variants by name', async () => {
     const { behaviour } = await read({ defect: ['default-limit-20'], variant: ['created-201'] });
     expect(behaviour?.clampLimit([])).toBe(20);
     expect(behaviour?.createdStatus).toBe(201);

@@ -5,11 +5,6 @@ const item = (number: number, more = ''): string => `{"object":"device","id":"dv
 const list = (count: number, wrong: number, more: string): string =>
   `{"data":[${Array.from({ length: count }, (_, at) => item(at, at === wrong ? more : '')).join(',')}]}`;
 
-test('a short text stays whole, a longer one is cut', () => {
-  expect(excerpt('short', 10)).toBe('short');
-  expect(excerpt('x'.repeat(20), 10)).toBe(`${'x'.repeat(10)}…`);
-});
-
 test.each([0, 1, 40, 98, 99])('an excerpt shows the part that a finding names: item %i', (wrong) => {
   const body = list(100, wrong, ',"status":"exploded"');
   const about = telling({ expected: 'one of "online", "offline"', actual: `"exploded" as status of dvc_${wrong}` });

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { served } from './testing/servers.ts';
@@ -146,25 +145,6 @@ it('the clock never goes back', async () => {
       last = now;
     }
   }
-});
-
-it('patience accepts data that another thread sends during a hold-up', async () => {
-  const server = createServer();
-  const { port } = await served(server);
-  const worker = new Worker(
-    `const { workerData } = require('node:worker_threads');
-     require('node:net').connect(workerData, '127.0.0.1').on('error', () => {}).end('here');`,
-    { eval: true, workerData: port },
-  );
-  let came = false;
-  server.on('connection', (socket) => socket.on('error', () => {}).once('data', () => (came = true)));
-  const patience = new Patience(HELD_UP_MS / 4);
-  holdUp(3 * HELD_UP_MS);
-  const gaveUp = await new Promise<boolean>((resolve) => {
-    patience.watch(() => resolve(!came));
-  });
-  expect(gaveUp).toBe(false);
-  await worker.terminate();
 });
 
 const outOf = (patience: Patience): Promise<unknown> => new Promise((resolve) => patience.watch(resolve));

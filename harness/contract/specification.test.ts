@@ -44,57 +44,43 @@ describe.each(examples)('section %s', (_section, shape, example) => {
   });
 });
 
-describe('section 2.2', () => {
-  it('lists the values of the four enumerations', () => {
-    const activities = ['drifted', 'staged', 'queued', 'deployed', 'removing', 'archived'];
-    expect(DEPLOYMENT_STATUSES).toEqual([...activities, 'failed', 'retrying']);
-    expect(DEPLOYMENT_ACTIVITY_STATUSES).toEqual(activities);
-    expect(DEPLOYMENT_ERROR_STATUSES).toEqual(['none', 'failed', 'retrying']);
-    expect(DEPLOYMENT_TARGET_STATUSES).toEqual(['staged', 'deployed', 'archived']);
-  });
+it('section 2.2 lists the values of the four enumerations', () => {
+  const activities = ['drifted', 'staged', 'queued', 'deployed', 'removing', 'archived'];
+  expect(DEPLOYMENT_STATUSES).toEqual([...activities, 'failed', 'retrying']);
+  expect(DEPLOYMENT_ACTIVITY_STATUSES).toEqual(activities);
+  expect(DEPLOYMENT_ERROR_STATUSES).toEqual(['none', 'failed', 'retrying']);
+  expect(DEPLOYMENT_TARGET_STATUSES).toEqual(['staged', 'deployed', 'archived']);
 });
 
-describe('section 2.1 prefixes', () => {
-  it.each(['id', 'device_id', 'release_id'])('are required of %s', (field) => {
-    expect(deployment.is({ ...shown, ...statuses, created_at: moment, [field]: 'xyz_1' })).toBe(false);
-  });
+it.each(['id', 'device_id', 'release_id'])('section 2.1 requires a prefix of %s', (field) => {
+  expect(deployment.is({ ...shown, ...statuses, created_at: moment, [field]: 'xyz_1' })).toBe(false);
 });
 
-describe('section 6.1', () => {
-  it.each(['deployment', 'deployment_deployed', '.deployed', 'deployment.', 'a.b.c', 'deployment deployed.x'])(
-    'refuses %j as an event type',
-    (type) => expect(eventEnvelope.is({ ...happened, type })).toBe(false),
-  );
+it.each(['deployment', 'deployment_deployed', '.deployed', 'deployment.', 'a.b.c', 'deployment deployed.x'])(
+  'section 6.1 refuses %j as an event type',
+  (type) => expect(eventEnvelope.is({ ...happened, type })).toBe(false),
+);
+
+it('section 2.5 requires a code and a whole number of nanoseconds in a ping answer', () => {
+  expect(pingResponse.is({ code: 'success', round_trip_nanos: 0 })).toBe(true);
+  expect(pingResponse.is({ code: 'success', round_trip_nanos: 1.5 })).toBe(false);
+  expect(pingResponse.is({ code: 'success', round_trip_nanos: -1 })).toBe(false);
+  expect(pingResponse.is({ round_trip_nanos: 1 })).toBe(false);
 });
 
-describe('section 2.5', () => {
-  it('requires a code and a whole number of nanoseconds in a ping answer', () => {
-    expect(pingResponse.is({ code: 'success', round_trip_nanos: 0 })).toBe(true);
-    expect(pingResponse.is({ code: 'success', round_trip_nanos: 1.5 })).toBe(false);
-    expect(pingResponse.is({ code: 'success', round_trip_nanos: -1 })).toBe(false);
-    expect(pingResponse.is({ round_trip_nanos: 1 })).toBe(false);
-  });
+it('section 8 states the limits of lists and pings', () => {
+  expect(LIST_LIMITS).toMatchObject({ limitDefault: 10, limitMaximum: 100, offsetDefault: 0, offsetMinimum: 0 });
+  expect(PING_TIMEOUT_MAXIMUM_NANOS).toBe(10 * 1e9);
 });
 
-describe('section 8', () => {
-  it('states the limits of lists and pings', () => {
-    expect(LIST_LIMITS).toMatchObject({ limitDefault: 10, limitMaximum: 100, offsetDefault: 0, offsetMinimum: 0 });
-    expect(PING_TIMEOUT_MAXIMUM_NANOS).toBe(10 * 1e9);
-  });
-});
+it.each([
+  ['6.2', 'Rules of the event stream'],
+  ['6.2.1', 'Rules of the event stream'],
+  ['6.9', 'Events'],
+  ['42', ''],
+])('section %s is headed %j', (section, title) => expect(sectionTitle(section)).toBe(title));
 
-describe('sections', () => {
-  it.each([
-    ['6.2', 'Rules of the event stream'],
-    ['6.2.1', 'Rules of the event stream'],
-    ['6.9', 'Events'],
-    ['42', ''],
-  ])('%s is headed %j', (section, title) => expect(sectionTitle(section)).toBe(title));
-});
-
-describe('capabilities', () => {
-  it('are named once and explained', () => {
-    expect(new Set(CAPABILITIES).size).toBe(CAPABILITIES.length);
-    expect(Object.keys(CAPABILITY_MEANINGS).toSorted()).toEqual([...CAPABILITIES].toSorted());
-  });
+it('capabilities are named once and explained', () => {
+  expect(new Set(CAPABILITIES).size).toBe(CAPABILITIES.length);
+  expect(Object.keys(CAPABILITY_MEANINGS).toSorted()).toEqual([...CAPABILITIES].toSorted());
 });

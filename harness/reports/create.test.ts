@@ -2,12 +2,10 @@ import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { LimitReached } from '../client/errors.ts';
 import { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { temporaryFolder } from '../targets/testing/places.ts';
 import { createReporters, jsonReportFile } from './create.ts';
-import { reportWriter } from './format.ts';
 import { sampleReport } from './testing/samples.ts';
 
 const folder = temporaryFolder();
@@ -26,10 +24,6 @@ function streams() {
   };
   return { options, write };
 }
-
-test('the default report is text for people', async () => {
-  expect((await streams().write()).out).toContain('NOT CONFORMANT');
-});
 
 test('a machine-readable report owns stdout, and text for people moves to stderr', async () => {
   const said = await streams().write('pretty', 'json');
@@ -71,20 +65,6 @@ test.each([
 test('only a JSON report in a file can be replayed', () => {
   expect(jsonReportFile(['pretty', 'json', 'json=a=b.json', 'junit=c.xml'])).toBe('a=b.json');
   expect(jsonReportFile(['json', 'junit=c.xml'])).toBeUndefined();
-});
-
-const FULL = '/dev/full';
-
-test.skipIf(!existsSync(FULL))('a report that cannot be written does not keep others from being written', () => {
-  let out = '';
-  const stdout = { write: (text: string) => (out += text) };
-  const formats = ['json', 'html', 'pretty'].map((name) => ({ name }));
-  for (const full of [[`json=${FULL}`], [`json=${FULL}`, `html=${FULL}`]]) {
-    out = '';
-    const write = reportWriter([...full, 'pretty'], formats, stdout);
-    expect(() => write(({ name }) => `text of ${name}`)).toThrow(LimitReached);
-    expect(out).toBe('text of pretty');
-  }
 });
 
 test('an unwritable place is refused before the run', () => {

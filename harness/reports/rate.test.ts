@@ -38,14 +38,11 @@ const report: Report = sampleReport([sampleResult(), failure]);
 
 const PLAIN = { paint: (_: unknown, text: string) => text, columns: 200 };
 
-it('every report shows the rate with the finding', () => {
+it('every report shows the rate with the finding, and the JSON report its numbers', () => {
   for (const { document } of [htmlFormat, junitFormat, ctrfFormat]) expect(document(report)).toContain(WORDS);
   expect(prettyText(report, PLAIN)).toContain(`how often  ${WORDS}`);
   expect(markdownReport(report)).toContain(`**How often** ${WORDS}`);
   expect(annotations(report).join('')).toContain(`How often: ${WORDS}`);
-});
-
-it('the JSON report has the numbers', () => {
   const { checks } = JSON.parse(jsonFormat.document(report)) as Report;
   expect(checks[1]?.rate).toEqual({ times: 3, failed: 1, alone: { times: 2, failed: 0 } });
 });

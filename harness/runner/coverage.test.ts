@@ -27,12 +27,6 @@ test('coverage counts decided and undecided checks, and names the missing option
   });
 });
 
-test('a check left out by --only counts as undecided', async () => {
-  const plan = makePlan(suite<object>('device', [all]), { capabilities: new Set(), only: ['test.plain'] });
-  const { coverage } = await run(all, { plan });
-  expect(coverage).toEqual({ checks: 5, decided: 1, undecided: [{ checks: 4, why: 'left out by --only' }] });
-});
-
 test('an error of the baseline does not count as a decided check', async () => {
   const { coverage } = await run([one(async () => {})], {
     settle: (results) => results.map((result) => ({ ...result, id: `baseline:${result.id}`, outcome: 'fixed' })),

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import {
   checks,
@@ -11,8 +10,7 @@ import {
   suite,
 } from './define.ts';
 import { makePlan, type PlanOptions } from './plan.ts';
-import { runSuite } from './run.ts';
-import type { Report } from './types.ts';
+import { run } from './testing/checks.ts';
 
 const SETS = ['2026-11-21', '2027-06-01', '2028-01-01'];
 const check = checks<object>();
@@ -24,10 +22,11 @@ const planOf = (options: Partial<PlanOptions> = {}) => makePlan(all, { capabilit
 const idsOf = (options: Partial<PlanOptions>): string[] => planOf(options).checks.map((planned) => planned.check.id);
 
 describe('a requirement set', () => {
-  it('holds every requirement due at its date', () => {
+  it('holds every requirement due at its date, and counts as not narrowed', () => {
     expect(idsOf({ requirements: '2026-11-21' })).toEqual(['device.since-2026-11-21']);
     expect(idsOf({ requirements: '2027-06-01' })).toEqual(['device.since-2026-11-21', 'device.since-2027-06-01']);
     expect(idsOf({})).toHaveLength(SETS.length);
+    expect(planOf({ requirements: '2026-11-21' }).narrowedBy).toEqual([]);
     const named = ['b', 'c', 'a'].map((name) => check(since('2026-11-21', `device.${name}`), {}, async () => {}));
     const held = requirementsOf(suite<object>('device', [named], SETS), '2026-11-21');
     expect(held.map(({ id }) => id)).toEqual(['device.a', 'device.b', 'device.c']);
@@ -39,10 +38,6 @@ describe('a requirement set', () => {
     const sizes = SETS.map((date) => makePlan(ending, { capabilities: new Set(), requirements: date }).size);
     expect(sizes).toEqual([1, 1, 0]);
     expect(requirementSet(ending, '2028-01-01').digest).toBe(requirementsDigest([]));
-  });
-
-  it('of an older date counts as not narrowed', () => {
-    expect(planOf({ requirements: '2026-11-21' }).narrowedBy).toEqual([]);
   });
 
   it('of an unknown date is refused, with the dates that exist', () => {
@@ -57,16 +52,8 @@ describe('a requirement set', () => {
   });
 
   it('is named by the report of its run, with its digest', async () => {
-    const run = (requirements?: string): Promise<Report> =>
-      runSuite(all, {
-        plan: planOf(requirements === undefined ? {} : { requirements }),
-        target: { kind: 'test', address: 'nowhere', capabilities: [], control: 'none' },
-        context: () => ({}),
-        redactor: new Redactor(),
-        seed: 1,
-        version: '0',
-      });
-    const [older, newest] = await Promise.all([run('2026-11-21'), run()]);
+    const older = await run([], { plan: planOf({ requirements: '2026-11-21' }) });
+    const newest = await run([], { plan: planOf() });
     expect(older).toMatchObject({ requirements_version: '2026-11-21' });
     expect(newest.requirements_version).toBe('2028-01-01');
     expect(older.requirements_digest).toMatch(/^sha256:[0-9a-f]{64}$/);
@@ -86,12 +73,7 @@ describe('the digest of a set', () => {
   it('depends on neither the order nor the quoted clause', () => {
     // sha256sum of both requirements as compact JSON, `device.one` first.
     const both = 'sha256:d9e5dc009ad478ea0e10920a25d72c05766ebce15c12b60b9a483c5248e1c4f0';
-    expect(
-      [
-        [two, one],
-        [one, two],
-      ].map(requirementsDigest),
-    ).toEqual([both, both]);
+    expect([requirementsDigest([two, one]), requirementsDigest([one, two])]).toEqual([both, both]);
     expect(requirementsDigest([{ ...one, clause: 'Frames have ids.' }])).toBe(requirementsDigest([one]));
   });
 

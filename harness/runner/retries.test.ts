@@ -189,9 +189,7 @@ describe('the time for retries', () => {
     ['--max-time', { maxTimeMs: 40 }, /^not tried again: (no time left|the run was over: not decided within 40 ms)/],
   ])('ends when the run is over by %s', async (_, options, why) => {
     const check = declared('test.late', {}, async (t: CheckContext) => broken(t));
-    const waits = declared('test.waits', { sharing: 'disruptive' }, async () => {
-      await new Promise(() => {});
-    });
+    const waits = declared('test.waits', { sharing: 'disruptive' }, () => new Promise<void>(() => {}));
     const report = await run([check, waits], options);
     expect(wordsOf(report)[0]).toMatch(why);
     expect(report.exit_code).toBe(1);

@@ -23,13 +23,6 @@ const sameLength = (): Rule => {
 };
 const history = (rule: () => Rule) => new History([{ id: 'test.rule', rule }, { id: 'test.check' }]);
 
-test('a rule without a contradiction reports its number of sightings', () => {
-  const run = history(sameLength);
-  for (const text of ['one', 'two']) run.of('test.check')(answered(text));
-  expect(run.judged('test.rule')).toEqual({ sightings: 2 });
-  expect(history(sameLength).judged('test.rule')).toEqual({ sightings: 0 });
-});
-
 test('a rule keeps its first contradiction, with both exchanges and the checks that asked', () => {
   const run = history(sameLength);
   run.of('test.check')(answered('one'));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
-import { declared, one, outcome, run } from './testing/checks.ts';
+import { declared, one, run } from './testing/checks.ts';
 import type { Check, CheckResult, Level, Outcome } from './types.ts';
 import { Blocked } from './violation.ts';
 
@@ -18,7 +18,7 @@ describe('outcomes', () => {
     ['a connection that is closed on us', throwing(new NoAnswer('GET /: closed')), 'MUST', 'fail'],
     ['a connection that cannot be made', throwing(new Unreachable('GET /: refused')), 'MUST', 'blocked'],
   ])('of %s', async (_, body, level, expected) => {
-    expect(await outcome(one(body, level))).toBe(expected);
+    expect((await run([one(body, level)])).checks[0]?.outcome).toBe(expected);
   });
 
   const tooMany = Object.assign(new Error('EMFILE: too many open files, open x'), { code: 'EMFILE' });
@@ -78,40 +78,35 @@ describe('the replay command', () => {
   });
 });
 
-describe('exit codes', () => {
+it('the exit code is 0 with warnings, and 2 when nothing could run', async () => {
   const pass = one(async () => {});
   const warn = one(async (context) => context.should(false, { expected: 'a', actual: 'b' }), 'SHOULD');
   const needy = declared('test.needy', { needs: ['drive'] });
-
-  it('are 0 with warnings, and 2 when nothing could run', async () => {
-    expect((await run([pass, warn])).exit_code).toBe(0);
-    expect((await run([needy])).exit_code).toBe(2);
-    expect((await run([])).exit_code).toBe(2);
-    expect((await run([pass], { unreachable: 'no such socket' })).exit_code).toBe(2);
-  });
+  expect((await run([pass, warn])).exit_code).toBe(0);
+  expect((await run([needy])).exit_code).toBe(2);
+  expect((await run([])).exit_code).toBe(2);
+  expect((await run([pass], { unreachable: 'no such socket' })).exit_code).toBe(2);
 });
 
-describe('sharing', () => {
-  it('runs exclusive checks one at a time, and disruptive checks alone', async () => {
-    let running = 0;
-    const seen: Record<string, number> = {};
-    const named = (name: string, options: Partial<Check<object>>): Check<object> =>
-      declared(`test.${name}`, options, async () => {
-        running += 1;
-        await new Promise(setImmediate);
-        seen[name] = Math.max(seen[name] ?? 0, running);
-        await new Promise(setImmediate);
-        running -= 1;
-      });
-    await run([
-      named('killer', { sharing: 'disruptive' }),
-      named('reader', {}),
-      named('driver', { sharing: 'exclusive' }),
-      named('other driver', { sharing: 'exclusive' }),
-      named('waiter', { slow: true }),
-    ]);
-    expect(seen['killer']).toBe(1);
-    expect(Math.max(seen['driver'] ?? 0, seen['other driver'] ?? 0)).toBeGreaterThan(1);
-    expect(Math.max(seen['driver'] ?? 0, seen['other driver'] ?? 0)).toBeLessThanOrEqual(3);
-  });
+it('a run has exclusive checks one at a time, and disruptive checks alone', async () => {
+  let running = 0;
+  const seen: Record<string, number> = {};
+  const named = (name: string, options: Partial<Check<object>>): Check<object> =>
+    declared(`test.${name}`, options, async () => {
+      running += 1;
+      await new Promise(setImmediate);
+      seen[name] = Math.max(seen[name] ?? 0, running);
+      await new Promise(setImmediate);
+      running -= 1;
+    });
+  await run([
+    named('killer', { sharing: 'disruptive' }),
+    named('reader', {}),
+    named('driver', { sharing: 'exclusive' }),
+    named('other driver', { sharing: 'exclusive' }),
+    named('waiter', { slow: true }),
+  ]);
+  expect(seen['killer']).toBe(1);
+  expect(Math.max(seen['driver'] ?? 0, seen['other driver'] ?? 0)).toBeGreaterThan(1);
+  expect(Math.max(seen['driver'] ?? 0, seen['other driver'] ?? 0)).toBeLessThanOrEqual(3);
 });

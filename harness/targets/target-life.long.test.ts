@@ -294,14 +294,10 @@ describe.concurrent.each([300, 1500])('a server that returns by itself after %i 
     });
   });
 
+  const refused = 'the target took no connections, after GET /v0.2/ends of device.ends';
   test.each([
     ['once is no finding', 1, 'pass', undefined],
-    [
-      'each time is undecided',
-      Number.POSITIVE_INFINITY,
-      'blocked',
-      'the target took no connections, after GET /v0.2/ends of device.ends',
-    ],
+    ['each time is undecided', Number.POSITIVE_INFINITY, 'blocked', refused],
   ])('and leaves its answers whole %s', async (_, times, outcome, reason) => {
     const address = await supervised({ times, awayMs, breaks: false });
     const report = await device([check('ends', ends, 'MUST', ALONE), LAST], { address });

@@ -81,11 +81,6 @@ test.each<[string, Act[], string]>([
   ],
   ['another protocol', [['client', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n']], 'lost what the client sent is no HTTP/1.1'],
   ['an answer to nothing', [['server', OK]], 'lost the server sent 200, and nothing was asked'],
-  [
-    'a length that differs',
-    [['client', 'GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n']],
-    'lost the client sent Content-Length: 1 and 2',
-  ],
 ])('a reader reports nothing more of a connection after %s', (_, acts, why) => {
   expect(words(...acts, ['client', GET], ['server', OK]).at(-1)).toBe(why);
 });

@@ -6,6 +6,8 @@ import { serveConsole } from './console.ts';
 import { Feed } from './feed.ts';
 import type { FleetDocument } from './page/fleet/document.ts';
 
+const COUNTS = { attempts: 1, reached: 1, missed: 0, stallMs: 9 };
+
 const FLEET: FleetDocument = {
   title: 'looked at',
   prefix: 'robot',
@@ -15,18 +17,7 @@ const FLEET: FleetDocument = {
   elapsedMs: 50_000,
   remainingMs: 9000,
   paused: false,
-  seconds: [
-    {
-      at: 49_000,
-      rates: {},
-      p50: {},
-      p99: { 'schedule.lateness.ms': 370 },
-      attempts: 1,
-      reached: 1,
-      missed: 0,
-      stallMs: 9,
-    },
-  ],
+  seconds: [{ at: 49_000, rates: {}, p50: {}, p99: { 'schedule.lateness.ms': 370 }, ...COUNTS }],
   latenessLimitMs: 50,
   soFar: { verdict: 'valid', atBest: 'valid', reasons: [] },
   bands: [],

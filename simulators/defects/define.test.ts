@@ -3,7 +3,7 @@ import { referenceBehaviour as deviceReference } from '../device/index.ts';
 import { referenceBehaviour as platformReference } from '../platform/reference.ts';
 import { ConflictError, combined, refuseDuplicates, type Variant } from './define.ts';
 import { variant } from './define-platform.ts';
-import { deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
+import { deviceDefects, deviceVariants } from './device/index.ts';
 import { platformDefects, platformVariants } from './platform/index.ts';
 
 test('a duplicate name is refused with both of its files', () => {
@@ -30,18 +30,6 @@ describe('combining', () => {
       expect(combined(both, platformReference).clampLimit([])).toBe(21);
     }
     expect(combined([adapts('a'), adapts('b')], platformReference).clampLimit([])).toBe(12);
-  });
-
-  test('refuses two variants that replace the same decision, and names them', () => {
-    const all = [adapts('c'), replaces('a', 20), replaces('b', 30)];
-    expect(() => combined(all, platformReference)).toThrow(ConflictError);
-    expect(() => combined(all, platformReference)).toThrow('a and b both decide clampLimit');
-  });
-
-  test('refuses declared alternatives, even if each only adapts a decision', () => {
-    const both = ['line-ends-crlf', 'line-ends-cr'].map(deviceVariant);
-    expect(() => combined(both, deviceReference)).toThrow(ConflictError);
-    expect(() => combined(both, deviceReference)).toThrow(/line-ends-crlf and line-ends-cr are alternatives/);
   });
 });
 

@@ -108,46 +108,10 @@ test('an agent killed during its start comes up at the next start', async () => 
     const starting = on.device.start();
     for (let at = 0; at < turns; at += 1) await Promise.resolve();
     on.device.kill();
-    const started = await starting.then(
-      () => true,
-      (error: Error) => error.message,
-    );
-    expect(started === true || /killed/.test(String(started))).toBe(true);
-    if (started !== true) expect(on.device.running).toBe(false);
+    const failure = await starting.catch((error: Error) => error);
+    if (failure !== undefined) expect(failure.message).toMatch(/killed/);
+    if (failure !== undefined) expect(on.device.running).toBe(false);
     await on.device.start();
     expect((await on.ask('/health')).status).toBe(200);
   }
-});
-
-test('publishing during kills and restarts succeeds or reports the kill, with ascending ids', async () => {
-  await using on = await robot({ retain: 200 });
-  let over = false;
-  const reasons = new Set<string>();
-  let published = 0;
-  const publishers = [1, 2, 3].map(async (count) => {
-    while (!over) {
-      await on.device.publish(count).then(
-        () => (published += 1),
-        (error: Error) => reasons.add(error.message),
-      );
-      await turn();
-    }
-  });
-  for (let round = 0; round < 40; round += 1) {
-    const enough = published + Math.floor(round / 4);
-    if (round % 2 === 0) while (published < enough) await turn();
-    else for (let turns = 0; turns < round; turns += 1) await turn();
-    on.device.kill();
-    await on.device.start();
-  }
-  over = true;
-  await Promise.all(publishers);
-  await on.device.publish(1);
-  expect([...reasons].filter((reason) => !/killed|down/.test(reason))).toEqual([]);
-  const { earliestId, latestId } = on.device.stats();
-  const stream = await on.listen(`?after=${earliestId - 1}`);
-  await stream.reach(latestId);
-  const { ids } = stream;
-  expect(ids.length).toBeGreaterThan(10);
-  expect(ids.every((id, at) => at === 0 || id > (ids[at - 1] ?? 0))).toBe(true);
 });

@@ -15,26 +15,13 @@ const TWO = ['1', '2'];
 const SEAM = ['1001', '1002', '1003', '1004'];
 const LOST = ['1001', '1002', 'gap', '1003', '1004'];
 
+const all = (expected: readonly string[], names: string) =>
+  Object.fromEntries(names.split(' ').map((name) => [name, expected]));
+
 const EXPECTED: Record<string, readonly string[]> = {
-  crlf: THREE,
-  cr: THREE,
-  bom: TWO,
-  comments: THREE,
-  empty: TWO,
-  'multi-line': TWO,
-  fields: THREE,
-  retry: THREE,
-  'byte-by-byte': THREE,
-  ended: SEAM,
-  cut: SEAM,
-  duplicates: SEAM,
-  heartbeats: SEAM,
-  unavailable: SEAM,
-  'torn-id': SEAM,
-  'torn-id-line': SEAM,
-  'torn-data': SEAM,
-  'torn-data-line': SEAM,
-  'retry-after': SEAM,
+  ...all(THREE, 'crlf cr comments fields retry byte-by-byte'),
+  ...all(TWO, 'bom empty multi-line'),
+  ...all(SEAM, 'ended cut duplicates heartbeats unavailable torn-id torn-id-line torn-data torn-data-line retry-after'),
   'big-ids': ['9007199254740993', '9007199254740995', '9007199254740997'],
   silent: SEAM.slice(0, 2),
   expired: LOST,

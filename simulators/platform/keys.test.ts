@@ -31,9 +31,7 @@ describe('scopes', () => {
   });
 });
 
-describe('an API key', () => {
-  it('must have a text and known scopes', () => {
-    expect(() => new KeyRing([{ key: 'a', scopes: ['devices:fly'] }])).toThrow(/unknown scope "devices:fly"/);
-    expect(() => new KeyRing([{ key: '', scopes: 'all' }])).toThrow(/empty/);
-  });
+it('an API key must have a text and known scopes', () => {
+  expect(() => new KeyRing([{ key: 'a', scopes: ['devices:fly'] }])).toThrow(/unknown scope "devices:fly"/);
+  expect(() => new KeyRing([{ key: '', scopes: 'all' }])).toThrow(/empty/);
 });

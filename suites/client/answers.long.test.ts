@@ -47,10 +47,8 @@ beforeAll(async () => {
   });
   // Checks of choices send answers that no agent sends.
   const only = clientSuite.checks.map(({ id }) => id).filter((id) => !id.startsWith('client.choices.'));
-  const report = await runClientSuite(
-    referenceWith(() => referenceBehaviour),
-    { only },
-  );
+  const client = referenceWith(() => referenceBehaviour);
+  const report = await runClientSuite(client, { only });
   expect(report.summary.fail).toBe(0);
 }, 600_000);
 afterAll(() => void vi.restoreAllMocks());

@@ -39,62 +39,52 @@ describe('a watch of a correct device and a correct client', () => {
   });
 });
 
-describe('a watch of a device', () => {
-  it.each([
-    ['deployment-ids-bare', 'device.deployment.shape.everywhere'],
-    ['frame-without-event', 'device.events.frame.everywhere'],
-    ['frame-id-prefixed', 'device.events.frame.everywhere'],
-    ['type-with-version', 'device.events.type-form.everywhere'],
-    ['batch-reversed', 'device.events.monotonic.everywhere'],
-    ['ids-shared-by-two', 'device.events.replay.complete.everywhere'],
-    ['events-as-json', 'device.events.content-type.watched'],
-    ['replay-inclusive', 'device.events.replay.exclusive.watched'],
-  ])('finds %s', async (defect, id) => {
-    const watched = await watchedDevice({ defect, faults: BROKEN_LINK, day: untilFound(id) });
-    expect(watched.found.filter((each) => each.startsWith('client.'))).toEqual([]);
-  });
+it.each([
+  ['deployment-ids-bare', 'device.deployment.shape.everywhere'],
+  ['frame-without-event', 'device.events.frame.everywhere'],
+  ['type-with-version', 'device.events.type-form.everywhere'],
+  ['batch-reversed', 'device.events.monotonic.everywhere'],
+  ['ids-shared-by-two', 'device.events.replay.complete.everywhere'],
+  ['events-as-json', 'device.events.content-type.watched'],
+  ['replay-inclusive', 'device.events.replay.exclusive.watched'],
+])('a watch of a device finds %s', async (defect, id) => {
+  const watched = await watchedDevice({ defect, faults: BROKEN_LINK, day: untilFound(id) });
+  expect(watched.found.filter((each) => each.startsWith('client.'))).toEqual([]);
 });
 
-describe('a watch of a following client', () => {
-  it.each([
-    ['cursor-off-by-one', 'client.delivery.cursor.watched'],
-    ['accepts-json', 'client.request.accept.watched'],
-    ['token-on-socket', 'client.loopback.socket.watched'],
-  ])('finds %s', async (clientDefect, id) => {
-    const watched = await watchedDevice({ clientDefect, faults: BROKEN_LINK, day: untilFound(id) });
-    expect(watched.found.filter((each) => !each.startsWith('client.delivery.'))).toEqual(
-      id.startsWith('client.delivery.') ? [] : [id],
-    );
-  });
+it.each([
+  ['cursor-off-by-one', 'client.delivery.cursor.watched'],
+  ['accepts-json', 'client.request.accept.watched'],
+  ['token-on-socket', 'client.loopback.socket.watched'],
+])('a watch of a following client finds %s', async (clientDefect, id) => {
+  const watched = await watchedDevice({ clientDefect, faults: BROKEN_LINK, day: untilFound(id) });
+  expect(watched.found.filter((each) => !each.startsWith('client.delivery.'))).toEqual(
+    id.startsWith('client.delivery.') ? [] : [id],
+  );
 });
 
-describe('a watch of a correct platform and a correct client', () => {
-  it('finds nothing and decides rules of both sides', async () => {
-    const watched = await watchedPlatform({ jobs: [...CALLS, ...CALLS] });
-    expect(watched.found).toEqual([]);
-    expect(watched.judge.seen.lost).toEqual({});
-    expect(watched.decided).toEqual(
-      expect.arrayContaining([
-        ...['platform.list.envelope.everywhere', 'platform.list.in-range.everywhere', 'client.key.sent.watched'],
-        ...['client.pages.next.watched', 'client.ping.body.watched', 'client.version.sent.watched'],
-      ]),
-    );
-  });
+it('a watch of a correct platform and a correct client finds nothing and decides rules of both', async () => {
+  const watched = await watchedPlatform({ jobs: [...CALLS, ...CALLS] });
+  expect(watched.found).toEqual([]);
+  expect(watched.judge.seen.lost).toEqual({});
+  expect(watched.decided).toEqual(
+    expect.arrayContaining([
+      ...['platform.list.envelope.everywhere', 'platform.list.in-range.everywhere', 'client.key.sent.watched'],
+      ...['client.pages.next.watched', 'client.ping.body.watched', 'client.version.sent.watched'],
+    ]),
+  );
 });
 
-describe('a watch of a platform', () => {
-  it.each([
-    ['envelope-limit-text', 'platform.list.envelope.everywhere'],
-    ['items-without-object', 'platform.list.envelope.everywhere'],
-    ['timestamps-in-seconds', 'platform.timestamps.everywhere'],
-    ['page-too-long', 'platform.list.page-size.everywhere'],
-    ['limit-off-by-one', 'platform.list.in-range.everywhere'],
-    ['total-count-unasked', 'platform.list.total-count.everywhere'],
-  ])('finds %s', async (defect, id) => {
-    const watched = await watchedPlatform({ defect, jobs: [...CALLS, { ...LISTS[0], limit: '40' }] });
-    expect(watched.found).toContain(id);
-    expect(watched.found.filter((each) => each.startsWith('client.'))).toEqual([]);
-  });
+it.each([
+  ['envelope-limit-text', 'platform.list.envelope.everywhere'],
+  ['timestamps-in-seconds', 'platform.timestamps.everywhere'],
+  ['page-too-long', 'platform.list.page-size.everywhere'],
+  ['limit-off-by-one', 'platform.list.in-range.everywhere'],
+  ['total-count-unasked', 'platform.list.total-count.everywhere'],
+])('a watch of a platform finds %s', async (defect, id) => {
+  const watched = await watchedPlatform({ defect, jobs: [...CALLS, { ...LISTS[0], limit: '40' }] });
+  expect(watched.found).toContain(id);
+  expect(watched.found.filter((each) => each.startsWith('client.'))).toEqual([]);
 });
 
 it.each([
@@ -114,9 +104,7 @@ describe('a watch of a platform with requests typed by hand', () => {
     ['default-offset-1', 'platform.list.defaults.watched'],
     ['limit-unbounded', 'platform.list.clamp.high.watched'],
     ['limit-high-to-default', 'platform.list.clamp.high.watched'],
-    ['limit-high-refused', 'platform.list.clamp.high.watched'],
     ['limit-low-negative', 'platform.list.clamp.low.watched'],
-    ['limit-low-refused', 'platform.list.clamp.low.watched'],
     ['limit-low-to-default', 'platform.list.clamp.nearest.watched'],
     ['offset-negative-mirrored', 'platform.list.clamp.offset.watched'],
     ['offset-negative-refused', 'platform.list.clamp.offset.watched'],
@@ -139,14 +127,9 @@ describe('a watch of a platform with requests typed by hand', () => {
   });
 
   it('finds nothing without a defect in any version', async () => {
+    const odd = ['/devices?limit=abc', '/devices?limit=5&limit=7', '/devices?offset=999'];
+    const asks = [...BY_HAND, ...DEPLOYMENTS, ...odd];
     for (const version of [...PLATFORM_VERSIONS, '2031-01-02.yosemite']) {
-      const asks = [
-        ...BY_HAND,
-        ...DEPLOYMENTS,
-        '/devices?limit=abc',
-        '/devices?limit=5&limit=7',
-        '/devices?offset=999',
-      ];
       const { found } = await watchedPlatform({ version, asks });
       expect(found, version).toEqual([]);
     }

@@ -61,28 +61,21 @@ it('names the runs without a name, and the nearest name or version', () => {
   expect(why('agent@9')).toEqual(['no file names agent@9; did you mean agent@1?']);
 });
 
-describe('an agent and a platform', () => {
-  it.each([
-    ['fit when they passed together', [BOTH], 'yes'],
-    ['do not fit when they failed together', [FAILED], 'no'],
-    ['are unknown when each passed alone', [AGENT, PLATFORM], 'unknown'],
-    ['are judged by their newest run', [FAILED, LATER], 'yes'],
-    ['are unknown when that run decided nothing', [BOTH, { ...LATER, outcome: 'undecided' }], 'unknown'],
-  ] as const)('%s', (_, runs, answer) => {
-    expect(answers(runs)).toEqual([['agent 1 + hub 7', answer]]);
-  });
+it.each<[pair: string, what: string, runs: readonly Run[], answer: string]>([
+  ['hub 7', 'fit when they passed together', [BOTH], 'yes'],
+  ['hub 7', 'do not fit when they failed together', [FAILED], 'no'],
+  ['hub 7', 'are unknown when each passed alone', [AGENT, PLATFORM], 'unknown'],
+  ['hub 7', 'are judged by their newest run', [FAILED, LATER], 'yes'],
+  ['hub 7', 'are unknown when that run decided nothing', [BOTH, { ...LATER, outcome: 'undecided' }], 'unknown'],
+  ['ui 3', 'fit when each conforms', [AGENT, CLIENT], 'yes'],
+  ['ui 3', 'do not fit when the client fails', [AGENT, { ...CLIENT, outcome: 'fail' }], 'no'],
+  ['ui 3', 'do not fit when the server fails', [{ ...AGENT, outcome: 'fail' }, CLIENT], 'no'],
+  ['ui 3', 'are unknown when one was not decided', [AGENT, { ...CLIENT, outcome: 'undecided' }], 'unknown'],
+])('an agent and %s %s', (other, _, runs, answer) => {
+  expect(answers(runs)).toEqual([[`agent 1 + ${other}`, answer]]);
 });
 
 describe('a server and a client', () => {
-  it.each([
-    ['fit when each conforms', [AGENT, CLIENT], 'yes'],
-    ['do not fit when the client fails', [AGENT, { ...CLIENT, outcome: 'fail' }], 'no'],
-    ['do not fit when the server fails', [{ ...AGENT, outcome: 'fail' }, CLIENT], 'no'],
-    ['are unknown when one was not decided', [AGENT, { ...CLIENT, outcome: 'undecided' }], 'unknown'],
-  ] as const)('%s', (_, runs, answer) => {
-    expect(answers(runs)).toEqual([['agent 1 + ui 3', answer]]);
-  });
-
   it('are unknown where they were tested in different versions', () => {
     const inVersion = (run: Run, api_version: string): Run => ({ ...run, target: { ...run.target, api_version } });
     const platform = inVersion(PLATFORM, 'tetons');

@@ -36,7 +36,9 @@ test('the JSON report has the published shape', () => {
   expect(report).toEqual(sampleMutation());
 });
 
-test('the mutation testing report is valid, with each defect at its declaration', () => {
+test('the mutation testing report is valid, also without sources, with each defect at its declaration', () => {
+  const bare = JSON.parse(written('mutation', sampleMutation(), { sourceOf: () => '' }));
+  expect(validate(bare), JSON.stringify(validate.errors)).toBe(true);
   const document = JSON.parse(written('mutation'));
   expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
   const [file] = Object.entries(document.files) as [string, { source: string; mutants: Record<string, never>[] }][];
@@ -52,14 +54,12 @@ test('the mutation testing report is valid, with each defect at its declaration'
   expect(line.slice(start.column - 1, end.column - 1)).toContain("'replay-inclusive'");
 });
 
-test('the mutation testing report is valid without the sources', () => {
-  const document = JSON.parse(written('mutation', sampleMutation(), { sourceOf: () => '' }));
-  expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
-});
-
-test('a terminal shows the survivor, its requirement, and how to reproduce it', () => {
+test('a terminal shows the survivor, its requirement with the clause, and how to reproduce it', () => {
   const text = written('pretty');
-  for (const part of ['replay-inclusive', 'The cursor itself is not repeated.', '--defect replay-inclusive', '66.6 %'])
+  for (const part of [
+    ...['replay-inclusive', 'The cursor itself is not repeated.', '“Events after the cursor are replayed.”'],
+    ...['--defect replay-inclusive', 'muster explain device.events.replay.exclusive', '66.6 %'],
+  ])
     expect(text.replaceAll(/\s+/g, ' ')).toContain(part);
   expect(text).not.toContain('\u0007');
 });
@@ -72,12 +72,6 @@ test('many findings have a line each; the first, or with --verbose all, have det
   expect(written('pretty', many)).toContain('--verbose tells all of them');
   expect(written('pretty', sampleMutation(many.subjects.slice(0, 3))).match(/defect-0/g)).toHaveLength(1);
   expect(written('pretty', many, { verbose: true }).match(/by hand/g)).toHaveLength(20);
-});
-
-test('a survivor is shown with its clause of the specification', () => {
-  const clause = 'Events after the cursor are replayed.';
-  expect(written('pretty')).toContain(`“${clause}”`);
-  expect(written('pretty')).toContain('muster explain device.events.replay.exclusive');
 });
 
 test('a killed defect keeps the end of the test output', () => {

@@ -56,62 +56,38 @@ export function sampleFailure(change: Partial<CheckResult> = {}): CheckResult {
   });
 }
 
-const WITHOUT_LOOPBACK: Partial<CheckResult> = {
-  section: '5',
-  outcome: 'not_applicable',
-  reason: 'needs loopback, which the target does not declare',
-  needs: ['loopback'],
-};
+const undone = (
+  id: string,
+  section: string,
+  outcome: CheckResult['outcome'],
+  reason: string,
+  more: Partial<CheckResult> = {},
+): CheckResult => sampleResult({ id, section, outcome, reason, ...more });
+
+const NO_LOOPBACK = 'needs loopback, which the target does not declare';
+const LOOPBACK: Partial<CheckResult> = { needs: ['loopback'] };
+const OTHER_PING = { expected: 'a comment that reads `heartbeat`', actual: '`ping`' };
+const FUTURE = 'a cursor beyond the newest id is answered with 200 and live events';
+const AFTER = { expected: 'the events after 3', actual: 'the events after 9' };
+const LOST = 'passed this time: lost under load (flaky, excused until 2027-01-31)';
 
 export const sampleChecks = (): CheckResult[] => [
   sampleResult({ id: 'device.deployment.shape', section: '2.1' }),
   sampleResult({ id: 'device.socket.no-token', section: '5' }),
-  sampleResult({ id: 'device.loopback.discovery', ...WITHOUT_LOOPBACK }),
-  sampleResult({ id: 'device.loopback.bearer-required', ...WITHOUT_LOOPBACK }),
+  undone('device.loopback.discovery', '5', 'not_applicable', NO_LOOPBACK, LOOPBACK),
+  undone('device.loopback.bearer-required', '5', 'not_applicable', NO_LOOPBACK, LOOPBACK),
   sampleResult(),
   sampleFailure(),
   sampleResult({
-    id: 'device.events.heartbeat',
-    section: '6.2',
-    outcome: 'warn',
-    level: 'SHOULD',
-    duration_ms: 30_512,
-    expected: 'a comment that reads `heartbeat`',
-    actual: '`ping`',
+    ...{ id: 'device.events.heartbeat', section: '6.2', outcome: 'warn', level: 'SHOULD', duration_ms: 30_512 },
+    ...OTHER_PING,
     observations: ['should: expected a comment that reads `heartbeat`; actual: `ping`'],
   }),
-  sampleResult({
-    id: 'device.events.cursor.future',
-    section: '6.2',
-    level: 'INFO',
-    observations: ['a cursor beyond the newest id is answered with 200 and live events'],
-  }),
-  sampleResult({
-    id: 'device.events.expired.410',
-    section: '7',
-    outcome: 'blocked',
-    reason: 'control: POST /compact answered 500: disk full',
-  }),
-  sampleResult({
-    id: 'device.events.after-wins',
-    section: '4.1',
-    outcome: 'known',
-    reason: 'the header wins until release 1.4 (until 2027-01-31)',
-    expected: 'the events after 3',
-    actual: 'the events after 9',
-  }),
-  sampleResult({
-    id: 'device.events.replay.seam',
-    section: '6.2',
-    outcome: 'flaky',
-    reason: 'passed this time: lost under load (flaky, excused until 2027-01-31)',
-  }),
-  sampleResult({
-    id: 'device.version.prefix',
-    section: '9',
-    outcome: 'fixed',
-    reason: 'passes now: remove it from the baseline',
-  }),
+  sampleResult({ id: 'device.events.cursor.future', section: '6.2', level: 'INFO', observations: [FUTURE] }),
+  undone('device.events.expired.410', '7', 'blocked', 'control: POST /compact answered 500: disk full'),
+  undone('device.events.after-wins', '4.1', 'known', 'the header wins until release 1.4 (until 2027-01-31)', AFTER),
+  undone('device.events.replay.seam', '6.2', 'flaky', LOST),
+  undone('device.version.prefix', '9', 'fixed', 'passes now: remove it from the baseline'),
 ];
 
 const NAMED = { control: 'http /run/control.sock', name: 'example-agent', version: '1.3.0' };

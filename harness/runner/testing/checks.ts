@@ -33,9 +33,6 @@ export function run(
   return runSuite(all, { plan, ...usual, context: () => ({}), ...options });
 }
 
-export const outcome = async (check: Check<object>): Promise<string | undefined> =>
-  (await run([check])).checks[0]?.outcome;
-
 export const planOf = <C extends { id: string }>(checks: readonly C[]) => ({
   size: checks.length,
   profileSize: checks.length,

@@ -57,72 +57,71 @@ const REMOVED: Case['said'] = [[remove, deployed('d1')]];
 const ARCHIVED = { id: 'd1', activity_status: 'archived' };
 const LIES = { publish: ids(100, 102), deploy: deployed('again') };
 const SOON_MS = 1000;
+const LONG_MS = 30_000;
+
+const D2: Effect = { answer: deployed('d2'), shows: { current: deployed('d2') } };
+const REPLAYED: Effect = { answer: ids(5, 2n ** 60n + 1n), shows: { retained: [2n ** 60n + 1n] } };
+const SENT: Case = { said: PUBLISHED, traceMs: SOON_MS };
+const LOGGED: Case = { said: PUBLISHED, log: ['', 'x'] };
+const FILED: Case = { said: DEPLOYED_FILE, log: ['', 'x'], asked: [] };
+const COMPACTED: Case = { said: [], compacted: 10n, traceMs: LONG_MS };
+const LOST = ['publish', '3 to 4'] as const;
+const NONE = ['publish', 'published the events 3 to 4,'] as const;
+const NO_D1 = ['deploy', 'said that it had deployed d1, and the device shows no trace of it'] as const;
+const NOT_FIRST = 'that the log begins with event 10 after a compaction, and the device still has event 9';
+const framed = (id: number | bigint): string => `id: ${id}\ndata: {"id":"${id}"}`;
 
 const CASES: Record<string, Case> = {
   'nothing was driven': { said: [] },
-  'neither the event nor those after it come': {
-    said: PUBLISHED,
-    untrue: ['publish', 'published the events 3 to 4,'],
-    asked: ['publish', 'deploy'],
-  },
+  'neither the event nor those after it come': { said: PUBLISHED, untrue: NONE, asked: ['publish', 'deploy'] },
   'events that are published again come': {
     said: PUBLISHED,
     again: { publish: { answer: ids(5, 7), sends: '{"id":5}' } },
-    traceMs: 30_000,
+    traceMs: LONG_MS,
     asked: ['publish'],
   },
   'events that are published again are only replayed, with an id beyond 2^53': {
-    said: PUBLISHED,
-    again: { publish: { answer: ids(5, 2n ** 60n + 1n), shows: { retained: [2n ** 60n + 1n] } } },
-    traceMs: SOON_MS,
+    ...SENT,
+    again: { publish: REPLAYED },
     asked: ['publish'],
   },
   'the device deploys, and loses events': {
-    said: PUBLISHED,
-    again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') } } },
-    traceMs: SOON_MS,
+    ...SENT,
+    again: { deploy: D2 },
     losesThen: true,
     asked: ['publish', 'deploy'],
   },
   'the log holds neither the events nor a deployment that becomes current': {
-    said: PUBLISHED,
-    log: ['', 'x'],
-    again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') } } },
+    ...LOGGED,
+    again: { deploy: D2 },
     losesThen: true,
     asked: ['deploy'],
   },
   'the log holds a deployment that becomes current, and not the events': {
-    said: PUBLISHED,
-    log: ['', 'x'],
-    again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') }, logs: '{"of":"d2"}' } },
-    untrue: ['publish', '3 to 4'],
+    ...LOGGED,
+    again: { deploy: { ...D2, logs: '{"of":"d2"}' } },
+    untrue: LOST,
     asked: ['deploy', 'publish'],
   },
   'the log holds what control publishes once more, and not the events before': {
-    said: PUBLISHED,
-    log: ['', 'x'],
+    ...LOGGED,
     again: { publish: { answer: ids(5, 5), logs: '{"id":5}' } },
-    untrue: ['publish', '3 to 4'],
+    untrue: LOST,
     doneAgain: true,
     asked: ['deploy', 'publish'],
   },
   'neither log nor device shows the deployment, and its file is there': {
-    said: DEPLOYED_FILE,
-    log: ['', 'x'],
+    ...FILED,
     files: { '/etc/a.json': '{"a":1}' },
-    asked: [],
   },
   'neither log nor device shows the deployment, and another file is at its path': {
-    said: DEPLOYED_FILE,
-    log: ['', 'x'],
+    ...FILED,
     files: { '/etc/a.json': '{"a":2}' },
     untrue: ['deploy', 'deployed d1'],
-    asked: [],
   },
   'the event of a deployment comes, and not those that were published': {
-    said: PUBLISHED,
-    again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') }, sends: '{"id":8}' } },
-    traceMs: SOON_MS,
+    ...SENT,
+    again: { deploy: { ...D2, sends: '{"id":8}' } },
     untrue: ['publish', 'no trace'],
   },
   'the device is known to lose events': { said: PUBLISHED, losesEvents: true, asked: [] },
@@ -132,14 +131,10 @@ const CASES: Record<string, Case> = {
   'another deployment is current': {
     said: DEPLOYED,
     shows: { current: deployed('d0') },
-    untrue: ['deploy', 'said that it had deployed d1, and the device shows no trace of it'],
+    untrue: NO_D1,
     asked: ['deploy'],
   },
-  'the next deployment becomes current': {
-    said: DEPLOYED,
-    again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') } } },
-    traceMs: 30_000,
-  },
+  'the next deployment becomes current': { said: DEPLOYED, again: { deploy: D2 }, traceMs: LONG_MS },
   'a deployment that was replaced is not looked for': {
     said: [...DEPLOYED, [deploy, deployed('d2')]],
     shows: { current: deployed('d2') },
@@ -155,31 +150,22 @@ const CASES: Record<string, Case> = {
   'the log tells, and lacks the deployment': { said: DEPLOYED, log: ['', 'd2'], untrue: ['deploy', 'd1'], asked: [] },
   'the log holds the deployment': { said: DEPLOYED, log: ['', '{"of":"d1"}'], asked: [] },
   'the log holds the last event': { said: PUBLISHED, log: ['', '{"id":4}'], asked: [] },
-  'the log has others': { said: PUBLISHED, log: ['', '[44, 14, 4.5, -4, "a4"]'], untrue: ['publish', '3 to 4'] },
-  'the log held the number before': { said: PUBLISHED, log: ['4 ', 'x'], untrue: ['publish', '3 to 4'] },
+  'the log has others': { said: PUBLISHED, log: ['', '[44, 14, 4.5, -4, "a4"]'], untrue: LOST },
+  'the log held the number before': { said: PUBLISHED, log: ['4 ', 'x'], untrue: LOST },
   'compacted events are not looked for': { said: PUBLISHED, compacted: 5n, shows: { eventsStatus: 410 }, asked: [] },
-  'an event that a compaction left is looked for': { said: PUBLISHED, compacted: 4n, untrue: ['publish', '3 to 4'] },
+  'an event that a compaction left is looked for': { said: PUBLISHED, compacted: 4n, untrue: LOST },
   'an event is left before the first of the log': {
-    said: [],
-    compacted: 10n,
+    ...COMPACTED,
     shows: { retained: [9, 10] },
-    traceMs: 30_000,
-    untrue: ['compact', 'that the log begins with event 10 after a compaction, and the device still has event 9'],
+    untrue: ['compact', NOT_FIRST],
   },
-  'the log begins where control said': { said: [], compacted: 10n, shows: { retained: [10] }, traceMs: 30_000 },
+  'the log begins where control said': { ...COMPACTED, shows: { retained: [10] } },
   'the frames alone tell that an event is left': {
-    said: [],
-    compacted: 10n,
-    shows: { retained: [9], tells: (id: number | bigint) => `id: ${id}\ndata: {"id":"${id}"}` },
-    traceMs: 30_000,
+    ...COMPACTED,
+    shows: { retained: [9], tells: framed },
     untrue: ['compact', 'still has event 9'],
   },
-  'nothing tells where the log begins': {
-    said: [],
-    compacted: 10n,
-    shows: { retained: [9], tells: () => 'data: {}' },
-    traceMs: 30_000,
-  },
+  'nothing tells where the log begins': { ...COMPACTED, shows: { retained: [9], tells: () => 'data: {}' } },
   'what was published first is left': {
     said: [3, 6, 20].map((id): Case['said'][number] => [publish, ids(id, id)]),
     compacted: 10n,

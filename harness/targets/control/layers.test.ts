@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hostFiles } from '../files/target-files.ts';
 import { temporaryFolder } from '../testing/places.ts';
-import { type CallName, type Control, type ControlCall, ControlError, noControl } from './control.ts';
+import { type CallName, type Control, type ControlCall, noControl } from './control.ts';
 import { canFill, combinedControl, layered, withFilling } from './layers.ts';
 import { CALLS as CALL, fakeControl } from './testing/fakes.ts';
 
@@ -95,13 +95,4 @@ test.each([
   [['drive', 'log'], false],
 ])('a log can be filled with %j: %j', (capabilities, can) => {
   expect(canFill({ capabilities })).toBe(can);
-});
-
-test('a layer that throws fails its call', async () => {
-  const control = layered(noControl, {
-    call: () => {
-      throw new ControlError('refused at once');
-    },
-  });
-  await expect(control.call({ name: 'start' })).rejects.toThrow('refused at once');
 });

@@ -180,22 +180,20 @@ function verdictOnPair(checks: CheckResult[], change: Partial<Report> = {}): Pro
 }
 const stuck = { ...unseen, outcome: 'blocked', blocked_by: 'device.one', reason: 'blocked by device.one' } as const;
 
-describe('a pair of defects', () => {
-  it.for([
-    ['shows both', [one, other], {}],
-    ['shows one that may follow from the other', [one, { ...other, consequence_of: one.id }], {}],
-    ['shows one by a check of its requirement', [one, { ...other, id: 'device.other.again' }], {}],
-    ['hides one that no check tells of', [one, unseen], { hidden: ['other'] }],
-    ['hides one whose check could not decide', [one, { ...unseen, outcome: 'blocked' }], { hidden: ['other'] }],
-    ['hides both', [{ ...unseen, id: 'device.one' }, unseen], { hidden: ['one', 'other'] }],
-    ['cannot be asked about both', [one, stuck], { essential: 'device.one', blockedByOthers: 1 }],
-    ['owes nothing that an option left out', [one, { ...unseen, ...waitsOut }], {}],
-    ['owes nothing of which an option left out a part', [one, unseen, { ...unseen, ...waitsOut }], {}],
-  ] as [string, CheckResult[], Partial<Verdict>][])('%s', async ([, checks, expected]) => {
-    const { hidden, essential, blockedByOthers, problems: found } = await verdictOnPair(checks);
-    expect(defined({ hidden, essential, blockedByOthers })).toEqual({ hidden: [], blockedByOthers: 0, ...expected });
-    expect(found).toEqual([]);
-  });
+it.for([
+  ['shows both', [one, other], {}],
+  ['shows one that may follow from the other', [one, { ...other, consequence_of: one.id }], {}],
+  ['shows one by a check of its requirement', [one, { ...other, id: 'device.other.again' }], {}],
+  ['hides one that no check tells of', [one, unseen], { hidden: ['other'] }],
+  ['hides one whose check could not decide', [one, { ...unseen, outcome: 'blocked' }], { hidden: ['other'] }],
+  ['hides both', [{ ...unseen, id: 'device.one' }, unseen], { hidden: ['one', 'other'] }],
+  ['cannot be asked about both', [one, stuck], { essential: 'device.one', blockedByOthers: 1 }],
+  ['owes nothing that an option left out', [one, { ...unseen, ...waitsOut }], {}],
+  ['owes nothing of which an option left out a part', [one, unseen, { ...unseen, ...waitsOut }], {}],
+] as [string, CheckResult[], Partial<Verdict>][])('a pair of defects %s', async ([, checks, expected]) => {
+  const { hidden, essential, blockedByOthers, problems: found } = await verdictOnPair(checks);
+  expect(defined({ hidden, essential, blockedByOthers })).toEqual({ hidden: [], blockedByOthers: 0, ...expected });
+  expect(found).toEqual([]);
 });
 
 it('a pair of defects cannot be judged where the target is unreachable', async () => {
@@ -203,19 +201,17 @@ it('a pair of defects cannot be judged where the target is unreachable', async (
   expect(verdict).toMatchObject({ hidden: [], essential: 'reaching the target' });
 });
 
-describe('the table', () => {
-  it('counts the subjects without problems, and names each problem with its remedy', async () => {
-    const verdicts = [
-      await verdictOn('reference', [passes]),
-      await verdictOn('defect', [passes, fails], ['device.events.types']),
-      await verdictOn('defect', [passes], ['device.events.frame']),
-    ];
-    const parts = [{ api: 'device' as const, verdicts, checks: ['device.events.types', 'device.events.frame'] }];
-    const text = closingTable(parts, 1500, plain);
-    expect(text).toMatch(/conformant {2}defects caught {2}checks proven/);
-    expect(text).toMatch(/^device +1\/1 +1\/2 +1\/2 +– +– +– +–$/m);
-    expect(text).toContain('✗ device defect some-subject: not caught by device.events.frame\n  → ');
-    expect(text).toContain('✗ device check device.events.frame: red on no defect');
-    expect(text).toContain('2 problems: 3 subjects in 1.5 s');
-  });
+it('the table counts the subjects without problems, and names each problem with its remedy', async () => {
+  const verdicts = [
+    await verdictOn('reference', [passes]),
+    await verdictOn('defect', [passes, fails], ['device.events.types']),
+    await verdictOn('defect', [passes], ['device.events.frame']),
+  ];
+  const parts = [{ api: 'device' as const, verdicts, checks: ['device.events.types', 'device.events.frame'] }];
+  const text = closingTable(parts, 1500, plain);
+  expect(text).toMatch(/conformant {2}defects caught {2}checks proven/);
+  expect(text).toMatch(/^device +1\/1 +1\/2 +1\/2 +– +– +– +–$/m);
+  expect(text).toContain('✗ device defect some-subject: not caught by device.events.frame\n  → ');
+  expect(text).toContain('✗ device check device.events.frame: red on no defect');
+  expect(text).toContain('2 problems: 3 subjects in 1.5 s');
 });

@@ -38,33 +38,20 @@ const changes = async (kind: SubjectKind, before: CheckResult[], after: CheckRes
     ({ what, id, was, is }) => `${what} ${id}: ${was} → ${is}`,
   );
 
+const MOVED = 'moved first: device.a → device.b';
+const GAINED = 'gained device.b: pass → MUST';
+const [UNASKED, BLOCKED] = ['not asked', 'blocked'].map((is) => `moved device.a: MUST → ${is}`) as [string, string];
+const LOST = 'lost device.a: MUST → pass';
+
 describe('the comparison with golden outcomes', () => {
   it.for([
     ['the same', 'defect', [red(A), passes(B)], [red(A), passes(B)], []],
     ['a finding less', 'defect', [red(A), red(B)], [red(A), passes(B)], ['lost device.b: MUST → pass']],
     ['a finding more', 'defect', [red(A), passes(B)], [red(A), warns(B)], ['gained device.b: pass → SHOULD']],
     ['a milder finding', 'defect', [red(A), red(B)], [red(A), warns(B)], ['lost device.b: MUST → SHOULD']],
-    [
-      'a finding under another id',
-      'defect',
-      [red(A), passes(C)],
-      [red(B), passes(C)],
-      ['moved first: device.a → device.b', 'moved device.a: MUST → not asked', 'gained device.b: pass → MUST'],
-    ],
-    [
-      'a finding that another one blocks',
-      'defect',
-      [red(A), passes(B)],
-      [blocked(A), red(B)],
-      ['moved first: device.a → device.b', 'moved device.a: MUST → blocked', 'gained device.b: pass → MUST'],
-    ],
-    [
-      'a finding gone while another requirement leads',
-      'defect',
-      [red(A), passes(B)],
-      [passes(A), red(B)],
-      ['moved first: device.a → device.b', 'lost device.a: MUST → pass', 'gained device.b: pass → MUST'],
-    ],
+    ['a finding under another id', 'defect', [red(A), passes(C)], [red(B), passes(C)], [MOVED, UNASKED, GAINED]],
+    ['a finding that another blocks', 'defect', [red(A), passes(B)], [blocked(A), red(B)], [MOVED, BLOCKED, GAINED]],
+    ['a finding gone while another leads', 'defect', [red(A), passes(B)], [passes(A), red(B)], [MOVED, LOST, GAINED]],
     ['a check that passed, gone', 'defect', [red(A), passes(B)], [red(A)], []],
     ['no finding left', 'defect', [red(A), passes(B)], [passes(B)], ['lost device.a: MUST → not asked']],
     ['a check that decides nothing', 'reference', [passes(A)], [open(A)], ['unsteady device.a: pass → undecided']],

@@ -6,18 +6,15 @@ import { deviceDefect } from '../../../simulators/defects/device/index.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
 import { referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
 import { referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
-import { Running, runCommand } from '../../cli/testing/muster.ts';
+import { runCommand } from '../../cli/testing/muster.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { optionsFor, startRobot } from '../subjects/simulators.ts';
 
 const SEED = '11';
 
 type Env = Record<string, string>;
-type RunMuster = (words: readonly string[], env: Env) => Promise<{ code: number | null; stderr: string }>;
 
-const asProcess: RunMuster = (words, env) => new Running(words, { env }).ended;
-
-const inProcess: RunMuster = async (words, env) => {
+async function muster(words: readonly string[], env: Env): Promise<{ code: number; stderr: string }> {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   let stderr = '';
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
@@ -26,14 +23,14 @@ const inProcess: RunMuster = async (words, env) => {
   });
   const code = await runCommand(words);
   return { code, stderr };
-};
+}
 
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
 });
 
-async function checkAndReplay(muster: RunMuster, api: string, only: string, place: readonly string[], env: Env = {}) {
+async function checkAndReplay(api: string, only: string, place: readonly string[], env: Env = {}) {
   using folder = scratch();
   const [first, second] = [join(folder.path, 'run.json'), join(folder.path, 'again.json')];
   const check = ['check', api, ...place, '--only', only, '--seed', SEED, '--report', `json=${first}`];
@@ -67,31 +64,31 @@ function expectTheSame(found: CheckResult, again: CheckResult): void {
 
 describe('a counterexample is replayed', () => {
   it.for([
-    ['unknown-query-refused', 'device.deployment.safe', asProcess],
-    ['malformed-is-none', 'device.events.cursor.malformed', inProcess],
-    ['non-ascii-lost', 'device.events.framing-safe', inProcess],
-  ] as const)('of a device: %s by %s', async ([defect, only, muster]) => {
+    ['unknown-query-refused', 'device.deployment.safe'],
+    ['malformed-is-none', 'device.events.cursor.malformed'],
+    ['non-ascii-lost', 'device.events.framing-safe'],
+  ] as const)('of a device: %s by %s', async ([defect, only]) => {
     await using robot = await startRobot({
       transport: 'unix',
       behaviour: deviceDefect(defect).behaviour(referenceDevice),
     });
     const place = ['--patience', '2', ...optionsFor(robot.place)];
-    const { codes, found, again } = await checkAndReplay(muster, 'device', only, place);
+    const { codes, found, again } = await checkAndReplay('device', only, place);
     expectTheSame(found, again);
     expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);
   });
 
   it.for([
-    ['limit-unbounded', 'platform.list.clamp.high', asProcess, 'explored'],
-    ['has-more-on-full-page', 'platform.list.has-more', inProcess, 'explored'],
-    ['pages-skip', 'platform.list.walk-once', inProcess, 'explored'],
-    ['replaced-is-staged-again', 'platform.deployment.forward-only', inProcess, 'directed'],
-  ] as const)('of a platform: %s by %s', async ([defect, only, muster, kind]) => {
+    ['limit-unbounded', 'platform.list.clamp.high', 'explored'],
+    ['has-more-on-full-page', 'platform.list.has-more', 'explored'],
+    ['pages-skip', 'platform.list.walk-once', 'explored'],
+    ['replaced-is-staged-again', 'platform.deployment.forward-only', 'directed'],
+  ] as const)('of a platform: %s by %s', async ([defect, only, kind]) => {
     const behaviour = platformDefect(defect).behaviour(referenceBehaviour);
     await using platform = await simulatePlatform({ behaviour, seed: 1, devices: 24, mqtt: false });
     // In the environment, because a report contains no key.
     const key = { MUSTER_API_KEY: platform.apiKey };
-    const { codes, found, again } = await checkAndReplay(muster, 'platform', only, ['--url', platform.url], key);
+    const { codes, found, again } = await checkAndReplay('platform', only, ['--url', platform.url], key);
     // A replay of an exploration may find a different failing request.
     if (kind === 'directed') expectTheSame(found, again);
     else expect(again).toMatchObject({ outcome: found.outcome, counterexample: expect.any(String) });

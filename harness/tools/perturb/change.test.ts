@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { changeMember, changePage, writtenAs } from './change.ts';
 import { changedStreamRequest } from './device.ts';
 import type { Exchange, Trace } from './forward.ts';
@@ -16,30 +16,28 @@ const RECORD = {
   in: { x: ['y'] },
 };
 
-describe('a member', () => {
-  it.each<[Kind, string[], unknown]>([
-    ['dropped', ['n'], undefined],
-    ['null', ['in', 'x'], null],
-    ['retyped', ['n'], '7'],
-    ['retyped', ['id'], ['a_1']],
-    ['retyped', ['in'], '{"x":["y"]}'],
-    ['altered', ['n'], 8],
-    ['altered', ['on'], false],
-    ['altered', ['id'], 'a_a'],
-    ['altered', ['status'], 'deployed'],
-    ['altered', ['error'], 'retrying'],
-    ['altered', ['in', 'x'], []],
-    ['shifted', ['at'], '2026-11-01T23:30:00.5Z'],
-    ['shifted', ['id'], 'a_1'],
-    ['foreign', ['id'], 'a_2'],
-  ])('%s %j', (kind, path, expected) => {
-    const record = structuredClone(RECORD);
-    changeMember(record, path, kind, kind === 'foreign' ? 'a_2' : undefined);
-    const [name = '', inner] = path;
-    const value = (record as Record<string, unknown>)[name];
-    expect(inner === undefined ? value : (value as Record<string, unknown>)[inner]).toEqual(expected);
-    expect({ ...record, [name]: 0 }).toEqual({ ...RECORD, [name]: 0 });
-  });
+it.each<[Kind, string[], unknown]>([
+  ['dropped', ['n'], undefined],
+  ['null', ['in', 'x'], null],
+  ['retyped', ['n'], '7'],
+  ['retyped', ['id'], ['a_1']],
+  ['retyped', ['in'], '{"x":["y"]}'],
+  ['altered', ['n'], 8],
+  ['altered', ['on'], false],
+  ['altered', ['id'], 'a_a'],
+  ['altered', ['status'], 'deployed'],
+  ['altered', ['error'], 'retrying'],
+  ['altered', ['in', 'x'], []],
+  ['shifted', ['at'], '2026-11-01T23:30:00.5Z'],
+  ['shifted', ['id'], 'a_1'],
+  ['foreign', ['id'], 'a_2'],
+])('a member: %s %j', (kind, path, expected) => {
+  const record = structuredClone(RECORD);
+  changeMember(record, path, kind, kind === 'foreign' ? 'a_2' : undefined);
+  const [name = '', inner] = path;
+  const value = (record as Record<string, unknown>)[name];
+  expect(inner === undefined ? value : (value as Record<string, unknown>)[inner]).toEqual(expected);
+  expect({ ...record, [name]: 0 }).toEqual({ ...RECORD, [name]: 0 });
 });
 
 it.each<[Kind, string, string]>([
@@ -156,12 +154,8 @@ const changed = (kind: Kind, value: string, exchange: Exchange): Exchange => {
 };
 
 it('a request loses or changes the named query, header or body member', () => {
-  const list = asked('GET', '/beta/devices?limit=3&expand=total_count,group&limit=4', [
-    'X-API-Key',
-    'l',
-    'Service-Version',
-    '1',
-  ]);
+  const headers = ['X-API-Key', 'l', 'Service-Version', '1'];
+  const list = asked('GET', '/beta/devices?limit=3&expand=total_count,group&limit=4', headers);
   expect(changed('query-lost', 'limit', list).url).toBe('/beta/devices?expand=total_count,group');
   expect(changed('query-lost', 'expand.total_count', list).url).toBe('/beta/devices?limit=3&expand=group&limit=4');
   expect(changed('query-lost', 'offset', list)).toBe(list);

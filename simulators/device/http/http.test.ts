@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
 import { referenceBehaviour } from '../behaviour.ts';
+import { range } from '../log/testing/recorded-disk.ts';
 import { robot } from '../testing/robot.ts';
 
 function talk(path: string, bytes: string, { enough = '\0', half = false } = {}): Promise<string> {
@@ -22,33 +23,47 @@ function talk(path: string, bytes: string, { enough = '\0', half = false } = {})
 
 const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 
-describe('resources beside the specification', () => {
-  test('a sync without an uplink answers network_connection_error', async () => {
-    await using on = await robot();
-    const { status, json } = await on.ask('/device/sync', { method: 'POST' });
-    expect(status).toBe(200);
-    expect(json).toMatchObject({ code: 'network_connection_error', in_cooldown: false });
-  });
+test('a sync without an uplink answers network_connection_error', async () => {
+  await using on = await robot();
+  const { status, json } = await on.ask('/device/sync', { method: 'POST' });
+  expect(status).toBe(200);
+  expect(json).toMatchObject({ code: 'network_connection_error', in_cooldown: false });
 });
 
-const GET = 'GET /v0.2/health';
-const NEXT = 'GET /v0.2/health HTTP/1.1\r\nHost: x\r\n\r\n';
+const get = (path: string) => `GET /v0.2${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 describe('connections', () => {
   test('answer pipelined requests in order, including an event stream', async () => {
     await using on = await robot();
     await on.device.publish(1);
-    const get = (path: string) => `GET /v0.2${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
     const requests = get('/health') + get('/nonsense') + get('/events?after=0');
     const text = await talk(on.socket, requests, { enough: 'id: 1' });
     expect(statuses(text)).toEqual([200, 404, 200]);
     expect(text).toMatch(/text\/event-stream[\s\S]*: heartbeat[\s\S]*id: 1\n/);
   });
 
-  test('ignore an Upgrade header, and answer its request', async () => {
+  test('stream without a gap when compaction overtakes the cursor after the answer', async () => {
+    await using on = await robot({ retain: 100 });
+    await on.device.publish(100);
+    // Sends both requests together, so that the agent checks the cursor before the compaction.
+    const reading = talk(on.socket, get('/health') + get('/events?after=0'), { enough: 'id: 190\n' });
+    await on.device.compact();
+    await on.device.publish(90);
+    const ids = [...(await reading).matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+    expect(ids).toEqual(range(1, ids.length));
+  });
+
+  test('stream to an HTTP/1.0 client without chunks', async () => {
+    await using on = await robot();
+    await on.device.publish(1);
+    const text = await talk(on.socket, 'GET /v0.2/events?after=0 HTTP/1.0\r\n\r\n', { enough: 'data: {' });
+    expect(text).toMatch(/\r\n\r\n: heartbeat\n\nid: 1\nevent: deployment\.deployed\ndata: \{/);
+  });
+
+  test('ignore an Upgrade header, and answer a client that has closed its sending side', async () => {
     await using on = await robot();
     const upgrade = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n';
-    expect(statuses(await talk(on.socket, `${GET} HTTP/1.1\r\n${upgrade}`, { half: true }))).toEqual([200]);
+    expect(statuses(await talk(on.socket, `GET /v0.2/health HTTP/1.1\r\n${upgrade}`, { half: true }))).toEqual([200]);
     await on.device.publish(1);
     const events = `GET /v0.2/events?after=0 HTTP/1.1\r\n${upgrade}`;
     expect(statuses(await talk(on.socket, events, { enough: 'id: 1' }))).toEqual([200]);
@@ -57,10 +72,10 @@ describe('connections', () => {
   test('drop bytes that a client sends on its event stream, and keep streaming', async () => {
     await using on = await robot();
     const socket = net.connect(on.socket).setEncoding('utf8');
-    socket.write('GET /v0.2/events HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.write(get('/events'));
     let text = String((await once(socket, 'data'))[0]);
     socket.on('data', (part) => (text += part));
-    for (const bytes of [NEXT, 'no request\r\n\r\n', 'x'.repeat(100_000)])
+    for (const bytes of [get('/health'), 'no request\r\n\r\n', 'x'.repeat(100_000)])
       await new Promise((written) => socket.write(bytes, written));
     await on.device.publish(1);
     await vi.waitFor(() => expect(text).toContain('id: 1'));
@@ -80,11 +95,6 @@ describe('connections', () => {
     expect(on.device.stats().subscribers).toBe(0);
   });
 
-  test('answer a client that has closed its sending side', async () => {
-    await using on = await robot();
-    expect(statuses(await talk(on.socket, NEXT, { half: true }))).toEqual([200]);
-  });
-
   test('end when the agent stops', async () => {
     await using on = await robot();
     const stream = await on.listen();
@@ -98,16 +108,11 @@ describe('connections', () => {
 });
 
 test('an internal error is answered with 500, without its message', async () => {
-  const broken = {
-    ...referenceBehaviour,
-    http: {
-      ...referenceBehaviour.http,
-      deploymentBody: () => {
-        throw new Error('secret detail');
-      },
-    },
+  const deploymentBody = () => {
+    throw new Error('secret detail');
   };
-  await using on = await robot({ behaviour: broken });
+  const behaviour = { ...referenceBehaviour, http: { ...referenceBehaviour.http, deploymentBody } };
+  await using on = await robot({ behaviour });
   await on.device.deploy();
   const answer = await on.ask('/deployments/current');
   expect(answer.status).toBe(500);

@@ -7,23 +7,6 @@ import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './te
 const home = useScratch();
 
 describe('opening', () => {
-  test.for(['crash', 'stop', 'compact and crash', 'compact and stop'])(
-    'never reassigns the ids of damaged events, after three times: %s',
-    async (first) => {
-      const path = await leftLog(home.path, 5, 'kill');
-      truncateSync(path, statSync(path).size - 20);
-      for (let round = 0; round < 3; round += 1) {
-        const { log } = open(home.path);
-        expect(log.latest).toBeGreaterThanOrEqual(5);
-        if (first.startsWith('compact')) await log.compact();
-        if (first.endsWith('stop')) await log.close();
-        else log.abandon();
-      }
-      const { log } = open(home.path);
-      expect((await log.append(drafts(1))).first).toBeGreaterThan(5);
-    },
-  );
-
   test('does not count skipped ids as events, so a crash evicts no retained event', async () => {
     const kept: number[] = [];
     for (let crash = 0; crash < 4; crash += 1) {

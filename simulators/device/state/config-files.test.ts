@@ -1,12 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join, normalize } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isBesideName } from '../../../harness/common/user-files.ts';
-import { anyCharacter } from '../../common/testing/scratch.ts';
 import { disk } from '../log/io.ts';
 import { diskWith, systemError } from '../log/testing/recorded-disk.ts';
-import { DeployError } from '../ports.ts';
 import { scratch, useScratch } from '../testing/robot.ts';
 import { ConfigFiles, relativePath, relativePaths } from './config-files.ts';
 
@@ -54,18 +51,16 @@ test.for(['open', 'write', 'sync'] as const)('a disk that fails at %s leaves the
   expect(readdirSync(`${home.path}/sets`)).toHaveLength(1);
 });
 
-describe('a link that a user has made below the root', () => {
-  test.for(['/link/x', '/link', '/dir/link/y/z'])('is not followed to %s', async (path) => {
-    const files = new ConfigFiles(home.path, disk, false);
-    await put(files, '/dir/file');
-    mkdirSync(`${home.path}/outside`);
-    symlinkSync(`${home.path}/outside`, `${files.root}/link`);
-    symlinkSync(`${home.path}/outside`, `${files.root}/dir/link`);
-    await expect(files.stage([file(path)])).rejects.toMatchObject({ name: 'DeployError', retryable: false });
-    expect(readdirSync(`${home.path}/outside`)).toEqual([]);
-    await put(files, '/other');
-    expect(readdirSync(`${home.path}/outside`)).toEqual([]);
-  });
+test.for(['/link/x', '/link', '/dir/link/y/z'])('a link made by the user is not followed to %s', async (path) => {
+  const files = new ConfigFiles(home.path, disk, false);
+  await put(files, '/dir/file');
+  mkdirSync(`${home.path}/outside`);
+  symlinkSync(`${home.path}/outside`, `${files.root}/link`);
+  symlinkSync(`${home.path}/outside`, `${files.root}/dir/link`);
+  await expect(files.stage([file(path)])).rejects.toMatchObject({ name: 'DeployError', retryable: false });
+  expect(readdirSync(`${home.path}/outside`)).toEqual([]);
+  await put(files, '/other');
+  expect(readdirSync(`${home.path}/outside`)).toEqual([]);
 });
 
 test('a root directory made by the user is replaced by the next set', async () => {
@@ -77,7 +72,8 @@ test('a root directory made by the user is replaced by the next set', async () =
 });
 
 test('any set of paths is written as a whole below the root, or not at all', async () => {
-  const name = fc.oneof(fc.constantFrom('a', 'b', '..', '.', '', 'x'.repeat(256), 'n\0'), fc.string({ maxLength: 5 }));
+  const special = ['a', 'b', '..', '.', '', 'x'.repeat(256), 'n\0', '\\', '~', '%2e%2e', '…'];
+  const name = fc.oneof(fc.constantFrom(...special), fc.string({ maxLength: 5 }));
   const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
   await fc.assert(
     fc.asyncProperty(fc.array(path, { maxLength: 5 }), async (paths) => {
@@ -97,8 +93,6 @@ test('any set of paths is written as a whole below the root, or not at all', asy
     { numRuns: 200 },
   );
 });
-
-const ROOT = '/robot/root';
 
 test.for([
   ['/etc/robot/speed.json', 'etc/robot/speed.json'],
@@ -127,24 +121,6 @@ test.for([
 ] as const)('the path %j is refused, and not retryable', ([filepath, reason]) => {
   expect(() => relativePath(filepath)).toThrow(reason);
   expect(() => relativePath(filepath)).toThrow(expect.objectContaining({ name: 'DeployError', retryable: false }));
-});
-
-test('no path leads out of the root', () => {
-  const text = fc.string({ unit: anyCharacter });
-  const part = fc.oneof(fc.constantFrom('..', '.', '/', '\\', '\0', '~', '%2e%2e', '…'), text);
-  const path = fc.array(part, { maxLength: 12 }).map((parts) => parts.join('/'));
-  fc.assert(
-    fc.property(fc.oneof(path, text), (filepath) => {
-      try {
-        const below = normalize(join(ROOT, relativePath(filepath)));
-        expect(below.startsWith(`${ROOT}/`)).toBe(true);
-        expect(isAbsolute(relativePath(filepath))).toBe(false);
-      } catch (error) {
-        expect(error).toBeInstanceOf(DeployError);
-      }
-    }),
-    { numRuns: 2_000 },
-  );
 });
 
 test('a set with two files in one place is refused', () => {

@@ -1,54 +1,8 @@
 import { rmSync, statSync } from 'node:fs';
-import net from 'node:net';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyCharacter } from '../../common/testing/scratch.ts';
 import { type LiveSubscriber, referenceBehaviour } from '../behaviour.ts';
 import { range } from '../log/testing/recorded-disk.ts';
 import { robot } from '../testing/robot.ts';
-
-describe('the stream', () => {
-  test('carries any text in an event', async () => {
-    await using on = await robot({ durability: 'os' });
-    const stream = await on.listen();
-    const text = fc.oneof(
-      fc.string({ unit: anyCharacter, maxLength: 200 }),
-      fc.constantFrom('\n\n', '\r\n', '\r', '\u2028\u2029', '\ud800', '"\\', '😀'.repeat(9_000), 'x'.repeat(70_000)),
-    );
-    await fc.assert(
-      fc.asyncProperty(text, async (value) => {
-        const { id, release_id } = await on.device.deploy({ release_id: `rls_${value}` });
-        await stream.until(() => stream.events.some(({ envelope }) => holds(envelope.data, id)));
-        const event = stream.events.find(({ type, envelope }) => type.endsWith('deployed') && holds(envelope.data, id));
-        // UTF-8 cannot encode a lone surrogate, which the stream must escape.
-        expect(event?.envelope.data).toMatchObject({ release_id });
-      }),
-      { numRuns: 40 },
-    );
-  });
-});
-
-function rawClient(path: string) {
-  const socket = net.connect(path);
-  const client = {
-    socket,
-    text: '',
-    closed: new Promise<void>((resolve) => socket.once('close', () => resolve())),
-    until: async (part: string): Promise<void> => {
-      const arrived = Promise.withResolvers<void>();
-      const look = () => {
-        if (client.text.includes(part)) arrived.resolve();
-      };
-      socket.on('data', look);
-      look();
-      await Promise.race([arrived.promise, client.closed]);
-    },
-  };
-  socket.on('data', (bytes) => (client.text += bytes));
-  return client;
-}
-
-const holds = (data: object, id: string): boolean => 'deployment_id' in data && data.deployment_id === id;
 
 describe('a subscriber that does not read', () => {
   test('delays no other subscriber, buffers little, and gets every event once it reads', async () => {
@@ -104,31 +58,4 @@ test('a stream ends when its log cannot be read, and other requests still work',
   await stream.ended;
   expect(stream.events).toEqual([]);
   expect((await on.ask('/health')).status).toBe(200);
-});
-
-test('a stream has no gap when compaction overtakes its cursor after the answer', async () => {
-  await using on = await robot({ retain: 100 });
-  await on.device.publish(100);
-  // Sends both requests together, so that the agent checks the cursor before the compaction.
-  const client = rawClient(on.socket);
-  const get = (path: string) => `GET /v0.2${path} HTTP/1.1\r\nHost: device\r\n\r\n`;
-  client.socket.write(`${get('/health')}${get('/events?after=0')}`);
-  await on.device.compact();
-  await on.device.publish(90);
-  await client.until('id: 190\n');
-  const ids = [...client.text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
-  expect(ids).toEqual(range(1, ids.length));
-  client.socket.destroy();
-  await client.closed;
-});
-
-test('an HTTP/1.0 client gets a body without chunks that ends with the connection', async () => {
-  await using on = await robot();
-  await on.device.publish(1);
-  const client = rawClient(on.socket);
-  client.socket.write('GET /v0.2/events?after=0 HTTP/1.0\r\n\r\n');
-  await client.until('data: ');
-  expect(client.text).toMatch(/\r\n\r\n: heartbeat\n\nid: 1\nevent: deployment\.deployed\ndata: \{/);
-  await on.device.stop();
-  await client.closed;
 });

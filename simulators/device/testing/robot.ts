@@ -6,14 +6,6 @@ import { send } from '../../common/testing/requests.ts';
 import { scratch } from '../../common/testing/scratch.ts';
 import { type DeviceOptions, simulateDevice } from '../index.ts';
 
-export class Refused extends Error {
-  readonly status: number;
-  constructor(status: number) {
-    super(`the stream was refused with ${status}`);
-    this.status = status;
-  }
-}
-
 const TIMEOUT_MS = 60_000;
 
 export interface Received {
@@ -58,7 +50,7 @@ export class EventStream {
         if (response.statusCode === 200) resolve(new EventStream(response));
         else {
           response.resume();
-          reject(new Refused(response.statusCode ?? 0));
+          reject(new Error(`the stream was refused with ${response.statusCode}`));
         }
       });
       request.once('error', reject);

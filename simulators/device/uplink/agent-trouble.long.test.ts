@@ -81,18 +81,16 @@ describe('the agent uplink cannot start', () => {
   });
 });
 
-describe('a sync request', () => {
-  it('fails before start and after stop, and succeeds in between', async () => {
-    await using robot = await testRobot();
-    expect(await robot.uplink.sync()).toMatchObject({ code: 'network_connection_error' });
-    await robot.uplink.start();
-    expect(robot.uplink.lastSyncedAt).toBeDefined();
-    expect(await robot.uplink.sync()).toMatchObject({ code: 'success' });
-    await robot.uplink.stop();
-    const before = robot.requests.length;
-    expect(await robot.uplink.sync()).toMatchObject({ code: 'network_connection_error' });
-    expect(robot.requests).toHaveLength(before);
-  });
+it('a sync request fails before start and after stop, and succeeds in between', async () => {
+  await using robot = await testRobot();
+  expect(await robot.uplink.sync()).toMatchObject({ code: 'network_connection_error' });
+  await robot.uplink.start();
+  expect(robot.uplink.lastSyncedAt).toBeDefined();
+  expect(await robot.uplink.sync()).toMatchObject({ code: 'success' });
+  await robot.uplink.stop();
+  const before = robot.requests.length;
+  expect(await robot.uplink.sync()).toMatchObject({ code: 'network_connection_error' });
+  expect(robot.requests).toHaveLength(before);
 });
 
 describe('the agent uplink stops', () => {

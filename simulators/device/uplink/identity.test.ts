@@ -1,9 +1,8 @@
-import { createHash, createPublicKey, verify } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useScratch } from '../../common/testing/scratch.ts';
-import { ensureKey, identityDirectory, loadDevice, mintDeviceJwt, publicKeyPem, saveDevice } from './identity.ts';
+import { ensureKey, identityDirectory, loadDevice, publicKeyPem, saveDevice } from './identity.ts';
 
 const home = useScratch();
 
@@ -38,25 +37,5 @@ describe('the identity of a robot', () => {
     const failure = await publicKeyPem(home.path).catch((error: Error) => error);
     expect(String(failure)).toMatch(/holds no private key/);
     expect(String(failure)).not.toContain(secret);
-  });
-
-  it('signs JWTs with the published header and claims', async () => {
-    await ensureKey(home.path, 2048);
-    const clock = { now: () => Date.UTC(2026, 0, 1) };
-    const tokens = [await mintDeviceJwt(home.path, clock), await mintDeviceJwt(home.path, clock)];
-    const key = createPublicKey(await publicKeyPem(home.path));
-    const kid = createHash('sha256')
-      .update(key.export({ type: 'spki', format: 'der' }))
-      .digest('hex');
-    const identifiers = tokens.map((token) => {
-      const [header = '', claims = '', signature = ''] = token.split('.');
-      expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({ alg: 'RS512', typ: 'JWT', kid });
-      const { jti, iat, exp, ...rest } = JSON.parse(Buffer.from(claims, 'base64url').toString());
-      expect([iat, exp, rest]).toEqual([1_767_225_600, 1_767_225_720, {}]);
-      const signed = Buffer.from(`${header}.${claims}`);
-      expect(verify('sha512', signed, key, Buffer.from(signature, 'base64url'))).toBe(true);
-      return jti;
-    });
-    expect(new Set(identifiers).size).toBe(2);
   });
 });

@@ -1,10 +1,10 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { random } from '../../common/random.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { Scheduler } from './lifecycle.ts';
 import { ManualTime } from './testing/uplinks.ts';
-import { failureDelay, pause, reconnectDelay, transientDelay } from './time.ts';
+import { failureDelay, reconnectDelay, transientDelay, Wheel } from './time.ts';
 
 const HOUR = 3_600_000;
 const YEAR = 365 * 24 * HOUR;
@@ -59,10 +59,7 @@ describe('the sync scheduler', () => {
     const { scheduler, runs, end, events } = setUp();
     const results = [scheduler.sync(), scheduler.sync()];
     await end();
-    expect(await Promise.all(results)).toEqual([
-      expect.objectContaining({ code: 'success' }),
-      expect.objectContaining({ code: 'success' }),
-    ]);
+    expect(await Promise.all(results)).toMatchObject([{ code: 'success' }, { code: 'success' }]);
     expect(runs).toHaveLength(1);
     expect(events).toEqual(['started', 'reached', 'synced']);
     expect(scheduler.syncedAt).toBe(START);
@@ -80,17 +77,7 @@ describe('the sync scheduler', () => {
     expect(events).toEqual(['started', 'started', 'reached', 'synced']);
   });
 
-  it('syncs every twelve hours without any request', async () => {
-    const { scheduler, runs, end, time } = setUp();
-    scheduler.syncRequested();
-    await end();
-    time.advance(12 * HOUR - 1);
-    expect(runs).toHaveLength(1);
-    time.advance(1);
-    expect(runs).toHaveLength(2);
-  });
-
-  it('retries when a deployment is due, and reports itself synced only then', async () => {
+  it('retries when a deployment is due, is synced only then, and syncs again after twelve hours', async () => {
     const { scheduler, runs, end, time, syncer, events } = setUp();
     scheduler.syncRequested();
     syncer.nextAttemptAt = START + 15_000;
@@ -103,6 +90,8 @@ describe('the sync scheduler', () => {
     await end();
     expect(time.waiting).toEqual([12 * HOUR]);
     expect(events.at(-1)).toBe('synced');
+    time.advance(12 * HOUR);
+    expect(runs).toHaveLength(3);
   });
 
   it('keeps the pause after a failure even if a deployment is due', async () => {
@@ -167,20 +156,6 @@ describe('the sync scheduler', () => {
 
 const attempts = (count: number) => Array.from({ length: count }, (_, attempt) => attempt);
 
-test('a pause ends after its time, or at an abort without leaving a timer', async () => {
-  const time = new ManualTime();
-  const over = pause(time, 100, undefined);
-  time.advance(100);
-  await over;
-  const abort = new AbortController();
-  const aborted = pause(time, 100, abort.signal);
-  expect(time.waiting).toEqual([100]);
-  abort.abort(new Error('enough'));
-  await expect(aborted).rejects.toThrow('enough');
-  expect(time.waiting).toEqual([]);
-  await expect(pause(time, 100, abort.signal)).rejects.toThrow('enough');
-});
-
 describe('backoff', () => {
   it('of a failure starts at 15 s, doubles, and ends at 24 h', () => {
     expect(attempts(4).map(failureDelay)).toEqual([15_000, 30_000, 60_000, 120_000]);
@@ -206,4 +181,20 @@ describe('backoff', () => {
       expect(delay).toBeLessThanOrEqual(1_000);
     }
   });
+});
+
+it('a wheel keeps its interval when every timer fires late', () => {
+  const [intervalMs, lateMs] = [64, 40];
+  let now = 0;
+  let tick = (): void => {};
+  const after = (_delayMs: number, run: () => void) => {
+    tick = run;
+    return undefined as never;
+  };
+  const wheel = new Wheel({ elapsed: () => now, after, cancel: () => {} }, intervalMs, 4);
+  let beats = 0;
+  wheel.add({ beat: () => (beats += 1) });
+  for (; now < 10 * intervalMs; now += lateMs) tick();
+  expect(beats).toBeGreaterThanOrEqual(9);
+  expect(beats).toBeLessThanOrEqual(10);
 });

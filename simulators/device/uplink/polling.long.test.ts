@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { served } from '../../../harness/common/testing/servers.ts';
+import { removedPayload } from '../../../harness/contract/device-api.ts';
 import { eventually, useScratch } from '../../common/testing/scratch.ts';
 import { MemoryPlatform } from '../../platform/agent/testing/memory-platform.ts';
 import { createKit, deploy, startPlatform, type TestPlatform, unique } from '../../platform/testing/kit.ts';
@@ -25,14 +26,8 @@ interface Behaviour {
 }
 
 async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUplinkOptions> = {}) {
-  const behaviour: Behaviour = {
-    devices: [],
-    losesDevice: false,
-    expandsContent: true,
-    status: 200,
-    target: 'deployed',
-    ...change,
-  };
+  const usual: Behaviour = { devices: [], losesDevice: false, expandsContent: true, status: 200, target: 'deployed' };
+  const behaviour: Behaviour = { ...usual, ...change };
   const platform = new MemoryPlatform();
   const requests: { line: string; path: string; headers: Record<string, unknown> }[] = [];
   const listOf = (data: object[]) => ({ object: 'list', limit: 100, offset: 0, has_more: false, data });
@@ -162,16 +157,6 @@ describe('the polling uplink', () => {
     expect(robot.device.events).toEqual(takesStaged ? ['deployed dpl_new'] : []);
   });
 
-  it('polls at its interval, and removes an archived deployment', async () => {
-    const robot = await setUp({}, { intervalMs: 5_000 });
-    const { id } = robot.platform.deploy(ROBOT.id, { '/a.json': '1' });
-    await robot.uplink.start();
-    robot.platform.archive(id);
-    robot.time.advance(5_000);
-    await eventually(() => expect(robot.device.events).toEqual([`deployed ${id}`, `removed ${id}`]));
-    expect(robot.device.files.size).toBe(0);
-  });
-
   it('is offline while the platform fails, and online once it recovers', async () => {
     const robot = await setUp({ status: 503 });
     const starting = robot.uplink.start();
@@ -186,15 +171,6 @@ describe('the polling uplink', () => {
     expect(await robot.uplink.sync()).toMatchObject({ code: 'in_cooldown' });
     expect(robot.uplink.status).toBe('offline');
     expect(robot.uplink.lastDisconnectedAt).toBeDefined();
-  });
-
-  it('stops while it waits for the platform', async () => {
-    const robot = await setUp({ status: 503 });
-    const starting = robot.uplink.start().catch((error: Error) => error);
-    await eventually(() => expect(robot.uplink.status).toBe('offline'));
-    await robot.uplink.stop();
-    expect(String(await starting)).toMatch(/stopped/);
-    expect(robot.time.waiting).toEqual([]);
   });
 });
 
@@ -215,53 +191,40 @@ const robotOf = async (platform: TestPlatform, apiKey = LIMITED) => {
   return robot;
 };
 
-describe('a polling uplink with the scopes that it needs', () => {
-  it('enrols, and applies a deployment and its replacement', async () => {
-    const platform = await platformFor(NEEDED);
-    const kit = await createKit(platform);
-    const robot = await robotOf(platform);
-    await robot.device.uplink?.start();
-    const stream = await robot.listen();
-    const seen = (type: string): string[] =>
-      stream.events
-        .filter((event) => event.type === type)
-        .map(({ envelope }) => (envelope.data as { deployment_id: string }).deployment_id);
+it('a polling uplink with the scopes that it needs enrols, and applies a deployment and its replacement', async () => {
+  const platform = await platformFor(NEEDED);
+  const kit = await createKit(platform);
+  const robot = await robotOf(platform);
+  await robot.device.uplink?.start();
+  const stream = await robot.listen();
+  const seen = () => stream.events.map(({ type, envelope }) => `${type} ${Object(envelope.data).deployment_id}`);
 
-    const id = robot.device.uplink?.deviceId ?? '';
-    const first = await deploy(platform, kit, id);
-    await eventually(() => expect(seen('deployment.deployed')).toEqual([first]));
-    const slots = (await platform.get(`/config_schemas/${kit.schema}`)).body['instance_slots'];
-    const [{ filepath }] = slots as [{ filepath: string }];
-    expect(readFileSync(join(robot.dir, 'root', filepath), 'utf8')).toBe('{"speed":1}');
+  const id = robot.device.uplink?.deviceId ?? '';
+  const first = await deploy(platform, kit, id);
+  await eventually(() => expect(seen()).toEqual([`deployment.deployed ${first}`]));
+  const slots = (await platform.get(`/config_schemas/${kit.schema}`)).body['instance_slots'];
+  const [{ filepath }] = slots as [{ filepath: string }];
+  expect(readFileSync(join(robot.dir, 'root', filepath), 'utf8')).toBe('{"speed":1}');
 
-    const second = await deploy(platform, kit, id);
-    await eventually(() => expect(seen('deployment.deployed')).toEqual([first, second]));
-    expect(seen('deployment.removed')).toEqual([first]);
-    expect((await robot.ask('/deployments/current')).json).toMatchObject({ id: second, status: 'deployed' });
-    // The public API accepts no reports.
-    expect((await platform.get(`/deployments/${second}`)).body).toMatchObject({ status: 'queued' });
-    expect((await platform.get(`/deployments/${first}`)).body).toMatchObject({ status: 'archived' });
-  });
+  const second = await deploy(platform, kit, id);
+  const all = [`deployment.deployed ${first}`, `deployment.removed ${first}`, `deployment.deployed ${second}`];
+  await eventually(() => expect(seen()).toEqual(all));
+  expect(removedPayload.problems(stream.events[1]?.envelope.data)).toEqual([]);
+  expect((await robot.ask('/deployments/current')).json).toMatchObject({ id: second, status: 'deployed' });
+  // The public API accepts no reports.
+  expect((await platform.get(`/deployments/${second}`)).body).toMatchObject({ status: 'queued' });
+  expect((await platform.get(`/deployments/${first}`)).body).toMatchObject({ status: 'archived' });
 });
 
-describe('the start of a polling uplink', () => {
-  it.each([
-    ['deployments:read', 'GET /deployments'],
-    ['devices:read', 'GET /devices'],
-    ['devices:write', 'POST /devices'],
-  ])('fails with a key without %s, and names the refused request', async (missing, request) => {
-    const robot = await robotOf(await platformFor(NEEDED.filter((scope) => scope !== missing)));
-    const failure = await robot.device.uplink?.start().catch((error: Error) => error);
-    expect(String(failure)).toMatch(/HTTP 403 /);
-    expect(String(failure)).toContain(`(${request})`);
-    expect(String(failure)).not.toContain(LIMITED);
-    expect(robot.device.uplink?.status).not.toBe('online');
-  });
-
-  it('fails with an unknown key, and does not show the key', async () => {
-    const robot = await robotOf(await platformFor(NEEDED), 'another key');
-    const failure = await robot.device.uplink?.start().catch((error: Error) => error);
-    expect(String(failure)).toMatch(/HTTP 401 .*\(GET \/devices\)/);
-    expect(String(failure)).not.toContain('another key');
-  });
+it.each([
+  ['a key without deployments:read', LIMITED, 403, 'GET /deployments'],
+  ['a key without devices:read', LIMITED, 403, 'GET /devices'],
+  ['a key without devices:write', LIMITED, 403, 'POST /devices'],
+  ['an unknown key', 'another key', 401, 'GET /devices'],
+])('polling with %s fails, names the refused request, and hides the key', async (what, key, status, request) => {
+  const robot = await robotOf(await platformFor(NEEDED.filter((scope) => !what.endsWith(scope))), key);
+  const failure = await robot.device.uplink?.start().catch((error: Error) => error);
+  expect(String(failure)).toMatch(new RegExp(`HTTP ${status} .*\\(${request}\\)`));
+  expect(String(failure)).not.toContain(key);
+  expect(robot.device.uplink?.status).not.toBe('online');
 });

@@ -1,9 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { scratch } from '../../common/testing/scratch.ts';
 import { CostSampler, growth, type RunProcess, usageOf } from './costs.ts';
 
 const MIB = 2 ** 20;
@@ -15,18 +12,12 @@ process.on('message', (mebibytes) => {
 });
 process.send('up');
 `;
-const home = scratch();
 let child: ChildProcess;
 beforeAll(async () => {
-  const program = join(home.path, 'held.cjs');
-  writeFileSync(program, HELD);
-  child = fork(program, { execArgv: [] });
+  child = spawn(process.execPath, ['-e', HELD], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   await once(child, 'message');
 });
-afterAll(() => {
-  child.kill('SIGKILL');
-  home[Symbol.dispose]();
-});
+afterAll(() => void child.kill('SIGKILL'));
 
 async function take(mebibytes: number): Promise<void> {
   const held = once(child, 'message');

@@ -1,25 +1,23 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { decode, encode, histogram, Metrics, recordMs, summariesOf } from './metrics.ts';
 import { SaturationSampler } from './saturation.ts';
 
-describe('a histogram', () => {
-  it('keeps three significant digits, also when encoded and decoded', () => {
-    const from = histogram();
-    for (let ms = 1; ms <= 10_000; ms += 1) recordMs(from, ms);
-    const read = decode(encode(from));
-    expect(read.getValueAtPercentile(99) / 1000 / 9900).toBeCloseTo(1, 2);
-    expect(encode(read)).toBe(encode(from));
-    recordMs(read, 3_000_000);
-    expect(read.totalCount).toBe(10_001);
-  });
+it('a histogram keeps three significant digits, also when encoded and decoded', () => {
+  const from = histogram();
+  for (let ms = 1; ms <= 10_000; ms += 1) recordMs(from, ms);
+  const read = decode(encode(from));
+  expect(read.getValueAtPercentile(99) / 1000 / 9900).toBeCloseTo(1, 2);
+  expect(encode(read)).toBe(encode(from));
+  recordMs(read, 3_000_000);
+  expect(read.totalCount).toBe(10_001);
+});
 
-  it('records negative durations as 0, and those over an hour as an hour', () => {
-    const from = histogram();
-    recordMs(from, -5);
-    recordMs(from, 1e12);
-    expect(from.totalCount).toBe(2);
-    expect(from.maxValue / 3.6e9).toBeCloseTo(1, 2);
-  });
+it('a histogram records negative durations as 0, and those over an hour as an hour', () => {
+  const from = histogram();
+  recordMs(from, -5);
+  recordMs(from, 1e12);
+  expect(from.totalCount).toBe(2);
+  expect(from.maxValue / 3.6e9).toBeCloseTo(1, 2);
 });
 
 it('metrics leave out a warm-up, even for an action that ends after it', () => {

@@ -1,18 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { Output } from '../../../harness/common/terminal.ts';
 import { judgedWith, tickWith } from '../result/testing/result.ts';
 import { type LiveState, LiveView } from './live.ts';
 
-const screen = (isTTY: boolean): Output & { text: string } => ({
-  text: '',
-  isTTY,
-  columns: 60,
-  write(text: string) {
-    this.text += text;
-  },
-});
 const viewOn = (isTTY: boolean) => {
-  const on = screen(isTTY);
+  const on = {
+    text: '',
+    isTTY,
+    columns: 60,
+    write(text: string): void {
+      this.text += text;
+    },
+  };
   return { on, view: new LiveView(on) };
 };
 const state = (elapsedMs: number): LiveState => ({
@@ -61,13 +59,15 @@ describe('the live view', () => {
     );
   });
 
-  it.each([
-    [true, 1, /10 of 100 answers \(10 %\).*rules\s+broken\s+1/s],
-    [false, 1, /rules broken 1/],
-    [true, 0, /^(?!.*rules broken)/s],
-  ])('shows the judged share and the broken rules (terminal: %s, broken: %i)', (isTTY, broken, words) => {
+  it.each<[what: string, isTTY: boolean, change: Partial<LiveState>, words: RegExp]>([
+    ['judged answers', true, { judged: judgedWith([{}]) }, /10 of 100 answers \(10 %\).*rules\s+broken\s+1/s],
+    ['broken rules', false, { judged: judgedWith([{}]) }, /rules broken 1/],
+    ['no broken rules', true, { judged: judgedWith([]) }, /^(?!.*rules broken)/s],
+    ['why robots are away', true, { trouble: 'connect ECONNREFUSED' }, /not online: connect ECONNREFUSED/],
+    ['why robots are away', false, { trouble: 'connect ECONNREFUSED' }, /not online: connect ECONNREFUSED/],
+  ])('shows %s (terminal: %s)', (_what, isTTY, change, words) => {
     const { on, view } = viewOn(isTTY);
-    view.show({ ...state(1000), judged: judgedWith(Array.from({ length: broken }, () => ({}))) });
+    view.show({ ...state(1000), ...change });
     expect(on.text).toMatch(words);
   });
 
@@ -81,11 +81,5 @@ describe('the live view', () => {
     view.show(ramp(1000, 10));
     view.show(ramp(3000, 50));
     expect(on.text.replaceAll(/\s+/g, ' ')).toContain('online 50 waiting 50 20/s, 2.5 s left');
-  });
-
-  it.each([true, false])('says why robots are not online (terminal: %s)', (isTTY) => {
-    const { on, view } = viewOn(isTTY);
-    view.show({ ...state(1000), trouble: 'connect ECONNREFUSED' });
-    expect(on.text).toContain('not online: connect ECONNREFUSED');
   });
 });

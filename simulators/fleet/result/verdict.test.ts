@@ -16,12 +16,8 @@ const graded = (samples: LoadSample[], p99 = 1, exhausted = 0, machine: { robots
 const open = (descriptors: number) => graded([{ ...calm, descriptors }]);
 
 describe('the saturation verdict', () => {
-  it('is valid when the generator kept up', () => {
-    expect(graded([calm, calm])).toEqual({ verdict: 'valid', reasons: [], atBest: 'valid' });
-  });
-
-  it('is valid after days, with 200,000 seconds', () => {
-    expect(graded(Array(200_000).fill(calm)).verdict).toBe('valid');
+  it.each([2, 200_000])('is valid when the generator kept up for %i seconds', (seconds) => {
+    expect(graded(Array(seconds).fill(calm))).toEqual({ verdict: 'valid', reasons: [], atBest: 'valid' });
   });
 
   it.each([
@@ -94,23 +90,14 @@ describe('the saturation verdict', () => {
 
   it('knows the best verdict that the run can still reach', () => {
     expect(graded([calm], 1000)).toMatchObject({ verdict: 'invalid', atBest: 'valid' });
-    expect(graded([calm], 1, 3)).toMatchObject({ atBest: 'invalid' });
     expect(gradeDisturbances({ 'uplink.lost': 1 }, new Map())).toMatchObject({ atBest: 'suspect' });
   });
 
   it('is invalid when local resources ran out', () => {
-    expect(graded([calm], 1, 3)).toMatchObject({
+    expect(graded([calm], 1, 3)).toEqual({
       verdict: 'invalid',
       reasons: [expect.stringContaining('3 actions failed'), "raise 'ulimit -n' (now 20000)"],
-    });
-  });
-
-  it('is invalid when requests waited for a connection, and names the option', () => {
-    const evidence = { metrics: {}, samples: new Map([['worker 1', [calm]]]), connections: 256 };
-    expect(gradeRun({ ...evidence, counters: { 'http.crowded': 0 } }).verdict).toBe('valid');
-    expect(gradeRun({ ...evidence, counters: { 'http.crowded': 7 } })).toMatchObject({
-      verdict: 'invalid',
-      reasons: [expect.stringMatching(/^7 requests waited because all 256 /), 'raise --connections above 256'],
+      atBest: 'invalid',
     });
   });
 

@@ -33,11 +33,16 @@ const limits: Limits = {
 };
 
 describe('preflight', () => {
-  it('reports the number of robots that each resource holds', () => {
+  it('reports the number of robots that each resource holds, except where the system reports no limit', () => {
     expect(preflight(1000, processes(1), cost, limits)).toEqual({
       capacity: { descriptors: 4150, memory: 336_267, ports: 23_800, disk: 1_416_666 },
       contained: false,
       problems: [],
+    });
+    const unknown = { ...limits, descriptors: 0, ports: 0 };
+    expect(preflight(100_000, processes(1), cost, unknown).capacity).toMatchObject({
+      descriptors: Number.POSITIVE_INFINITY,
+      ports: Number.POSITIVE_INFINITY,
     });
   });
 
@@ -50,19 +55,9 @@ describe('preflight', () => {
       expect.stringMatching(/ports of this machine hold 23,800; .*--shard/),
       expect.stringMatching(/disk of this machine holds 4,250; free space/),
     ]);
-  });
-
-  it('includes the memory of the workers', () => {
-    const { problems } = preflight(1000, processes(400), cost, limits);
-    expect(problems).toEqual([expect.stringMatching(/memory of this machine holds 0; .*fewer --workers \(now 400\)/)]);
-  });
-
-  it('ignores limits that the system does not report', () => {
-    const unknown = { ...limits, descriptors: 0, ports: 0 };
-    expect(preflight(100_000, processes(1), cost, unknown).capacity).toMatchObject({
-      descriptors: Number.POSITIVE_INFINITY,
-      ports: Number.POSITIVE_INFINITY,
-    });
+    expect(preflight(1000, processes(400), cost, limits).problems).toEqual([
+      expect.stringMatching(/memory of this machine holds 0; .*fewer --workers \(now 400\)/),
+    ]);
   });
 
   it('proposes workers for the descriptors and the cores', () => {
@@ -73,13 +68,9 @@ describe('preflight', () => {
   it('names a container with a limit below the memory of the machine', () => {
     const MIB = 2 ** 20;
     const container = { limitBytes: 512 * MIB, freeBytes: 400 * MIB, kills: 0 };
-    const here = machineLimits(tmpdir(), container);
-    expect(here).toMatchObject({ memoryBytes: 400 * MIB, containerBytes: 512 * MIB });
-    const checked = preflight(4000, processes(1), cost, {
-      ...limits,
-      memoryBytes: 400 * MIB,
-      containerBytes: 512 * MIB,
-    });
+    const contained = { memoryBytes: 400 * MIB, containerBytes: 512 * MIB };
+    expect(machineLimits(tmpdir(), container)).toMatchObject(contained);
+    const checked = preflight(4000, processes(1), cost, { ...limits, ...contained });
     expect(checked.problems).toEqual([
       '4,000 robots do not fit: memory of this container (cgroup) holds 3,397; ' +
         'raise its limit (now 512 MiB), or spread the fleet with --shard',

@@ -57,9 +57,8 @@ const folder = useFolder();
 
 function workers(): number[] {
   const children = readText(`/proc/${process.pid}/task/${process.pid}/children`) ?? '';
-  return children.split(' ').flatMap((pid) => {
-    return /worker\.[jt]s/.test(readText(`/proc/${pid}/cmdline`) ?? '') ? [Number(pid)] : [];
-  });
+  const isWorker = (pid: string): boolean => /worker\.[jt]s/.test(readText(`/proc/${pid}/cmdline`) ?? '');
+  return children.split(' ').filter(isWorker).map(Number);
 }
 
 const sockets = (): number =>

@@ -93,12 +93,10 @@ describe('a platform that throttles', () => {
     expect(metrics['rollout.ms']).toBeUndefined();
   });
 
-  const WAITS: [what: string, path: string][] = [
+  it.each([
     ['the token of its canary', '/provisioning_tokens'],
     ['what a roll-out needs', '/config_types'],
-  ];
-
-  it.each(WAITS)('for %s does not delay an interrupt', async (_what, wanted) => {
+  ])('for %s does not delay an interrupt', async (_what, wanted) => {
     const refused = Promise.withResolvers<void>();
     const waitS = 50;
     let asked = 0;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DIALECT_NAMES, DIALECTS } from '../../../harness/contract/versions.ts';
 import { enrolDevice, KEY_BITS } from '../../../harness/tools/subjects/simulators.ts';
 import { eventually, scratch } from '../../common/testing/scratch.ts';
-import { createKit, deploy, type Kit, startPlatform, type TestPlatform, unique } from '../testing/kit.ts';
+import { createDevice, createKit, deploy, type Kit, startPlatform, type TestPlatform, unique } from '../testing/kit.ts';
 import { deviceJwt, robotKey } from './testing/agent-host.ts';
 import { AGENT_OPERATIONS } from './testing/agent-operations.ts';
 import { exchangeProblems, messageProblems, type Wiretap, wiretap } from './testing/wiretap.ts';
@@ -82,8 +82,15 @@ describe('every operation of the agent API', () => {
       expect(JSON.parse(page.answer)).toMatchObject({ data: [{ id: first }, { id: second }], total_count: 2 });
       await call('getDeployment', `/deployments/${second}?${expand}`, token);
     }
-    const { answer } = await call('listDeployments', '/deployments?expand=release.git_commit', token);
-    const [without, withCommit] = JSON.parse(answer).data;
+    const list = async (query: string) =>
+      JSON.parse((await call('listDeployments', `/deployments?${query}`, token)).answer);
+    const paged = 'activity_status=queued%7Cdeployed&limit=1';
+    expect(await list(paged)).toMatchObject({ limit: 1, offset: 0, has_more: true, data: [{ id: first }] });
+    expect(await list(`${paged}&offset=1`)).toMatchObject({ offset: 1, has_more: false, data: [{ id: second }] });
+    expect(await list('activity_status=queued')).toMatchObject({ limit: 10, data: [{ id: second }] });
+    expect(await list('offset=99')).toMatchObject({ has_more: false, data: [] });
+    expect(await list('')).not.toHaveProperty('total_count');
+    const [without, withCommit] = (await list('expand=release.git_commit')).data;
     expect(without.release).toMatchObject({ id: bare.release, git_commit_id: null, git_commit: null });
     expect(withCommit.release).toMatchObject({ id: kit.release, git_commit: { id: kit.commit } });
     await call('updateDeployment', `/deployments/${second}?expand=release.git_commit&expand=config_instances`, token, {
@@ -101,6 +108,9 @@ describe('every operation of the agent API', () => {
     expect(content).toMatchObject({ status: 200, answer: '{"speed":1}' });
     expect(content.headers.get('content-type')).toBe('application/json');
     expect(content.headers.get('content-disposition')).toBe('inline');
+    const attached = `/config_instances/${kit.instance}/content?disposition=attachment`;
+    const { headers } = await call('getConfigInstanceContent', attached, token);
+    expect(headers.get('content-disposition')).toBe('attachment');
     const again = { public_key_pem: robotKey('again', KEY_BITS).publicPem, agent_version: 'v3' };
     await call('reprovisionDevice', '/devices/reprovision', invitation, again);
     expect(AGENT_OPERATIONS.map((operation) => operation.id).filter((each) => !driven.has(each))).toEqual([]);
@@ -108,6 +118,8 @@ describe('every operation of the agent API', () => {
 
   it('refuses with the published error body', async () => {
     const { token } = await enrol('two');
+    const kit = await createKit(platform);
+    const foreign = await deploy(platform, kit, await createDevice(platform));
     const refusals = [
       await call('getDeviceSelf', '/device', 'wrong'),
       await call('provisionDevice', '/devices/provision', 'wrong', {
@@ -124,55 +136,58 @@ describe('every operation of the agent API', () => {
       await call('getRelease', '/releases/rls_nothing', token),
       await call('getGitCommit', '/git_commits/nothing', token),
       await call('getConfigInstanceContent', '/config_instances/nothing/content', token),
+      await call('getConfigInstanceContent', '/config_instances/nothing/content?disposition=x', token),
+      await call('getDeployment', `/deployments/${foreign}`, token),
+      await call('updateDeployment', `/deployments/${foreign}`, token, { activity_status: 'deployed' }),
+      await call('getConfigInstanceContent', `/config_instances/${kit.instance}/content`, token),
     ];
-    expect(refusals.map(({ status }) => status)).toEqual([401, 401, 401, 400, 400, 404, 404, 403, 404, 404, 404]);
+    const statuses = [401, 401, 401, 400, 400, 404, 404, 403, 404, 404, 404, 400, 404, 404, 403];
+    expect(refusals.map(({ status }) => status)).toEqual(statuses);
   });
 });
 
-describe.for(DIALECTS)('in dialect %s', (dialect) => {
-  it('device and platform send only published traffic from enrolment to disconnection', async () => {
-    using folder = scratch();
-    const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
-    await using platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS, dialect });
-    await using line = await wiretap({ url: platform.agentUrl, mqttUrl: platform.mqttUrl ?? '' });
-    const kit = await committedKit(platform);
-    const options = { platform: line.url, mqtt: line.mqttUrl, dialect, token: platform.provisioningToken };
-    const robot = await enrolDevice(folder.path, options);
-    const id = robot.deviceId;
-    const shown = (deployment: string, activity: string) =>
-      eventually(async () => {
-        const { body } = await platform.get(`/deployments/${deployment}`);
-        expect(body['activity_status']).toBe(activity);
-      });
-    const first = await deploy(platform, kit, id);
-    await shown(first, 'deployed');
-    const second = await deploy(platform, await createKit(platform), id);
-    await shown(second, 'deployed');
-    await shown(first, 'archived');
-    const impossible = await deploy(platform, await createKit(platform, `/srv/${'x'.repeat(300)}.json`), id);
-    await shown(impossible, 'archived');
-    expect((await platform.create(`/devices/${id}/ping`, { timeout_nanos: 9 * SECOND }))['code']).toBe('success');
-    await robot[Symbol.asyncDispose]();
-
-    expect(line.exchanges.flatMap(exchangeProblems)).toEqual([]);
-    for (const { headers } of line.exchanges) {
-      expect(headers[versionHeader.toLowerCase()]).toBe('v0.4');
-      for (const name of ['Version', 'Host-Name', 'Arch', 'Language', 'OS'])
-        expect(headers[`${agentHeaderPrefix}-${name}`.toLowerCase()]).toMatch(/\S/);
-    }
-    expect(messages(line).flatMap(({ topic, payload }) => messageProblems(topic, payload.toString()))).toEqual([]);
-    expect(new Set(messages(line).map(({ topic }) => topic.split('/').at(-1)))).toEqual(
-      new Set(['sync', 'ping', 'pong']),
-    );
-    const [connected] = line.packets;
-    expect(connected).toMatchObject({
-      from: 'agent',
-      packet: { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId: id, keepalive: 20 },
+it.for(DIALECTS)('in dialect %s, device and platform send only published traffic', async (dialect) => {
+  using folder = scratch();
+  const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
+  await using platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS, dialect });
+  const line = await wiretap({ url: platform.agentUrl, mqttUrl: platform.mqttUrl ?? '' });
+  const kit = await committedKit(platform);
+  const options = { platform: line.url, mqtt: line.mqttUrl, dialect, token: platform.provisioningToken };
+  const robot = await enrolDevice(folder.path, options);
+  const id = robot.deviceId;
+  const shown = (deployment: string, activity: string) =>
+    eventually(async () => {
+      const { body } = await platform.get(`/deployments/${deployment}`);
+      expect(body['activity_status']).toBe(activity);
     });
-    const subscribed = line.packets.map(({ packet }) => packet).find(({ cmd }) => cmd === 'subscribe');
-    const topics = [`cmd/devices/${id}/sync`, `v1/cmd/devices/${id}/ping`];
-    expect(subscribed).toMatchObject({ subscriptions: topics.map((topic) => ({ topic, qos: 1 })) });
+  const first = await deploy(platform, kit, id);
+  await shown(first, 'deployed');
+  const second = await deploy(platform, await createKit(platform), id);
+  await shown(second, 'deployed');
+  await shown(first, 'archived');
+  const impossible = await deploy(platform, await createKit(platform, `/srv/${'x'.repeat(300)}.json`), id);
+  await shown(impossible, 'archived');
+  expect((await platform.create(`/devices/${id}/ping`, { timeout_nanos: 9 * SECOND }))['code']).toBe('success');
+  await robot[Symbol.asyncDispose]();
+
+  expect(line.exchanges.flatMap(exchangeProblems)).toEqual([]);
+  for (const { headers } of line.exchanges) {
+    expect(headers[versionHeader.toLowerCase()]).toBe('v0.4');
+    for (const name of ['Version', 'Host-Name', 'Arch', 'Language', 'OS'])
+      expect(headers[`${agentHeaderPrefix}-${name}`.toLowerCase()]).toMatch(/\S/);
+  }
+  expect(messages(line).flatMap(({ topic, payload }) => messageProblems(topic, payload.toString()))).toEqual([]);
+  expect(new Set(messages(line).map(({ topic }) => topic.split('/').at(-1)))).toEqual(
+    new Set(['sync', 'ping', 'pong']),
+  );
+  const [connected] = line.packets;
+  expect(connected).toMatchObject({
+    from: 'agent',
+    packet: { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId: id, keepalive: 20 },
   });
+  const subscribed = line.packets.map(({ packet }) => packet).find(({ cmd }) => cmd === 'subscribe');
+  const topics = [`cmd/devices/${id}/sync`, `v1/cmd/devices/${id}/ping`];
+  expect(subscribed).toMatchObject({ subscriptions: topics.map((topic) => ({ topic, qos: 1 })) });
 });
 
 const messages = ({ packets }: Wiretap): IPublishPacket[] =>

@@ -73,28 +73,22 @@ describe('the embedded broker', () => {
     expect(victim.received).toEqual([]);
   });
 
-  it('delivers a request to sync at once, or retained when the device connects', async () => {
+  it('delivers a request to sync at once, and retains the last message for the next connection', async () => {
     const { id } = robot.device;
     host.side.messenger.requestSync(id);
-    await using client = await connectClient(host.mqttUrl, robot.credentials);
+    const client = await connectClient(host.mqttUrl, robot.credentials);
     await client.mqtt.subscribeAsync(agentTopics.sync(id), { qos: 1 });
     await eventually(() => expect(client.received).toHaveLength(1));
     host.side.messenger.requestSync(id);
     await eventually(() => expect(client.received).toHaveLength(2));
     const received = client.received.map(({ text, retain }) => `${text} ${retain}`);
     expect(received).toEqual(['{"is_synced":false} true', '{"is_synced":false} false']);
-  });
-
-  it('retains the last message of the device', async () => {
-    const { id } = robot.device;
-    host.side.messenger.requestSync(id);
-    const first = await connectClient(host.mqttUrl, robot.credentials);
-    await first.mqtt.publishAsync(agentTopics.sync(id), '{"is_synced":true}', { qos: 1, retain: true });
-    await first.mqtt.endAsync();
-    await using second = await connectClient(host.mqttUrl, robot.credentials);
-    await second.mqtt.subscribeAsync(agentTopics.sync(id), { qos: 1 });
-    await eventually(() => expect(second.received).toHaveLength(1));
-    expect(second.received[0]).toMatchObject({ text: '{"is_synced":true}', retain: true });
+    await client.mqtt.publishAsync(agentTopics.sync(id), '{"is_synced":true}', { qos: 1, retain: true });
+    await client.mqtt.endAsync();
+    await using next = await connectClient(host.mqttUrl, robot.credentials);
+    await next.mqtt.subscribeAsync(agentTopics.sync(id), { qos: 1 });
+    await eventually(() => expect(next.received).toHaveLength(1));
+    expect(next.received[0]).toMatchObject({ text: '{"is_synced":true}', retain: true });
   });
 
   it('delivers every request to sync among other messages', async () => {
@@ -153,17 +147,15 @@ describe('the embedded broker', () => {
   });
 });
 
-describe('the embedded broker with a certificate', () => {
-  it('accepts only TLS connections', async () => {
-    await using secure = await agentHost({ tls: localhostTls });
-    expect(secure.mqttUrl).toMatch(/^mqtts:/);
-    const inside = await provisionRobot(secure, 'robot');
-    await using client = await connectClient(secure.mqttUrl, { ...inside.credentials, ca: localhostTls.cert });
-    expect(client.mqtt.connected).toBe(true);
-    await expect(connectClient(secure.mqttUrl, inside.credentials)).rejects.toThrow(/self.signed/);
-    const plain = { ...inside.credentials, connectTimeout: 1000 };
-    await expect(connectClient(secure.mqttUrl.replace('mqtts:', 'mqtt:'), plain)).rejects.toThrow();
-  });
+it('the embedded broker with a certificate accepts only TLS connections', async () => {
+  await using secure = await agentHost({ tls: localhostTls });
+  expect(secure.mqttUrl).toMatch(/^mqtts:/);
+  const inside = await provisionRobot(secure, 'robot');
+  await using client = await connectClient(secure.mqttUrl, { ...inside.credentials, ca: localhostTls.cert });
+  expect(client.mqtt.connected).toBe(true);
+  await expect(connectClient(secure.mqttUrl, inside.credentials)).rejects.toThrow(/self.signed/);
+  const plain = { ...inside.credentials, connectTimeout: 1000 };
+  await expect(connectClient(secure.mqttUrl.replace('mqtts:', 'mqtt:'), plain)).rejects.toThrow();
 });
 
 describe('a packet that is too large', () => {

@@ -73,25 +73,23 @@ describe('the state', () => {
   });
 });
 
-describe('a plan', () => {
-  it('answers the next requests of its route with the given answer', async () => {
-    const stub = {
-      path: '/devices/{device_id}',
-      method: 'GET',
-      times: 2,
-      answer: { status: 418, headers: { 'X-Tea': 'yes' }, body: { pot: 1 } },
-    };
-    const { body: plan } = await control('POST', '/plans', stub);
-    const id = await firstDevice('offline');
-    for (let turn = 0; turn < 2; turn += 1) {
-      const answer = await platform.get(`/devices/${id}?expand=group`);
-      expect(answer).toMatchObject({ status: 418, body: { pot: 1 } });
-      expect(answer.headers.get('x-tea')).toBe('yes');
-    }
-    expect((await platform.get(`/devices/${id}`)).status).toBe(200);
-    expect((await platform.get('/devices')).status).toBe(200);
-    expect((await control('GET', '/plans')).body).toEqual({ data: [{ id: plan['id'], used: 2, ...stub }] });
-  });
+it('a plan answers the next requests of its route with the given answer', async () => {
+  const stub = {
+    path: '/devices/{device_id}',
+    method: 'GET',
+    times: 2,
+    answer: { status: 418, headers: { 'X-Tea': 'yes' }, body: { pot: 1 } },
+  };
+  const { body: plan } = await control('POST', '/plans', stub);
+  const id = await firstDevice('offline');
+  for (let turn = 0; turn < 2; turn += 1) {
+    const answer = await platform.get(`/devices/${id}?expand=group`);
+    expect(answer).toMatchObject({ status: 418, body: { pot: 1 } });
+    expect(answer.headers.get('x-tea')).toBe('yes');
+  }
+  expect((await platform.get(`/devices/${id}`)).status).toBe(200);
+  expect((await platform.get('/devices')).status).toBe(200);
+  expect((await control('GET', '/plans')).body).toEqual({ data: [{ id: plan['id'], used: 2, ...stub }] });
 });
 
 it.for([
@@ -124,22 +122,19 @@ it('a device that is set online and then offline loses the connection of its age
   await eventually(() => expect(robot.uplink?.lastDisconnectedAt).toBeDefined());
 });
 
-it('the control API refuses requests that a web page could send', async () => {
-  expect(await control('POST', '/reset', undefined, { origin: 'http://evil.example' })).toMatchObject({ status: 403 });
-  expect(await control('GET', '/', undefined, { host: 'evil.example' })).toMatchObject({ status: 403 });
-  expect(await control('GET', '/', undefined, { host: 'localhost:1234' })).toMatchObject({ status: 200 });
-  const form = { 'content-type': 'text/plain' };
-  expect(await control('POST', '/plans', '{"path":"/x","fault":"429"}', form)).toMatchObject({ status: 415 });
-  expect((await control('GET', '/plans')).body).toEqual({ data: [] });
-});
-
-it('the control API refuses requests without its token on any path', async () => {
+it('the control API refuses requests without its token on any path, and those that a web page could send', async () => {
   for (const path of ['/', '/reset', '/nonsense']) {
     const refused = await control('POST', path, undefined, { authorization: 'Bearer wrong-token-of-someone' });
     expect(refused).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } });
   }
   const { status, headers } = await fetch(platform.controlUrl ?? '');
   expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+  expect(await control('POST', '/reset', undefined, { origin: 'http://evil.example' })).toMatchObject({ status: 403 });
+  expect(await control('GET', '/', undefined, { host: 'evil.example' })).toMatchObject({ status: 403 });
+  expect(await control('GET', '/', undefined, { host: 'localhost:1234' })).toMatchObject({ status: 200 });
+  const form = { 'content-type': 'text/plain' };
+  expect(await control('POST', '/plans', '{"path":"/x","fault":"429"}', form)).toMatchObject({ status: 415 });
+  expect((await control('GET', '/plans')).body).toEqual({ data: [] });
 });
 
 it('the control API accepts an empty body with a content type', async () => {

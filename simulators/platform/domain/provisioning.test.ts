@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { versionNamed } from '../../../harness/contract/versions.ts';
 import { createDevice, createKit, deploy, deploymentOf, deviceOf, startPlatform } from '../testing/kit.ts';
 
+const credentials = { agent_version: 'v1', public_key_pem: 'pem', fingerprint: 'f1' };
+
 describe('a device', () => {
   it('shows the status of each stage from inactive to archived', async () => {
     await using platform = await startPlatform();
     const token = await platform.provisioningToken();
     const robot = await createDevice(platform);
     const name = (await deviceOf(platform, robot))['name'] as string;
-    const credentials = { agent_version: 'v1', public_key_pem: 'pem', fingerprint: 'f1' };
     expect(platform.port.provision(token, { name, ...credentials })).toMatchObject({ id: robot, status: 'activating' });
     platform.port.setConnected(robot, true);
     const online = { status: 'online', agent_version: 'v1', last_disconnected_at: null };
@@ -29,7 +30,7 @@ describe('a device', () => {
     const token = String(issued['token']);
     expect(issued['expires_at']).toBe('2026-01-01T00:05:00.000Z');
     const attempt = (given: string, name: string, fingerprint: string) =>
-      platform.port.provision(given, { name, agent_version: 'v1', public_key_pem: 'pem', fingerprint });
+      platform.port.provision(given, { ...credentials, name, fingerprint });
     expect(() => attempt('wrong', 'a', 'f1')).toThrow(expect.objectContaining({ status: 401 }));
     attempt(token, 'a', 'f1');
     expect(() => attempt(token, 'a', 'f2')).toThrow(expect.objectContaining({ status: 409 }));
@@ -44,7 +45,6 @@ describe('a device', () => {
     await using platform = await startPlatform();
     const kit = await createKit(platform);
     const token = await platform.provisioningToken();
-    const credentials = { agent_version: 'v1', public_key_pem: 'pem', fingerprint: 'f1' };
     const first = platform.port.provision(token, { name: 'robot', ...credentials });
     const id = await deploy(platform, kit, first.id);
     platform.port.report(first.id, id, { activity_status: 'deployed' });
@@ -63,15 +63,13 @@ describe('a device', () => {
     const version = versionNamed('tetons');
     const issue = async (body?: object) =>
       String((await platform.create(`/devices/${robot}/activation_token`, body, { version }))['token']);
-    const credentials = { name: 'any name', agent_version: 'v1', public_key_pem: 'pem' };
-    expect(platform.port.provision(await issue(), { ...credentials, fingerprint: 'f1' }).id).toBe(robot);
-    expect(() => platform.port.provision('x', { ...credentials, fingerprint: 'f2' })).toThrow();
+    const attempt = (token: string, fingerprint: string) =>
+      platform.port.provision(token, { ...credentials, name: 'any name', fingerprint });
+    expect(attempt(await issue(), 'f1').id).toBe(robot);
+    expect(() => attempt('x', 'f2')).toThrow();
     const refused = await issue();
-    expect(() => platform.port.provision(refused, { ...credentials, fingerprint: 'f2' })).toThrow(
-      expect.objectContaining({ status: 409 }),
-    );
-    const allowed = await issue({ allow_reactivation: true });
-    expect(platform.port.provision(allowed, { ...credentials, fingerprint: 'f2' }).id).toBe(robot);
+    expect(() => attempt(refused, 'f2')).toThrow(expect.objectContaining({ status: 409 }));
+    expect(attempt(await issue({ allow_reactivation: true }), 'f2').id).toBe(robot);
     expect(platform.port.deviceById(other)?.status).toBe('inactive');
   });
 });

@@ -243,27 +243,20 @@ describe('clients with own cursors that take turns on the stream', () => {
     return watch.found;
   }
 
-  test('cause no finding when one has a filter', () => {
-    const turns = [10, 11, 12, 13, 14, 15].flatMap((last): Turn[] => [
-      { cursor: `${last}`, ids: [last + 1] },
-      { cursor: '5', types: 'deployment.removed' },
-    ]);
+  const filtered = (last: number): Turn[] => [
+    { cursor: `${last}`, ids: [last + 1] },
+    { cursor: '5', types: 'deployment.removed' },
+  ];
+  const ahead = [1, 4, 8, 12, 16].map((last): Turn => ({ cursor: `${last}`, ids: [last + 1] }));
+  const begin = [5, 6, 7, 8, 9, 10].map((id): Turn => ({ cursor: undefined, ids: [id] }));
+  const torn: Turn = { cursor: '6', ids: [7], torn: 'id: 8\n' };
+  test.each<[string, Turn[]]>([
+    ['one has a filter', [10, 11, 12, 13, 14, 15].flatMap(filtered)],
+    ['each is ahead of the one before', [{ cursor: '1', ids: [2, 20] }, ...ahead]],
+    ['one had a cursor and others begin', [{ cursor: '3', ids: [4] }, ...begin]],
+    ['one received whole an event torn for another', [{ cursor: '6', ids: [7, 8] }, torn, { cursor: '8' }]],
+  ])('cause no finding when %s', (_, turns) => {
     expect(taken(...turns)).toEqual([]);
-  });
-
-  test('cause no finding when each is ahead of the one before', () => {
-    const turns = [1, 4, 8, 12, 16].map((last): Turn => ({ cursor: `${last}`, ids: [last + 1] }));
-    expect(taken({ cursor: '1', ids: [2, 20] }, ...turns)).toEqual([]);
-  });
-
-  test('cause no finding when one had a cursor and others begin', () => {
-    const begin = [5, 6, 7, 8, 9, 10].map((id): Turn => ({ cursor: undefined, ids: [id] }));
-    expect(taken({ cursor: '3', ids: [4] }, ...begin)).toEqual([]);
-  });
-
-  test('cause no finding when one received whole an event torn for another', () => {
-    const torn: Turn = { cursor: '6', ids: [7], torn: 'id: 8\n' };
-    expect(taken({ cursor: '6', ids: [7, 8] }, torn, { cursor: '8' })).toEqual([]);
   });
 });
 

@@ -1,8 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { describe, expect, it } from 'vitest';
-import { Session } from '../../../harness/runner/session.ts';
-import type { OpenDeviceTarget } from '../../../harness/targets/opened.ts';
-import { OPEN_STREAMS } from './requests.ts';
+import { expect, it } from 'vitest';
 import { openTarget, runOn } from './testing/device.ts';
 
 async function startDevice(capacity: number) {
@@ -19,36 +16,15 @@ async function startDevice(capacity: number) {
   return { target, requests: () => requests };
 }
 
-const sessions = new Map<OpenDeviceTarget, Session>();
-
-function run(target: OpenDeviceTarget, body: Parameters<typeof runOn>[1]) {
-  const session = sessions.get(target) ?? new Session();
-  sessions.set(target, session);
-  return runOn(target, body, session);
-}
-
-describe('a throttled check', () => {
-  it('does not wait for a stream of another target', async () => {
-    const serving = await startDevice(1);
-    const throttling = await startDevice(0);
-    const outcomes: string[] = [];
-    const holding = await run(serving.target, async (_t, streams) => {
-      await streams.open();
-      const result = await run(throttling.target, (_other, its) => its.open());
-      outcomes.push(result.outcome);
-    });
-    expect([...outcomes, holding.outcome]).toEqual(['fail', 'pass']);
-    expect(throttling.requests()).toBe(1);
+it('a throttled check does not wait for a stream of another target', async () => {
+  const serving = await startDevice(1);
+  const throttling = await startDevice(0);
+  const outcomes: string[] = [];
+  const holding = await runOn(serving.target, async (_t, streams) => {
+    await streams.open();
+    const result = await runOn(throttling.target, (_other, its) => its.open());
+    outcomes.push(result.outcome);
   });
-
-  it('shares the count of open streams only with checks of its target', async () => {
-    const [one, other] = [await startDevice(1), await startDevice(1)];
-    const counts: number[] = [];
-    await run(one.target, async (_t, streams) => {
-      await streams.open();
-      for (const { target } of [one, other])
-        await run(target, async (beside) => counts.push(beside.session.get(OPEN_STREAMS).count));
-    });
-    expect(counts).toEqual([1, 0]);
-  });
+  expect([...outcomes, holding.outcome]).toEqual(['fail', 'pass']);
+  expect(throttling.requests()).toBe(1);
 });

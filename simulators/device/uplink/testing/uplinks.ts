@@ -1,6 +1,6 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { generate, type Packet, parser } from 'mqtt-packet';
+import { served } from '../../../../harness/common/testing/servers.ts';
 import type { AgentDeployment, AgentRelease } from '../../../../harness/contract/agent.ts';
 import type { Deployment } from '../../../../harness/contract/device-api.ts';
 import { ApiError } from '../../../common/platform-http.ts';
@@ -253,7 +253,6 @@ export async function scriptedBroker(answer: (packet: Packet, socket: Socket) =>
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {});
     const incoming = parser();
     incoming.on('packet', (packet) => {
       received.push(packet);
@@ -261,17 +260,6 @@ export async function scriptedBroker(answer: (packet: Packet, socket: Socket) =>
       if (reply) socket.write(Buffer.isBuffer(reply) ? reply : generate(reply));
     });
     socket.on('data', (chunk: Buffer) => incoming.parse(chunk));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    received,
-    sockets,
-    [Symbol.asyncDispose]: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
-  };
+  });
+  return { port: (await served(server)).port, received, sockets };
 }

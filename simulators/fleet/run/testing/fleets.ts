@@ -1,39 +1,32 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../../../harness/contract/versions.ts';
+import { scratch } from '../../../common/testing/scratch.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../../platform/index.ts';
 import { parseScenario } from '../../scenario/read.ts';
 import { Fleet, type FleetOptions, type RunOptions } from '../fleet.ts';
 
-interface TestFleets {
-  readonly platform: SimulatedPlatform;
-  readonly stateDir: string;
-  /** Fleet of 12 robots. `yaml`: phases after the ramp, and further fields of the scenario. */
-  create(yaml: string, options?: Partial<FleetOptions>): Fleet;
-}
-
-export function useFleets(): TestFleets {
+export function useFleets() {
   let platform: SimulatedPlatform;
-  let dir: string;
+  let home: ReturnType<typeof scratch>;
   let fleets = 0;
   beforeAll(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'muster-ft-'));
+    home = scratch();
     platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
   });
   afterAll(async () => {
     await platform.stop();
-    rmSync(dir, { recursive: true, force: true });
+    home[Symbol.dispose]();
   });
   return {
     get platform() {
       return platform;
     },
     get stateDir() {
-      return join(dir, 'state');
+      return join(home.path, 'state');
     },
-    create(yaml, options = {}) {
+    /** Fleet of 12 robots. `yaml`: phases after the ramp, and further fields of the scenario. */
+    create(yaml: string, options: Partial<FleetOptions> = {}) {
       fleets += 1;
       return new Fleet({
         robots: 12,
@@ -42,8 +35,8 @@ export function useFleets(): TestFleets {
         workers: 0,
         seed: 5,
         keyBits: 1024,
-        stateDir: join(dir, 'state'),
-        dir,
+        stateDir: join(home.path, 'state'),
+        dir: home.path,
         namePrefix: `fleet-${fleets}`,
         ...options,
       });

@@ -1,7 +1,8 @@
-/** Proxy between agent and platform that records every exchange and MQTT packet, for tests. */
+/** Proxy between agent and platform that records every exchange and MQTT packet until the test ends. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { type Packet, parser } from 'mqtt-packet';
+import { served } from '../../../../harness/common/testing/servers.ts';
 import { jsonIn } from '../../../common/malformed.ts';
 import { AGENT_MESSAGES, agentOperation, strictError } from './agent-operations.ts';
 
@@ -26,24 +27,14 @@ export async function wiretap(platform: { url: string; mqttUrl: string }) {
     });
   });
   const broker = new URL(platform.mqttUrl);
-  const sockets = new Set<Socket>();
   const mqtt = createTcpServer((agent) => {
     const upstream = connect(Number(broker.port), broker.hostname);
     tap(agent, upstream, (packet) => packets.push({ from: 'agent', packet }));
     tap(upstream, agent, (packet) => packets.push({ from: 'platform', packet }));
-    sockets.add(agent).add(upstream);
   });
-  return {
-    url: `http://127.0.0.1:${await listen(http)}`,
-    mqttUrl: `mqtt://127.0.0.1:${await listen(mqtt)}`,
-    exchanges,
-    packets,
-    [Symbol.asyncDispose]: async () => {
-      http.closeAllConnections();
-      for (const socket of sockets) socket.destroy();
-      await Promise.all([http, mqtt].map((server) => new Promise((resolve) => server.close(resolve))));
-    },
-  };
+  const { url } = await served(http);
+  const { port } = await served(mqtt);
+  return { url, mqttUrl: `mqtt://127.0.0.1:${port}`, exchanges, packets };
 }
 
 async function relay(url: string, request: IncomingMessage) {
@@ -72,11 +63,6 @@ function tap(from: Socket, to: Socket, onPacket: (packet: Packet) => void): void
   });
   from.on('error', () => to.destroy());
   from.on('close', () => to.destroy());
-}
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
 }
 
 export function exchangeProblems({ method, path, body, status, answer }: Omit<Exchange, 'headers'>): string[] {
