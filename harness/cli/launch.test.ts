@@ -68,13 +68,13 @@ describe('the installed launcher', () => {
     expect(launchedOn('20.20.2', launcher).stderr).toMatch(/^muster: needs Node \d+\.\d+ or later/);
   });
 
-  it.each([
+  it.each<[string, string, RegExp | undefined]>([
     ['a file cannot be loaded', "import './gone.js';", /^muster: .*gone\.js/],
-    ['the command never finishes', 'await new Promise(() => {}); process.exitCode = 0;', /(?:)/],
+    ['the command never finishes', 'await new Promise(() => {}); process.exitCode = 0;', undefined],
   ])('exits with 3 when %s', (_, source, said) => {
     writeFileSync(join(compiled, 'main.js'), source);
     const { code, stderr } = launchedOn(process.versions.node, launcher);
-    expect(stderr).toMatch(said);
+    if (said !== undefined) expect(stderr).toMatch(said);
     expect(code).toBe(EXIT.harness);
   });
 });

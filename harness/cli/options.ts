@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
 import { durationMs } from '../common/units.ts';
-import { quote, UsageError, usage } from '../common/usage.ts';
+import { quote, refuseCredentials, UsageError, usage } from '../common/usage.ts';
 import { readInputText } from '../common/user-files.ts';
 import type { Replay } from '../runner/run-check.ts';
 import type { Outcome } from '../runner/types.ts';
@@ -196,8 +196,7 @@ export const MQTT = ['mqtt:', 'mqtts:'] as const;
 
 export function urlFrom(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.parse(text);
-  if (url !== null && url.username + url.password !== '')
-    throw new UsageError(`--${option}: credentials do not belong into the address`);
+  if (url !== null) refuseCredentials(`--${option}`, url);
   if (url !== null && schemes.includes(url.protocol)) return url;
   throw new UsageError(
     `--${option}: '${text}' is no address; accepted: ${schemes.map((scheme) => `${scheme}//host[:port]`).join(', ')}`,

@@ -37,13 +37,15 @@ const MOST_PAGES = 10_000;
 export async function allOf(http: HttpClient, path: string): Promise<Item[]> {
   const all = new Map<unknown, Item>();
   for (let page = 0, offset = 0; page < MOST_PAGES; page += 1) {
+    const known = all.size;
     const response = await http.get(path, { query: { limit: PAGE, offset }, timeoutMs: TIMEOUT_MS });
     const { data, has_more } = (response.json ?? {}) as { data?: unknown; has_more?: unknown };
     if (response.status !== 200 || !Array.isArray(data))
       throw new NoListError(`GET ${path}: ${describeAnswer(http, response)}`);
     for (const item of data as Item[]) all.set(item['id'], item);
     offset += data.length;
-    if (data.length === 0 || has_more !== true) break;
+    // A platform could repeat its pages for ever.
+    if (all.size === known || has_more !== true) break;
   }
   return [...all.values()];
 }

@@ -2,6 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
+import { LONGEST_SOCKET_PATH } from '../common/user-files.ts';
 import { sampleFailure, sampleReport } from '../reports/testing/samples.ts';
 import type { Report } from '../runner/types.ts';
 import { MAIN, Running, refusal, reportIn, runCommand, shownText, useFolder } from './testing/muster.ts';
@@ -32,7 +33,7 @@ it.each<[string | string[], string]>([
   [`check device --target ${at('shoulds.yaml')}`, 'device.loopback.onyl: no check of the device suite has that id'],
   [`check device --target ${at('all.yaml')}`, 'all.yaml:2:1: /fail_on must'],
   ['check device --socket a --requirements 2020-01-01', 'no such requirement set; accepted: 20'],
-  [`check device --socket /${'s'.repeat(139)}`, `s: is 140 bytes long; at most 107 are possible`],
+  [`check device --socket /${'s'.repeat(139)}`, `s: is 140 bytes long; at most ${LONGEST_SOCKET_PATH} are possible`],
   ['check device --socket a --report pdf', 'junit'],
   ['check device', '--socket PATH'],
   ['check platform --url http://127.0.0.1:1', 'MUSTER_API_KEY'],
@@ -59,6 +60,10 @@ it.each<[string | string[], string]>([
   ['fleet --platform embedded --for 0s', '--for: leaves no time; accepted: a duration above 0, e.g. 72h'],
   ['fleet --platform embedded --for 1h --shard 1/2', '--for: not with --shard'],
   ['fleet --platform https://ops:pw@h --api-key k', '--platform: credentials do not belong into the address'],
+  [
+    'mutate system --command false --api agent --url http://h --mqtt mqtt://a:pw@h',
+    '--mqtt: credentials do not belong',
+  ],
   ['fleet --platform http://a --api-key k --header X-Tenant', "accepted: 'NAME: VALUE'"],
   [
     ['fleet', '--platform', 'http://a', '--api-key', 'k', '--header', 'X-API-Key: a'],

@@ -143,7 +143,7 @@ export class EventSourceClient {
   }
 }
 
-/** Appends a `retry` line, which overrides that of the server; its colon ends a torn line, and no event ends. */
+/** Appends a colon, which ends a torn line, and a `retry` line, which overrides the server's; dispatches no event. */
 function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: number) => void): Readable {
   return Readable.from(
     (async function* () {

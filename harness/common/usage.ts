@@ -170,3 +170,8 @@ export function untilSignal(): Promise<{ signal: EndingSignal; code: number }> {
 /** One word of a command line of a POSIX shell. */
 export const quote = (text: string): string =>
   /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Throws UsageError, which does not show the address, if it holds credentials. */
+export function refuseCredentials(option: string, { username, password }: URL): void {
+  if (username + password !== '') throw new UsageError(`${option}: credentials do not belong into the address`);
+}

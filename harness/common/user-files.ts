@@ -20,6 +20,9 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { UsageError } from './usage.ts';
 
+/** Bytes of a unix socket's path, limited by the system's `sun_path`. */
+export const LONGEST_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
+
 /** Refuses an existing file or link, which another user may have prepared. */
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 

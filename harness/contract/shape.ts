@@ -7,6 +7,13 @@ export interface Problem {
   message: string;
 }
 
+/** Steps of a problem's path; those of digits are numbers. */
+export const stepsOf = ({ path }: Pick<Problem, 'path'>): (string | number)[] =>
+  path
+    .split('/')
+    .slice(1)
+    .map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
+
 /** Wire format with its type (`Static<typeof x.schema>`), guard, problems in words and published JSON Schema. */
 export interface Shape<T extends TSchema = TSchema> {
   readonly name: string;

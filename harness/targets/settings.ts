@@ -203,7 +203,7 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
 
 /**
  * Fills `{socket}`, `{discovery}`, `{control}` and `{dir}` with paths in a private folder. The paths are short, because
- * a unix socket's path has at most 107 bytes.
+ * a unix socket's path has at most `LONGEST_SOCKET_PATH` bytes.
  */
 function fillPlaceholders(command: string) {
   const used = Object.keys(PLACEHOLDERS).filter((name) => command.includes(`{${name}}`));

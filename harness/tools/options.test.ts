@@ -9,6 +9,15 @@ const OPTIONS = {
 
 afterEach(() => void vi.restoreAllMocks());
 
+test('given options have their values, others their defaults', () => {
+  expect(toolOptions('tool', OPTIONS, { words: ['--only', 'a,b', '--whole'] })).toMatchObject({
+    only: ['a', 'b'],
+    rounds: 3,
+    whole: true,
+  });
+  expect(toolOptions('tool', OPTIONS, { words: ['--rounds', '5'] })).toMatchObject({ rounds: 5, whole: false });
+});
+
 test.each([
   [['--only', 'a', '--only', 'b'], '--only: given twice; accepted: once'],
   [['--rounds', '1', '--rounds', '2'], '--rounds: given twice; accepted: once'],

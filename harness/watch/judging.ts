@@ -62,6 +62,7 @@ interface Exchange {
   readonly asked: RequestEvidence;
   readonly connection: number;
   readonly isOfApi: boolean;
+  readonly isOfEvents: boolean;
   readonly told: { readonly request?: RequestSeen };
   readonly stream: object;
   parser?: SseParser;
@@ -161,12 +162,15 @@ export class TrafficJudge {
       at,
       connection: isForwarded ? { open: true } : known,
     };
+    // A page may have event sources of its own beside the API's.
+    const isEvents = [base, DEVICE_API_PREFIX].some((each) => path.endsWith(`${each}/events`));
     this.#exchanges.set(exchange, {
       request,
       told: lacksHeaders ? {} : { request },
       asked: new RequestEvidence({ method, target, headers: shown }, server, this.redactor),
       connection,
       isOfApi: isReadable && isBelow,
+      isOfEvents: isReadable && isBelow && isEvents,
       stream: {},
     });
   }
@@ -196,13 +200,10 @@ export class TrafficJudge {
 
   #frame(fields: Pairs, at: number, exchange: Exchange): void {
     this.seen.events += 1;
-    const { asked, stream, told, isOfApi, request } = exchange;
-    // A page may have event sources of its own beside the API's.
-    const bases = [this.#options.place.base, DEVICE_API_PREFIX];
-    const isEvents = bases.some((base) => request.path.endsWith(`${base}/events`));
+    const { asked, stream, told, isOfEvents } = exchange;
     exchange.parser ??= new SseParser({
       frame: (frame) => {
-        if (isOfApi && isEvents) this.#happened({ kind: 'frame', asked, stream, frame, ...told });
+        if (isOfEvents) this.#happened({ kind: 'frame', asked, stream, frame, ...told });
       },
       comment: () => {},
     });

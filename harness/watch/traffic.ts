@@ -20,7 +20,7 @@ export type Traffic =
   | { kind: 'refused'; at: number; connection: number; why: string }
   /**
    * `target`: path and query as received; `lacksHeaders`: the recording lacks headers of request or answer; `origin`:
-   * server, if it differs from the watched address.
+   * server that a HAR names.
    */
   | {
       kind: 'request';

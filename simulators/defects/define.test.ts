@@ -11,21 +11,21 @@ test('a duplicate name is refused with both of its files', () => {
   expect(() => refuseDuplicates(twice)).toThrow('n is declared twice: in one.ts and in other.ts');
 });
 
-const replaces = (name: string, limit: number) => variant(name, 'V.', { clampLimit: () => limit });
+const replaces = variant('a', 'V.', { clampLimit: () => 20 });
 const adapts = (name: string) =>
   variant(name, 'V.', ({ clampLimit }) => ({ clampLimit: (values) => clampLimit(values) + 1 }));
 
 describe('combining', () => {
   test('applies changes of different decisions together', () => {
     const other = variant('b', 'V.', { createdStatus: 201 });
-    const behaviour = combined([replaces('a', 20), other], platformReference);
+    const behaviour = combined([replaces, other], platformReference);
     expect([behaviour.clampLimit([]), behaviour.createdStatus]).toEqual([20, 201]);
   });
 
   test('replaces a decision before it adapts it, in any order of the variants', () => {
     for (const both of [
-      [replaces('a', 20), adapts('b')],
-      [adapts('b'), replaces('a', 20)],
+      [replaces, adapts('b')],
+      [adapts('b'), replaces],
     ]) {
       expect(combined(both, platformReference).clampLimit([])).toBe(21);
     }

@@ -12,6 +12,7 @@ import {
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
+import { LONGEST_SOCKET_PATH } from '../../harness/common/user-files.ts';
 import { referenceBehaviour } from './behaviour.ts';
 import { simulateDevice } from './index.ts';
 import { ask, useScratch } from './testing/robot.ts';
@@ -66,7 +67,7 @@ describe('the unix socket', () => {
   });
 
   test('may have the longest path that the kernel accepts', async () => {
-    const path = `${home.path}/${'x'.repeat(107 - Buffer.byteLength(home.path) - 1)}`;
+    const path = `${home.path}/${'x'.repeat(LONGEST_SOCKET_PATH - Buffer.byteLength(home.path) - 1)}`;
     await using _device = await simulateDevice({ dir: `${home.path}/robot`, socket: path });
     expect((await ask(path, '/health')).status).toBe(200);
   });

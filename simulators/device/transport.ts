@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
 import { UsageError } from '../../harness/common/usage.ts';
-import { besideName, SECRET_MODE } from '../../harness/common/user-files.ts';
+import { besideName, LONGEST_SOCKET_PATH, SECRET_MODE } from '../../harness/common/user-files.ts';
 import type { TransportBehaviour } from './behaviour.ts';
 import { disk, errorCode, ifPresent, replaceFile } from './log/io.ts';
 
@@ -153,9 +153,6 @@ function loopbackEndpoint(discovery: string): Endpoint {
 
 // File permissions protect a unix socket, so clients send no token (section 5).
 
-/** Maximum bytes of a socket's path, a limit of the kernel. */
-const LONGEST_PATH = 107;
-
 const ENTRANCE: Entrance = { transport: 'unix' };
 
 function unixEndpoint(path: string, mode = 0o660): Endpoint {
@@ -180,8 +177,8 @@ export async function listenUnix(
   { check = () => {}, backlog = 4_096 }: { check?: () => void; backlog?: number } = {},
 ): Promise<Listener> {
   const length = Buffer.byteLength(path);
-  if (length > LONGEST_PATH)
-    throw new Error(`socket path ${path} is ${length} bytes long; at most ${LONGEST_PATH} are possible`);
+  if (length > LONGEST_SOCKET_PATH)
+    throw new Error(`socket path ${path} is ${length} bytes long; at most ${LONGEST_SOCKET_PATH} are possible`);
   const isNew = await claim(path);
   check();
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection);

@@ -45,7 +45,7 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
   });
 });
 
-/** Interval in seconds above which a stream is watched for one heartbeat. */
+/** Longest wait for two heartbeats, and longest interval of which an idle stream is watched for two; in seconds. */
 const LONG_SECONDS = 45;
 /** Interval in seconds above which no heartbeat is awaited after a restart. */
 const SHORT_SECONDS = 5;

@@ -7,6 +7,7 @@ import { mutateOptions } from '../mutate/options.ts';
 import type { OwnPlatform } from '../mutate/system.ts';
 import {
   command,
+  MQTT,
   type OptionsOf,
   type OptionTable,
   optionsIn,
@@ -96,6 +97,8 @@ function ownPlatformOf(args: OptionsOf<typeof systemOptions>): OwnPlatform | und
   }
   if (url === undefined) throw new UsageError('--url: missing; --api agent needs it');
   const { origin } = urlFrom('url', url, WEB);
+  if (agentUrl !== undefined) urlFrom('agent-url', agentUrl, WEB);
+  if (mqtt !== undefined) urlFrom('mqtt', mqtt, MQTT);
   if (key === undefined || key === '')
     throw new UsageError('--api-key: missing; --api agent needs it, here or in MUSTER_API_KEY');
   return { url, apiKey: headerSecret('--api-key', key), version, agentUrl: agentUrl ?? origin, mqtt };

@@ -8,6 +8,7 @@ import { listenAt } from '../../../simulators/defects/null.ts';
 import { simulateDevice } from '../../../simulators/device/index.ts';
 import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { localhostTls } from '../../common/testing/localhost-tls.ts';
+import { LONGEST_SOCKET_PATH } from '../../common/user-files.ts';
 import { DEPLOYMENT } from '../../contract/client.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { jsonProblems } from '../../reports/testing/schemas.ts';
@@ -185,7 +186,7 @@ test.each([
     ['--listen', LONG, '--socket', 'a'],
   ].map((words): [string[], string] => [
     ['device', ...words],
-    `${words[0]} ${LONG}: is 140 bytes long; at most 107 are possible`,
+    `${words[0]} ${LONG}: is 140 bytes long; at most ${LONGEST_SOCKET_PATH} are possible`,
   ]),
   [['device', '--url', 'http://localhost:18120', '--listen', '0.0.0.0:18120'], 'is the address of --url itself'],
   [['device', '--socket', 'a', '--listen', 'b', '--record', 'x.har'], 'is written as lines of JSON; name it .jsonl'],

@@ -268,6 +268,7 @@ test('a kill is attributed to the control, unless Muster carried it out', () => 
 test.each([
   ['http /tmp/muster-3ei_1x_ab12_QrStUv/control.sock + process', 'http control.sock + process'],
   ['http http://127.0.0.1:7700/control', 'http http://127.0.0.1:7700/control'],
+  ['http HTTP://127.0.0.1:7700/control', 'http HTTP://127.0.0.1:7700/control'],
 ])('a certificate names the control %s as %s', (control, named) => {
   const target = { ...complete().target, control };
   expect(statementOf(complete(good, { target }), suites).predicate.muster.control).toBe(named);

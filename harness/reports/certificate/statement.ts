@@ -198,7 +198,7 @@ export function statementOf(report: Report, suites: SuitesDigest, words: Signers
         ...defined({ signer: words.signer }),
         transport: target.kind,
         // Leaves out folders of sockets, which may be temporary or private.
-        control: target.control.replace(/\bhttp (?!https?:).*\//, 'http '),
+        control: target.control.replace(/\bhttp (?!https?:).*\//i, 'http '),
         capabilities: target.capabilities,
         ...defined({ subject_name: target.name, subject_version: target.version, platform: target.platform }),
         ...subjectDetails(target),

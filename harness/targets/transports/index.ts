@@ -10,8 +10,8 @@ import { HttpClient } from '../../client/http.ts';
 import type { Recorder } from '../../client/recorder.ts';
 import { tls } from '../../common/node-tls.ts';
 import type { Redactor } from '../../common/redact.ts';
-import { UsageError } from '../../common/usage.ts';
-import { readInputText, whyNot } from '../../common/user-files.ts';
+import { refuseCredentials, UsageError } from '../../common/usage.ts';
+import { LONGEST_SOCKET_PATH, readInputText, whyNot } from '../../common/user-files.ts';
 import { Patience } from '../../common/waiting.ts';
 import type { Capability } from '../../contract/capabilities.ts';
 import { type DiscoveryFile, discoveryFile } from '../../contract/device-api.ts';
@@ -118,9 +118,6 @@ export function endpointOf(address: string): { origin: string; socketPath?: stri
     throw new UsageError(`--control ${address}: is no address; accepted: an http(s) URL, a port or a socket`);
   return { origin: parsed.origin, path: parsed.pathname.replace(/\/$/, '') };
 }
-
-/** Bytes of a socket's path, limited by the system's `sun_path`. */
-const LONGEST_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
 
 /** Accepts `unix:PATH` and `unix://PATH` too. Throws UsageError that names `option` for a path that is too long. */
 export function socketPathOf(option: string, address: string): string {
@@ -350,8 +347,7 @@ export function webAddress(option: string, text: string): string {
   const parsed = URL.parse(text);
   if (parsed === null || !/^https?:$/.test(parsed.protocol))
     throw new UsageError(`${option} ${text}: must be an http:// or https:// address`);
-  if (parsed.username !== '' || parsed.password !== '')
-    throw new UsageError(`${option}: credentials do not belong into the address`);
+  refuseCredentials(option, parsed);
   if (parsed.search !== '' || parsed.hash !== '') throw new UsageError(`${option} ${text}: must end with the path`);
   return parsed.href.replace(/\/$/, '');
 }

@@ -34,6 +34,11 @@ describe('a sample', () => {
     );
     expect(drawn(1, 1)).toEqual(all.map(({ name }) => name));
   });
+
+  it('is the same for one seed, and differs between seeds', () => {
+    expect(drawn(2, 1)).toEqual(drawn(2, 1));
+    expect(new Set([1, 2, 3, 4, 5].map((seed) => drawn(2, seed).join())).size).toBeGreaterThan(1);
+  });
 });
 
 const namesIn = ({ device = [] }: Changes): string[] => device.map(({ name }) => name);

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { useScratch } from '../testing/robot.ts';
-import { disk, EventLogError } from './io.ts';
+import { type DiskIo, DURABLE, disk, EventLogError } from './io.ts';
 import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './testing/recorded-disk.ts';
 
 const home = useScratch();
@@ -19,6 +19,25 @@ describe('appending', () => {
     await Promise.all(range(1, 50).map(() => log.append(drafts(1))));
     // One durable write for all 50 appends, and one write for the last id.
     expect(done).toEqual({ stores: before.stores + 1, others: before.others + 1 });
+    await log.close();
+  });
+
+  test('delivers an event only after it is on the disk', async () => {
+    const order: string[] = [];
+    const io: DiskIo = {
+      ...disk,
+      open: (path, flags, mode) => {
+        if (path.endsWith('.jsonl') && flags !== 'r') order.push(`opened ${(Number(flags) & DURABLE) === DURABLE}`);
+        return disk.open(path, flags, mode);
+      },
+      store: async (fd, buffer, position) => {
+        await disk.store(fd, buffer, position);
+        order.push('stored');
+      },
+    };
+    const { log } = open(home.path, { io, durable: true, onStored: () => order.push('delivered') });
+    await log.append(drafts(1));
+    expect(order).toEqual(['opened true', 'stored', 'delivered']);
     await log.close();
   });
 

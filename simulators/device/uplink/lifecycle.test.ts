@@ -4,7 +4,7 @@ import { random } from '../../common/random.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { Scheduler } from './lifecycle.ts';
 import { ManualTime } from './testing/uplinks.ts';
-import { failureDelay, reconnectDelay, transientDelay, Wheel } from './time.ts';
+import { failureDelay, reconnectDelay, transientDelay } from './time.ts';
 
 const HOUR = 3_600_000;
 const YEAR = 365 * 24 * HOUR;
@@ -181,20 +181,4 @@ describe('backoff', () => {
       expect(delay).toBeLessThanOrEqual(1_000);
     }
   });
-});
-
-it('a wheel keeps its interval when every timer fires late', () => {
-  const [intervalMs, lateMs] = [64, 40];
-  let now = 0;
-  let tick = (): void => {};
-  const after = (_delayMs: number, run: () => void) => {
-    tick = run;
-    return undefined as never;
-  };
-  const wheel = new Wheel({ elapsed: () => now, after, cancel: () => {} }, intervalMs, 4);
-  let beats = 0;
-  wheel.add({ beat: () => (beats += 1) });
-  for (; now < 10 * intervalMs; now += lateMs) tick();
-  expect(beats).toBeGreaterThanOrEqual(9);
-  expect(beats).toBeLessThanOrEqual(10);
 });

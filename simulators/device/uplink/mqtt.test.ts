@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
 import { KEEP_ALIVE_SECONDS, KeepAlive, MqttConnection, MqttRefused, readPackets } from './mqtt.ts';
 import { ManualTime, type ScriptedBroker, scriptedBroker, welcoming } from './testing/uplinks.ts';
+import { Wheel } from './time.ts';
 
 function client(broker: ScriptedBroker) {
   const time = new ManualTime();
@@ -119,6 +120,22 @@ async function roundTrip(broker: ScriptedBroker): Promise<void> {
 }
 
 describe('the keep-alive wheel', () => {
+  it('keeps its interval when every timer fires late', () => {
+    const [intervalMs, lateMs] = [64, 40];
+    let now = 0;
+    let tick = (): void => {};
+    const after = (_delayMs: number, run: () => void) => {
+      tick = run;
+      return undefined as never;
+    };
+    const wheel = new Wheel({ elapsed: () => now, after, cancel: () => {} }, intervalMs, 4);
+    let beats = 0;
+    wheel.add({ beat: () => (beats += 1) });
+    for (; now < 10 * intervalMs; now += lateMs) tick();
+    expect(beats).toBeGreaterThanOrEqual(9);
+    expect(beats).toBeLessThanOrEqual(10);
+  });
+
   it('calls each member within the keep-alive time, with one timer for all', () => {
     const time = new ManualTime();
     const wheel = new KeepAlive(time);

@@ -22,7 +22,7 @@ it('failures that differ only in the robot are counted together, others kept', (
   ]);
   for (let other = 0; other < 9; other += 1) addFailure(failures, failed('read', 'robot-1', `HTTP 40${other}`));
   expect(failures).toHaveLength(6);
-  expect(failures.map(failureText).at(-1)).toBe('others: in other ways (7 times)');
+  expect(failures.map(failureText).at(-1)).toBe('others: failed in other ways (7 times)');
 });
 
 it('requests that fail alike are one line with a count, and a failed ping counts in http.errors', async () => {

@@ -170,7 +170,7 @@ export interface FailedAction {
 }
 
 const MOST_TOLD = 5;
-const OTHERS = { kind: 'others', message: 'in other ways' };
+const OTHERS = { kind: 'others', message: 'failed in other ways' };
 
 export function addFailure(failures: FailedAction[], failure: FailedAction): void {
   const like = (one: typeof OTHERS): FailedAction | undefined =>

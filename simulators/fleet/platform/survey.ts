@@ -9,6 +9,7 @@ import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { objectShape, shape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import { deploymentFilter, listedDeployments } from '../../device/uplink/polling.ts';
+import { allPages } from '../../device/uplink/sync.ts';
 import { PreflightError, UnreachableError } from '../run/errors.ts';
 import { robotName, type Scenario, TRAFFIC_NAMES, uplinksIn } from '../scenario/scenario.ts';
 import {
@@ -288,14 +289,11 @@ class Surveyor {
   async #walk(enough: (devices: ReadonlyMap<string, unknown>) => boolean): Promise<Map<string, unknown>> {
     const { signal } = this.#options;
     const names = new Map<string, unknown>();
-    for (let offset = 0; !enough(names); ) {
-      const known = names.size;
+    await allPages(async (offset) => {
       const { data, has_more } = await sendUntilTaken(() => this.#page(PAGE, offset), { signal });
       for (const { id, name } of data) names.set(id, name);
-      offset += data.length;
-      // A platform could repeat its pages for ever.
-      if (!has_more || names.size === known) break;
-    }
+      return { data, has_more: has_more && !enough(names) };
+    });
     return names;
   }
 

@@ -155,7 +155,7 @@ export type FleetResult = Static<typeof fleetResult.schema>;
 /** Metrics of the load generator itself. */
 export const OWN = /^(schedule\.|start\.ms)/;
 
-/** Without a platform, event streams that were read are measured enough. */
+/** True if only the load generator was measured; without a platform, event streams that were read count too. */
 export const measuredNothing = ({ metrics, counters, uplink }: Measurable): boolean =>
   Object.keys(metrics).every((name) => OWN.test(name)) &&
   (uplink !== 'none' || counters['subscriber.violations'] === undefined);

@@ -1,7 +1,7 @@
 import { type Document, isNode } from 'yaml';
 import { nearest } from '../../../harness/common/usage.ts';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
-import type { Problem, Shape } from '../../../harness/contract/shape.ts';
+import { type Problem, type Shape, stepsOf } from '../../../harness/contract/shape.ts';
 import { checkThreshold } from '../result/thresholds.ts';
 import {
   ACCEPTED,
@@ -99,10 +99,7 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
       // Drops the problem of a phase without `do`, which `mistakesIn` reports with the accepted kinds.
       .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
       .map((problem) => {
-        const local = problem.path
-          .split('/')
-          .slice(1)
-          .map((part) => (/^\d+$/.test(part) ? Number(part) : part.replaceAll('~1', '/').replaceAll('~0', '~')));
+        const local = stepsOf(problem);
         const found = local.reduce<unknown>((from, key) => (from as Record<string, unknown>)?.[key], value);
         return { path: [...base, ...local], message: messageOf(problem, local, found, shape.schema) };
       })

@@ -265,7 +265,7 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
       resolve();
     };
     // Rounds down, because timers take whole milliseconds and never fire early.
-    const timer = setTimeout(done, Math.min(Math.floor(ms), 2 ** 31 - 1));
+    const timer = setTimeout(done, Math.min(Math.floor(ms), LONGEST_TIMER_MS));
     signal?.addEventListener('abort', done, { once: true });
     if (signal?.aborted === true) done();
   });

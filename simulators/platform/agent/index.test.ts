@@ -7,7 +7,7 @@ const host = await agentHost();
 afterAll(() => host[Symbol.asyncDispose]());
 const { token } = await provisionRobot(host, 'robot');
 
-async function statusOf(method: 'GET' | 'POST', path: string, bearer?: string, body?: object) {
+async function statusOf(method: 'GET' | 'POST' | 'PATCH', path: string, bearer?: string, body?: object) {
   const request: InjectOptions = {
     method,
     url: `/agent/v1${path}`,
@@ -43,6 +43,10 @@ describe('a request', () => {
     const response = await host.app.inject({ url: '/agent/v1/device', headers });
     expect(response.statusCode).toBe(400);
     expect(response.json().error).toMatchObject({ code: 'unsupported_version', params: { accepted: ['v0.4'] } });
+  });
+
+  it('that reports an unknown status is refused', async () => {
+    expect(await statusOf('PATCH', '/deployments/dpl_1', token, { activity_status: 'gone' })).toBe(400);
   });
 
   it('with a body above the size limit is refused', async () => {

@@ -5,7 +5,7 @@ import { DEPLOYMENT_STATUSES } from '../../../harness/contract/enums.ts';
 import { INSTANCE_FORMATS } from '../../../harness/contract/platform/config-instance.ts';
 import { SCHEMA_LANGUAGES } from '../../../harness/contract/platform/config-schema.ts';
 import { body } from '../../../harness/contract/platform/operation.ts';
-import { oneOf, shape } from '../../../harness/contract/shape.ts';
+import { oneOf, shape, stepsOf } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -98,17 +98,12 @@ export function readSeed(text: string) {
   const at = (path: readonly (string | number)[], message: string): string =>
     `line ${lineOf(path)}: ${path.length === 0 ? 'the file' : path.join('.')} ${message}`;
   const seed = yaml.value ?? {};
-  const problems = seedFile.problems(seed).map(({ path, message }) => at(pointer(path), message));
+  const problems = seedFile.problems(seed).map((problem) => at(stepsOf(problem), problem.message));
   if (problems.length > 0) throw new SeedError(problems.slice(0, 10).join('\n'));
   return {
     seed: seed as SeedFile,
     errorAt: (path: readonly (string | number)[], message: string) => new SeedError(at(path, message)),
   };
-}
-
-function pointer(path: string): (string | number)[] {
-  const steps = path.split('/').slice(1);
-  return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
 }
 
 type Entry<K extends keyof SeedFile> = NonNullable<SeedFile[K]>[number];

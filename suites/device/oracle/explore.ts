@@ -99,7 +99,7 @@ const MOST_FINDINGS = 9;
  * 200 s of 20 minutes, a fast device 2 s.
  */
 const EXPLORING_SHARE = 0.4;
-/** Repeated findings after which an exploration ends; defects whose sequences all fail repeat one 40 times. */
+/** Number of repeated findings that ends an exploration; without it, a defect in every sequence repeats 40 times. */
 const MOST_REPEATED = 15;
 /** Milliseconds with `--runs 1` after which no random sequence starts. */
 const DRAWING_MS = 10_000;
@@ -148,7 +148,7 @@ async function explore(t: Device): Promise<Explored> {
   if (result.found.size >= MOST_FINDINGS)
     result.trouble ??= new TooLittleSeen(`the exploration ended after ${MOST_FINDINGS} findings`);
   if (repeated >= MOST_REPEATED)
-    result.trouble ??= new TooLittleSeen('the exploration ended, as most of it only showed the same findings again');
+    result.trouble ??= new TooLittleSeen(`the exploration ended after ${MOST_REPEATED} repeated findings`);
   return result;
 }
 

@@ -1,7 +1,6 @@
 import { basename, dirname, join, normalize, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { uniqueName } from '../../../harness/common/names.ts';
-import type { FileInfo } from '../../../harness/targets/files/target-files.ts';
 import type { Device } from './check.ts';
 
 function logPath(t: Device): string {
@@ -103,14 +102,12 @@ async function declaredPlace(t: Device, name: 'event_log' | 'config_root', path:
   return there;
 }
 
-async function requirePlace(t: Device, name: 'event_log' | 'config_root', path: string): Promise<FileInfo> {
-  const there = await declaredPlace(t, name, path);
-  return there ?? t.blocked(`control names ${path} as its ${name}, and nothing is there`);
-}
+const nothingThere = (t: Device, name: 'event_log' | 'config_root', path: string): never =>
+  t.blocked(`control names ${path} as its ${name}, and nothing is there`);
 
 async function segments(t: Device): Promise<string[]> {
   const path = logPath(t);
-  const there = await requirePlace(t, 'event_log', path);
+  const there = (await declaredPlace(t, 'event_log', path)) ?? nothingThere(t, 'event_log', path);
   if (there.kind !== 'folder') return [path];
   const files = (await t.files.list(path)).filter((entry) => entry.kind === 'file' && /\.jsonl$/.test(entry.path));
   return files.map((entry) => entry.path).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
@@ -162,7 +159,7 @@ async function isHere(t: Device): Promise<boolean> {
 
 /** Blocks a check of missing files if their root may be on another machine. */
 export async function requireConfigRoot(t: Device): Promise<void> {
-  if (!(await isHere(t))) await requirePlace(t, 'config_root', configRoot(t));
+  if (!(await isHere(t))) nothingThere(t, 'config_root', configRoot(t));
 }
 
 interface FoundFile {

@@ -89,7 +89,7 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
   const others = all
     .filter((each) => each !== first)
     .map(({ what, path, expected, exchange }) => `${what} ${path} (${describeAsk(exchange)}): expected ${expected}`);
-  if (others.length > 0) t.note(`${countInWords('other difference', others.length)}: ${others.join('; ')}`);
+  if (others.length > 0) t.note(`${countInWords('differences', others.length)} more: ${others.join('; ')}`);
   const counterexample = `${describeAsk(first.exchange)}${await connectionOf(explorer, first)}`;
   const finding = { expected: first.expected, actual: first.actual, counterexample };
   if (isWorst(first)) t.must(false, finding);

@@ -40,7 +40,7 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   for (const to of chain) {
     const ask = askFor(operation('moveGroup'), ex.newest, [above.id], { body: { parent_id: to } });
     const exchange = await ex.write(ask, 'group', {});
-    // A platform may repair the tree in any way after an accepted move.
+    // A move that is not refused may take effect, and a platform may then repair the tree in any way.
     if (!refused(exchange)) for (const group of groups) group.members.delete('parent_id');
     for (const group of groups) await readRecord(ex, group, ex.newest);
     const path = pathFrom(ex, above.id);

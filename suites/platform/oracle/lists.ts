@@ -36,7 +36,7 @@ export function judgePage(model: Model, exchange: Exchange): Difference[] {
   return [...judgement.found, ...found];
 }
 
-/** Items due on all pages: with and without those that the version of the request cannot express. */
+/** Items due on all pages, and, if fewer, those that the request's version can express: a page may show either. */
 export function readingsOf(model: Model, list: ListKnown, exchange: Exchange): (readonly Shown[])[] {
   const all = requestedItems(list, exchange);
   if (all === undefined) return [];

@@ -187,6 +187,15 @@ describe('versions', () => {
     const { decided } = judged([served('2025-10-21.zion', { status })]);
     expect(decided).toEqual(decides ? ['platform.version.end-of-life.watched'] : []);
   });
+
+  test('a new status is wrong for clients of older versions', () => {
+    const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
+    const page = { object: 'list', limit: 10, offset: 0, has_more: false, data: [deployment] };
+    const to = (version: string): string[] =>
+      foundIn([{ target: '/beta/deployments', json: page, headers: { 'service-version': version } }]);
+    expect(to('2026-03-09.tetons')).toEqual(['platform.deployment.removing.watched']);
+    for (const version of ['2026-05-06.rainier', VERSION, '2027-01-01.x', 'none']) expect(to(version)).toEqual([]);
+  });
 });
 
 describe('a ping', () => {

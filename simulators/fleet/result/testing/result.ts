@@ -24,7 +24,7 @@ export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
     start_ms: 10,
     rss_bytes_per_robot: 1000,
     metrics: {},
-    // Without a platform, event streams that were read are measured enough.
+    // Says that event streams were read, which a fleet without a platform must have measured.
     counters: { 'subscriber.violations': 0 },
     thresholds: [],
     violations: [],
