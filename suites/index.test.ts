@@ -45,7 +45,7 @@ describe('the minimum of observations', () => {
     ['device.events.deployed-only', { 'deployments that are not deployed': 1 }],
     ['device.events.after-wins.expired', { 'expired cursors by both': 1 }],
     ['device.log.compaction', { 'compactions survived': 1 }],
-    ['device.log.restart.compacted', { 'restarts survived': 1 }],
+    ['device.log.restart.compacted', { 'restarts after a compaction': 1 }],
     ['platform.list.page-size', { items: 1 }],
     ['platform.list.has-more', { 'pages before others': 1, 'last pages': 1 }],
     ['platform.list.walk-once', { 'walks over several pages': 1 }],

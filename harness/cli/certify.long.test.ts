@@ -48,6 +48,7 @@ test('a certificate claims the executed file, not a file that the signer names',
   expect(claims).toContain(`Muster executed the file agent, which had the digest ${digestOf(agent)} before the run`);
   expect(claims).not.toContain(digestOf(other));
   expect(not).toContain(`The signer names a file other with the digest ${digestOf(other)}; nothing shows that it is`);
+  expect(not).toContain(' --runs 3');
   expect(await verify('--artifact', agent)).toMatchObject({ code: 0 });
   expect(await verify('--artifact', MAIN)).toMatchObject({ code: 2, text: expect.stringContaining('not about') });
 });

@@ -24,7 +24,7 @@ const rule = requirement({
 });
 const made = suite('device', [[check(rule, {}, async () => {})]]) as unknown as Suite<never>;
 const prepare = (args: Partial<EvidenceArguments>, today = '2026-11-21') =>
-  prepareEvidence({ 'update-baseline': false, fast: false, 'last-failed': false, ...args }, made, today);
+  prepareEvidence({ 'update-baseline': false, fast: false, 'last-failed': false, ...args }, made, new Map(), today);
 const report = (checksOf: CheckResult[], change: Partial<Report> = {}) =>
   sampleReport(checksOf, { complete: true, ...change });
 const failing = [sampleFailure({ id: 'device.a' })];
@@ -40,6 +40,19 @@ test.each<[Partial<EvidenceArguments>, RegExp]>([
 ])('%j is refused before the run', (args, words) => {
   expect(() => prepare(args)).toThrow(words);
   expect(() => prepare(args)).toThrow(UsageError);
+});
+
+test.each<Partial<EvidenceArguments>>([
+  { badge: at('r.json') },
+  { key, certificate: at('r.json') },
+  { key: at('r.json'), certificate: at('c.json') },
+  { key, certificate: at('c.json'), badge: key },
+  { key, certificate: at('one'), badge: at('one') },
+  { badge: at('b.yaml'), baseline: at('b.yaml'), 'update-baseline': true },
+])('%j is refused, because two options name one file', (args) => {
+  const places = new Map([[at('r.json'), '--report json=r.json']]);
+  const all = { 'update-baseline': false, fast: false, 'last-failed': false, ...args };
+  expect(() => prepareEvidence(all, made, places)).toThrow(/: \S+ is taken by --(?:report|key|certificate|baseline) /);
 });
 
 test('a baseline update excuses a failure for thirty days and no longer', () => {

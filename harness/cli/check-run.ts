@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import process from 'node:process';
 import { LimitReached, writingTo } from '../client/errors.ts';
 import { usualUserAgent } from '../client/known-clients.ts';
@@ -14,6 +15,7 @@ import { Refused } from '../reports/certificate/envelope.ts';
 import { DAY } from '../reports/certificate/statement.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { plural } from '../reports/findings.ts';
+import { claimPlace, type Places } from '../reports/format.ts';
 import {
   applyBaseline,
   type Baseline,
@@ -57,9 +59,11 @@ export async function runAndReport<T extends CheckTable, Context>(
   // Refuses unknown ids of checks before the target starts.
   makePlan(suite, { ...planned, capabilities: new Set() });
   const { stdout, stderr, env } = process;
-  const reporters = createReporters(args.report ?? [], { redactor, stdout, stderr, env, verbose: args.verbose });
+  const places: Places = new Map();
+  const writing = { redactor, stdout, stderr, env, verbose: args.verbose };
+  const reporters = createReporters(args.report ?? [], writing, places);
   const file = again?.file ?? jsonReportFile(args.report ?? []);
-  const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
+  const evidence = prepareEvidence(args, suite as unknown as Suite<never>, places);
   using interrupt = interruptSignal();
   const faulty = new AbortController();
   using _ = takeFaults((error) => faulty.abort(new RunOver(`a fault in Muster: ${String(error)}`, { fault: true })));
@@ -116,7 +120,7 @@ function tellOutput({ checks }: Report, written: string): void {
 }
 
 /** Returns the report, and why reports could not be written, e.g. a full disk. Rejects on any other error. */
-async function ranWith<Context>(suite: Suite<Context>, options: RunOptions<Context>) {
+export async function ranWith<Context>(suite: Suite<Context>, options: RunOptions<Context>) {
   let ended: Report | undefined;
   const last: RunListener = {
     onEnd(report) {
@@ -202,6 +206,7 @@ function settingsOf<T extends CheckTable, Context>(
   const maxTimeMs = timeFrom('max-time', args['max-time']);
   const demands = demandsOf(api, args);
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
+  const runs = args.runs ?? (args.certificate === undefined ? undefined : CERTIFYING_RUNS);
   return {
     command: commandLine(['check', api], table, targetOnly(options as GivenOptions)),
     seed,
@@ -210,12 +215,9 @@ function settingsOf<T extends CheckTable, Context>(
     version: VERSION,
     // Ignores `--bail` with `--update-baseline`, because the new baseline excuses all findings.
     ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
-    ...defined({
-      concurrency,
-      runs: args.runs ?? (args.certificate === undefined ? undefined : CERTIFYING_RUNS),
-      repeat: args.repeat,
-    }),
-    options: storable(table, options),
+    ...defined({ concurrency, runs, repeat: args.repeat }),
+    // Stores the factor of a certified run, because the certificate names it.
+    options: storable(table, { ...options, ...defined({ runs }) }),
     ...(again === undefined ? {} : { replays: again.checks, replayOf: { file: again.file, outcomes: again.outcomes } }),
   };
 }
@@ -246,6 +248,7 @@ export type EvidenceArguments = Pick<PlanArguments, Evidence | 'only' | 'section
 export function prepareEvidence(
   args: EvidenceArguments,
   suite: Suite<never>,
+  places: Places,
   today: string = new Date().toISOString().slice(0, 10),
 ) {
   const scope = { api: suite.api, ids: suite.checks.map((check) => check.id) };
@@ -254,6 +257,8 @@ export function prepareEvidence(
   for (const name of ['key', 'valid-until', 'signer'] as const)
     if (args[name] !== undefined && args.certificate === undefined)
       throw new UsageError(`--${name} is for a --certificate FILE`);
+  for (const name of ['baseline', 'key', 'certificate', 'badge'] as const)
+    if (args[name] !== undefined) claimPlace(places, `--${name} ${args[name]}`, resolve(args[name]));
   const baseline: Baseline | undefined = path === undefined ? undefined : readBaseline(path, { mayBeMissing: update });
   let updated: BaselineUpdate | undefined;
   if (update && path !== undefined) prepareFile(`--baseline ${path}`, path);

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { createServer as createServerOfHttp } from 'node:http';
 import { createServer } from 'node:net';
 import { expect, it } from 'vitest';
@@ -7,9 +8,11 @@ import { listOf, useFleets } from '../../simulators/fleet/run/testing/fleets.ts'
 import { isOwnName, recordName } from '../common/names.ts';
 import { shape } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
-import { muster, printed, refusal, typed } from './testing/muster.ts';
+import { muster, printed, refusal, typed, useFolder } from './testing/muster.ts';
 
 const fleets = useFleets();
+const at = useFolder();
+writeFileSync(at('read-only.yaml'), 'platform: { read_only: true }\n');
 const created = shape('resource', Type.Object({ id: Type.String() }));
 
 it('clean platform archives deployments that runs left on their own devices, and no others', async () => {
@@ -80,6 +83,7 @@ it('isOwnName accepts record names of runs and rejects similar names', () => {
 it.each([
   [[], /^ {2}devices +[1-9]/m],
   [['--read-only'], /^ {2}devices +0$/m],
+  [['--target', at('read-only.yaml')], /^ {2}devices +0$/m],
 ])('check platform --dry-run with %j lists the records, and sends nothing to the platform', async (more, devices) => {
   let connections = 0;
   const server = createServer(() => {

@@ -1,5 +1,4 @@
 /** Parses a command line: yargs splits words and writes help; Muster validates all options together. */
-import { resolve } from 'node:path';
 import yargs, { type Argv, type Options } from 'yargs';
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
@@ -7,10 +6,11 @@ import { ABOUT, COMMANDS, type CommandEntry } from './commands.ts';
 import { type Configured, configured, namesBelow, notInFile } from './config-file.ts';
 import {
   type AnyCommand,
+  absolute,
   CONFIG_FILE,
   columns,
   type GivenOptions,
-  isExcluded,
+  isReplaced,
   type OptionSpec,
   type OptionTable,
   type OptionValue,
@@ -57,38 +57,22 @@ export async function parseCommandLine(words: readonly string[], folder?: string
     rest: rest.map(String),
     words: end === -1 ? words : words.slice(0, end),
   });
+  // Makes report paths of the file absolute, too, because users replay a report from their own folder.
+  const elsewhere = config?.folder === folder ? undefined : config?.folder;
   const fromFile = Object.keys(filed).filter((name) => !Object.hasOwn(given, name));
   return {
     ...chosen,
     given: {
       ...filed,
-      ...(config === undefined || config.folder === folder ? given : fromFolder(given, command.options, folder)),
+      ...(elsewhere !== undefined && absolute(defined({ report: filed['report'] }), command.options, elsewhere)),
+      ...(elsewhere === undefined ? given : absolute(given, command.options, folder)),
     },
     rest: rest.map(String),
     ...(config !== undefined && fromFile.length > 0 && { config: { ...config, names: fromFile } }),
   };
 }
 
-/** Makes typed paths absolute, because a command with a config file runs in the folder of that file. */
-const fromFolder = (given: GivenOptions, table: OptionTable, folder = '.'): GivenOptions =>
-  Object.fromEntries(
-    Object.entries(given).map(([name, value]) => {
-      const absolute = (one: string | number | boolean): string | number | boolean => {
-        const path = table[name]?.path?.(String(one));
-        return path === undefined || path === '-' ? one : String(one).slice(0, -path.length) + resolve(folder, path);
-      };
-      return [name, Array.isArray(value) ? value.map(absolute) : absolute(value as string)] as [string, OptionValue];
-    }),
-  );
-
 const CONFIG = 'config';
-
-const STARTED = ['image', 'command', 'target'];
-const WHOLE_TARGET = [...STARTED, 'url', 'socket', 'discovery'];
-const INSTEAD: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(STARTED.map((name) => [name, STARTED])),
-  ...Object.fromEntries(['url', 'socket', 'discovery', 'target'].map((name) => [name, WHOLE_TARGET])),
-};
 
 function readFile({ file, values }: Configured, { path, command }: Found, typed: Readonly<Record<string, unknown>>) {
   const table: OptionTable = command.options;
@@ -105,9 +89,7 @@ function readFile({ file, values }: Configured, { path, command }: Found, typed:
   const own = withoutNeed(Object.fromEntries(others), Object.keys(table));
   try {
     const given = readOptions({ path, table: own, takesRest: true, values, loose: [], rest: [], words: [] });
-    const excluded = (name: string): boolean =>
-      Object.keys(typed).some((other) => INSTEAD[other]?.includes(name)) || isExcluded(name, typed, table);
-    return Object.fromEntries(Object.entries(given).filter(([name]) => !excluded(name)));
+    return Object.fromEntries(Object.entries(given).filter(([name]) => !isReplaced(name, typed, table)));
   } catch (error) {
     throw error instanceof UsageError ? new UsageError(`${where}: ${error.message}`) : error;
   }

@@ -32,6 +32,12 @@ test('options come from muster.yaml, and typed options override them', async () 
   expect(config).toMatchObject({ file: 'muster.yaml', folder: root, names: ['command', 'only'] });
 });
 
+test('numbers in muster.yaml are taken as they are written', async () => {
+  file('check: {device: {target-version: 1.10, section: [6.10], seed: 7, runs: 1e1}}');
+  const { given } = await parsed(typed`check device --socket s`);
+  expect(given).toEqual({ 'target-version': '1.10', section: ['6.10'], seed: 7, runs: 10, socket: 's' });
+});
+
 test.each([
   ['verify c.json --artifact a', { file: 'c.json', key: 'k.pem', artifact: 'a' }],
   ['check device --socket /run/a.sock', { socket: '/run/a.sock', fast: true }],
@@ -44,7 +50,7 @@ test.each([
 });
 
 test('muster.yaml is found in a parent folder, and typed paths keep the user’s folder', async () => {
-  file('check: {device: {command: ./agent}}');
+  file('check: {device: {command: ./agent, target: t.yaml, report: [pretty, json=run.json]}}');
   const folder = join(root, 'sub/deep');
   const words = typed`check device --baseline b.yaml --report pretty --report junit=j.xml --control 8080 --only x`;
   const { given, config } = await parsed(words, folder);
@@ -54,7 +60,10 @@ test('muster.yaml is found in a parent folder, and typed paths keep the user’s
     report: ['pretty', `junit=${join(folder, 'j.xml')}`],
     control: '8080',
     only: ['x'],
+    target: 't.yaml',
   });
+  const { given: reported } = await parsed(typed`check device`, folder);
+  expect(reported).toMatchObject({ target: 't.yaml', report: ['pretty', `json=${join(root, 'run.json')}`] });
 });
 
 test('the nearest muster.yaml inside the repository counts, unless --no-config is typed', async () => {

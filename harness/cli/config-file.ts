@@ -16,8 +16,15 @@ export async function configured(path: readonly string[], named: string | undefi
   const file = named === undefined ? findConfig(from) : resolve(from, named);
   if (file === undefined) return undefined;
   const shown = relative(from, file);
-  const { readYaml } = await import('../common/yaml.ts');
-  const all = mapOf(readYaml(named === undefined ? 'options in' : '--config', file, shown).value, shown, 'commands');
+  const [{ readYaml }, { visit }] = await Promise.all([import('../common/yaml.ts'), import('yaml')]);
+  const { document } = readYaml(named === undefined ? 'options in' : '--config', file, shown);
+  // Keeps numbers as they are written, because the number of the version 1.10 is 1.1.
+  visit(document, {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === 'number') scalar.value = scalar.source;
+    },
+  });
+  const all = mapOf(document.toJS({ maxAliasCount: -1 }), shown, 'commands');
   const options = path.reduce<Readonly<Record<string, unknown>> | undefined>((inner, name, depth) => {
     const accepted = namesBelow(path.slice(0, depth));
     const above = [shown, ...path.slice(0, depth)].join(': ');
@@ -76,10 +83,8 @@ function mapOf(value: unknown, where: string, what: string): Readonly<Record<str
 }
 
 function typedValue(value: unknown, where: string): string | boolean | readonly string[] {
-  if (typeof value === 'boolean') return value;
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return String(value);
-  if (Array.isArray(value) && value.every((one) => typeof one === 'string' || typeof one === 'number'))
-    return value.map(String);
+  if (typeof value === 'boolean' || typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
   throw new UsageError(`${where}: must be a text, a number, true, false or a list of texts`);
 }
 

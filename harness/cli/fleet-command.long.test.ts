@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { listenAt } from '../../simulators/defects/null.ts';
+import { sweep } from '../common/owner.ts';
 import { shardFrom } from './fleet-options.ts';
 import { Running, refusal, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
@@ -24,6 +25,13 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(readFileSync(fleets.path('out', 'rollouts.jsonl'), 'utf8').trim().split('\n')).toHaveLength(8);
     expect(readFileSync(fleets.path('out', 'report.html'), 'utf8')).toContain('</html>');
     expect(readdirSync(fleets.path('tmp'))).toEqual([]);
+  });
+
+  it('keeps the files of robots, also from the sweep of a later run', async () => {
+    await fleets.run([...fleets.words(''), '--keep']);
+    sweep(fleets.path('tmp'));
+    const kept = readdirSync(fleets.path('tmp'), { recursive: true }).map(String);
+    expect(kept.filter((name) => name.endsWith('private-key.pem'))).toHaveLength(8);
   });
 
   it.skipIf(!existsSync('/dev/full'))('keeps its result when standard error cannot be written', async () => {
@@ -72,6 +80,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
       /--defect: 'seam-gap@8' is not accepted; accepted: NAME@INDEX with an index from 0 to 7/,
     ],
     [{ defect: 'nonsense@1' }, /--defect nonsense: unknown name\nmuster simulate device --defect list prints/],
+    [{ devices: 'ids.txt' }, /--devices: needs robots that stand for them; accepted: --uplink polling or calls/],
     [{ 'metrics-port': '70000' }, /--metrics-port: must be a whole number from 0 to 65535/],
   ])('refuses %j and writes nothing', async (change, message) => {
     expect(await refusal(fleets.words('', change))).toMatch(message);

@@ -80,7 +80,14 @@ it('a judge finds nothing on the plain platform under too much load', { timeout:
 function page(object: string, phase: string): Exchange {
   const item = { object: 'device', id: 'dvc_1', name: 'robot', created_at: '2026-01-01T00:00:00Z' };
   const data = Array.from({ length: 100 }, (_, at) => ({ ...item, id: `dvc_${at}` }));
-  const head = { at: Date.now(), ms: 1, method: 'GET', path: '/devices?limit=100&offset=0', headers: {}, phase };
+  const head = {
+    at: Date.now(),
+    ms: 1,
+    method: 'GET',
+    path: '/devices?limit=100&offset=0',
+    headers: { 'x-api-key': '***' },
+    phase,
+  };
   const body = JSON.stringify({ object, limit: 100, offset: 0, has_more: false, data });
   return { ...head, status: 200, answered: { 'content-type': 'application/json' }, body };
 }

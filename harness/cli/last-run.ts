@@ -43,15 +43,15 @@ function folderIn({ XDG_STATE_HOME: state = '' }: NodeJS.ProcessEnv): string {
   return join(base, 'muster', 'runs');
 }
 
-function fileFor(api: Api, options: GivenOptions, env: NodeJS.ProcessEnv): string {
+function fileFor(api: Api, options: GivenOptions, env: NodeJS.ProcessEnv, folder = process.cwd()): string {
   const sorted = Object.entries(partsOf(options).reaching).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  const key = createHash('sha256').update(JSON.stringify([api, process.cwd(), sorted]));
+  const key = createHash('sha256').update(JSON.stringify([api, folder, sorted]));
   return join(folderIn(env), `${api}-${key.digest('hex')}.json`);
 }
 
-/** True if an earlier run in this folder used the same target; `replay` distrusts other targets of a report. */
-export const isRemembered = (api: Api, options: GivenOptions, env = process.env): boolean =>
-  existsSync(fileFor(api, options, env));
+/** True if an earlier run in `folder` used the same target; `replay` distrusts other targets of a report. */
+export const isRemembered = (api: Api, options: GivenOptions, env = process.env, folder = process.cwd()): boolean =>
+  existsSync(fileFor(api, options, env, folder));
 
 export function remembered(api: Api, options: GivenOptions, env = process.env): Remembered {
   const file = fileFor(api, options, env);

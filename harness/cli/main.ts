@@ -41,7 +41,7 @@ async function run(all: readonly string[]): Promise<number> {
     process.chdir(config.folder);
     process.stderr.write(withoutCiCommands(printable(`options from ${config.file}: ${config.names.join(', ')}\n`)));
   }
-  return await command.run(complete(command.options, given) as never, { rest, parse: (words) => parseOrPrint(words) });
+  return await command.run(complete(command.options, given) as never, { rest, parse: parseOrPrint });
 }
 
 async function parseOrPrint(all: readonly string[], folder?: string): Promise<ParsedCommand | undefined> {

@@ -1,4 +1,5 @@
 /** Options as data, which serve parsing, help, completion, reports and replays. */
+import { resolve } from 'node:path';
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
 import { durationMs } from '../common/units.ts';
@@ -66,8 +67,8 @@ export interface ReplayPlan {
 
 export interface CommandContext {
   rest: readonly string[];
-  /** Returns undefined after printing help. Throws UsageError. */
-  parse(words: readonly string[]): Promise<ParsedCommand | undefined>;
+  /** Returns undefined after printing help. Reads the config file of `folder`, or none. Throws UsageError. */
+  parse(words: readonly string[], folder?: string): Promise<ParsedCommand | undefined>;
   again?: ReplayPlan;
 }
 
@@ -214,8 +215,31 @@ export function timeFrom(option: string, text: string): number {
   throw new UsageError(`--${option} ${text}: must be above 0, and 24h at most`);
 }
 
-export const isExcluded = (name: string, given: object, table: OptionTable): boolean =>
-  Object.keys(given).some((other) => table[name]?.conflicts === other || table[other]?.conflicts === name);
+/** Makes paths absolute, because a command with a config file runs in the folder of that file. */
+export const absolute = (given: GivenOptions, table: OptionTable, folder = '.'): GivenOptions =>
+  Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const inFolder = (one: string | number | boolean): string | number | boolean => {
+        const path = table[name]?.path?.(String(one));
+        return path === undefined || path === '-' ? one : String(one).slice(0, -path.length) + resolve(folder, path);
+      };
+      return [name, Array.isArray(value) ? value.map(inFolder) : inFolder(value as string)] as [string, OptionValue];
+    }),
+  );
+
+const STARTED = ['image', 'command', 'target'];
+const WHOLE_TARGET = [...STARTED, 'url', 'socket', 'discovery'];
+const INSTEAD: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(STARTED.map((name) => [name, STARTED])),
+  ...Object.fromEntries(['url', 'socket', 'discovery', 'target'].map((name) => [name, WHOLE_TARGET])),
+};
+
+/** True if a typed option takes the place of option `name` of a file: another target, or an option in conflict. */
+export const isReplaced = (name: string, typed: object, table: OptionTable): boolean =>
+  Object.keys(typed).some(
+    (other) =>
+      INSTEAD[other]?.includes(name) === true || table[name]?.conflicts === other || table[other]?.conflicts === name,
+  );
 
 export function pairFrom(name: string, cert: string | undefined, key: string | undefined) {
   if (cert === undefined && key === undefined) return undefined;

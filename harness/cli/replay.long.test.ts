@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { HttpClient } from '../client/http.ts';
 import { HttpControl } from '../targets/control/ends.ts';
@@ -56,6 +57,22 @@ async function brokenDevice(dir: string): Promise<Running> {
   return device;
 }
 
+test('the line that repeats a finding of a run with muster.yaml works in a folder below it', async () => {
+  await using _ = await brokenDevice('configured');
+  mkdirSync(at('.git'));
+  mkdirSync(at('sub'));
+  const options = 'socket: agent.sock, control: control.sock, report: [pretty, json=below.json]';
+  writeFileSync(at('muster.yaml'), `check: { device: { ${options} } }`);
+  const below = (words: string[]) => new Running(words, { cwd: at('sub') }).ended;
+  const first = await below(typed`check device --only ${DRIVEN} --bail 1`);
+  const again = /^ +again +muster (.*)$/m.exec(first.stdout)?.[1] ?? first.stderr;
+  const report = ['--report', 'json=again.json'];
+  const second = await below([...again.split(' '), '--', ...report]);
+  expect([first.code, second.code], second.stderr).toEqual([1, 1]);
+  expect(reportIn(at('sub', 'again.json')).replay_of?.file).toBe(at('below.json'));
+  rmSync(at('muster.yaml'));
+});
+
 test('the script of a driven finding reproduces it on a fresh device', async () => {
   const file = at('driven.json');
   {
@@ -84,6 +101,10 @@ test('replay --keep starts the target anew and keeps it up until an interrupt', 
   expect(run.stdout).toMatch(/What was started for this run has ended: the line 'again' starts it again; add --keep/);
   expect(reportIn(file).target.ended).toBe(true);
   expect(reportIn(file).checks.find(({ id }) => id === ID)).not.toHaveProperty('script');
+
+  const other = ['--socket', at('none.sock'), '--fast', '--report', `json=${at('other.json')}`];
+  expect((await muster('replay', file, '--only', ID, '--', ...other)).code).toBe(2);
+  expect(reportIn(at('other.json')).options).not.toHaveProperty('command');
 
   // Leaves out the other check of this requirement, which may find no events in a replay.
   const replay = new Running(['replay', file, '--only', ID, '--keep']);

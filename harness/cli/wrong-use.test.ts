@@ -28,6 +28,10 @@ it.each<[string | string[], string]>([
   ['check device --toString x', '--toString: no such option'],
   ['check device --socket a --seed 0.5', '--seed: must be a whole number'],
   ['check device --socket a -- x', '--: check device takes nothing after it'],
+  [
+    'check platform --url http://ops:pw@h/beta --api-key k --dry-run',
+    '--url: credentials do not belong into the address',
+  ],
   ['check platform --url http://h/beta --api-key dév', '--api-key: has a blank or a character beyond'],
   ['check device --socket a --only device.events.fram', 'did you mean device.events.frame?'],
   [`check device --target ${at('shoulds.yaml')}`, 'device.loopback.onyl: no check of the device suite has that id'],
@@ -57,6 +61,7 @@ it.each<[string | string[], string]>([
     '--robots: the class rare has a share of 5%, and gets none of 5 robots, so phase 2 (storm) cannot be measured; ' +
       'accepted: --robots 22 or more',
   ],
+  ['demo --robots 1 --out /proc/none', '--out: cannot write /proc/none/fleet.json'],
   ['fleet --platform embedded --for 0s', '--for: leaves no time; accepted: a duration above 0, e.g. 72h'],
   ['fleet --platform embedded --for 1h --shard 1/2', '--for: not with --shard'],
   ['fleet --platform https://ops:pw@h --api-key k', '--platform: credentials do not belong into the address'],
@@ -101,6 +106,14 @@ it.each<[string | string[], string]>([
   ['mutate client --command true --api device --test-timeout 5', "--test-timeout 5: '5' is no duration"],
   ['mutate client --command true --api device --kind variant --min-score 80', '--min-score: needs defects'],
   ['mutate client --command true --api device --update-baseline', '--update-baseline: needs --baseline FILE'],
+  [
+    'mutate client --command true --api device --update-baseline --baseline /proc/none/b.yaml',
+    '--baseline /proc/none/b.yaml: cannot write',
+  ],
+  [
+    `mutate client --command true --api device --report json=${at('b')} --update-baseline --baseline ${at('b')}`,
+    'b is taken by --report json=',
+  ],
   [`mutate client --command true --api platform --seed-file ${at('none.txt')}`, '--seed-file'],
   ['merge . --run-id auto', '--run-id auto: needs --watch'],
   [['merge', '.', '--run-id', 'a b'], "--run-id: 'a b' is not accepted; accepted: up to 63 letters"],

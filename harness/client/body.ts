@@ -17,7 +17,7 @@ import {
 } from 'node:zlib';
 import { Bytes } from '../common/bytes.ts';
 import type { Patience } from '../common/waiting.ts';
-import { NoAnswer } from './errors.ts';
+import { BodyTooLarge, NoAnswer } from './errors.ts';
 
 interface Coding {
   unpack(bytes: Buffer, limit: { maxOutputLength: number }): Promise<Buffer>;
@@ -88,7 +88,7 @@ export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
   #unpacking: Promise<unknown> = Promise.resolve();
 
-  /** Renews `patience` with each chunk. Throws NoAnswer above 16 MiB. */
+  /** Renews `patience` with each chunk. Throws BodyTooLarge above 16 MiB. */
   async read(body: Readable, patience: Patience): Promise<Buffer> {
     const bytes = new Bytes(LARGEST_BODY);
     const over = Promise.withResolvers<void>();
@@ -102,7 +102,7 @@ export class BodyReader {
           await patience.hold(before);
         }
         patience.renew();
-        if (!bytes.append(piece as Buffer)) throw new NoAnswer(`a body larger than ${LARGEST_BODY / MIB} MiB`);
+        if (!bytes.append(piece as Buffer)) throw new BodyTooLarge(`a body larger than ${LARGEST_BODY / MIB} MiB`);
       }
       return bytes.view();
     } catch (error) {
@@ -120,7 +120,7 @@ export class BodyReader {
   }
 }
 
-/** Decodes codings up to the first unknown one. Throws NoAnswer for an invalid body or above 16 MiB. */
+/** Decodes codings up to the first unknown one. Throws NoAnswer for an invalid body, BodyTooLarge above 16 MiB. */
 async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buffer> {
   const codings = contentEncoding.split(',').map((coding) => coding.trim().toLowerCase());
   let body = bytes;
@@ -132,7 +132,7 @@ async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buff
     } catch (error) {
       const isLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
       const why = isLarge ? `larger than ${LARGEST_BODY / MIB} MiB, once it is unpacked` : `that is no ${coding}`;
-      throw new NoAnswer(`a body ${why}`, { cause: error });
+      throw new (isLarge ? BodyTooLarge : NoAnswer)(`a body ${why}`, { cause: error });
     }
   }
   return body;
@@ -153,7 +153,8 @@ const COMMA = 0x2c;
 const OPENING = new Set([0x5b, 0x7b]);
 const CLOSING = new Set([0x5d, 0x7d]);
 
-function isModest(text: string): boolean {
+/** False above the limits of nesting and values, where `parseJson` reads nothing. */
+export function isModest(text: string): boolean {
   let depth = 0;
   let values = 0;
   for (let at = 0; at < text.length && depth <= DEEPEST_JSON && values <= MOST_VALUES; at += 1) {

@@ -5,7 +5,7 @@ export class Unreachable extends Error {
   override name = 'Unreachable';
 }
 
-/** Fault of the target: no complete HTTP answer, or an answer above 16 MiB. */
+/** Fault of the target: no complete HTTP answer. */
 export class NoAnswer extends Error {
   override name = 'NoAnswer';
 }
@@ -29,6 +29,11 @@ export function throwAll(errors: readonly unknown[]): void {
 
 export class NoAnswerInTime extends NoAnswer {
   override name = 'NoAnswerInTime';
+}
+
+/** Answer above a size limit of Muster; excused where a correct target may give a large one. */
+export class BodyTooLarge extends NoAnswer {
+  override name = 'BodyTooLarge';
 }
 
 /** Answer still arriving at the time limit, or event above the size limit; a check cannot judge the target. */

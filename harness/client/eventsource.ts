@@ -19,6 +19,8 @@ export interface OpenClient {
   types: readonly string[];
   /** Milliseconds before a reconnection, whatever `retry` the server sends. Default 20, to keep checks fast. */
   reconnectMs?: number;
+  /** Cursor of each connection before the first message. */
+  lastEventId?: string;
   open?: (request: HttpRequest) => Promise<OpenResponse>;
 }
 
@@ -43,11 +45,12 @@ export class EventSourceClient {
       await this.#mayConnect;
       const target = new URL(url);
       const { Accept: accept, ...rest } = init.headers;
-      this.cursors.push(rest['Last-Event-ID']);
+      const cursor = rest['Last-Event-ID'] ?? (this.messages.length === 0 ? options.lastEventId : undefined);
+      this.cursors.push(cursor);
       const answer = await open({
         path: target.pathname + target.search,
         absolute: true,
-        headers: { accept, ...rest },
+        headers: { accept, ...rest, 'Last-Event-ID': cursor },
       }).catch((error: unknown) => {
         if (!(error instanceof NoAnswer || error instanceof Unreachable)) this.#fault = { error };
         throw error;

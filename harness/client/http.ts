@@ -8,7 +8,16 @@ import { type OutOfPatience, Patience } from '../common/waiting.ts';
 import { BodyReader, parseJson } from './body.ts';
 import { type Connecting, type Endpoint, EndpointAgent, hostOf, openSocket } from './connection.ts';
 import type { Form } from './equivalent-forms.ts';
-import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable, wasClosed } from './errors.ts';
+import {
+  BodyTooLarge,
+  classify,
+  errorOf,
+  NoAnswer,
+  NoAnswerInTime,
+  Unfinished,
+  Unreachable,
+  wasClosed,
+} from './errors.ts';
 import { arranged, evidentIn } from './known-clients.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
@@ -338,7 +347,7 @@ export class HttpClient {
     const failure = over.signal.aborted
       ? timedOut(what, stage, over.signal.reason as OutOfPatience, timeoutMs)
       : error instanceof NoAnswer
-        ? new NoAnswer(`${what}: ${error.message}`, { cause: error })
+        ? new (error instanceof BodyTooLarge ? BodyTooLarge : NoAnswer)(`${what}: ${error.message}`, { cause: error })
         : classify(error, what);
     this.recorder.failed(recorded, failure.message);
     return failure;

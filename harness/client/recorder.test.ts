@@ -106,6 +106,8 @@ test('a curl line has a time limit, and becomes a comment when too long', () => 
     });
   expect(line('/x')).toBe('curl -s -i --max-time 2 http://localhost/x');
   expect(line('/events', { stream: true })).toBe('curl -sN -i --max-time 45 http://localhost/events');
+  expect(line('/x?a[]={b}')).toBe("curl -s -i --max-time 2 -g 'http://localhost/x?a[]={b}'");
+  expect(line('/x', { headers: { 'x-empty': '', 'user-agent': '' } })).toContain(" -H 'x-empty;' -H 'user-agent;' ");
   const long = 'x'.repeat(10_000);
   const posted = line('/x', { method: 'POST', body: `{"a":\n"${long}"}` });
   for (const text of [line(`/${long}`), line('/x', { headers: { 'x-long': long } }), posted]) {

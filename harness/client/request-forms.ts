@@ -86,6 +86,8 @@ export function curlLine(parts: CurlParts): string {
   const words = ['curl', parts.stream === true ? '-sN' : '-s', '-i', '--max-time', String(seconds)];
   if (parts.socketPath !== undefined) words.push('--unix-socket', quote(parts.socketPath));
   if (parts.caFile !== undefined) words.push('--cacert', quote(parts.caFile));
+  // Keeps curl from expanding brackets and braces.
+  if (/[[\]{}]/.test(parts.url)) words.push('-g');
   if (parts.method !== 'GET') words.push('-X', quote(parts.method));
   if ('accept-encoding' in parts.headers) words.push('--compressed');
   for (const [name, value] of Object.entries(parts.headers)) {
@@ -93,7 +95,9 @@ export function curlLine(parts: CurlParts): string {
     const known = CREDENTIALS.has(name.toLowerCase()) ? parts.variable(secret) : undefined;
     // curl sends this header by itself.
     if (name === 'accept' && value === '*/*') continue;
-    if (name === 'user-agent') words.push('-A', quote(value));
+    // curl removes a header without a value unless it ends with a semicolon.
+    if (value === '') words.push('-H', quote(`${name};`));
+    else if (name === 'user-agent') words.push('-A', quote(value));
     else words.push('-H', known === undefined ? quote(`${name}: ${value}`) : `"${name}: ${scheme}$${known}"`);
   }
   if (body !== undefined) words.push('--data-raw', quote(body));

@@ -1,5 +1,5 @@
 /** Finds and masks secrets in records and reports, even if encoded, escaped or cut. */
-import { isShortWords, MASK } from './secret-names.ts';
+import { isShortWords, MASK, tellsSecret } from './secret-names.ts';
 
 /** Characters of the shortest fragment of a cut secret that is masked; shorter ones occur by chance. */
 const SHORTEST = 4;
@@ -104,7 +104,9 @@ const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)
 /** Short secrets and ordinary words are masked only as the value of a credential. */
 export const isOrdinary = (secret: string): boolean => secret.length < HEAD || isShortWords(secret);
 
-export const isSecretName = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD/i.test(name);
+/** Shells name the working folder PWD. */
+export const isSecretName = (name: string): boolean =>
+  /KEY|TOKEN|SECRET|PASSWORD/i.test(name) || (tellsSecret(name) && !/^(?:OLD)?PWD$/.test(name));
 
 export class Redactor {
   readonly #secrets = new Map<string, string | undefined>();

@@ -75,7 +75,7 @@ test('an unwritable place is refused before the run', () => {
     [[`json=${folder}`], /is a folder/],
     // `/proc` reports the file as writable, although writing fails.
     [['json=/proc/report.json'], /cannot write \/proc\/report.json/],
-    [[`json=${twice}`, `ctrf=${twice}`], /another report goes to .*twice.json already/],
+    [[`json=${twice}`, `ctrf=${twice}`], /^--report ctrf=.*twice.json is taken by --report json=/],
   ] as const)
     expect(() => createReporters(specs, streams().options)).toThrow(words);
   expect([join(file, 'report.html'), twice].some((path) => existsSync(path))).toBe(false);

@@ -1,9 +1,10 @@
 import { UsageError } from '../common/usage.ts';
 import { ctrfFormat } from './ctrf.ts';
 import {
-  claimPlace,
+  claimReport,
   type DocumentFormat,
   formatOf,
+  type Places,
   type Reporter,
   type ReporterOptions,
   type ReportFormat,
@@ -28,10 +29,14 @@ export const REPORT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name)
 export const REPORT_FORMATS_TEXT = `${REPORT_FORMATS.join(', ').replace(/, (\w+)$/, ' or $1')}, each with =FILE`;
 
 /**
- * If a document goes to stdout, all other reporters write to stderr. Throws UsageError for an unknown format, an
- * unwritable file, or two reports to the same file.
+ * If a document goes to stdout, all other reporters write to stderr. Throws UsageError for an unknown format, or a file
+ * that cannot be written or is reserved in `places`.
  */
-export function createReporters(specs: readonly string[], options: ReporterOptions): Reporter[] {
+export function createReporters(
+  specs: readonly string[],
+  options: ReporterOptions,
+  places: Places = new Map(),
+): Reporter[] {
   const wanted = (specs.length === 0 ? [prettyFormat.name] : specs).map(parse);
   const toStdout = wanted.filter(({ format, file }) => file === undefined && 'document' in format);
   const [first, second] = toStdout.map(({ format }) => format.name);
@@ -43,9 +48,8 @@ export function createReporters(specs: readonly string[], options: ReporterOptio
   }
   const { redactor, stderr } = options;
   const live = first === undefined ? options : { ...options, stdout: stderr };
-  const places = new Set<string | undefined>();
   return wanted.map(({ spec, format, file }): Reporter => {
-    const path = file === undefined ? undefined : claimPlace(places, spec, file);
+    const path = file === undefined ? undefined : claimReport(places, spec, file);
     const reporter = 'document' in format ? documentReporter(format, path, options) : format.reporter(live, path);
     // Masks secrets before formatting, because the escapes of a format could hide a secret.
     return {

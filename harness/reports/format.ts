@@ -59,12 +59,21 @@ export function writeReport(path: string, text: string, write: typeof writeWhole
   writingTo(`--report: ${path}`, () => write(path, text));
 }
 
-/** `file`: undefined for stdout. Throws UsageError for a place that another report has reserved. */
-export function claimPlace(places: Set<string | undefined>, spec: string, file: string | undefined) {
+/** Options of a run by the file that each reads or writes: an absolute path, or undefined for stdout. */
+export type Places = Map<string | undefined, string>;
+
+/** Throws UsageError for a file that another option has reserved. */
+export function claimPlace(places: Places, option: string, path: string | undefined): void {
+  const other = places.get(path);
+  if (other !== undefined && (path === undefined || isOneFile(path)))
+    throw new UsageError(`${option}: ${path ?? 'stdout'} is taken by ${other}`);
+  places.set(path, option);
+}
+
+/** `file`: undefined for stdout. Throws UsageError for a file that cannot be written, or is reserved. */
+export function claimReport(places: Places, spec: string, file: string | undefined): string | undefined {
   const path = file === undefined ? undefined : prepareFile(`--report ${spec}`, file);
-  if (places.has(path) && (path === undefined || isOneFile(path)))
-    throw new UsageError(`--report ${spec}: another report goes to ${path ?? 'stdout'} already`);
-  places.add(path);
+  claimPlace(places, `--report ${spec}`, path);
   return path;
 }
 
@@ -73,11 +82,11 @@ export function reportWriter<F extends { readonly name: string }>(
   specs: readonly string[],
   formats: readonly F[],
   stdout: Output,
+  places: Places = new Map(),
 ) {
-  const places = new Set<string | undefined>();
   const wanted = specs.map((spec) => {
     const { format, file } = formatOf(spec, formats);
-    return { format, path: claimPlace(places, spec, file) };
+    return { format, path: claimReport(places, spec, file) };
   });
   return (textOf: (format: F, isTerminal: boolean) => string): void => {
     const failures: unknown[] = [];

@@ -7,8 +7,10 @@ import { temporaryFolder } from '../targets/testing/places.ts';
 import { applyBaseline, type BaselineEntry, readBaseline, updatedBaseline, writeBaseline } from './baseline.ts';
 import { comparableText } from './causes.ts';
 import { coverageOf } from './coverage.ts';
+import { suite as made } from './define.ts';
+import { makePlan } from './plan.ts';
 import { exitCode } from './results.ts';
-import { planOf } from './testing/checks.ts';
+import { declared, planOf, run } from './testing/checks.ts';
 import { type CheckResult, OUTCOMES } from './types.ts';
 
 const TODAY = '2026-11-21';
@@ -103,8 +105,8 @@ test('a stale entry names its lines and the flag that removes it', () => {
   expect(readBaseline(path).known).toEqual([entry('device.a')]);
 });
 
-test('an entry for an unknown check is an error, unless it names another API', () => {
-  const known = [entry('device.typo'), entry('platform.list.walk')];
+test('an entry for an unknown check is an error, unless it names another API or a rule of watches', () => {
+  const known = [entry('device.typo'), entry('platform.list.walk'), entry('device.b.watched')];
   const results = applyBaseline([sampleResult({ id: 'device.a' })], { known }, TODAY, suite);
   expect(results.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual(['device.a pass', 'baseline:device.typo fixed']);
   expect(code(results)).toBe(2);
@@ -129,12 +131,19 @@ test('an entry changes no result of an undecided check', () => {
 test('an update lists the entries it adds, keeps and removes', () => {
   const other = sampleFailure({ id: 'device.c', actual: 'no event came' });
   const results = [sampleFailure({ id: 'device.a' }), sampleResult({ id: 'device.b' }), other];
-  const known = [entry('device.b'), flaky('device.c'), entry('device.gone'), entry('platform.x')];
+  const known = [
+    entry('device.b'),
+    flaky('device.c'),
+    entry('device.gone'),
+    entry('platform.x'),
+    entry('device.a.watched'),
+  ];
   const update = updatedBaseline(results, { known }, TODAY, suite);
   expect(update.changes).toEqual([
     '+ device.a: expected a first event with an id above #a; actual: the first event has id #a',
     '+ device.c: expected a first event with an id above #; actual: no event came',
     '= device.c: until 1.4 (flaky, excused until 2026-12-31)',
+    '= device.a.watched: until 1.4 (bug, excused until 2026-12-31)',
     '- device.b: holds now (was excused: until 1.4)',
     '- device.gone: no check has this id (was excused: until 1.4)',
   ]);
@@ -154,6 +163,22 @@ test('an update marks an intermittent finding as flaky, with its failure rate', 
   const { known } = updatedBaseline([rated('device.a', 3), rated('device.b', 2)], { known: [] }, TODAY, suite);
   expect(known.map(({ kind }) => kind)).toEqual(['bug', 'flaky']);
   expect(known[1]?.reason).toBe(`found on ${TODAY}, 2 of 3 times: expected ${expected}; actual: ${actual}`);
+});
+
+test('an update excuses a SHOULD that fails the run, and no other', async () => {
+  const should = (id: string) => declared(id, {}, async (t) => t.should(false, { expected, actual }), 'SHOULD');
+  const all = [should('device.a'), should('device.b')];
+  const plan = makePlan(made<object>('device', [all]), { capabilities: new Set(), failOn: ['device.a'] });
+  const settled = (known: readonly BaselineEntry[]) => (results: CheckResult[]) => {
+    const update = updatedBaseline(results, { known: [...known] }, TODAY, suite);
+    expect(update.known.map(({ check }) => check)).toEqual(['device.a']);
+    return applyBaseline(results, update, TODAY, suite);
+  };
+  for (const known of [[], [flaky('device.a')]]) {
+    const { checks, exit_code: exit } = await run(all, { plan, settle: settled(known) });
+    expect(checks.map(({ outcome }) => outcome)).toEqual([known.length === 0 ? 'known' : 'flaky', 'warn']);
+    expect(exit).toBe(0);
+  }
 });
 
 test('an updated baseline yields no errors and keeps every undecided entry', () => {

@@ -86,7 +86,7 @@ export function applyBaseline(
   );
   const extra = [...entries].flatMap(([check, [entry]]) => {
     if (entry === undefined || apiOf(check) !== suite.api) return [];
-    if (!suite.ids.includes(check))
+    if (isUnknown(check, suite))
       return [complaint(entry, `no check has this id: correct or remove ${placeOf(entry, baseline)}`)];
     const expired = entries.get(check)?.find((each) => isOver(each, today));
     if (expired === undefined || settled.get(check)?.outcome !== 'warn') return [];
@@ -108,8 +108,9 @@ function settle(result: CheckResult, entries: BaselineEntry[], today: string, ba
   if (isFinding(result)) {
     const fitting = entries.filter((entry) => isEntryFor(entry, result));
     const excuse = fitting.find((entry) => !isOver(entry, today));
-    if (excuse?.kind === 'flaky') return { ...result, outcome: 'flaky', reason: `failed this time: ${about(excuse)}` };
-    if (excuse !== undefined) return { ...result, outcome: 'known', reason: about(excuse) };
+    const { fails_by: _, ...excused } = result;
+    if (excuse?.kind === 'flaky') return { ...excused, outcome: 'flaky', reason: `failed this time: ${about(excuse)}` };
+    if (excuse !== undefined) return { ...excused, outcome: 'known', reason: about(excuse) };
     const [expired] = fitting;
     const others = entries.map(({ finding }) => inWords(finding)).join(', or ');
     const reason = expired ? expiredOn(expired) : `the baseline excuses another finding of this check: ${others}`;
@@ -127,6 +128,9 @@ function settle(result: CheckResult, entries: BaselineEntry[], today: string, ba
     reason: `holds now: remove ${where}, or run this again with --update-baseline (was excused: ${excused})`,
   };
 }
+
+/** Accepts rules that only `muster watch` has, because one baseline may serve both commands. */
+const isUnknown = (id: string, { ids }: Scope): boolean => !ids.includes(id) && !id.endsWith('.watched');
 
 const placeOf = (entry: BaselineEntry, { places }: Baseline): string =>
   places?.get(entry) ?? 'its entry in the baseline';
@@ -184,7 +188,7 @@ export function updatedBaseline(
   const kept = baseline.known.flatMap((entry): BaselineEntry[] => {
     if (apiOf(entry.check) !== suite.api) return [entry];
     const result = byId.get(entry.check);
-    const why = suite.ids.includes(entry.check) ? whyRemoved(entry, result, today) : 'no check has this id';
+    const why = isUnknown(entry.check, suite) ? 'no check has this id' : whyRemoved(entry, result, today);
     if (why === undefined) {
       if (entry.finding !== undefined || result === undefined || !isFinding(result)) return [entry];
       return [{ kind: 'bug', ...entry, finding: comparableText(result) }];
@@ -193,7 +197,8 @@ export function updatedBaseline(
     return [];
   });
   const added = results
-    .filter((result) => result.outcome === 'fail' && !isExcused({ known: kept }, result, today))
+    .filter((result) => result.outcome === 'fail' || result.fails_by !== undefined)
+    .filter((result) => !isExcused({ known: kept }, result, today))
     .map((result): BaselineEntry => {
       const { id, expected = 'the requirement to hold', actual = 'it does not', rate } = result;
       const isFlaky = rate !== undefined && rate.failed < rate.times;

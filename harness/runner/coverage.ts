@@ -59,6 +59,17 @@ export function coverageOf(
   };
 }
 
+/** Reasons why a named profile is not decided. A narrowed run excuses checks that it leaves out, but no others. */
+export function openOfProfile(
+  { isNamed, narrowedBy, profile }: Pick<Plan<never>, 'isNamed' | 'narrowedBy' | 'profile'>,
+  { undecided }: Coverage,
+): string[] {
+  if (!isNamed) return [];
+  const isExcused = (why: string): boolean => narrowedBy.length > 0 && /^(?:left out by |blocked$)/.test(why);
+  const open = undecided.filter(({ why }) => !isExcused(why));
+  return open.map(({ checks, why }) => `--profile ${profile.name}: ${checks} ${why}`);
+}
+
 /** Largest profile below the run's own of which the run decided every requirement. */
 export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report: Report): string | undefined {
   const { api, profile, requirements_version: date } = report;

@@ -113,12 +113,13 @@ test('an undecided check is retried in the usual form, unless it took long', asy
 });
 
 test.each([
-  ['counts each check once, whatever it was asked in', 1, 12 + 2],
-  ['asks in the usual form alone when it repeats them', 3, 3 * 12],
-])('a run in varied forms %s', async (_, repeat, times) => {
+  ['counts each check once, whatever it was asked in', 1, 12 + 2, {}],
+  ['asks in the usual form alone when it repeats them', 3, 3 * 12, {}],
+  ['asks checks that share a result in the usual form alone', 1, 12, { varied: false }],
+] as const)('a run in varied forms %s', async (_, repeat, times, options) => {
   let runs = 0;
   const list = Array.from({ length: 12 }, (_one, at) =>
-    declared(`test.${at}`, { sharing: 'exclusive' }, async (t: CheckContext) => {
+    declared(`test.${at}`, { sharing: 'exclusive', ...options }, async (t: CheckContext) => {
       runs += 1;
       t.must(false, { expected: 'an answer', actual: 'none' });
     }),

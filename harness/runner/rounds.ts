@@ -152,7 +152,8 @@ function roundRunner<Context>(
         return undecided(check, 'blocked', runOverReason(signal));
       const cause = essentialAmong(premises, plan);
       if (cause !== undefined) return undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause });
-      if (forms === undefined || check.rule !== undefined) return await run(check, session, { follows });
+      if (forms === undefined || check.rule !== undefined || check.varied === false)
+        return await run(check, session, { follows });
       const varied = await forms.run(check.id, (form) => run(check, session, defined({ follows, form })));
       others = varied.others ?? [];
       return varied.result;

@@ -5,7 +5,7 @@ import type { Redactor } from '../common/redact.ts';
 import { readableDuration } from '../common/units.ts';
 import { interruptedCode } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
-import { coverageOf, DECIDED, type Demands, unmetDemands } from './coverage.ts';
+import { coverageOf, DECIDED, type Demands, openOfProfile, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
 import { FormVariation } from './form-variation.ts';
 import type { Plan, Planned, Tries } from './plan.ts';
@@ -96,11 +96,12 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
   // Does not vary the requests of the client suite, because Muster sends none.
   const { varied = suite.api !== 'client' } = options;
-  const { results, rounds } = await runChecks({ ...options, varied, group }, audience, started, session);
+  const { results: ended, rounds } = await runChecks({ ...options, varied, group }, audience, started, session);
   const failsBy = new Map(plan.checks.map(({ check, failsBy }) => [check.id, failsBy]));
-  const settled = group(options.settle?.(results) ?? results).map((result) =>
+  const results = ended.map((result) =>
     result.outcome === 'warn' ? { ...result, ...defined({ fails_by: failsBy.get(result.id) }) } : result,
   );
+  const settled = group(options.settle?.(results) ?? results);
   const declarations = session.declarations.all;
   const report = presentableReport(
     redactor.value(reportOf(suite, options, settled, { declarations, rounds, startedAt, started: started - sinceMs })),
@@ -220,16 +221,12 @@ function reportOf<Context>(
   const summary = summaryOf(results);
   const coverage = coverageOf(plan, results, target.capabilities);
   const ofProfile = coverageOf(plan, results, target.capabilities, { ofProfile: true });
-  // Narrowing excuses checks that it leaves out, but no others of a named profile.
-  const open =
-    plan.isNamed && plan.narrowedBy.length > 0
-      ? ofProfile.undecided.filter(({ why }) => !/^(?:left out by |blocked$)/.test(why))
-      : [];
   const decided = new Set(results.flatMap(({ id, outcome }) => (DECIDED.has(outcome) ? [id] : [])));
   const unrepeated = Object.keys(options.replayOf?.outcomes ?? {}).filter((id) => !decided.has(id));
   const unmet = [
     ...unmetDemands(options.demands ?? {}, coverage, target.capabilities),
-    ...open.map(({ checks, why }) => `--profile ${plan.profile.name}: ${checks} ${why}`),
+    // Leaves a whole run to `profile_coverage`, which says the same.
+    ...(plan.narrowedBy.length > 0 ? openOfProfile(plan, ofProfile) : []),
     ...(unrepeated.length === 0 ? [] : [`not decided in the replay: ${unrepeated.join(', ')}`]),
     ...(options.watched?.answers === 0 ? ['no answer of the server was seen'] : []),
     ...(repeat > 1 && rounds < repeat ? [`--repeat ${repeat}: the run ended in round ${rounds + 1}`] : []),

@@ -65,6 +65,8 @@ export interface Check<Context> {
   /** Counts of observations needed to pass, e.g. `{ compactions: 1 }`; a check with fewer is `undecided`. */
   least?: Readonly<Record<string, number>>;
   orElse?: string;
+  /** False for checks that share an exploration, because the form of one check would count for all of them. */
+  varied?: false;
   /** True if a failure of the check blocks all dependants. */
   essential?: boolean;
   /** True if the check asks outside of the API, where rules do not apply. */

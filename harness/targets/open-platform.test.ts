@@ -95,8 +95,11 @@ test('a platform target declares only versions when the platform answers malform
 test.each<[number, Record<string, string>, readonly string[]]>([
   [429, {}, SUPPORTED_CODENAMES],
   [503, { 'retry-after': '0' }, SUPPORTED_CODENAMES],
-  [503, {}, SUPPORTED_CODENAMES.slice(-1)],
-])('a version whose first answer is %i with %j is asked for again if that may help', async (status, headers, found) => {
+  [503, {}, SUPPORTED_CODENAMES],
+  [500, {}, SUPPORTED_CODENAMES],
+  [501, {}, SUPPORTED_CODENAMES.slice(-1)],
+  [302, {}, SUPPORTED_CODENAMES.slice(-1)],
+])('a version whose first answer is %i with %j is kept unless it is refused', async (status, headers, found) => {
   const known = new Set<unknown>();
   const url = await serve((request, response) => {
     const version = request.headers['service-version'];

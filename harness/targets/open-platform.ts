@@ -89,7 +89,7 @@ const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: 
 
 const ENOUGH = 3;
 
-/** A failed request only leaves its capability undeclared. */
+/** A request without an answer only leaves its capability undeclared. */
 async function probePlatform(http: HttpClient, versionHeader: string) {
   const answers = await Promise.all(
     SUPPORTED_VERSIONS.map((version) => listDevices(http, 1, { [versionHeader]: version })),
@@ -97,8 +97,10 @@ async function probePlatform(http: HttpClient, versionHeader: string) {
   const { items } = await listDevices(http, 100);
   const withStatus = (status: string): string | undefined =>
     items.find((item) => item.status === status && typeof item.id === 'string')?.id as string | undefined;
+  // Keeps a version that fails, so that checks find its failure; a refused one need not be supported.
+  const isServed = (status = 404): boolean => status === 200 || (status >= 500 && status !== 501);
   return {
-    versions: SUPPORTED_VERSIONS.filter((_, at) => answers[at]?.status === 200),
+    versions: SUPPORTED_VERSIONS.filter((_, at) => isServed(answers[at]?.status)),
     isElsewhere: answers.every(({ status }) => status === 404),
     seedData: items.length >= ENOUGH,
     onlineDevice: withStatus('online'),

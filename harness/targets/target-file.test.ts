@@ -60,6 +60,9 @@ test('a target file fills in environment variables, and masks secret ones', () =
     redactor,
   );
   expect(redactor.text('pw-1f2e3d4c ot-1f2e3d4c')).toBe('*** ot-1f2e3d4c');
+  const env = { DB_PWD: 'db-1f2e3d4c', WIFI_PSK: 'wi-1f2e3d4c', PWD: '/home/robot-1', OLDPWD: '/home/robot-2' };
+  load(file('more.yaml', `name: "${Object.keys(env).map(variable).join(' ')}"\n`), env, redactor);
+  expect(redactor.text(Object.values(env).join(' '))).toBe('*** *** /home/robot-1 /home/robot-2');
 });
 
 test.each([

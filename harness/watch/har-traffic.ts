@@ -16,7 +16,6 @@ interface Entry {
   target: string;
   sent: Pairs;
   lacksHeaders: boolean;
-  lacksCredentials: boolean;
   body: Body | undefined;
   status: number;
   received: Pairs;
@@ -28,6 +27,8 @@ interface Entry {
 /** `creator` in HAR of Chromium, which by default leaves out the headers LEFT_OUT. */
 const CHROMIUM = 'WebInspector';
 const LEFT_OUT = ['authorization', 'cookie'];
+/** Stands for credentials that may have been sent, so that no rule takes the request for one without any. */
+const UNSEEN = ['cookie', '***'] as const;
 
 type Fields = Record<string, unknown>;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
@@ -51,7 +52,7 @@ export function trafficOfHar(
   const all = entries.map((entry: unknown) => entryIn(fieldsOf(entry), numbers, isOwn));
   const read = all.filter((entry) => entry !== undefined).toSorted((a, b) => a.at - b.at);
   const isMasked = creator === CHROMIUM && !read.some(({ sent }) => hasOneOf(LEFT_OUT, sent));
-  if (isMasked) for (const entry of read) entry.lacksCredentials = !hasOneOf(['x-api-key'], entry.sent);
+  for (const entry of read) if (isMasked && !hasOneOf(['x-api-key'], entry.sent)) entry.sent = [...entry.sent, UNSEEN];
   const origins = new Set(read.map((entry) => entry.origin));
   if (origin === undefined && origins.size > 1)
     throw new UsageError(
@@ -83,7 +84,7 @@ export function trafficOfHar(
 const LACKS: Readonly<Record<string, (entry: Entry) => boolean>> = {
   'answers without a body': ({ text, status }) => text === undefined && status !== 0,
   'entries without the headers of the request or the answer': ({ lacksHeaders }) => lacksHeaders,
-  'requests of which a browser may have left out credentials': ({ lacksCredentials }) => lacksCredentials,
+  'requests of which a browser may have left out credentials': ({ sent }) => sent.includes(UNSEEN),
   'entries that do not say how long they took': ({ time }) => time === 0,
 };
 
@@ -118,7 +119,6 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     method,
     target: url.pathname + url.search,
     sent,
-    lacksCredentials: false,
     lacksHeaders: sent.length === 0 || (status !== 0 && received.length === 0),
     body: sentText === '' ? undefined : known(sentText),
     status: Number.isInteger(status) ? status : 0,
@@ -153,9 +153,9 @@ const pairsOf = (value: unknown): Pairs =>
   });
 
 function trafficOf(entry: Entry, exchange: number): Traffic[] {
-  const { at, time, connection, method, target, sent, origin, body, status, received, text, ended } = entry;
+  const { at, time, connection, method, target, sent, lacksHeaders, origin, body, status, received } = entry;
+  const { text, ended } = entry;
   const end = at + time;
-  const lacksHeaders = entry.lacksHeaders || entry.lacksCredentials;
   const traffic: Traffic[] = [
     { kind: 'request', at, connection, exchange, method, target, headers: sent, lacksHeaders, origin },
     { kind: 'asked', at, exchange, ...defined({ body }) },

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { useScratch } from '../../simulators/common/testing/scratch.ts';
+import type { Pairs } from '../common/http-parser.ts';
 import { TrafficRedactor } from '../common/traffic-redactor.ts';
 import { recordTo, withoutSecrets } from './recording.ts';
 import { recordingHead, replayTraffic } from './replaying.ts';
@@ -188,6 +189,45 @@ test('a recording masks a secret across data lines, and escapes terminal control
   const [, line = ''] = text.split('\n');
   const values = ['{"password":', '"***", "b": 1}', ESCAPES, '***'];
   expect(JSON.parse(line).fields.map(([, value]: string[]) => value)).toEqual(values);
+});
+
+test.each<[string, Pairs, Pairs]>([
+  [
+    'after its name',
+    [
+      ['data', '{"password":'],
+      ['"s3cr3t", "b"', '1}'],
+    ],
+    [
+      ['data', '{"password":'],
+      ['"***", "b"', '1}'],
+    ],
+  ],
+  [
+    'without a colon',
+    [
+      ['data', '{"password":'],
+      ['"s3cr3t"}', ''],
+    ],
+    [
+      ['data', '{"password":'],
+      ['"***"}', ''],
+    ],
+  ],
+  [
+    'in a line of its own',
+    [
+      ['{"password"', '"s3cr3t"}'],
+      ['event', 'a.b'],
+    ],
+    [
+      ['{"password"', '"***"}'],
+      ['event', 'a.b'],
+    ],
+  ],
+])('a recording masks a secret in a line of an event without `data:`, %s', (_, fields, masked) => {
+  const frame = { kind: 'frame', at: 1, exchange: 1, fields } as const;
+  expect(withoutSecrets(frame, new TrafficRedactor())).toEqual({ ...frame, fields: masked });
 });
 
 test('a replay refuses an endless line before it fills the memory', async () => {

@@ -150,13 +150,22 @@ export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Tra
 const headersWithout = (headers: Pairs, redactor: TrafficRedactor): Pairs =>
   headers.map(([name, value]) => [name, redactor.header(name, value)]);
 
+/** Fields of an event beside its data. */
+const PLAIN_FIELDS = new Set(['id', 'event', 'retry']);
+
+/** Masks lines with other names as data, because a server may send lines of its JSON without `data:`. */
 function fieldsWithout(fields: Pairs, redactor: TrafficRedactor): Pairs {
-  const data = fields.flatMap(([name, value]) => (name === 'data' ? [value] : []));
+  const data = fields
+    .filter(([name]) => !PLAIN_FIELDS.has(name))
+    .map(([name, value]) => (name === 'data' ? value : value === '' ? name : `${name}: ${value}`));
   const masked = redactor.data(data, false).values();
-  return fields.map(([name, value]) => [
-    name,
-    name === 'data' ? (masked.next().value ?? '') : redactor.header(name, value),
-  ]);
+  return fields.map(([name, value]) => {
+    if (PLAIN_FIELDS.has(name)) return [name, redactor.header(name, value)];
+    const line = masked.next().value ?? '';
+    if (name === 'data') return [name, line];
+    const [before = '', ...after] = line.split(': ');
+    return [before, after.join(': ')];
+  });
 }
 
 function bodyWithout({ text, size, cut }: Body, redactor: TrafficRedactor): Body {

@@ -1,5 +1,6 @@
 /** Every defect and variant is well-formed; the matrix proves that the suites catch the defects. */
 import { existsSync, readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { clientSuite } from '../../suites/client/index.ts';
 import { deviceSuite } from '../../suites/device/index.ts';
@@ -10,9 +11,10 @@ import { referenceBehaviour as clientReference } from '../client/reference.ts';
 import { type DeviceBehaviour, referenceBehaviour as deviceReference } from '../device/index.ts';
 import type { PlatformBehaviour } from '../platform/behaviour.ts';
 import { referenceBehaviour as platformReference } from '../platform/reference.ts';
+import { startPlatform } from '../platform/testing/kit.ts';
 import { clientDefects, clientVariants } from './client/index.ts';
-import type { Defect, Located, Variant } from './define.ts';
-import { deviceDefect, deviceDefects, deviceVariants } from './device/index.ts';
+import { type Defect, type Located, named, type Variant } from './define.ts';
+import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
 import { platformDefects, platformVariants, systemDefects } from './platform/index.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -129,4 +131,67 @@ test('a defect keeps separate state for each simulator', () => {
   const live = new Set([{ waiting: 1 }, { waiting: 2 }]);
   const next = (device: DeviceBehaviour): number[] => [...device.stream.recipients(live)].map(({ waiting }) => waiting);
   expect([next(one), next(one), next(other), next(one)]).toEqual([[1], [2], [1], [1]]);
+});
+
+describe('a change does all that its summary says:', () => {
+  const device = (name: string): DeviceBehaviour => deviceVariant(name).behaviour(deviceReference);
+  const platform = (name: string): PlatformBehaviour =>
+    named('change of the platform', [...platformVariants, ...systemDefects], name).behaviour(platformReference);
+
+  test('ping-not-sent asks no device', async () => {
+    const ping = (): never => expect.unreachable();
+    const messenger = { ping, requestSync: () => {}, disconnect: () => {} };
+    expect(await platform('ping-not-sent').ping(messenger, 'dvc_1', 1e9)).toEqual({ code: 'timeout' });
+  });
+
+  test('errors-without-body sends no byte and no type', async () => {
+    await using on = await startPlatform({ behaviour: platform('errors-without-body') });
+    const { status, text, headers } = await on.get('/devices/none');
+    expect([status, text, headers.get('content-type')]).toEqual([404, '', null]);
+  });
+
+  test('release-of-a-commit refuses a body that is no object', async () => {
+    await using on = await startPlatform({ behaviour: platform('release-of-a-commit') });
+    expect((await on.post('/releases', 'null')).status).toBe(400);
+  });
+
+  test('order-depends-on-limit rotates a list of any limit, but none with order_by', () => {
+    const { page, order } = platform('order-depends-on-limit');
+    const first = (limit: number) =>
+      page({ limit, offset: 0, total: () => 50 }, (start, count) =>
+        Array.from({ length: count }, (_, at) => start + at),
+      )[0];
+    expect([first(3), first(7), first(20)]).toEqual([3, 7, 20]);
+    order([{ field: 'created_at', descending: false }]);
+    expect(first(3)).toBe(0);
+  });
+
+  test('tokens-limited frees the tokens that have expired', () => {
+    const { answer } = platform('tokens-limited');
+    const ask = (expires_at: string) =>
+      answer?.('createProvisioningToken', { status: 200, body: { expires_at } }).status;
+    const past = Array.from({ length: 6 }, () => ask('2020-01-01T00:00:00Z'));
+    const valid = Array.from({ length: 5 }, () => ask('2999-01-01T00:00:00Z'));
+    expect([past, valid]).toEqual([
+      [200, 200, 200, 200, 200, 200],
+      [200, 200, 200, 200, 409],
+    ]);
+  });
+
+  test('times-in-seconds leaves no fraction in the payload', () => {
+    const time = '2026-01-01T00:00:00.123Z';
+    const { data } = device('times-in-seconds').deployments.event({ type: 'x.y', data: { deployed_at: time } });
+    expect(data).toEqual({ deployed_at: '2026-01-01T00:00:00Z' });
+  });
+
+  test('future-cursor-refused answers 400 beyond the newest event, and 410 to an old cursor', () => {
+    const { stream, http } = device('future-cursor-refused');
+    const refused = (cursor: number) => {
+      const after = stream.resolveCursor(cursor, { earliest: 5, latest: 9 });
+      return after === 'expired'
+        ? http.refusal({ status: 410, code: 'cursor_expired', message: '' }, {} as IncomingMessage).status
+        : after;
+    };
+    expect([refused(10), refused(3), refused(9)]).toEqual([400, 410, 9]);
+  });
 });

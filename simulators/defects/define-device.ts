@@ -75,6 +75,16 @@ export const onStart =
     },
   });
 
+/** Runs `seen` at each start that finds an event log, also if each start is a new process. */
+export const onRestart =
+  (seen: () => void): Adapted<'log'> =>
+  ({ opening }) => ({
+    opening: (torn) => {
+      seen();
+      return opening(torn);
+    },
+  });
+
 type Chosen = ReturnType<DeviceBehaviour['stream']['chooseCursor']>;
 type Resolved = ReturnType<DeviceBehaviour['stream']['resolveCursor']>;
 

@@ -151,7 +151,14 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   }
 
   info(): ControlInfo {
-    return infoOf(this.#settings);
+    const { dir, retain, heartbeatMs, behaviour } = this.#settings;
+    return {
+      capabilities: ['drive', 'compact', 'restart', 'log', 'files'],
+      ...(behaviour.log.tellsRetention && { retention: retain }),
+      heartbeat_seconds: heartbeatMs / 1_000,
+      event_log: `${dir}/${LOG_FILE}`,
+      config_root: `${dir}/root`,
+    };
   }
 
   async serveControl(where: ControlOption): Promise<void> {
@@ -223,13 +230,3 @@ const CALLS: {
 };
 
 const MACHINE: Environment = { io: disk, clock: systemClock, write: (to, bytes) => to.write(bytes), latency: () => 0 };
-
-export function infoOf({ dir, retain, heartbeatMs, behaviour }: Settings): ControlInfo {
-  return {
-    capabilities: ['drive', 'compact', 'restart', 'log', 'files'],
-    ...(behaviour.log.tellsRetention && { retention: retain }),
-    heartbeat_seconds: heartbeatMs / 1_000,
-    event_log: `${dir}/${LOG_FILE}`,
-    config_root: `${dir}/root`,
-  };
-}

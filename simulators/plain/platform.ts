@@ -632,7 +632,7 @@ const ENDPOINTS = endpoints();
 async function answerTo(request: http.IncomingMessage): Promise<unknown> {
   const scopes = scopesOf(request.headers['x-api-key']);
   const version = versionOf(request.headers['service-version']);
-  const [path = '', ...query] = (request.url ?? '').split('?');
+  const [path = '', ...query] = (request.url ?? '').replace(/^https?:\/\/[^/?]*/i, '').split('?');
   const [, base, ...segments] = path.split('/');
   const there = ENDPOINTS.filter(
     (each) =>

@@ -35,6 +35,7 @@ export interface ErrorFacts {
 
 interface Answer {
   status: number;
+  /** Undefined for an empty body. */
   body: unknown;
 }
 

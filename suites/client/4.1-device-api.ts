@@ -1,12 +1,11 @@
 import { defined } from '../../harness/common/defined.ts';
 import { CLIENT_VARIABLES, type ClientPlace, DEPLOYMENT } from '../../harness/contract/client.ts';
 import { event, frame, longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
-import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { type Client, DISPATCH, FOLLOW, NEWEST, RECONNECT, section } from './support/check.ts';
 import { expectBearer, expectNoCredentials } from './support/client-run.ts';
 import { errorOf, forJob, JobRun } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
-import { StreamRun } from './support/stream-run.ts';
+import { CURRENT_PATH, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ level: 'MUST', section: '4.1', since: '2026-11-23' });
 
@@ -57,7 +56,6 @@ const typesOf = ({ query }: ClientRequest): string => inOrder(query.get('types')
 const inOrder = (list: string): string => list.split(',').toSorted().join(',');
 
 const CURRENT = forJob('current');
-const CURRENT_PATH = `${DEVICE_API_PREFIX}/deployments/current`;
 
 function start(t: Client, deployment: unknown, place?: ClientPlace): Promise<JobRun> {
   const answer = (asked: ClientRequest): void => {

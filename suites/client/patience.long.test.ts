@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
+import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { TooLittleSeen } from '../../harness/runner/violation.ts';
 import { type InProcessClient, referenceWith } from '../../harness/tools/subjects/clients.ts';
 import { type RunChoice, runClientSuite } from '../../harness/tools/subjects/run.ts';
@@ -71,6 +72,27 @@ test.each<[string, string, Partial<ClientBehaviour>, string]>([
 ])('a client that %s does not fail %s', async (_, id, own, outcome) => {
   const client = referenceWith(() => ({ ...referenceBehaviour, ...own }));
   expect(await resultsOf(client, [id], {})).toMatchObject([{ outcome }]);
+});
+
+test.each<[string, string[], string[]]>([
+  ['client.stream.dispatch', ['GET /deployments/current'], []],
+  ['client.deploy.shown', ['GET /deployments', 'GET /releases?limit=1'], ['POST /deployments/dpl_Qa9Ws2/deploy']],
+])('a client with further requests passes %s', async (id, before, after) => {
+  const client: InProcessClient = async (variables, print, signal, complain) => {
+    const base = variables[CLIENT_VARIABLES.deviceUrl] ?? variables[CLIENT_VARIABLES.platformUrl];
+    const send = async (requests: readonly string[]): Promise<void> => {
+      for (const [method = '', path] of requests.map((each) => each.split(' '))) {
+        const { status } = await fetch(`${base}${path}`, { method, signal });
+        if (status !== 200) throw new CallFailed(`${method} ${path} answered ${status}`);
+      }
+    };
+    await send(before);
+    const code = await referenceWith(() => referenceBehaviour)(variables, print, signal, complain);
+    await send(after);
+    return code;
+  };
+  const outcomes = new Set((await resultsOf(client, [id], {})).map(({ outcome }) => outcome));
+  expect([...outcomes]).toEqual(['pass']);
 });
 
 test('a client that starts late finds its agent', async () => {

@@ -296,4 +296,5 @@ async function happens(
   return found ?? false;
 }
 
+byOracle(check, removed, { least: 'removals' });
 byOracle(check, removed, { aspect: 'restart', needs: ['restart'], least: 'removals' });

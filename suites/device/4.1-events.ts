@@ -1,16 +1,17 @@
 /** Section 4.1: cursors, the filter by type, and the header Last-Event-ID. */
 import fc from 'fast-check';
+import type { Judge } from '../../harness/runner/rules.ts';
 import { byOracle } from './oracle/explore.ts';
 import { type Device, LIVE, STREAM } from './support/check.ts';
 import { publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { distinct, expectSameEvents, showIds } from './support/events.ts';
+import { carriesNoEvent, DECIMAL, distinct, expectSameEvents, frameText, showIds } from './support/events.ts';
 import { laterThan } from './support/replays.ts';
 import { isEventStream } from './support/requests.ts';
 import { requireRoomFor, retainedFrom } from './support/retention.ts';
 import { PUBLISHING, section } from './support/section.ts';
 import { describeAnswer, describeOpen } from './support/streams.ts';
 
-export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
+export const { requirement, check, rule, checks } = section({ section: '4.1', since: '2026-11-21' });
 
 const malformed = requirement({
   id: 'device.events.cursor.malformed',
@@ -110,7 +111,18 @@ export const types = requirement({
     'without it all types are sent.',
 });
 byOracle(check, types, { isAlone: true, profile: 'core', least: 'filtered streams' });
-byOracle(check, types, { aspect: 'near', least: 'filters by types near others' });
+byOracle(check, types, { aspect: 'near', least: 'filters by unknown types' });
+rule(types, { premises: [types.id], traffic: 'an event on a stream with types' }, () => (seen, judge: Judge) => {
+  if (seen.kind !== 'frame' || !DECIMAL.test(seen.frame.id ?? '') || carriesNoEvent(seen.frame)) return;
+  const { event: type } = seen.frame;
+  const [listed = '', ...others] = new URLSearchParams(/\?(.*)/.exec(seen.asked.url)?.[1]).getAll('types');
+  const names = listed.split(',');
+  // Skips wildcards, empty names and several lists, about which section 4.1 is silent.
+  if (type === undefined || others.length > 0 || !names.every((name) => /^[\w-]+\.[\w-]+$/.test(name))) return;
+  judge.saw(() => frameText(seen.frame));
+  const isListed = names.some((name) => name.toLowerCase() === type.toLowerCase());
+  judge.must(isListed, { expected: `events of the types ${listed} alone`, actual: type });
+});
 
 check(types, { ...PUBLISHING, aspect: 'encoded', premises: LIVE }, async (t: Device, streams) => {
   requireRoomFor(t, 1);

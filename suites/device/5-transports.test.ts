@@ -53,3 +53,43 @@ it('a device may take a token without its padding', async () => {
   const report = await runDeviceSuite(robot.place, { only: ['device.loopback.bearer-required'] });
   expect(resultsWith(report, 'fail')).toEqual([]);
 });
+
+const EVENT = 'id: 1\nevent: a.b\ndata: {"object":"event","id":1}\n\n';
+
+it.for([
+  ['the deployment below a word', true],
+  ['events', false],
+] as const)('a refusal without the token may not show %s', async ([, showsDeployment]) => {
+  let [right, current]: [string, unknown] = ['', undefined];
+  const { transport, http } = referenceBehaviour;
+  const behaviour: DeviceBehaviour = {
+    ...referenceBehaviour,
+    transport: {
+      ...transport,
+      discovery: (file) => {
+        right = `Bearer ${file.token}`;
+        return file;
+      },
+      authorized: () => true,
+    },
+    http: {
+      ...http,
+      deploymentBody: (deployment) => {
+        current = deployment;
+        return deployment;
+      },
+      intercept: ({ url = '', headers }, response) => {
+        if (headers.authorization === right) return false;
+        response.writeHead(401);
+        if (showsDeployment) response.end(`unauthorized\n${JSON.stringify(current)}`);
+        else if (url.includes('/events')) response.write(EVENT);
+        else response.end();
+        return true;
+      },
+    },
+  };
+  await using robot = await startRobot({ transport: 'loopback', behaviour });
+  await robot.device.deploy();
+  const report = await runDeviceSuite(robot.place, { only: ['device.loopback.bearer-required'] });
+  expect(report.checks).toMatchObject([{ outcome: 'fail', expected: expect.stringContaining('body of a refusal') }]);
+});

@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { limitIn, NoAnswer, Unreachable } from '../../harness/client/errors.ts';
 import { HttpClient } from '../../harness/client/http.ts';
+import { openEvents } from '../../harness/client/sse.ts';
 import { discoveryFile } from '../../harness/contract/device-api.ts';
 import { Violation } from '../../harness/runner/violation.ts';
 import { LoopbackConnection, UnixConnection } from '../../harness/targets/transports/index.ts';
@@ -210,17 +211,39 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
   t.must(status >= 300, { expected: `nothing served for GET ${path} with ${shown} (401 is usual)`, actual: status });
   t.should(status === 401, { expected: `401 for GET ${path} with ${shown}`, actual: status });
   const kept = { keepsAlive: true };
-  await request(t, { path: CURRENT }, 'an answer before the connection is used again', t.http.with(kept));
+  const before = 'an answer before the connection is used again';
+  const served = await request(t, { path: CURRENT }, before, t.http.with(kept));
   const later = await statusOn(t, path, clientWith(t, authorization).with(kept));
   t.must(later === undefined || later >= 300, {
     expected: `nothing served for GET ${path} with ${shown}, on a connection that was used with the token`,
     actual: later,
   });
-  if (path !== CURRENT) return;
+  if (path !== CURRENT) return expectNoEvents(t, clientWith(t, authorization));
   const refusal = await request(t, { path }, 'a refusal', clientWith(t, authorization));
-  t.must(objectOf(refusal)?.['object'] !== 'deployment', {
+  const id = String(objectOf(served)?.['id'] ?? '');
+  const isShown = id.length >= LEAST_TELLING && refusal.text.includes(id);
+  t.must(objectOf(refusal)?.['object'] !== 'deployment' && !isShown, {
     expected: 'no deployment in the body of a refusal',
     actual: `${refusal.status} with a deployment`,
+  });
+}
+
+/** Minimum length of an id; a text may contain a shorter one by chance. */
+const LEAST_TELLING = 8;
+/** Maximum milliseconds until a refusal ends, or shows events. */
+const REFUSAL_MS = 500;
+
+async function expectNoEvents(t: Device, http: HttpClient): Promise<void> {
+  const asking = inTime(t, 'stream', (within) => openEvents(http, { after: 0, within }));
+  const stream = await asking.catch((error: unknown) => {
+    if (!(error instanceof NoAnswer)) throw error;
+  });
+  if (stream === undefined) return;
+  await stream.rest({ within: REFUSAL_MS, atMost: REFUSAL_MS, for: 'the end of a refusal' }).catch(() => {});
+  await stream.close();
+  t.must(stream.status >= 300 && !/^data:.*"object"\s*:\s*"event"/m.test(stream.head()), {
+    expected: 'no events in the body of a refusal',
+    actual: `${stream.status} ${JSON.stringify(stream.head().slice(0, 300))}`,
   });
 }
 

@@ -181,5 +181,9 @@ const keeps = requirement({
 });
 byOracle(check, keeps, { isAlone: true, needs: ['restart'], premises: CURRENT_SHOWN, least: 'restarts survived' });
 
-byOracle(check, survives, { aspect: 'whole', needs: ['restart'], least: 'restarts survived' });
-byOracle(check, survives, { aspect: 'compacted', needs: ['compact', 'restart'], least: 'restarts survived' });
+byOracle(check, survives, { aspect: 'whole', needs: ['restart'], least: 'restarts of a long log' });
+byOracle(check, survives, {
+  aspect: 'compacted',
+  needs: ['compact', 'restart'],
+  least: 'restarts after a compaction',
+});

@@ -6,7 +6,7 @@ import { parseObject } from '../json.ts';
 import { byOracle } from './oracle/explore.ts';
 import { type Device, EVENTS, LIVE, REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED } from './support/deviations.ts';
-import { countWithin, eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
+import { countWithin, eventBudget, publish, publishUnread, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import {
   DECIMAL,
   expectSameEvents,
@@ -144,6 +144,34 @@ check(live, { ...CORE, premises: REPLAY, least: { events: 3 } }, async (t: Devic
   await firstLiveEvent(t, replay);
   for (let round = 0; round < t.session.rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
 });
+
+// Alone, because a device may end a stream in favour of another one.
+check(
+  live,
+  { aspect: 'same-stream', needs: ['drive'], sharing: 'disruptive', premises: [live.id], least: { events: 2 } },
+  async (t: Device, streams) => {
+    requireRoomFor(t, 1);
+    for (let opened = 0; opened < FRESH_STREAMS; opened += 1) {
+      const { last: after } = await publishUnread(t, 1);
+      const published = await publishUnread(t, 1);
+      const replay = await streams.open({ after });
+      const { stream } = replay;
+      await readUpTo(replay, published);
+      await firstLiveEvent(t, replay);
+      await replay.close();
+      const openMs = (stream.ended?.at ?? 0) - stream.openedAt;
+      // A slow control may outlast a stream that has stayed open past two heartbeats.
+      if (replay.stream === stream || openMs > 2000 * t.heartbeatSeconds) return;
+    }
+    t.must(false, {
+      expected: `a live event after a replay, on the same stream, at least once in ${FRESH_STREAMS} times`,
+      actual: 'each stream ended after its replay, and the live event came on the next one',
+    });
+  },
+);
+
+/** Streams of which one has to carry a live event, because a device may end any stream in order. */
+const FRESH_STREAMS = 3;
 
 // No stream is open, because an agent may wrongly store only events that it sends.
 check(

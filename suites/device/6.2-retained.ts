@@ -1,12 +1,13 @@
 /** Section 6.2 without control: replays of retained events must agree. */
 import fc from 'fast-check';
-import { type OpenEvents, StreamEnded, StreamTimeout } from '../../harness/client/sse.ts';
+import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../harness/client/sse.ts';
+import { EVENT_TYPES } from '../../harness/contract/enums.ts';
 import { afterWins, header, types } from './4.1-events.ts';
 import { complete, exclusive } from './6.2-replay.ts';
 import { type Device, RETAINED, RETAINED_REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED, HEADER_IGNORED, TYPES_IGNORED } from './support/deviations.ts';
 import { distinct, eventsOf, expectSameEvents, expectSameIds, type SeenEvent, showIds } from './support/events.ts';
-import { laterThan, sampleRetained } from './support/replays.ts';
+import { EXTENT, laterThan, sampleRetained } from './support/replays.ts';
 import { RETAINED_ONLY, section } from './support/section.ts';
 import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
 import { Subscription } from './support/subscription.ts';
@@ -51,14 +52,24 @@ function expectReplayFromAnywhere(
   return withStreams(t, async (streams) => {
     const events = await requireTwo(t, streams);
     const newest = events.at(-1)?.id ?? 0n;
+    await expectServed(t, streams, newest, openAt(newest, newest)).then((stream) => stream?.close());
+    // A log that begins at 0 is whole.
+    const zero = t.session.get(EXTENT)?.earliest === 0n && events.length < NEWEST ? [0n] : [];
+    const other = fc.constantFrom(...zero, ...events.map(({ id }) => id));
     await t.property(
-      fc.tuple(cursorIn(events), cursorIn(events)),
+      fc.tuple(cursorIn(events, zero), other).filter(([cursor, not]) => cursor !== not),
       async ([cursor, other]) => {
         const opening = openAt(cursor, other);
         const came = await replayUpTo(t, streams, cursor, newest, opening);
-        if (came !== undefined) expectSame(came, laterThan(cursor, events), cursor, describeOpen(opening));
+        // Compaction makes no cursor of 0 invalid where 0 means the earliest event.
+        const isWhole = cursor > 0n || (await retainedEvents(t, streams))[0]?.id === events[0]?.id;
+        if (came !== undefined && isWhole) expectSame(came, laterThan(cursor, events), cursor, describeOpen(opening));
       },
-      { runs: 6, describe: ([cursor, other]) => describeOpen(openAt(cursor, other)) },
+      {
+        runs: 6 + zero.length,
+        examples: zero.map((cursor): [[bigint, bigint]] => [[cursor, newest]]),
+        describe: ([cursor, other]) => describeOpen(openAt(cursor, other)),
+      },
     );
   });
 }
@@ -78,8 +89,24 @@ async function requireTwo(t: Device, streams: Streams): Promise<SeenEvent[]> {
   return events;
 }
 
-const cursorIn = (events: readonly SeenEvent[]): fc.Arbitrary<bigint> =>
-  fc.constantFrom(...events.slice(0, -1).map(({ id }) => id));
+const cursorIn = (events: readonly SeenEvent[], more: readonly bigint[] = []): fc.Arbitrary<bigint> =>
+  fc.constantFrom(...more, ...events.slice(0, -1).map(({ id }) => id));
+
+async function expectServed(
+  t: Device,
+  streams: Streams,
+  cursor: bigint,
+  opening: OpenEvents,
+): Promise<EventStream | undefined> {
+  const stream = await streams.try(opening);
+  if (stream.status === 200) return stream;
+  const now = stream.status === 410 ? await retainedEvents(t, streams) : [];
+  t.must(stream.status === 410 && !now.some(({ id }) => id <= cursor), {
+    expected: `200 with an event stream for ${describeOpen(opening)}, whose cursor is a retained event`,
+    actual: await describeAnswer(t, stream),
+  });
+  return undefined;
+}
 
 async function replayUpTo(
   t: Device,
@@ -88,15 +115,8 @@ async function replayUpTo(
   last: bigint,
   opening: OpenEvents,
 ): Promise<SeenEvent[] | undefined> {
-  const stream = await streams.try(opening);
-  if (stream.status !== 200) {
-    const now = stream.status === 410 ? await retainedEvents(t, streams) : [];
-    t.must(stream.status === 410 && !now.some(({ id }) => id <= cursor), {
-      expected: `200 with an event stream for ${describeOpen(opening)}, whose cursor is a retained event`,
-      actual: await describeAnswer(t, stream),
-    });
-    return undefined;
-  }
+  const stream = await expectServed(t, streams, cursor, opening);
+  if (stream === undefined) return undefined;
   const replay = new Subscription(t, stream);
   const came = await replay.drain(last);
   // Skips a replay that broke off because the event at its cursor was compacted away.
@@ -149,17 +169,32 @@ check(exclusive, { aspect: 'future.retained', turn: 'last', premises: RETAINED_R
   });
 });
 
-check(types, { ...comparing, premises: RETAINED_REPLAY, deviation: TYPES_IGNORED }, async (t: Device, streams) => {
-  const [first, ...later] = await requireTwo(t, streams);
-  const after = first?.id ?? 0n;
-  await t.property(
-    fc.subarray([...new Set(later.map(({ type }) => type))], { minLength: 1 }),
-    async (listed) => {
-      const opening = { after, types: listed };
-      const due = later.filter(({ type }) => listed.includes(type));
-      const came = await replayUpTo(t, streams, after, due.at(-1)?.id ?? after, opening);
-      if (came !== undefined) expectSameIds(t, came, due, describeOpen(opening));
-    },
-    { runs: 6, describe: (listed) => describeOpen({ after, types: listed }) },
-  );
-});
+check(
+  types,
+  { ...comparing, premises: ['device.events.header-cursor.retained'], deviation: TYPES_IGNORED },
+  async (t: Device, streams) => {
+    const [first, ...later] = await requireTwo(t, streams);
+    const cursor = first?.id ?? 0n;
+    const present = [...new Set(later.map(({ type }) => type))];
+    const openBy = (way: string, listed: readonly string[]): OpenEvents => ({ [way]: cursor, types: listed });
+    await t.property(
+      fc.tuple(fc.subarray(present, { minLength: 1 }), fc.constantFrom('after', 'lastEventId')),
+      async ([listed, way]) => {
+        const opening = openBy(way, listed);
+        const due = later.filter(({ type }) => listed.includes(type));
+        const came = await replayUpTo(t, streams, cursor, due.at(-1)?.id ?? cursor, opening);
+        if (came !== undefined) expectSameIds(t, came, due, describeOpen(opening));
+      },
+      { runs: 6, describe: ([listed, way]) => describeOpen(openBy(way, listed)) },
+    );
+    const absent = EVENT_TYPES.find((type) => !present.includes(type));
+    if (absent === undefined) return;
+    const stream = await streams.try({ after: cursor, types: [absent] });
+    await stream.idle(250, { within: t.patienceMs, for: 'the end of a replay' });
+    const unlisted = eventsOf(t, stream).filter(({ type }) => type !== absent);
+    t.must(unlisted.length === 0, {
+      expected: `no event of another type than ${absent}, the only one that is listed`,
+      actual: `the events ${showIds(unlisted)}`,
+    });
+  },
+);

@@ -127,12 +127,14 @@ check(client, { ...PUBLISHING, profile: 'core', premises: LIVE }, async (t: Devi
   requireRoomFor(t, 1);
   const { live } = await subscribeAtKnownCursor(t, streams);
   await publishEveryEventKind(t);
-  await readUpTo(live, await publish(t, 1));
+  const before = await publish(t, 1);
+  await readUpTo(live, before);
   // The `eventsource` package receives only the types that it listens for.
   const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
-  const source = streams.connect(types);
+  // Without a cursor a device may replay its whole log, however long.
+  const source = streams.connect(types, before.last);
   try {
-    const first = await firstMessage(t, source);
+    const first = await firstMessage(t, source, before.last);
     await readUpTo(live, await publish(t, eventBudget(t, 5)));
     const expectNewest = async (): Promise<void> => {
       const newest = live.events.findLast(({ type }) => types.includes(type));
@@ -154,7 +156,7 @@ check(client, { ...PUBLISHING, profile: 'core', premises: LIVE }, async (t: Devi
 /** Time to connect in multiples of the run's patience; a busy machine connects late. */
 const LONGEST_CONNECT = 3;
 
-async function firstMessage(t: Device, source: EventSourceClient): Promise<ClientMessage> {
+async function firstMessage(t: Device, source: EventSourceClient, lastEventId: bigint): Promise<ClientMessage> {
   const connectBy = performance.now() + LONGEST_CONNECT * t.patienceMs;
   let deadline: number | undefined;
   for (;;) {
@@ -163,6 +165,7 @@ async function firstMessage(t: Device, source: EventSourceClient): Promise<Clien
       return await source.until(() => true, { within: 500, for: 'a first event' });
     } catch (error) {
       if (!(error instanceof StreamTimeout)) throw error;
+      if (source.closed) endIfGone(t, { lastEventId });
       if (source.connected) deadline ??= performance.now() + timeoutMs(t, 'event');
       t.must(!source.closed && performance.now() < (deadline ?? connectBy), {
         expected: 'an EventSource client that is connected gets the events that are published',

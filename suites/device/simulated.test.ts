@@ -4,13 +4,16 @@ import { Redactor } from '../../harness/common/redact.ts';
 import { openDeviceTarget } from '../../harness/targets/open-device.ts';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
-import { combined } from '../../simulators/defects/define.ts';
-import { deviceVariant } from '../../simulators/defects/device/index.ts';
+import { combined, named } from '../../simulators/defects/define.ts';
+import { deviceDefects, deviceVariant, deviceVariants } from '../../simulators/defects/device/index.ts';
 import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
 import { runNamed } from './support/testing/device.ts';
 
 /** Milliseconds between heartbeats; few, so that a test sees several. */
 const HEARTBEAT_MS = 500;
+
+/** Seed that draws the form with Accept: application/json for device.events.header-cursor. */
+const SEED_OF_JSON = 8;
 
 const startDevice = () => startRobot({ fresh: true, heartbeatMs: HEARTBEAT_MS });
 
@@ -66,6 +69,34 @@ describe('the reference device', () => {
     const report = await runDeviceSuite(started.place, { fast: true, only });
     expect(resultsWith(report, 'fail', 'blocked')).toEqual([]);
     expect(resultsWith(report, 'warn')).toEqual([expect.stringMatching(/^device\.version\.prefix\.elsewhere /)]);
+  });
+
+  it('passes where it refuses to stream to a client that takes JSON alone', async () => {
+    const intercept: typeof referenceBehaviour.http.intercept = ({ url = '', headers }, response) => {
+      if (!url.includes('/events') || headers.accept !== 'application/json') return false;
+      response.writeHead(406).end();
+      return true;
+    };
+    const behaviour = { ...referenceBehaviour, http: { ...referenceBehaviour.http, intercept } };
+    await using started = await startRobot({ fresh: true, behaviour });
+    const only = ['device.events.header-cursor'];
+    const report = await runDeviceSuite(started.place, { fast: true, only, varied: true, seed: SEED_OF_JSON });
+    expect(report.summary).toMatchObject({ pass: 1 });
+  });
+
+  it.for([
+    ['boundary-off-by-one', 'device.events.expired.boundary', 'fail'],
+    ['retains-6-untold', 'device.events.expired.boundary', 'pass'],
+    ['zero-loses-to-header', 'device.events.after-wins.retained', 'fail'],
+  ] as const)('is judged where control does not say how much it retains: %s, %s %s', async ([name, id, outcome]) => {
+    const { log, ...rest } = named('defect or variant', [...deviceDefects, ...deviceVariants], name).behaviour(
+      referenceBehaviour,
+    );
+    const behaviour = { ...rest, log: { ...log, tellsRetention: false } };
+    await using started = await startRobot({ fresh: true, behaviour });
+    await started.device.publish(3);
+    const report = await runDeviceSuite(started.place, { fast: true, only: [id], alone: true, patienceMs: 3000 });
+    expect(report.checks).toMatchObject([{ id, outcome }]);
   });
 
   it('shows the expected refusal when it drops a malformed cursor', async () => {

@@ -87,6 +87,19 @@ test.each([
   expect(isFound([{ at: 0, ids }], 'device.events.monotonic.everywhere')).toBe(found);
 });
 
+test.each([
+  ['?types=a.b', false],
+  ['?types=c.d,A.B', false],
+  ['?types=%63.d', true],
+  ['?types=c.d', true],
+  ['?types=', false],
+  ['?types=a.*', false],
+  ['?types=c.d&types=a.b', false],
+  ['', false],
+])('an event a.b on a stream with the query %j is of another type: %j', (query, found) => {
+  expect(isFound([{ at: 0, query, ids: [5] }], 'device.events.types.everywhere')).toBe(found);
+});
+
 const EVENT = 'id: 5\nevent: a.b\ndata: {"object":"event"}\n\n';
 
 interface Typed {

@@ -1,6 +1,7 @@
 /** Sections 2, 3, 8 and 9: deployments, and resources, filters and orders that are alike everywhere. */
 import { instantOf } from '../../harness/contract/shape.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
+import { KEY } from '../watched.ts';
 import { byExploring } from './oracle/checks.ts';
 import { UNCHANGING } from './oracle/kinds.ts';
 import { section } from './support/check.ts';
@@ -46,12 +47,15 @@ check(...byExploring(sameEverywhere, { premises: [shape.id] }));
 rule(sameEverywhere, { premises: [sameEverywhere.id], traffic: 'a deployment that is shown twice' }, () => {
   const known = new Map<string, Sighting & Readonly<Record<string, unknown>>>();
   return (seen, judge: Judge) => {
+    // Each account may have ids of its own.
+    const { headers = {} } = (seen.kind === 'answer' && seen.request) || {};
+    const account = headers[KEY] ?? headers['authorization'];
     for (const shown of resourcesIn(seen).filter(({ object }) => object === 'deployment')) {
       const here = judge.saw(() => JSON.stringify(shown));
-      const before = known.get(shown.id);
+      const before = known.get(`${account} ${shown.id}`);
       if (before === undefined) {
         const fixed = Object.fromEntries(UNCHANGING.map((name) => [name, shown[name]]));
-        if (known.size < MOST_KNOWN) known.set(shown.id, { ...here, ...fixed });
+        if (known.size < MOST_KNOWN) known.set(`${account} ${shown.id}`, { ...here, ...fixed });
         continue;
       }
       const field = UNCHANGING.find((name) => {

@@ -1,5 +1,9 @@
+import process from 'node:process';
 import { defined } from '../../common/defined.ts';
+import { Redactor } from '../../common/redact.ts';
 import { exitCodesText } from '../../common/usage.ts';
+import { mergedFields, platformFields } from '../../targets/fields.ts';
+import { webAddress } from '../../targets/transports/index.ts';
 import {
   type Checked,
   type CheckTable,
@@ -84,13 +88,17 @@ export const checkPlatform: Command<typeof PLATFORM_OPTIONS> = {
   async run(options, context) {
     if (!options['dry-run']) return checks.run(options, context);
     const { dryRun } = await import('../dry-run.ts');
-    const { only, section, fast, profile, runs, seed, dialect, url, 'api-version': version } = options;
+    const { only, section, fast, profile, runs, seed, target } = options;
+    const { loadTargetFile } = await import('../../targets/settings.ts');
+    const file = target === undefined ? {} : loadTargetFile(target, process.env, new Redactor()).file;
+    const asked = { url: options.url, dialect: options.dialect, apiVersion: options['api-version'] };
+    const { url, dialect, apiVersion, readOnly = false } = mergedFields(platformFields, asked, file.platform);
     const same = {
-      ...defined({ only, section, profile, runs, dialect, 'api-version': version }),
+      ...defined({ only, section, profile, runs, dialect, 'api-version': apiVersion }),
       fast,
-      'read-only': isReadOnly(options),
+      'read-only': isReadOnly(options) || readOnly,
     };
-    return dryRun({ url, seed, dialect }, async (change) =>
+    return dryRun({ url: url && webAddress('--url', url), seed, dialect }, async (change) =>
       checks.run(complete(PLATFORM_OPTIONS, { ...same, ...change }), context),
     );
   },

@@ -14,7 +14,7 @@ import {
   writeFailed,
 } from '../../../simulators/fleet/result/shards.ts';
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
-import type { Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
+import { type Scenario, uplinksIn } from '../../../simulators/fleet/scenario/scenario.ts';
 import { defined } from '../../common/defined.ts';
 import { expectPlatformPackages } from '../../common/platform-packages.ts';
 import { printable } from '../../common/terminal.ts';
@@ -180,6 +180,8 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
   const platform = platformFrom(args, scenario);
   const thresholds = conditionsFrom(args.threshold, scenario);
   const abortOn = conditionsFrom(args['abort-on'], scenario, '--abort-on');
+  if (args.devices !== undefined && !uplinksIn(scenario).some((uplink) => uplink === 'calls' || uplink === 'polling'))
+    throw new UsageError('--devices: needs robots that stand for them; accepted: --uplink polling or calls');
   const { for: wanted } = args;
   if (wanted !== undefined && args.shard !== undefined)
     throw new UsageError('--for: not with --shard; accepted: a fleet on one machine');

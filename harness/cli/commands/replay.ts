@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { isNamed } from '../../runner/plan.ts';
@@ -5,12 +6,14 @@ import { coordinatesOf } from '../../runner/run-check.ts';
 import { APIS, type CheckResult, type Report } from '../../runner/types.ts';
 import { isRemembered, partsOf } from '../last-run.ts';
 import {
+  absolute,
+  type CommandContext,
   command,
   commandLine,
   commandWords,
   complete,
   type GivenOptions,
-  isExcluded,
+  isReplaced,
   OPTION,
   type ParsedCommand,
   type ReplayPlan,
@@ -46,9 +49,10 @@ export const replay = command({
     const anew = await parse(['check', report.api, ...rest]);
     if (anew === undefined) return EXIT.conformant;
     const outcomes = Object.fromEntries(failed.map(({ id, outcome }) => [id, outcome]));
-    const { command: check, given } = anew;
+    const { command: check } = anew;
+    const given = await besideRun(report, anew, parse);
     const before = (await parse(wordsBefore(report, file, anew)))?.given ?? {};
-    const kept = Object.entries(before).filter(([name]) => !isExcluded(name, given, check.options));
+    const kept = Object.entries(before).filter(([name]) => !isReplaced(name, given, check.options));
     const options = { ...Object.fromEntries(kept), ...given };
     // Repeats the checks whose traffic broke a rule, too, because a rule sends no requests itself.
     const checks: ReplayPlan['checks'] = failed.flatMap((finding) => [
@@ -59,6 +63,16 @@ export const replay = command({
     return await check.run(complete(check.options, options) as never, { rest, parse, again });
   },
 });
+
+/** Changes to the folder of `muster.yaml` if the run was made there. Resolves with the typed options for it. */
+async function besideRun({ api, options }: ReplayableReport, anew: ParsedCommand, parse: CommandContext['parse']) {
+  if (isRemembered(api, options)) return anew.given;
+  const own = process.cwd();
+  const folder = (await parse(['check', api], own))?.config?.folder;
+  if (folder === undefined || !isRemembered(api, options, process.env, folder)) return anew.given;
+  process.chdir(folder);
+  return absolute(anew.given, anew.command.options, own);
+}
 
 function wordsBefore({ api, options }: ReplayableReport, file: string, { command, given }: ParsedCommand): string[] {
   const { data, reaching } = partsOf(options);

@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import process from 'node:process';
 import { Agent, request } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../../simulators/common/testing/scratch.ts';
@@ -67,9 +68,16 @@ describe('muster watch device', () => {
   test('serves loopback clients by a discovery file of its own with the agent’s token', async () => {
     const discovery = { path: at('agent.json') };
     await using device = await simulateDevice({ dir: at('robot'), loopback: { discovery: discovery.path } });
+    chmodSync(discovery.path, 0o666);
+    if (process.getuid?.() === 0) chownSync(discovery.path, 65_534, 65_534);
     const run = home.start(['watch', 'device', '--discovery', 'agent.json', '--listen', 'w.json']);
     const { discovery: file, port } = await run.ready<{ discovery: string; port: number }>();
     expect(file).toBe(at('w.json'));
+    const [copied, real] = [file, discovery.path].map((path) => {
+      const { mode, uid, gid } = statSync(path);
+      return { mode, uid, gid };
+    });
+    expect(copied).toEqual(real);
     const own = JSON.parse(readFileSync(discovery.path, 'utf8')) as { port: number; token: string };
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ ...own, port });
     expect(own.port).not.toBe(port);
@@ -126,9 +134,11 @@ describe('muster watch platform', () => {
 
 const FULL = '/dev/full';
 
-test.skipIf(!existsSync(FULL))('a watch relays all traffic when standard error cannot be written', async () => {
+test.skipIf(!existsSync(FULL))('a watch with no room for standard error and a report relays all traffic', async () => {
   const under = ['sh', '-c', `exec "$0" "$@" 2> ${FULL}`];
-  const { run, near } = await watchedPlatform('1', [], (words) => home.start(words, { under }));
+  const { run, near } = await watchedPlatform('1', ['--report', `json=${FULL}`], (words) =>
+    home.start(words, { under }),
+  );
   // The first finding takes fewer than ten requests.
   for (let request = 0; request < 300; request += 1)
     expect((await fetch(`${near}/devices?limit=1`, { headers: HEADERS })).status).toBe(200);
@@ -162,8 +172,13 @@ test('a HAR of several servers is judged by the paths of the API, with the addre
   ];
   const words = ['--replay', at('x.har'), '--url', 'http://robot'];
   writeFileSync(at('x.har'), JSON.stringify({ log: { version: '1.2', entries } }));
-  expect((await printed(['watch', 'device', ...words, '--report', `json=${at('r.json')}`])).code).toBe(1);
-  const { checks, watched } = reportIn(at('r.json'));
+  // A baseline of `muster check` names checks for which a watch has no rule.
+  const known = [{ check: 'device.version.prefix', reason: 'old', expires: '9999-01-01' }];
+  writeFileSync(at('known.json'), JSON.stringify({ known }));
+  const more = ['--report', `json=${at('r.json')}`, '--baseline', at('known.json')];
+  expect((await printed(['watch', 'device', ...words, ...more])).code).toBe(1);
+  const { checks, summary, watched } = reportIn(at('r.json'));
+  expect(summary.fixed).toBe(0);
   expect(checks.flatMap(({ outcome, id, curl }) => (outcome === 'fail' ? [[id, curl]] : []))).toEqual([
     ['device.deployment.shape.everywhere', expect.stringContaining(current)],
   ]);

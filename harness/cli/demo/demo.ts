@@ -1,7 +1,7 @@
 /** `muster demo`: starts a platform and a fleet, rolls out a release and checks both, in less than a minute. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { simulateDevice } from '../../../simulators/device/index.ts';
@@ -10,6 +10,7 @@ import { reportHtml } from '../../../simulators/fleet/report/report.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../../simulators/platform/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
+import { writingTo } from '../../client/errors.ts';
 import { defined } from '../../common/defined.ts';
 import { Display } from '../../common/display.ts';
 import { ownedFolder } from '../../common/owner.ts';
@@ -17,7 +18,7 @@ import { Redactor } from '../../common/redact.ts';
 import { type Output, printableJson } from '../../common/terminal.ts';
 import { readableDuration } from '../../common/units.ts';
 import { EXIT } from '../../common/usage.ts';
-import { writeWhole } from '../../common/user-files.ts';
+import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { createReporters } from '../../reports/create.ts';
 import { counts } from '../../reports/findings.ts';
 import { makePlan } from '../../runner/plan.ts';
@@ -49,6 +50,8 @@ interface Demo {
 /** Resolves with the exit code. An interrupt before the end of the checks closes everything and rejects. */
 export async function runDemo(demo: Demo): Promise<number> {
   const { robots, seed, out, uiPort, screen, signal } = demo;
+  for (const name of ['fleet', 'device', 'platform'])
+    for (const form of ['json', 'html']) prepareFile('--out', join(out, `${name}.${form}`));
   const keys = { full: `demo_${randomBytes(12).toString('hex')}`, limited: `demo_${randomBytes(12).toString('hex')}` };
   const scratch = ownedFolder('demo');
   await using stack = new AsyncDisposableStack();
@@ -71,7 +74,6 @@ export async function runDemo(demo: Demo): Promise<number> {
   screen.done('platform', `${platform.url} · broker ${platform.mqttUrl ?? 'none'}`);
   const fleet = stack.use(await startRobots(demo, platform, keys.full));
   const { summary, missed } = await rollOut(demo, fleet);
-  mkdirSync(out, { recursive: true });
   const early = uiPort === undefined ? await conclude(fleet, out) : undefined;
 
   // Checks a robot outside the fleet, because a check manipulates its robot and would spoil the fleet's result.
@@ -102,8 +104,9 @@ export async function runDemo(demo: Demo): Promise<number> {
 async function conclude(fleet: Fleet, out: string): ReturnType<Fleet['verify']> {
   const violations = await fleet.verify();
   const result = await fleet.result(VERSION);
-  writeWhole(join(out, 'fleet.json'), `${printableJson(result, 1)}\n`);
-  writeWhole(join(out, 'fleet.html'), reportHtml(result));
+  const texts = { 'fleet.json': `${printableJson(result, 1)}\n`, 'fleet.html': reportHtml(result) };
+  for (const [name, text] of Object.entries(texts))
+    writingTo(`--out: ${join(out, name)}`, () => writeWhole(join(out, name), text));
   return violations;
 }
 

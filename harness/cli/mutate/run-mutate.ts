@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { random } from '../../../simulators/common/random.ts';
@@ -9,12 +10,14 @@ import { isSecretName, Redactor } from '../../common/redact.ts';
 import { bar, LiveArea, type Output, printable, withoutCiCommands } from '../../common/terminal.ts';
 import { readableDuration } from '../../common/units.ts';
 import { EXIT, interruptedCode, UsageError } from '../../common/usage.ts';
+import { prepareFile } from '../../common/user-files.ts';
 import { type BaselineUse, reportOf, type TestedSide, updatedMutationBaseline } from '../../mutate/mutation-report.ts';
 import { CannotStart, type SubjectSource, sampleOf, selectedSubjects } from '../../mutate/plan.ts';
 import { type MutateListener, type MutationResults, runMutation } from '../../mutate/run.ts';
+import { claimPlace, type Places } from '../../reports/format.ts';
 import { mutationWriters } from '../../reports/mutation/formats.ts';
 import { isFinding, isKilled, shortened } from '../../reports/mutation/report.ts';
-import { readBaseline, writeBaseline } from '../../runner/baseline.ts';
+import { type BaselineUpdate, readBaseline, writeBaseline } from '../../runner/baseline.ts';
 import { columns, commandLine, type OptionTable, timeFrom } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 import { VERSION } from '../version.ts';
@@ -96,8 +99,9 @@ export async function runMutate(
   const redactor = new Redactor(Object.keys(env).flatMap((name) => (isSecretName(name) && env[name]) || []));
   const say = (text: string): void => void stderr.write(withoutCiCommands(`${printable(redactor.text(text))}\n`));
   const { report: formats = [], verbose } = args;
-  const write = mutationWriters(formats, { stdout, env, columns: columns(), verbose, sourceOf });
-  const { baseline, seed, jobs, ...timeouts } = settingsOf(args);
+  const places: Places = new Map();
+  const write = mutationWriters(formats, { stdout, env, columns: columns(), verbose, sourceOf }, places);
+  const { baseline, seed, jobs, ...timeouts } = settingsOf(args, places);
   const startedAt = new Date();
   const hide = (secrets: readonly string[]): void => {
     for (const secret of secrets) redactor.add(secret);
@@ -141,9 +145,15 @@ export async function runMutate(
     minScore: args['min-score'],
     kind,
   };
-  const settled = writtenUpdate(args, sides, found, use, say);
+  const update = updateOf(args, sides, found, use, say);
+  const settled = use && { ...use, baseline: update ?? use.baseline };
   const report = shortened(redactor.value(reportOf(found, about, settled, signal)));
+  // Writes the report first, because the run may have taken hours.
   write(report);
+  if (update !== undefined && args.baseline !== undefined) {
+    writeBaseline(args.baseline, update);
+    say([`baseline: ${args.baseline} adds (+), keeps (=), removes (-):`, ...update.changes].join('\n  '));
+  }
   return report.exit_code;
 }
 
@@ -157,28 +167,25 @@ function exitCodeBefore(error: unknown, signal: AbortSignal, say: (text: string)
   return interruptedCode(signal);
 }
 
-function writtenUpdate(
+function updateOf(
   args: MutateArguments,
   sides: TestedSide,
   { subjects, first, flaky }: MutationResults,
   use: BaselineUse | undefined,
   say: (text: string) => void,
-): BaselineUse | undefined {
-  if (use === undefined || args.baseline === undefined || !args['update-baseline']) return use;
-  if (first.outcome !== 'passed' || flaky !== undefined) {
-    say(`baseline: ${args.baseline} is left as it was, since nothing of this run holds`);
-    return use;
-  }
-  const update = updatedMutationBaseline(sides, subjects, use);
-  writeBaseline(args.baseline, update);
-  say([`baseline: ${args.baseline} adds (+), keeps (=), removes (-):`, ...update.changes].join('\n  '));
-  return { ...use, baseline: update };
+): BaselineUpdate | undefined {
+  if (use === undefined || !args['update-baseline']) return undefined;
+  if (first.outcome === 'passed' && flaky === undefined) return updatedMutationBaseline(sides, subjects, use);
+  say(`baseline: ${args.baseline} is left as it was, since nothing of this run holds`);
+  return undefined;
 }
 
-function settingsOf(args: MutateArguments) {
+function settingsOf(args: MutateArguments, places: Places) {
   const { baseline: path, 'update-baseline': update, 'test-timeout': each } = args;
   if (update && path === undefined) throw new UsageError('--update-baseline: needs --baseline FILE, the file to write');
   const baseline = path === undefined ? undefined : readBaseline(path, { mayBeMissing: update });
+  if (path !== undefined) claimPlace(places, `--baseline ${path}`, resolve(path));
+  if (update && path !== undefined) prepareFile(`--baseline ${path}`, path);
   if (args.kind === 'variant' && args['min-score'] !== undefined)
     throw new UsageError('--min-score: needs defects, which --kind variant leaves out');
   return {

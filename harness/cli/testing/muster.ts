@@ -155,8 +155,8 @@ export const ask = (socketPath: string, path: string, method = 'GET', body = '')
 export async function runCommand(words: readonly string[]): Promise<number> {
   const parsed = await parseCommandLine(words);
   if ('text' in parsed) return 0;
-  const parse: CommandContext['parse'] = async (more) => {
-    const inner = await parseCommandLine(more);
+  const parse: CommandContext['parse'] = async (more, folder) => {
+    const inner = await parseCommandLine(more, folder);
     return 'text' in inner ? undefined : inner;
   };
   return await parsed.command.run(complete(parsed.command.options, parsed.given) as never, {

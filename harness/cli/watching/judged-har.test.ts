@@ -137,3 +137,17 @@ test.each<[string, string, object[], string[]]>([
   const isNamed = lacks.includes('requests of which a browser may have left out credentials: 2');
   expect(isNamed).toBe(expected.length === 0);
 });
+
+test.each<[string, string, Pairs, string[]]>([
+  ['a browser that leaves credentials out', 'WebInspector', [], []],
+  ['a tool that keeps credentials', 'mitmproxy', [], []],
+  ['a client with a key', 'WebInspector', KEY, ['platform.list.envelope.everywhere']],
+])('a page in a HAR is judged as a list only if its request has a key: %s', async (_, name, sent, expected) => {
+  const request = { method: 'GET', url: 'http://x/devices', headers: fieldsOf([['Accept', 'text/html'], ...sent]) };
+  const content = { text: '<!doctype html><title>Robots</title>' };
+  const response = { status: 200, headers: fieldsOf([['Content-Type', 'text/html']]), content };
+  const { judge, found } = await judgeOf('platform', { base: '', isAnywhere: true });
+  const entries = [{ startedDateTime: '2026-11-26T10:00:00Z', time: 10, request, response }];
+  trafficOfHar({ log: { creator: { name }, entries } }, (each) => judge.take(each), undefined);
+  expect(found).toEqual(expected);
+});

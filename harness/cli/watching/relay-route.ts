@@ -110,7 +110,8 @@ function onLoopback(file: string, listen: string): RelayRoute {
   if (first.problem !== undefined) throw new UsageError(`--discovery ${file}: ${first.problem}`);
   const write = (port: number): void => {
     const content = JSON.parse(readInputText(file)) as Record<string, unknown>;
-    replaceWith(own, `${JSON.stringify({ ...content, port })}\n`, statSync(file).mode & 0o777 || SECRET_MODE);
+    replaceWith(own, `${JSON.stringify({ ...content, port })}\n`, SECRET_MODE);
+    copyAccess(file, own);
   };
   return {
     way: 'loopback',

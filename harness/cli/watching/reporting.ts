@@ -12,10 +12,10 @@ import { groupByCause } from '../../runner/causes.ts';
 import type { Plan, Planned } from '../../runner/plan.ts';
 import { resultOf } from '../../runner/results.ts';
 import { History, type RuleOutcome } from '../../runner/rules.ts';
-import { runSuite } from '../../runner/run.ts';
 import type { CheckResult, Suite, TargetDescription } from '../../runner/types.ts';
 import { shortText } from '../../runner/violation.ts';
 import type { Concluded, PlainJudged, Seen } from '../../watch/judging.ts';
+import { ranWith } from '../check-run.ts';
 import { columns } from '../options.ts';
 import { VERSION } from '../version.ts';
 
@@ -48,7 +48,7 @@ export async function writeReports(about: Conclusion): Promise<number> {
     const violation = broken && { finding: broken.finding, seen };
     return [id, { sightings, ...defined({ broken: violation, fault }) }];
   });
-  const report = await runSuite(suite, {
+  const { report, unwritten } = await ranWith(suite, {
     plan: { ...plan, narrowedBy: [...plan.narrowedBy, 'what no traffic showed'] },
     target,
     context: () => ({}) as never,
@@ -62,7 +62,8 @@ export async function writeReports(about: Conclusion): Promise<number> {
     settle: about.settle,
     replayCommand: ({ id }) => (replay === undefined || bySecrets.has(id) ? undefined : `${replay} --only ${id}`),
   });
-  return report.exit_code;
+  if (unwritten !== undefined) writeToStderr(unwritten);
+  return unwritten !== undefined && report.exit_code !== EXIT.nonconformant ? EXIT.harness : report.exit_code;
 }
 
 export function gapsIn({ lost: gone, unread }: Pick<Seen, 'lost' | 'unread'>): string[] {

@@ -21,7 +21,7 @@ export async function serverRules(api: WatchedApi): Promise<Suite<never>> {
   return rulesOf(api, await checksOf(api));
 }
 
-async function checksOf(api: WatchedApi): Promise<readonly Check<never>[]> {
+export async function checksOf(api: WatchedApi): Promise<readonly Check<never>[]> {
   const server =
     api === 'device'
       ? (await import('../../../suites/device/index.ts')).deviceSuite

@@ -10,6 +10,7 @@ import { prepareFile } from '../../common/user-files.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { createReporters } from '../../reports/create.ts';
+import { claimPlace, type Places } from '../../reports/format.ts';
 import { makePlan, type Plan } from '../../runner/plan.ts';
 import { CAPABILITIES } from '../../runner/types.ts';
 import { webAddress } from '../../targets/transports/index.ts';
@@ -34,7 +35,7 @@ import {
   writeReports,
   writeToStderr,
 } from './reporting.ts';
-import { type TransportKind, type WatchedApi, watchSuite } from './suite.ts';
+import { checksOf, type TransportKind, type WatchedApi, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
 
 /** Milliseconds within which several signals count as one, because a service manager may send two. */
@@ -155,9 +156,15 @@ async function prepareWatch(api: WatchedApi, way: TransportKind, args: WatchArgu
   const taken = specs.find((spec) => !spec.includes('=') && !['pretty', 'github'].includes(spec));
   if (taken !== undefined && args.replay === undefined)
     throw new UsageError(`--report ${taken}: standard output has the ready line; give it a file: ${taken}=FILE`);
-  const reporters = createReporters(specs, { redactor, stdout, stderr, env, verbose: args.verbose });
+  const places: Places = new Map();
+  const reporters = createReporters(specs, { redactor, stdout, stderr, env, verbose: args.verbose }, places);
+  for (const name of ['record', 'replay'] as const)
+    if (args[name] !== undefined) claimPlace(places, `--${name} ${args[name]}`, resolve(args[name]));
   const noEvidence = { 'update-baseline': false, fast: false, 'last-failed': false };
-  const { settle, excuses } = prepareEvidence({ ...noEvidence, ...defined({ baseline: args.baseline }) }, suite);
+  const evidence = { ...noEvidence, ...defined({ baseline: args.baseline }) };
+  // Includes all checks, because a baseline of `muster check` may name checks that are no rules.
+  const all = { ...suite, checks: [...suite.checks, ...(await checksOf(api))] };
+  const { settle, excuses } = prepareEvidence(evidence, all, places);
   const reporter = new FindingReporter({ suite, checks: plan.checks, verbose: args.verbose, stderr, env, excuses });
   const conclusion = { reporters, redactor, settle, began: Date.now() };
   return { suite, plan, conclusion, reporter } satisfies { conclusion: Partial<Conclusion> } & Record<string, unknown>;

@@ -255,6 +255,18 @@ test('a certificate lists in words its claims and their limits', () => {
   expect(failed.headline).toBe('NOT CONFORMANT: full, 2026-11-21 · 1 of 1 checks failed');
 });
 
+test.each<[Partial<Report>, string]>([
+  [{}, '… --profile full --requirements 2026-11-21 --seed 4711'],
+  [{ options: { runs: 3 } }, '--seed 4711 --runs 3'],
+  [{ profile: 'full; rm x' }, "--profile 'full; rm x' --requirements"],
+  [
+    { api: 'platform', target: { ...complete().target, api_version: '2026-03-09.tetons', dialect: 'miru' } },
+    '--seed 4711 --api-version 2026-03-09.tetons --dialect miru',
+  ],
+])('a certificate of a run with %j names the command that repeats it', (change, words) => {
+  expect(claimsOf(statementOf(complete(good, change), suites)).not.at(-1)).toContain(words);
+});
+
 test('a kill is attributed to the control, unless Muster carried it out', () => {
   const of = (control: string, capabilities: Report['target']['capabilities']): string => {
     const target = { ...complete().target, control, capabilities };

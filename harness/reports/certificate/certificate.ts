@@ -3,7 +3,7 @@ import { writingTo } from '../../client/errors.ts';
 import { defined } from '../../common/defined.ts';
 import { html, type Markup } from '../../common/html.ts';
 import { printable } from '../../common/terminal.ts';
-import { UsageError } from '../../common/usage.ts';
+import { quote, UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { differenceInWords } from '../../runner/declarations.ts';
 import { isHeld, requirementSet } from '../../runner/define.ts';
@@ -264,10 +264,24 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       `It does not prove the absence of faults: properties were tried on ${samplesIn(verdicts)}, drawn from the seed.`,
       'It says nothing about security, performance, or any other version of what was tested.',
       `The holder of the key ran it: that shows what was run, not what is sold. To know, run it on your own copy: ` +
-        `muster check ${muster.api} ${way[muster.digest_of]} --profile ${muster.profile} --requirements ${date} ` +
-        `--seed ${muster.seed}`,
+        `muster check ${muster.api} ${way[muster.digest_of]} ${optionsOf(muster)}`,
     ),
   };
+}
+
+/** Options that repeat the run on another copy. */
+function optionsOf(muster: Predicate['muster']): string {
+  const { api, profile, requirements_version: requirements, seed, runs, api_version: version, dialect } = muster;
+  const options = {
+    profile,
+    requirements,
+    seed,
+    runs,
+    'api-version': api === 'platform' || api === 'system' ? version : undefined,
+    dialect: dialect === 'spec' ? undefined : dialect,
+  };
+  const given = Object.entries(defined(options));
+  return given.map(([name, value]) => `--${name} ${quote(String(value))}`).join(' ');
 }
 
 function samplesIn(verdicts: readonly JudgedCheck[]): string {

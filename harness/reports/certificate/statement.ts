@@ -66,6 +66,7 @@ export const statement = shape(
         profile: text,
         requirements_version: text,
         seed: Type.Integer(),
+        runs: Type.Optional(Type.Number()),
         started_at: Timestamp,
         duration_ms: Type.Integer({ minimum: 0 }),
         valid_until: Type.String({ pattern: DAY.source }),
@@ -166,6 +167,7 @@ export function statementOf(report: Report, suites: SuitesDigest, words: Signers
   const why = whyNotCertifiable(report);
   if (why !== undefined) throw new Refused(`no certificate: ${why}`);
   const { target, api, requirements_version: date, requirements_digest: digest } = report;
+  const { runs } = report.options ?? {};
   const tests = testsIn(report.checks);
   const lastDay = new Date(report.started_at);
   lastDay.setUTCFullYear(lastDay.getUTCFullYear() + 1);
@@ -192,6 +194,7 @@ export function statementOf(report: Report, suites: SuitesDigest, words: Signers
         profile: report.profile,
         requirements_version: date,
         seed: report.seed,
+        ...(typeof runs === 'number' && { runs }),
         started_at: report.started_at,
         duration_ms: report.duration_ms,
         valid_until: words.validUntil ?? lastDay.toISOString().slice(0, 10),

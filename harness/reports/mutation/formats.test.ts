@@ -83,7 +83,9 @@ test('a killed defect keeps the end of the test output', () => {
 test('two reports cannot share a place, and files are created before the work', () => {
   using folder = scratch();
   const writing = { stdout: { write: () => {} }, env: {}, columns: 80, verbose: false, sourceOf };
-  expect(() => mutationWriters(['json', 'pretty'], writing)).toThrow('another report goes to stdout already');
+  expect(() => mutationWriters(['json', 'pretty'], writing)).toThrow(
+    '--report pretty: stdout is taken by --report json',
+  );
   expect(() => mutationWriters(['sarif'], writing)).toThrow('accepted are pretty, json, mutation');
   const path = join(folder.path, 'new', 'r.json');
   written(`json=${path}`);

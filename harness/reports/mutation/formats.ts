@@ -16,7 +16,7 @@ import {
 } from '../../common/terminal.ts';
 import { readableDuration } from '../../common/units.ts';
 import { lines, plural } from '../findings.ts';
-import { paintOf, reportWriter } from '../format.ts';
+import { type Places, paintOf, reportWriter } from '../format.ts';
 import { closing, paragraphs } from '../pretty-findings.ts';
 import {
   countsOf,
@@ -118,8 +118,12 @@ export const MUTATION_FORMATS_TEXT =
   'Report: pretty, json or mutation (the mutation testing report schema, for its viewers), each with =FILE';
 
 /** Default: `pretty`. Throws UsageError for an unknown format, or a file that is taken or cannot be written. */
-export function mutationWriters(specs: readonly string[], writing: MutationWriting): (report: MutationReport) => void {
-  const write = reportWriter(specs.length === 0 ? ['pretty'] : specs, FORMATS, writing.stdout);
+export function mutationWriters(
+  specs: readonly string[],
+  writing: MutationWriting,
+  places?: Places,
+): (report: MutationReport) => void {
+  const write = reportWriter(specs.length === 0 ? ['pretty'] : specs, FORMATS, writing.stdout, places);
   return (report) => write((format, isTerminal) => format.text(report, writing, isTerminal));
 }
 

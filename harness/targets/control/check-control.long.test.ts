@@ -176,8 +176,11 @@ test('control that sees the device is believed', async () => {
 const hangs = (_: unknown, signal?: AbortSignal) =>
   new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
 
-test('a stop ends pending calls of a control that works through the agent', async () => {
-  const made = await checking({ publish: hangs, ...stops(() => made.device) }, seeing);
+test.each([
+  ['works through the agent', seeing],
+  ['has a way of its own', undefined],
+])('a stop ends pending calls of a control that %s', async (_, over) => {
+  const made = await checking({ publish: hangs, ...stops(() => made.device) }, over);
   const publishing = made.own.publish(1).catch((error: unknown) => error);
   await made.own.stop();
   const message = 'control: the agent was stopped meanwhile';

@@ -92,7 +92,7 @@ export class CheckControl extends Control implements TargetHooks {
     this.#agent.stopping();
     await this.#make(call, over);
     // Aborts pending calls that need the stopped agent; otherwise they wait until their time limit.
-    if (this.#control.seesDevice) this.#stopped.abort(new ControlRefused('control: the agent was stopped meanwhile'));
+    this.#stopped.abort(new ControlRefused('control: the agent was stopped meanwhile'));
     this.#stopped = new AbortController();
     // Forgets earlier failures, because a stop may cut off pending calls.
     this.#failure = undefined;

@@ -121,6 +121,13 @@ test('deployments share one type, and each has a release with a slot for each fi
   expect(bodies('deployments')).toMatchObject(descriptions.map((description) => ({ ...made, description })));
 });
 
+test("control answers a deployment with the platform's values", async () => {
+  const words = { release_id: 'rls_1', device_id: 'dvc_1', description: 'as ordered' };
+  const shown = { id: 'x_1', activity_status: 'deployed', error_status: 'none', created_at: 'then' };
+  const answer = inJson((path) => ({ ...shown, ...(path.endsWith('/current') ? { release_id: 'rls_2' } : words) }));
+  expect(await controlBy(await serve(answer), 30_000).deploy()).toEqual({ ...shown, ...words });
+});
+
 test('a removal deploys another file, and waits until the first deployment is archived', async () => {
   const { control, bodies } = await obeying();
   await control.deploy();

@@ -311,7 +311,7 @@ export class PlatformControl extends Control {
       if (error_status === 'failed') throw new ControlError(`control: the agent reported ${id} as failed`);
       return activity_status === 'deployed';
     };
-    await this.#reported(id, settled, 'deployed', reach);
+    const record = await this.#reported(id, settled, 'deployed', reach);
     let shown = 'nothing';
     const look = async (): Promise<Deployment | undefined> => {
       const response = await reach.device.get('/deployments/current').catch((error: unknown) => {
@@ -323,7 +323,12 @@ export class PlatformControl extends Control {
       return current?.id === id ? current : undefined;
     };
     const failure = () => `the agent reported ${id} as deployed, but shows ${shown} as current`;
-    return this.#until(look, failure, reach);
+    const current = await this.#until(look, failure, reach);
+    // Answers with the platform's values, because checks compare them with those of the agent.
+    const ordered = (['release_id', 'device_id', 'description'] as const).filter(
+      (name) => typeof record[name] === 'string',
+    );
+    return { ...current, ...Object.fromEntries(ordered.map((name) => [name, record[name]])) };
   }
 
   async #reported(id: string, settled: (deployment: Deployment) => boolean, what: string, reach: Reach) {

@@ -190,8 +190,15 @@ export const variants = [
   variant('replay-without-cursor', 'Replays everything retained when there is no cursor (section 4.1 is silent).', {
     stream: resolving((after, cursor, { earliest }) => (cursor === 'none' ? earliest - 1 : after)),
   }),
-  variant('future-cursor-refused', 'Refuses a cursor beyond the newest event with 400 (section 4.1 is silent).', {
-    stream: choosing((cursor) => (typeof cursor === 'number' && cursor > 2 ** 40 ? 'malformed' : cursor)),
+  variant('future-cursor-refused', 'Refuses a cursor beyond the newest event with 400 (section 4.1 is silent).', () => {
+    let future = false;
+    return {
+      stream: resolving((after, cursor, { latest }) => {
+        future = cursor !== 'none' && cursor > latest;
+        return future ? 'expired' : after;
+      }),
+      http: refusals(({ code }) => future && code === 'cursor_expired', { status: 400, code: 'invalid_cursor' }),
+    };
   }),
   variant(
     'unknown-types-refused',

@@ -202,10 +202,11 @@ export const variants = [
     'Rounds times to the nearest second.',
     timesAs((time) => new Date(Math.round(Date.parse(time) / 1_000) * 1_000).toISOString().replace(/\.\d+/, '')),
   ),
-  variant('times-in-seconds', 'Writes times without a fraction of a second.', {
-    http: { deploymentBody: (body) => ({ ...body, created_at: body.created_at.replace(/\.\d+/, '') }) },
-    deployments: { occurredAt: (time) => time.replace(/\.\d+/, '') },
-  }),
+  variant(
+    'times-in-seconds',
+    'Writes times without a fraction of a second.',
+    timesAs((time) => time.replace(/\.\d+/, '')),
+  ),
   variant('says-when-it-answered', 'Adds the time of the answer to deployments, and that of sending to envelopes.', {
     http: { deploymentBody: (deployment) => ({ ...deployment, served_at: performance.now() }) },
     stream: envelopeText((text) => text.replace(/}$/, `,"sent_at":${performance.now()}}`)),

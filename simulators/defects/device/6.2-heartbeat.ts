@@ -1,4 +1,4 @@
-import { defect, onStart, variant } from '../define-device.ts';
+import { defect, onRestart, variant } from '../define-device.ts';
 
 const HEARTBEAT = ['device.events.heartbeat'];
 const INERT = ['device.events.heartbeat.inert'];
@@ -23,11 +23,30 @@ export const defects = [
       }),
     };
   }),
+  defect(
+    'heartbeat-none-after-replay',
+    'Sends no heartbeat on a stream that began with a replay.',
+    ['device.events.heartbeat.restart'],
+    () => {
+      let replays = false;
+      return {
+        stream: {
+          session: ({ after, retained }) => {
+            replays = after < retained.latest;
+            return undefined;
+          },
+          heartbeatMs: (configured) => (replays ? configured * 100 : configured),
+        },
+      };
+    },
+  ),
   defect('heartbeat-ends-at-restart', 'Sends no heartbeats after a restart.', HEARTBEAT, () => {
-    let starts = 0;
+    let restarted = false;
     return {
-      log: onStart(() => void starts++),
-      stream: ({ heartbeat }) => ({ heartbeat: (now) => (starts > 1 ? '' : heartbeat(now)) }),
+      log: onRestart(() => {
+        restarted = true;
+      }),
+      stream: ({ heartbeat }) => ({ heartbeat: (now) => (restarted ? '' : heartbeat(now)) }),
     };
   }),
   defect(

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { StoredEvent } from '../../device/log/line.ts';
 import { type DeviceChanges, defect, onStart, variant } from '../define-device.ts';
@@ -42,10 +43,12 @@ export const defects = [
     deployments: { remembers: 'nothing' },
   }),
   defect('device-id-anew', 'Uses a new device id after each start.', ['device.deployment.restart'], () => {
-    let starts = 0;
+    let device_id = '';
     return {
-      log: onStart(() => void starts++),
-      http: { deploymentBody: (deployment) => ({ ...deployment, device_id: `dvc_${starts}` }) },
+      log: onStart(() => {
+        device_id = `dvc_${randomBytes(6).toString('hex')}`;
+      }),
+      http: { deploymentBody: (deployment) => ({ ...deployment, device_id }) },
     };
   }),
   defect(

@@ -131,6 +131,34 @@ export const defects = [
     },
   ),
   defect(
+    'replay-ends-stream',
+    'Ends each stream after a replay, so that live events come only to a client that resumes.',
+    ['device.events.replay.live.same-stream'],
+    () => {
+      let socket: Socket | undefined;
+      return {
+        http: onRequest((request) => {
+          ({ socket } = request);
+        }),
+        stream: {
+          session: ({ after, retained: { latest } }) => {
+            const own = socket;
+            const end = (): void => {
+              own?.end(LAST_CHUNK);
+              if (own !== undefined) own.write = () => true;
+            };
+            const replay = (events: readonly StoredEvent[]): readonly StoredEvent[] => {
+              // Later than the frames of these events.
+              if ((events.at(-1)?.id ?? 0) >= latest) queueMicrotask(end);
+              return events;
+            };
+            return after < latest ? { replay } : undefined;
+          },
+        },
+      };
+    },
+  ),
+  defect(
     'used-connection-repeats-cursor',
     'Repeats the event of the cursor on a connection that was used before.',
     ['device.events.replay.exclusive'],

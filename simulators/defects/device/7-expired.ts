@@ -1,5 +1,5 @@
 import type { Retained } from '../../device/behaviour.ts';
-import { defect, onRequest, resolving, variant } from '../define-device.ts';
+import { defect, onRequest, onRestart, resolving, variant } from '../define-device.ts';
 
 const EXPIRED_410 = ['device.events.expired.410'];
 const BOUNDARY = ['device.events.expired.boundary'];
@@ -66,15 +66,12 @@ export const defects = [
     'Forgets at a restart that events were compacted away, and serves cursors that had been refused.',
     EXPIRED_410,
     () => {
-      let starts = 0;
+      let restarted = false;
       return {
-        log: ({ opening }) => ({
-          opening: (torn) => {
-            starts += 1;
-            return opening(torn);
-          },
+        log: onRestart(() => {
+          restarted = true;
         }),
-        stream: serves(fromEarliest, () => starts > 1),
+        stream: serves(fromEarliest, () => restarted),
       };
     },
   ),

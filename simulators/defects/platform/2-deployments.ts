@@ -242,7 +242,10 @@ export const variants = [
   variant('release-of-a-commit', 'Requires git_commit_ref for a release.', ({ bodyProblems }) => ({
     bodyProblems: (operation, value, check) => {
       const problems = bodyProblems(operation, value, check);
-      if (operation !== 'createRelease' || (value as { git_commit_ref?: unknown }).git_commit_ref !== undefined) {
+      if (
+        operation !== 'createRelease' ||
+        (Object(value) as { git_commit_ref?: unknown }).git_commit_ref !== undefined
+      ) {
         return problems;
       }
       return [...problems, { path: '/git_commit_ref', message: 'is needed' }];

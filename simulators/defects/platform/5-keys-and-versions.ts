@@ -121,6 +121,9 @@ export const defects = [
   defect('key-optional-for-tokens', 'Issues provisioning tokens without a key.', KEY_REQUIRED, {
     authenticate: open((operation) => operation === 'createProvisioningToken'),
   }),
+  defect('key-optional-for-deploy', 'Deploys a staged deployment without a key.', KEY_REQUIRED, {
+    authenticate: open((operation) => operation === 'deployDeployment'),
+  }),
   defect('key-unchecked-for-releases', 'Creates a release with any key.', ['platform.auth.key-wrong'], {
     authenticate: (found, presented, all, operation) =>
       found ?? (presented !== undefined && operation === 'createRelease' ? all[0] : undefined),

@@ -319,13 +319,24 @@ export const variants = [
   })),
   variant(
     'order-depends-on-limit',
-    'Orders items of one moment differently for every limit, as section 8 walks with the same one.',
-    {
-      page: ({ limit, offset, total }, at) => {
-        const rotation = Math.min(limit, 7) % Math.max(1, total());
-        const all = at(0, total());
-        return [...all.slice(rotation), ...all.slice(0, rotation)].slice(offset, offset + limit);
-      },
+    'Begins a list at another item for every limit unless order_by is given, as section 8 walks with the same one.',
+    ({ order }) => {
+      let isOrdered = false;
+      return {
+        order: (asked) => {
+          isOrdered = asked.length > 0;
+          // A list is answered in one turn, and other pages are read without `order`.
+          queueMicrotask(() => {
+            isOrdered = false;
+          });
+          return order(asked);
+        },
+        page: ({ limit, offset, total }, at) => {
+          const rotation = isOrdered ? 0 : limit % Math.max(1, total());
+          const all = at(0, total());
+          return [...all.slice(rotation), ...all.slice(0, rotation)].slice(offset, offset + limit);
+        },
+      };
     },
   ),
   variant(

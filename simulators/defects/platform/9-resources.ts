@@ -250,10 +250,15 @@ export const variants = [
     'tokens-limited',
     `Issues no more than ${AT_ONCE} provisioning tokens that are valid at once.`,
     ({ error }) => {
-      let issued = 0;
+      let ends: number[] = [];
       return {
         answer: (operation, answer) => {
-          if (operation !== 'createProvisioningToken' || ++issued <= AT_ONCE) return answer;
+          if (operation !== 'createProvisioningToken') return answer;
+          ends = ends.filter((end) => end > Date.now());
+          if (ends.length < AT_ONCE) {
+            ends.push(Date.parse(String((answer.body as Resource)['expires_at'])));
+            return answer;
+          }
           const message = `no more than ${AT_ONCE} at once`;
           return error({ status: 409, code: 'too_many_tokens', params: {}, message });
         },

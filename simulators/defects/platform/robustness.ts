@@ -114,7 +114,7 @@ export const variants = [
     error: ({ status, code, message }) => ({ status, body: { type: `urn:problem:${code}`, title: message, status } }),
   }),
   variant('errors-without-body', 'Answers errors with a status alone.', {
-    error: ({ status }) => ({ status, body: null }),
+    error: ({ status }) => ({ status, body: undefined }),
   }),
   variant('names-in-ascii-only', 'Refuses a name that is not all ASCII.', ({ bodyProblems }) => ({
     bodyProblems: (operation, value, check) => {

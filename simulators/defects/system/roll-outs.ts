@@ -5,7 +5,7 @@ export const defects = [
     'ping-not-sent',
     'Answers every ping at once, without asking the device.',
     ['system.ping'],
-    { pingAnswer: () => ({ status: 200, body: { code: 'timeout' } }) },
+    { ping: async () => ({ code: 'timeout' }) },
     { tells: /code "success" from the device, which is online.*"code":"timeout"/ },
   ),
   defect(

@@ -78,16 +78,28 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
       ['POST', '/events', { count: 1.5 }, 400, /count/],
       ['POST', '/stop', { signal: 'SIGHUP' }, 400, /signal must be one of/],
       ['POST', '/deployments/dpl_none/remove', undefined, 404, /no deployment/],
+      ['POST', '/events', 'x'.repeat(33_554_433), 413, /at most 33554432 bytes/],
       ['GET', '/nonsense', undefined, 404, /no \/nonsense/],
       ['GET', '/events', undefined, 405, /answers POST/],
     ];
     for (const [method, path, body, status, reason] of refused) {
       const answer = await control(method, path, body);
-      const request = `${method} ${path} ${JSON.stringify(body)}`;
+      const request = `${method} ${path} ${JSON.stringify(body)?.slice(0, 80)}`;
       expect(answer.status, request).toBe(status);
       expect((answer.json as { error: { message: string } }).error.message, request).toMatch(reason);
     }
   });
+});
+
+test('an agent process tells the retention of its variant, also while it starts and while it is down', async () => {
+  const place = { dir: `${home.path}/robot`, socket: `${home.path}/agent.sock` };
+  await using device = new SupervisedDevice({ device: place, variants: ['retains-6'], logLevel: 'silent' });
+  await expect(device.info()).rejects.toMatchObject({ code: 'agent_down' });
+  const starting = device.start();
+  expect(await device.info()).toMatchObject({ retention: 6 });
+  await starting;
+  await device.stop();
+  expect(await device.info()).toMatchObject({ retention: 6 });
 });
 
 test('a control port accepts its token only, and refuses requests with a foreign Origin', async () => {

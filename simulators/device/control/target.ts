@@ -35,7 +35,7 @@ export type AgentCall = keyof AgentCalls;
 
 /** Device in this or another process; each call resolves once clients can see its effect. */
 export abstract class ControlTarget {
-  abstract info(): ControlInfo;
+  abstract info(): ControlInfo | Promise<ControlInfo>;
   abstract start(): Promise<void>;
   abstract stop(signal?: StopSignal): Promise<void>;
   /** Rejects with ControlError (`agent_down`) while the agent is down. */

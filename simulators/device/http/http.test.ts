@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
+import { send } from '../../common/testing/requests.ts';
 import { referenceBehaviour } from '../behaviour.ts';
 import { range } from '../log/testing/recorded-disk.ts';
 import { robot } from '../testing/robot.ts';
@@ -83,6 +84,12 @@ describe('connections', () => {
     socket.end();
     await once(socket, 'close');
     await vi.waitFor(() => expect(on.device.stats().connections).toBe(0));
+  });
+
+  test('answer a request in absolute form', async () => {
+    await using on = await robot();
+    for (const path of ['http://device/v0.2/health', 'HTTP://device:80/v0.2/health?x'])
+      expect((await send({ socketPath: on.socket, path })).status, path).toBe(200);
   });
 
   test('answer HEAD with headers only', async () => {

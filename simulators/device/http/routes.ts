@@ -168,7 +168,8 @@ async function answer(exchange: Exchange, entrance: Entrance): Promise<void> {
       headers: { 'WWW-Authenticate': 'Bearer' },
     });
   if (http.intercept(request, response)) return;
-  const url = request.url ?? '/';
+  // URLs may be in absolute form (RFC 9112, section 3.2.2).
+  const url = (request.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '');
   const mark = url.indexOf('?');
   const path = http.route(mark < 0 ? url : url.slice(0, mark));
   const route = path === undefined ? undefined : ROUTES.find((candidate) => candidate.path.test(path));

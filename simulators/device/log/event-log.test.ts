@@ -51,6 +51,22 @@ describe('appending', () => {
   });
 });
 
+test('a closed log has stored every append before it, even one that came during a compaction', async () => {
+  let appended: Promise<unknown> | undefined;
+  let closed: Promise<void> | undefined;
+  const rename = (_from: string, to: string): void => {
+    if (!to.endsWith('.jsonl')) return;
+    appended ??= log.append(drafts(1));
+    closed ??= log.close();
+  };
+  const { log } = open(home.path, { io: diskWith({ rename }) });
+  await log.append(drafts(10));
+  await log.compact();
+  await closed;
+  expect(await appended).toEqual({ first: 11, last: 11 });
+  expect(idsIn(open(home.path).log).at(-1)).toBe(11);
+});
+
 describe('a log that cannot be written', () => {
   test('rejects appends with a clear error, and stores them once there is space', async () => {
     await leftLog(home.path, 3, 'stop');

@@ -143,7 +143,8 @@ export class EventLog {
 
   async close(): Promise<void> {
     if (this.#state === 'open') this.#state = 'closing';
-    await this.#working;
+    // Appends that arrive during a compaction start another drain.
+    while (this.#working) await this.#working;
     if (this.#state !== 'closing') return;
     this.#state = 'down';
     try {

@@ -49,7 +49,7 @@ async function begin(settings: ProcessSettings): Promise<void> {
       reply({ kind: 'error', id, status, code, message });
     }
   });
-  reply({ kind: 'ready', ready: await readyOf(made, stopped.promise) });
+  reply({ kind: 'ready', ready: await readyOf(made, stopped.promise), info: made.info() });
   // A killed process cannot write the compile cache at exit.
   flushCompileCache();
 }

@@ -58,22 +58,21 @@ export class DeviceConsole implements AsyncDisposable {
     const agent = device.running ? 'up' : 'down';
     if (agent !== this.#feed.document.agent) this.#note(agent === 'up' ? 'the agent serves' : 'the agent is down');
     this.#feed.set({ agent, pid: device.running ? (device.pid ?? null) : null });
-    if (agent === 'up') return;
-    this.#begins = true;
-    this.#feed.set({ listeners: {} });
+    if (agent === 'up') {
+      const { retention = 0, heartbeat_seconds: heartbeatSeconds = 0, event_log, config_root } = device.told ?? {};
+      this.#feed.set({ retention, heartbeatSeconds, eventLog: event_log ?? '', configRoot: config_root ?? '' });
+    } else {
+      this.#begins = true;
+      this.#feed.set({ listeners: {} });
+    }
   };
 
   async serve(device: SupervisedDevice, port: number): Promise<string> {
     this.#device = device;
-    const { retention = 0, heartbeat_seconds: heartbeatSeconds = 0, event_log, config_root } = device.info();
     const { ready: _ready, device_id: deviceId = '', ...addresses } = device.ready ?? {};
     this.#feed.set({
       deviceId: String(deviceId),
       addresses: Object.fromEntries(Object.entries(addresses).map(([name, value]) => [name, String(value)])),
-      retention,
-      heartbeatSeconds,
-      eventLog: event_log ?? '',
-      configRoot: config_root ?? '',
     });
     this.changed();
     const options = { page: 'device', title: 'Device', feed: this.#feed, actions: this.#actions(device), port };

@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import process from 'node:process';
 import { defined } from '../../../harness/common/defined.ts';
+import type { ControlInfo } from '../../../harness/contract/control.ts';
 import type { Dialect } from '../../../harness/contract/versions.ts';
 import type { AgentCall } from '../control/target.ts';
 import { dialectBehaviour } from '../dialect.ts';
@@ -42,7 +43,7 @@ export interface Ready {
 
 export type Reply =
   | { kind: 'loaded' }
-  | { kind: 'ready'; ready: Ready }
+  | { kind: 'ready'; ready: Ready; info: ControlInfo }
   | { kind: 'seen'; seen: Seen }
   | { kind: 'broken'; message: string; option?: string }
   | { kind: 'result'; id: number; value: unknown }

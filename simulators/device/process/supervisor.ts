@@ -5,8 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ControlInfo, StopSignal } from '../../../harness/contract/control.ts';
 import { type AgentCall, type AgentCalls, ControlError, ControlTarget } from '../control/target.ts';
-import { infoOf } from '../device.ts';
-import { completeOptions, type Logger, StartError } from '../options.ts';
+import { type Logger, StartError } from '../options.ts';
 import type { Seen } from '../ports.ts';
 import type { ProcessSettings, Ready, Reply } from './start.ts';
 
@@ -89,6 +88,8 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   readonly #spares = new Spares();
   #nextCall = 1;
   ready: Ready | undefined;
+  /** Info of the running or last agent, which alone knows its defects and variants. */
+  told: ControlInfo | undefined;
 
   constructor(settings: ProcessSettings, stopping: StopOptions = {}) {
     super();
@@ -105,8 +106,11 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     return this.#child?.serves === true;
   }
 
-  info(): ControlInfo {
-    return infoOf(completeOptions(this.#settings.device));
+  /** Waits for the first start, because a device with an uplink serves seconds before it is ready. */
+  async info(): Promise<ControlInfo> {
+    if (this.told === undefined) await this.#starting;
+    if (this.told === undefined) throw new ControlError(409, 'agent_down', 'the agent has not started yet');
+    return this.told;
   }
 
   async start(): Promise<void> {
@@ -169,6 +173,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
       if (reply.kind === 'seen') this.#stopping.onSeen?.(reply.seen);
       else if (reply.kind === 'ready') {
         child.serves = true;
+        this.told = reply.info;
         resolve(reply.ready);
         this.#stopping.onChange?.();
       } else if (reply.kind === 'broken') {

@@ -168,6 +168,11 @@ export class DeploymentBook {
     const { unpublished } = this.state;
     if (!unpublished) return;
     const { log, io, behaviour } = this.#options;
+    // The file still names published events; after a compaction the log no longer shows them.
+    if (log.count > 0 && log.earliest > unpublished.after + behaviour.log.idStep) {
+      this.state.unpublished = undefined;
+      return;
+    }
     const found = new Map<string, number>();
     for (const { type, json } of storedAfter(log, io, Math.max(unpublished.after, log.earliest - 1))) {
       const name = nameOf(type, (JSON.parse(json) as { data: object }).data);

@@ -152,6 +152,15 @@ describe('after a restart', () => {
     expect((await on.ask('/git_commits/gcm_2')).status).toBe(404);
   });
 
+  test('an event that was compacted away is not published again', async () => {
+    await using on = await robot({ retain: 10 });
+    await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
+    await on.device.publish(30);
+    await on.device.stop();
+    await on.device.start();
+    expect(on.device.stats().latestId).toBe(31);
+  });
+
   test.for(['crash=before-rename', 'crash=after-rename'].flatMap((at) => [1, 2, 3].map((nth) => `${at}:${nth}`)))(
     'with %s while deploying, files, state and events agree',
     async (fault) => {

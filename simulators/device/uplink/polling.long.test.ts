@@ -157,6 +157,21 @@ describe('the polling uplink', () => {
     expect(robot.device.events).toEqual(takesStaged ? ['deployed dpl_new'] : []);
   });
 
+  it('is not online until a sync has reached the platform', async () => {
+    const robot = await setUp({ devices: [ROBOT] }, { deviceOf: () => ROBOT.id });
+    robot.behaviour.status = 503;
+    let isOnline = false;
+    const starting = robot.uplink.start().then(() => {
+      isOnline = true;
+    });
+    await eventually(() => expect(robot.time.waiting).toHaveLength(1));
+    expect([robot.uplink.status, isOnline]).toEqual(['offline', false]);
+    robot.behaviour.status = 200;
+    robot.time.advance(60_000);
+    await starting;
+    expect(robot.uplink.status).toBe('online');
+  });
+
   it('is offline while the platform fails, and online once it recovers', async () => {
     const robot = await setUp({ status: 503 });
     const starting = robot.uplink.start();

@@ -204,7 +204,7 @@ export class PollingUplink extends UplinkLifecycle {
   readonly #hub: PollingHub;
   readonly #api: PollingApi;
   protected liveStatus: UplinkStatus = 'starting';
-  #failure: Error | undefined;
+  #online: PromiseWithResolvers<void> | undefined;
 
   constructor(hub: PollingHub, port: DeploymentPort, identity: UplinkIdentity) {
     const api = new PollingApi(hub, identity.directory, identity.io);
@@ -223,9 +223,14 @@ export class PollingUplink extends UplinkLifecycle {
 
   protected async open(): Promise<void> {
     await this.enrol((error) => this.onSyncFailed(error));
-    await this.sync();
-    this.signal.throwIfAborted();
-    if (this.#failure !== undefined && !isTemporary(this.#failure)) throw this.#failure;
+    const { signal } = this;
+    signal.throwIfAborted();
+    const online = Promise.withResolvers<void>();
+    this.#online = online;
+    const abort = (): void => online.reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    void this.sync();
+    await online.promise.finally(() => signal.removeEventListener('abort', abort));
   }
 
   protected close(): Promise<void> {
@@ -235,13 +240,13 @@ export class PollingUplink extends UplinkLifecycle {
   override onReached(): void {
     if (this.liveStatus !== 'online') this.connectedAt = this.#hub.time.now();
     this.liveStatus = 'online';
-    this.#failure = undefined;
+    this.#online?.resolve();
   }
 
   onSyncFailed(error: Error): void {
     if (this.liveStatus === 'online') this.disconnectedAt = this.#hub.time.now();
     this.liveStatus = 'offline';
-    this.#failure = error;
+    if (!isTemporary(error)) this.#online?.reject(error);
     this.#hub.log?.warn({ robot: this.name, error: error.message }, 'cannot poll');
   }
 }

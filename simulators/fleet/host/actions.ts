@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { durationMs } from '../../../harness/common/units.ts';
 import type { Random } from '../../common/random.ts';
 import type { DurationName, Recorder } from '../measure/metrics.ts';
+import { isExhausted } from '../measure/saturation.ts';
 import {
   masked,
   type PlatformClient,
@@ -104,7 +105,6 @@ class Rollouts {
 /** Field `code` in the answer to a ping that reached the device (section 2.5 of the specification). */
 const SUCCESS = 'success';
 const ONLINE_TIMEOUT_MS = 120_000;
-const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
 
 interface Action {
   kind: ActionKind;
@@ -161,8 +161,7 @@ export class Actions {
       const message = alike.replace(/(?<=\/deployments\/)[^/\s)]+/, '{deployment}');
       addFailure(outcome.failures, { kind, robot: robot.name, message, count: 1 });
       if (error instanceof PlatformFailure && error.status > 0) record.count(`http.status.${error.status}`);
-      for (let at = error; at instanceof Error; at = at.cause)
-        if ('code' in at && typeof at.code === 'string' && EXHAUSTED.has(at.code)) this.#options.onExhausted();
+      if (isExhausted(error)) this.#options.onExhausted();
     }
   }
 
@@ -185,14 +184,17 @@ export class Actions {
       case 'partition': {
         const end = intended + scheduleMs(phase);
         await robot.cutOff();
-        await robot.publish(eventsOf(phase));
-        await this.#deadlines.until(end);
-        robot.rejoin();
+        try {
+          await robot.publish(eventsOf(phase));
+        } finally {
+          await this.#deadlines.until(end);
+          robot.rejoin();
+        }
         return this.#untilOnline(record, end, robot);
       }
       case 'kill': {
         const end = intended + durationMs((phase.do === 'kill' ? phase.down : undefined) ?? '1s');
-        robot.kill();
+        if (!robot.kill()) return;
         await this.#deadlines.until(end);
         if (this.#deadlines.ended) return;
         await robot.restart(eventsOf(phase));
@@ -359,10 +361,15 @@ export class Actions {
   }
 
   async #untilOnline(record: Recorder, from: number, robot: Robot): Promise<void> {
+    let least = 0;
     try {
       await this.#online(robot);
+    } catch (error) {
+      // Counts a refused robot as away for the whole wait, because a refusal comes faster than a reconnection.
+      least = ONLINE_TIMEOUT_MS;
+      throw error;
     } finally {
-      record.time('reconnect.ms', monotonicMs() - from);
+      record.time('reconnect.ms', Math.max(least, monotonicMs() - from));
     }
   }
 

@@ -2,14 +2,14 @@
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
-import { isPassing, pollWithin } from '../../../harness/common/waiting.ts';
+import { isPassing, Patience, pollWithin } from '../../../harness/common/waiting.ts';
 import { loadCompiler } from '../../../harness/contract/shape.ts';
 import { ApiError } from '../../common/platform-http.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { Metrics, type Snapshot } from '../measure/metrics.ts';
-import { SaturationSampler } from '../measure/saturation.ts';
+import { isExhausted, type LoadSample, SaturationSampler } from '../measure/saturation.ts';
 import { AnswerSampler } from '../platform/answers.ts';
 import { isPermanent, masked, PlatformClient, PlatformFailure } from '../platform/client.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
@@ -114,6 +114,7 @@ export class RobotHost implements Host {
   #makeUplink: MakeUplink | undefined;
   #actions: Actions | undefined;
   #ticker: NodeJS.Timeout | undefined;
+  #load: LoadSample | undefined;
   #watch: NodeJS.Timeout | undefined;
   readonly #told = new Map<number, string>();
   readonly #defects = new Map<number, DeviceDefect>();
@@ -268,14 +269,25 @@ export class RobotHost implements Host {
 
   async finish(): Promise<LateRollout[]> {
     const running = [...this.#robots.values()].filter(({ state }) => state !== 'stopped');
-    const done = (): boolean => this.#deadlines.ended || running.every(({ unread }) => unread.length === 0);
-    await pollWithin('subscribers to catch up', () => done() || undefined, { timeoutMs: 5000, firstPauseMs: 50 });
+    const patience = new Patience(5000);
+    let before = 0;
+    const done = (): boolean => {
+      const read = running.reduce((sum, { position }) => sum + position, 0);
+      if (read > before) patience.renew();
+      before = read;
+      const isOver = this.#deadlines.ended || patience.leftMs <= 0;
+      return isOver || running.every(({ unread }) => unread.length === 0);
+    };
+    // Waits ten minutes at most, because a robot could publish events for ever.
+    await pollWithin('subscribers to catch up', () => done() || undefined, { timeoutMs: 600_000, firstPauseMs: 50 });
     for (const robot of running) robot.finish();
     this.#sampled?.flush();
     return this.#actions?.rollouts.takeLate() ?? [];
   }
 
   snapshot(): Promise<Snapshot> {
+    // The parent needs the figures of this part of a second if another host is lost.
+    this.#tick(false);
     return Promise.resolve(this.#metrics.snapshot());
   }
 
@@ -363,22 +375,25 @@ export class RobotHost implements Host {
 
   #disturbance(kind: DisturbanceKind, error: Error, robotClass?: string): void {
     this.#metrics.of(robotClass).count(kind);
+    if (isExhausted(error)) this.#metrics.of(robotClass).count('exhausted');
     if (!this.#metrics.measuring || this.#disturbed.has(kind)) return;
     this.#disturbed.add(kind);
     this.#tell({ disturbance: { kind, message: masked(error.message, this.#config.platform) } });
   }
 
-  #tick(): void {
+  /** Repeats the last load unless a second is over, because the load of a shorter time is chance. */
+  #tick(isWhole = true): void {
     this.#sampled?.flush();
     const robots: Partial<Record<RobotState, number>> = {};
     for (const { shownState: state } of this.#robots.values()) robots[state] = (robots[state] ?? 0) + 1;
     const waiting = this.#config.members.length - this.#robots.size;
     if (waiting > 0) robots.waiting = waiting;
     const interval = this.#metrics.takeInterval();
+    if (isWhole || this.#load === undefined) this.#load = this.#sampler.take();
     // Excludes bursts, because a burst uses the whole machine by design.
-    const judged = this.#metrics.measuring && this.#burst === 0;
+    const judged = isWhole && this.#metrics.measuring && this.#burst === 0;
     const told = this.#trouble?.trouble;
     const trouble = told === undefined ? undefined : masked(told, this.#config.platform);
-    this.#tell({ tick: { robots, interval, load: this.#sampler.take(), judged, ...defined({ trouble }) } });
+    this.#tell({ tick: { robots, interval, load: this.#load, judged, ...defined({ trouble }) } });
   }
 }

@@ -71,7 +71,8 @@ export const isDuration = (name: string): name is DurationName => DURATIONS.some
 export const isCounter = (name: string): boolean =>
   COUNTERS.some((known) => known === name) || /^http\.status\.[1-5]\d\d$/.test(name);
 
-const HIGHEST_MICROSECONDS = 3_600_000_000;
+/** A week. */
+const HIGHEST_MICROSECONDS = 7 * 24 * 3_600_000_000;
 
 export const summaryFields = Type.Object({
   count: Type.Integer(),

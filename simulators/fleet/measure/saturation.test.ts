@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { useFolder } from '../testing/scratch.ts';
-import { MemoryKills, memoryLimit } from './saturation.ts';
+import { isExhausted, MemoryKills, memoryLimit } from './saturation.ts';
 
 const MIB = 2 ** 20;
 const folder = useFolder();
@@ -16,6 +16,18 @@ function write(files: Record<string, string | number>): void {
 
 const V1 = '5:memory:/kubepods/pod1/shard\n1:name=systemd:/';
 const V2 = '0::/kubepods/pod1/shard';
+
+const coded = (code: string) => Object.assign(new Error(code), { code });
+
+test.each([
+  ['a full disk as the cause', new Error('a deployment', { cause: coded('ENOSPC') }), true],
+  ['descriptors that ran out', coded('EMFILE'), true],
+  ['a platform that refuses', new Error('GET /devices', { cause: coded('ECONNREFUSED') }), false],
+  ['a host of two addresses, one refused', new AggregateError([coded('EADDRNOTAVAIL'), coded('ECONNREFUSED')]), false],
+  ['no error', 'ENOSPC', false],
+])('this machine is short of something: %s: %s', (_what, error, is) => {
+  expect(isExhausted(error)).toBe(is);
+});
 
 test('version 2: the limit, free memory and kills of this group are read', () => {
   write({

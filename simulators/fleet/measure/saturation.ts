@@ -2,6 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { memoryText } from '../../../harness/common/units.ts';
 
+const EXHAUSTED = ['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN', 'ENOSPC', 'EDQUOT'];
+
+/** True if this machine lacks descriptors, ports, memory or disk space. */
+export function isExhausted(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    // Several addresses of a host may fail for different reasons.
+    if (at instanceof AggregateError) return at.errors.every(isExhausted);
+    const { code } = at as NodeJS.ErrnoException;
+    if (code !== undefined && EXHAUSTED.includes(code)) return true;
+  }
+  return false;
+}
+
 export interface LoadSample {
   loop_max_ms: number;
   /** Average number of cores that this process used. */
@@ -23,6 +36,8 @@ export class SaturationSampler {
   #cpu = process.cpuUsage();
   #waitedMs = waitedForProcessorMs();
   #at = performance.now();
+  /** Read once, because a process without a free descriptor cannot read it. */
+  readonly #limit = descriptorLimit();
 
   start(): void {
     this.#turned = performance.now();
@@ -43,8 +58,8 @@ export class SaturationSampler {
       loop_max_ms: this.#longestMs,
       cpu: (used.user + used.system) / 1000 / elapsedMs,
       cpu_wait: Math.min((waitedMs - this.#waitedMs) / elapsedMs, 1),
-      descriptors: openDescriptors(),
-      descriptor_limit: descriptorLimit(),
+      descriptors: openDescriptors(this.#limit),
+      descriptor_limit: this.#limit,
       rss_bytes: process.memoryUsage.rss(),
     };
     this.#longestMs = 0;
@@ -67,11 +82,11 @@ function waitedForProcessorMs(): number {
   return Number(readText(`/proc/self/task/${process.pid}/schedstat`)?.split(' ')[1] ?? 0) / 1e6;
 }
 
-function openDescriptors(): number {
+function openDescriptors(limit: number): number {
   try {
     return readdirSync('/proc/self/fd').length;
-  } catch {
-    return 0;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EMFILE' ? limit : 0;
   }
 }
 

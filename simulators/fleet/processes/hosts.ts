@@ -141,7 +141,7 @@ interface HostsOptions {
   processes: boolean;
   onNotice(host: string, notice: HostNotice): void;
   silentMs?: number | undefined;
-  onLost(reason: string): void;
+  onLost(host: string, reason: string): void;
 }
 
 export class NoHostLeft extends Error {
@@ -151,8 +151,6 @@ export class NoHostLeft extends Error {
 export class Hosts {
   readonly #options: HostsOptions;
   readonly #entries = new Map<string, { host: Host; config: HostConfig }>();
-  #past: Snapshot = { histograms: {}, counters: {} };
-  readonly #newest = new Map<string, Snapshot>();
   readonly #lost: Promise<void>[] = [];
   readonly #kills = new MemoryKills();
   #stopping = false;
@@ -200,15 +198,10 @@ export class Hosts {
     return values;
   }
 
-  /** Includes the last known measurements of lost hosts. */
-  async snapshot(): Promise<Snapshot> {
-    const now = await this.each(async (host) => {
-      const snapshot = await host.snapshot();
-      const name = [...this.#entries].find(([, entry]) => entry.host === host)?.[0];
-      if (name !== undefined) this.#newest.set(name, snapshot);
-      return snapshot;
-    });
-    return mergeSnapshots([this.#past, ...now]);
+  /** Resolves with undefined if a host is lost, because its measurements are lost too. */
+  async snapshot(): Promise<Snapshot | undefined> {
+    const now = await this.each((host) => host.snapshot());
+    return this.#lost.length > 0 ? undefined : mergeSnapshots(now);
   }
 
   async grow(members: readonly number[], first: number): Promise<void> {
@@ -229,9 +222,8 @@ export class Hosts {
     if (this.#stopping || name === undefined || entry === undefined) return;
     this.#lost.push(entry.host.stop('abandon').catch(() => {}));
     this.#entries.delete(name);
-    this.#past = mergeSnapshots([this.#past, this.#newest.get(name) ?? { histograms: {}, counters: {} }]);
     const killed = why instanceof WorkerDied && why.signal === 'SIGKILL';
-    this.#options.onLost(`${name} is lost: ${why.message}${killed ? this.#kills.cause : ''}`);
+    this.#options.onLost(name, `${name} is lost: ${why.message}${killed ? this.#kills.cause : ''}`);
   }
 
   async stop(how: StopMode): Promise<void> {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { listening } from '../../../harness/common/node-http.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { useFolder } from '../testing/scratch.ts';
@@ -126,6 +126,21 @@ it('a result is delivered to a merge whose proxy was busy', { timeout: 60_000 },
   writeResult(own, result(1));
   expect(await made.deliver(signal)).toBeUndefined();
   expect(statuses).toEqual([]);
+});
+
+it('a large result has more time on a slow link than a small request', { timeout: 60_000 }, async () => {
+  const { timeout } = AbortSignal;
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout.call(AbortSignal, Math.ceil(ms / 20)));
+  onTestFinished(() => void vi.restoreAllMocks());
+  const server = createServer((request, response) => {
+    request.resume();
+    setTimeout(() => response.writeHead(204).end(), request.method === 'PUT' ? 2000 : 0);
+  });
+  await using at = await listening(server, 0, '127.0.0.1');
+  const { made, own, said } = mirror(at.port, 1);
+  writeResult(own, { ...result(1), notes: ['x'.repeat(5_000_000)] });
+  expect(await made.deliver(signal)).toBeUndefined();
+  expect(said.filter((line) => line.includes('delivering'))).toEqual([]);
 });
 
 it('a shard refuses a run id that leaves its folder', { timeout: 60_000 }, async () => {

@@ -145,6 +145,10 @@ const DELIVERY_MS = 300_000;
 /** Maximum milliseconds for sending after an interrupt; a cluster kills the process after 30 s. */
 const LAST_DELIVERY_MS = 20_000;
 const PAUSE_MS = 2000;
+/** Maximum milliseconds of a request without a body. */
+const ANSWER_MS = 30_000;
+/** Bytes per millisecond of the slowest link. */
+const SLOWEST_LINK = 32;
 
 interface MirrorOptions {
   url: URL;
@@ -268,8 +272,10 @@ export class Mirror implements Disposable {
         this.#told = Number.NEGATIVE_INFINITY;
       }
       try {
-        const within = AbortSignal.timeout(Math.ceil(Math.max(PAUSE_MS, until - performance.now())));
-        for (const file of [FAILED_FILE, RESULT_FILE]) await this.#push(file, AbortSignal.any([within, ...ends]));
+        // Without an interrupt, an upload may take as long as its size needs.
+        const left = Math.ceil(Math.max(PAUSE_MS, until - performance.now()));
+        const within = ends.length > 0 ? ends : [AbortSignal.timeout(left)];
+        for (const file of [FAILED_FILE, RESULT_FILE]) await this.#push(file, AbortSignal.any(within));
         return undefined;
       } catch (error) {
         const left = until - performance.now();
@@ -284,11 +290,12 @@ export class Mirror implements Disposable {
     const url = new URL(this.#options.url);
     url.pathname = `${url.pathname.replace(/\/$/, '')}/${path}`;
     const what = `${method} ${shown(url)}`;
+    const answerMs = ANSWER_MS + Math.ceil((init.body?.length ?? 0) / SLOWEST_LINK);
     const response = await fetch(url, {
       ...init,
       method,
       headers: { authorization: `Bearer ${this.#options.token}` },
-      signal: AbortSignal.any([init.signal, AbortSignal.timeout(30_000)]),
+      signal: AbortSignal.any([init.signal, AbortSignal.timeout(answerMs)]),
     }).catch((error: Error) => {
       const cause = (error.cause ?? error) as NodeJS.ErrnoException;
       // Falls back to the error's code, because the message is empty e.g. for a host with several addresses.

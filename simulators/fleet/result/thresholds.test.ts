@@ -4,6 +4,7 @@ import { checkThreshold, evaluate, measuredIn, parseThreshold } from './threshol
 
 const durations = new Metrics();
 for (let ms = 1; ms <= 1000; ms += 1) durations.time('rollout.ms', ms);
+durations.time('reconnect.ms', 5 * 3_600_000);
 const empty = { count: 0, p50: 0, p90: 0, p95: 0, p99: 0, p999: 0, max: 0, unit: 'ms' } as const;
 const measured = measuredIn({
   metrics: { ...summariesOf(durations.snapshot()), 'empty.ms': empty },
@@ -24,6 +25,7 @@ describe('thresholds', () => {
     ['rollout.ms.p999<1s', 999, true],
     ['rollout.ms.max<=5s', 1000, true],
     ['rollout.ms.p50 > 1s', 500, false],
+    ['reconnect.ms.max<3h', 5 * 3_600_000, false],
     ['rollout.ms.count>=1000', 1000, true],
     ['rollout.ms.count==99', 1000, false],
     ['http.errors.rate<1%', 0.015, false],

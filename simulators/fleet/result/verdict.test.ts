@@ -96,7 +96,10 @@ describe('the saturation verdict', () => {
   it('is invalid when local resources ran out', () => {
     expect(graded([calm], 1, 3)).toEqual({
       verdict: 'invalid',
-      reasons: [expect.stringContaining('3 actions failed'), "raise 'ulimit -n' (now 20000)"],
+      reasons: [
+        expect.stringContaining('3 actions or syncs failed'),
+        "raise 'ulimit -n' (now 20000), or make room on the disk of the robots' files",
+      ],
       atBest: 'invalid',
     });
   });

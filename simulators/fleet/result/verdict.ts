@@ -26,7 +26,7 @@ export const LIMITS = {
 
 export interface Evidence {
   metrics: Readonly<Record<string, Summary>>;
-  /** `exhausted`: lack of descriptors, ports or memory; `http.crowded`: requests that waited for a connection. */
+  /** `exhausted`: lack of descriptors, ports, memory or disk; `http.crowded`: requests that waited for a connection. */
   counters: Readonly<Record<string, number>>;
   samples: ReadonlyMap<string, readonly LoadSample[]>;
   seconds?: number;
@@ -50,7 +50,7 @@ interface Finding {
 export function gradeRun(evidence: Evidence) {
   const { metrics, counters, samples, connections } = evidence;
   const { exhausted = 0, 'http.crowded': crowded = 0 } = counters;
-  const failed = `${exhausted} actions failed because local descriptors, ports or buffers ran out`;
+  const failed = `${exhausted} actions or syncs failed because local descriptors, ports, buffers or disk space ran out`;
   const all = connections === undefined ? 'all connections' : `all ${connections} connections`;
   const waited = `${crowded} requests waited because ${all} of their worker to the platform were in use`;
   const findings = [
@@ -76,7 +76,8 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   const lacks = new Set(findings.map(({ lack }) => lack));
   if (lacks.has('descriptors')) {
     const limit = largest([...samples.values()].flat().map(({ descriptor_limit }) => descriptor_limit));
-    return [`raise 'ulimit -n'${limit === 0 ? '' : ` (now ${limit})`}`];
+    const disk = (evidence.counters['exhausted'] ?? 0) > 0 ? ", or make room on the disk of the robots' files" : '';
+    return [`raise 'ulimit -n'${limit === 0 ? '' : ` (now ${limit})`}${disk}`];
   }
   if (lacks.has('connections'))
     return [`raise --connections${connections === undefined ? '' : ` above ${connections}`}`];

@@ -4,6 +4,7 @@ import type { Clock } from '../../common/clock.ts';
 import { type DeviceOptions, SimulatedDevice } from '../../device/index.ts';
 import type { DeploymentPort } from '../../device/ports.ts';
 import type { Recorder } from '../measure/metrics.ts';
+import { isExhausted } from '../measure/saturation.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
 import { monotonicMs } from '../schedule/schedule.ts';
 import { type StreamFault, Subscriber } from './subscriber.ts';
@@ -46,7 +47,8 @@ class DeploymentTimings {
     }
   }
 
-  watch(port: DeploymentPort): DeploymentPort {
+  /** Calls `exhausted` if a deployment fails for lack of resources, because a sync retries it without an error. */
+  watch(port: DeploymentPort, exhausted: (error: Error) => void): DeploymentPort {
     return {
       active: () => port.active(),
       get: (id) => port.get(id),
@@ -58,7 +60,10 @@ class DeploymentTimings {
         const timing = this.of(wanted.id);
         timing.syncStarted ||= this.syncStarted;
         timing.deployCalled ||= monotonicMs();
-        const result = await port.deploy(wanted, files);
+        const result = await port.deploy(wanted, files).catch((error: Error) => {
+          if (isExhausted(error)) exhausted(error);
+          throw error;
+        });
         timing.deployed ||= monotonicMs();
         return result;
       },
@@ -104,7 +109,8 @@ export class Robot implements UplinkListener {
   #subscribers: Subscriber[] = [];
   readonly timings = new DeploymentTimings();
   #connectingSince = 0;
-  #latestAtKill = 0;
+  /** Undefined unless the robot is killed. */
+  #latestAtKill: number | undefined;
   #online = pending();
   state: RobotState = 'waiting';
   trouble: string | undefined;
@@ -125,7 +131,8 @@ export class Robot implements UplinkListener {
       clock: this.#clock,
       ...(makeUplink && {
         uplink: (port, identity) => {
-          this.#uplink = new RobotUplink(makeUplink, this.timings.watch(port), identity, this);
+          const watched = this.timings.watch(port, (error) => this.disturbed('sync.errors', error));
+          this.#uplink = new RobotUplink(makeUplink, watched, identity, this);
           return this.#uplink;
         },
       }),
@@ -227,25 +234,31 @@ export class Robot implements UplinkListener {
     void this.#uplink?.restore();
   }
 
-  kill(): void {
-    const { latestId } = this.#device.stats();
+  /** Returns false if an earlier kill still keeps the robot down. */
+  kill(): boolean {
+    if (this.#latestAtKill !== undefined) return false;
+    this.#latestAtKill = this.#device.stats().latestId;
     this.disturbances += 1;
     this.#device.kill();
     this.#online = pending();
     this.state = 'down';
-    this.#latestAtKill = latestId;
+    return true;
   }
 
   async restart(events = 0): Promise<void> {
     this.#uplink = undefined;
     const clients = events > 0 ? this.#subscribers : [];
     for (const client of clients) client.stop();
-    await this.start();
-    const [before, { latestId }] = [this.#latestAtKill, this.#device.stats()];
-    // Excuses ids that are missing after a crash, because the agent had only reserved them.
-    if (latestId > before) for (const { check } of this.#subscribers) check.mayBeUnused(before + 1, latestId);
-    await this.publish(events);
-    if (this.state !== 'stopped') for (const client of clients) client.start();
+    try {
+      await this.start();
+      const [before = 0, { latestId }] = [this.#latestAtKill, this.#device.stats()];
+      // Excuses ids that are missing after a crash, because the agent had only reserved them.
+      if (latestId > before) for (const { check } of this.#subscribers) check.mayBeUnused(before + 1, latestId);
+      await this.publish(events);
+    } finally {
+      this.#latestAtKill = undefined;
+      if (this.state !== 'stopped') for (const client of clients) client.start();
+    }
   }
 
   async publish(events: number): Promise<void> {
@@ -254,6 +267,11 @@ export class Robot implements UplinkListener {
 
   skewClock(ms: number): void {
     this.#clock.offset += ms;
+  }
+
+  /** Sum of the newest ids that the robot's clients have read. */
+  get position(): number {
+    return this.#subscribers.reduce((sum, { check }) => sum + check.last, 0);
   }
 
   get unread(): StreamFault[] {
@@ -300,8 +318,8 @@ export class Robot implements UplinkListener {
         }
       },
       retained: () => {
-        const { earliestId: earliest, latestId: latest } = this.#device.stats();
-        return { earliest, latest };
+        const { running, earliestId: earliest, latestId: latest } = this.#device.stats();
+        return running ? { earliest, latest } : undefined;
       },
     });
     this.#subscribers.push(subscriber);

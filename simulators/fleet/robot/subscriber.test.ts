@@ -22,7 +22,9 @@ it('the reader of an event stream reads a body without chunks, and refuses a str
 describe('a subscriber', () => {
   const folder = useFolder();
 
-  const run = async (serve: (socket: Socket, request: string) => void, last: string) => {
+  const kept = { earliest: 30, latest: 40 };
+  type Serve = (socket: Socket, request: string) => void;
+  const run = async (serve: Serve, last: string, retained: typeof kept | null = kept) => {
     const seen: string[] = [];
     const requests: string[] = [];
     const server = createServer((socket) => {
@@ -44,13 +46,24 @@ describe('a subscriber', () => {
       onEvent: (id) => note(`event ${id}`),
       onFault: ({ kind, message }) => note(`${kind}: ${message}`),
       onCount: note,
-      retained: () => ({ earliest: 30, latest: 40 }),
+      retained: () => retained ?? undefined,
     });
     subscriber.start();
     await promise;
     subscriber.stop();
     return { seen, requests };
   };
+
+  it('keeps its cursor when the robot is killed after a 410', async () => {
+    let answers = 0;
+    const serve = (socket: Socket): void => {
+      answers += 1;
+      socket.end(answers === 1 ? 'HTTP/1.1 410 Gone\r\n\r\n' : HEAD + chunk(frame(5)));
+    };
+    const { seen, requests: asked } = await run(serve, 'event 5', null);
+    expect(seen).toEqual(['expired', 'connected', 'event 5']);
+    expect(asked.every((line) => line.includes('after=4 '))).toBe(true);
+  });
 
   it('reconnects with its cursor, and finds events lost in between', async () => {
     const serve = (socket: Socket, request: string): void => {

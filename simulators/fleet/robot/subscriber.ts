@@ -190,7 +190,8 @@ interface SubscriberOptions {
   onEvent(id: number, type: string, text: string): void;
   onFault(fault: StreamFault): void;
   onCount(name: 'connected' | 'lost' | 'refused' | 'expired'): void;
-  retained(): { earliest: number; latest: number };
+  /** Undefined while the robot is down; the cursor then stays. */
+  retained(): { earliest: number; latest: number } | undefined;
 }
 
 const AT_ONCE = -1;
@@ -242,7 +243,8 @@ export class Subscriber {
           return onCount('connected');
         }
         if (status === 410) {
-          const fault = this.check.expired(retained());
+          const range = retained();
+          const fault = range && this.check.expired(range);
           if (fault !== undefined) onFault(fault);
         }
         onCount(status === 410 ? 'expired' : 'refused');

@@ -207,6 +207,11 @@ export class RobotUplink implements Uplink {
     return this.#inner.stop();
   }
 
+  abandon(): Promise<void> {
+    this.#stopped = true;
+    return this.#inner.abandon?.() ?? this.#inner.stop();
+  }
+
   sync(): Promise<SyncResult> {
     return this.#inner.sync();
   }

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { simulatePlatform } from '../../platform/index.ts';
@@ -8,6 +8,7 @@ import { reportHtml } from '../report/report.ts';
 import { exitCode } from '../result/result.ts';
 import { useFolder } from '../testing/scratch.ts';
 import type { FleetOptions } from './fleet.ts';
+import { Progress } from './progress.ts';
 import { runFleet } from './run.ts';
 import { listOf, runAll, runOptionsIn, useFleets } from './testing/fleets.ts';
 
@@ -69,15 +70,22 @@ it.each([
   ['the only one is', 1, '{ do: hold, for: 2s }\n  - { do: hold, for: 1h }', expect.any(Array)],
 ])('a run ends incomplete, and names the worker, when %s stopped for good', async (_which, count, phases, ended) => {
   const scenario = `uplink: none\nphases:\n  - { do: ramp, over: 0s }\n  - ${phases}\n`;
+  const told = vi.spyOn(Progress.prototype, 'add');
+  onTestFinished(() => void vi.restoreAllMocks());
   const running = runFleet(runOptionsIn(folder(), scenario, { robots: 4, workers: count, silentMs: 4000 }));
   await eventually(() => expect(sockets()).toBe(4));
   expect(workers()).toHaveLength(count);
+  await eventually(() => {
+    const [progress] = told.mock.contexts as Progress[];
+    expect(progress?.times('start.ms')?.totalCount).toBe(4);
+  });
   process.kill(workers()[0] ?? 0, 'SIGSTOP');
   const result = await running;
   expect(workers()).toEqual([]);
   const lost = /^worker 1 is lost: worker 1 \(process \d+\) ended: it gave no sign of life for 4 s$/;
   expect(result.incomplete_reasons).toEqual([expect.stringMatching(lost)]);
   expect(result.phases.map((phase) => phase.do)).toEqual(ended);
+  expect(result.metrics['start.ms']?.count).toBe(4);
   expect(exitCode(result)).toBe(2);
 });
 

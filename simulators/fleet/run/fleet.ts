@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { ownedFolder } from '../../../harness/common/owner.ts';
@@ -112,7 +112,9 @@ export class Fleet implements AsyncDisposable {
     this.members = membersOf(robots, shard);
     this.namePrefix = options.namePrefix ?? 'robot';
     // Short, because the system limits the length of a Unix socket's path.
-    this.dir = ownedFolder('fleet', baseDirFor(this.members.length * cost.memoryDiskBytes, dir));
+    const base = baseDirFor(this.members.length * cost.memoryDiskBytes, dir);
+    // Without an owner in its name, a later process does not remove the folder.
+    this.dir = options.keep === true ? mkdtempSync(join(base, 'muster-kept-')) : ownedFolder('fleet', base);
     const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
     this.record.connections = connections;
     const fields = TRAFFIC_NAMES.filter((name) => scenario.phases.some((phase) => phase[name] !== undefined));
@@ -128,7 +130,10 @@ export class Fleet implements AsyncDisposable {
       processes: options.workers > 0,
       silentMs: options.silentMs,
       onNotice: (host, notice) => this.#hear(host, notice),
-      onLost: (reason) => this.record.incomplete.push(reason),
+      onLost: (host, reason) => {
+        this.record.progress.lose(host);
+        this.record.incomplete.push(reason);
+      },
     });
   }
 

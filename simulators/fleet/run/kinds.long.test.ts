@@ -1,7 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { eventually } from '../../common/testing/scratch.ts';
+import { SimulatedDevice } from '../../device/index.ts';
+import { disk } from '../../device/log/io.ts';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
+const noSpace = () => Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
 
 describe('a scenario', () => {
   it('counts by class and phase, and agents report the version of their class', async () => {
@@ -46,6 +50,46 @@ ${classes}`);
     expect(counters).toMatchObject({ 'ping.attempts': 2, 'ping.offline': 2, 'ping.errors': 0, 'http.errors': 0 });
     // Six robots report, because polling robots report nothing.
     expect(metrics['rollout.report.ms']?.count).toBe(6);
+  });
+
+  it.each(['kill, over: 0s, down: 100ms', 'partition, for: 100ms'])(
+    'blames a full disk in { do: %s } on no stream and no platform',
+    async (phase) => {
+      await using fleet = fleets.create(`  - { do: ${phase}, events: 5 }\n`, { robots: 2 });
+      const { publish } = SimulatedDevice.prototype;
+      vi.spyOn(SimulatedDevice.prototype, 'publish').mockImplementation(async function (this: SimulatedDevice, count) {
+        await publish.call(this, count);
+        throw noSpace();
+      });
+      onTestFinished(() => void vi.restoreAllMocks());
+      await runAll(fleet);
+      expect(fleet.record.violations).toEqual([]);
+      const { counters, verdict } = await fleet.measured();
+      expect(counters).toMatchObject({ exhausted: 2 });
+      expect(verdict).toBe('invalid');
+      await eventually(() => expect(fleet.record.second(2).robots).toEqual({ online: 2 }));
+    },
+  );
+
+  it('blames a full disk in a roll-out on this machine', async () => {
+    await using fleet = fleets.create('  - { do: rollout, over: 0s, within: 200ms }\n', { robots: 2 });
+    await fleet.prepare();
+    await fleet.run({ do: 'ramp', over: '0s' });
+    vi.spyOn(disk, 'write').mockImplementation(() => {
+      throw noSpace();
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    await fleet.run({ do: 'rollout', over: '0s', within: '200ms' });
+    // A robot may sync after its roll-out is missed.
+    const { verdict, verdict_reasons: reasons } = await eventually(async () => {
+      const measured = await fleet.measured();
+      expect(measured.counters['exhausted']).toBeGreaterThanOrEqual(2);
+      return measured;
+    });
+    expect(verdict).toBe('invalid');
+    expect(reasons.join('\n')).toContain(
+      'syncs of robots failed, the first with: cannot write the config files: ENOSPC',
+    );
   });
 
   it('has robots that return with a full log, to clients with expired cursors', async () => {

@@ -81,6 +81,21 @@ it('a record whose hosts have died has the figures of their seconds', () => {
   expect(Object.keys(histograms)).toEqual(['ping.ms']);
 });
 
+it('a result lists no missed roll-outs of a warm-up', () => {
+  const rollout = (measure: boolean) => ({ do: 'rollout', over: '1s', measure }) as const;
+  const row = { robot: 0, deployment_id: null, phase: 0, at_ms: 0, total_ms: null, late_ms: null } as const;
+  const legs = { command_ms: null, sync_ms: null, write_ms: null, event_ms: null, report_ms: null };
+  const record = new FleetRecord();
+  for (const [index, measure] of [false, true].entries()) {
+    const name = `robot-${index}`;
+    const nothing = { actions: 1, notStarted: 0, trace: [], failures: [], late: [] };
+    const outcome = { ...nothing, rollouts: [{ ...row, ...legs, name }], missed: [name] };
+    record.endPhase({ phase: rollout(measure), index, epoch: 0 }, [outcome]);
+  }
+  const { missed, rollouts } = resultFrom(record, false);
+  expect([missed, rollouts.missed.map(({ name }) => name)]).toEqual([['robot-1'], ['robot-1']]);
+});
+
 it('an interrupted result gives the reason for missing robots', () => {
   expect(resultFrom(recordWith({ trouble: true }), true).incomplete_reasons).toEqual([
     'the run was interrupted',

@@ -44,6 +44,15 @@ it('a run without a limit keeps each second', () => {
   expect(progress.series).toHaveLength(8000);
 });
 
+it('a lost host keeps its figures, but not its robots and load', () => {
+  const progress = new Progress();
+  progress.add('worker 1', tickOf(4));
+  progress.add('worker 2', tickOf(3));
+  progress.lose('worker 1');
+  expect(progress.second(1000, 'hold', 2)).toMatchObject({ robots: { online: 1, waiting: 1 }, cpu: load.cpu });
+  expect(progress.counters['ping.attempts']).toBe(7);
+});
+
 it('a failed request counts once, for any purpose', () => {
   const progress = new Progress();
   const counters = { 'http.attempts': 9, 'http.errors': 5, 'read.errors': 3, 'rollout.errors': 2, 'ping.errors': 1 };

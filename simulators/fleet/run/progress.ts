@@ -60,6 +60,13 @@ export class Progress {
     this.#judged.set(host, (this.#judged.get(host) ?? 0) + 1);
   }
 
+  /** Keeps the figures of a lost host, but not its robots and load. */
+  lose(host: string): void {
+    const tick = this.#latest.get(host);
+    if (tick !== undefined)
+      this.#latest.set(host, { ...tick, robots: {}, load: { ...tick.load, cpu: 0, rss_bytes: 0 } });
+  }
+
   /** Limits the memory of the time series in a run of days; call before the first tick. */
   limit(): void {
     this.#series.most = MOST_SECONDS;

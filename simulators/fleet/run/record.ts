@@ -157,7 +157,7 @@ export class FleetRecord {
     };
     for (const failure of report.failures) addFailure(this.failures, failure);
     this.notStarted += report.notStarted;
-    this.missed.push(...report.missed.slice(0, MAX_LISTED - this.missed.length));
+    if (report.measured) this.missed.push(...report.missed.slice(0, MAX_LISTED - this.missed.length));
     return report;
   }
 
@@ -176,9 +176,9 @@ export class FleetRecord {
 
   #missedIn(phases: readonly PhaseReport[]): FleetResult['rollouts']['missed'] {
     const start = this.phases[0]?.startedMs ?? 0;
-    return phases.flatMap(({ rollouts, startedMs }) =>
+    return phases.flatMap(({ rollouts, startedMs, measured }) =>
       rollouts
-        .filter(isMissed)
+        .filter((row) => measured && isMissed(row))
         .map(({ name, at_ms, late_ms }) => ({ name, posted_ms: Math.round(startedMs - start + at_ms), late_ms })),
     );
   }
@@ -209,7 +209,7 @@ export class FleetRecord {
     return this.progress.second(this.elapsedMs, this.phase, robots);
   }
 
-  /** If no host is alive, returns the figures of all seconds, to two digits. */
+  /** If a host is lost, returns the figures of all seconds, to two digits. */
   measured(snapshot: Snapshot = this.progress.snapshot): Measured {
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);

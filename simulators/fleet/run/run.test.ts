@@ -81,6 +81,16 @@ it('a run rejects when interrupted while it reaches the platform', async () => {
   expect(readdirSync(folder('robots'))).toEqual([]);
 });
 
+it('a run rejects when interrupted while its page is being served', async () => {
+  const stop = new AbortController();
+  const write = (text: string): void => {
+    if (text.startsWith('ui: ')) stop.abort(new Error('interrupted'));
+  };
+  const options = optionsWith({ ui: { port: 0 }, screen: { write }, signal: stop.signal });
+  await expect(runFleet(options)).rejects.toThrow('interrupted');
+  expect(readdirSync(folder('robots'))).toEqual([]);
+});
+
 it('a fleet stopped during its preparation leaves no timer', async () => {
   const [set, clear] = [vi.spyOn(globalThis, 'setInterval'), vi.spyOn(globalThis, 'clearInterval')];
   onTestFinished(() => void vi.restoreAllMocks());

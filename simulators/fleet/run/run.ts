@@ -125,6 +125,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const stop = (): Promise<void> => fleet.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
   await shown?.serve(fleet, byHand, stack);
+  signal.throwIfAborted();
   void died?.then((how) => record.incomplete.push(how));
   const measured = await interruptible(run);
   const interrupted = given.signal.aborted && measured !== undefined;

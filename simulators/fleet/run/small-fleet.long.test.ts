@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
 import type { SimulatedPlatform } from '../../platform/index.ts';
+import { Robot } from '../robot/robot.ts';
 import type { FleetOptions } from './fleet.ts';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
@@ -80,6 +81,32 @@ describe('a scenario', () => {
       expect(fleet.record.notStarted).toBe(0);
     }
     expect(await devicesOf(fleets.platform)).toBe(before + 6);
+  });
+
+  it('waits at the end for clients that go on reading', async () => {
+    await using fleet = fleets.create('uplink: none\n', { robots: 1, platform: undefined });
+    await fleet.prepare();
+    await fleet.run({ do: 'ramp', over: '0s' });
+    const until = performance.now() + 7000;
+    const fault = { kind: 'loss', message: 'unread' } as const;
+    vi.spyOn(Robot.prototype, 'unread', 'get').mockImplementation(() => (performance.now() < until ? [fault] : []));
+    vi.spyOn(Robot.prototype, 'position', 'get').mockImplementation(() => performance.now());
+    onTestFinished(() => void vi.restoreAllMocks());
+    await fleet.finish();
+    expect(fleet.record.violations).toEqual([]);
+  });
+
+  it('kills a robot once when two kills overlap, and keeps its uplink', async () => {
+    await using fleet = fleets.create('  - { do: rollout, over: 0s }\n', { robots: 2 });
+    await fleet.prepare();
+    await fleet.run({ do: 'ramp', over: '0s' });
+    const kill = (over: string) => ({ do: 'kill', over, down: '600ms' }) as const;
+    await Promise.all([fleet.run(kill('0s')), fleet.runByHand(kill('400ms'), 0, 'kill')]);
+    await fleet.run({ do: 'rollout', over: '0s' });
+    await fleet.finish();
+    expect(fleet.record.missed).toEqual([]);
+    expect(fleet.record.failures).toEqual([]);
+    expect((await fleet.measured()).counters['kill.errors']).toBe(0);
   });
 
   it('creates its releases even when another shard creates one in the same millisecond', async () => {

@@ -36,7 +36,8 @@ export function answerError(
   if (facts.status >= 500) onFailure(error, request);
   const { status, body } = core.behaviour.error(facts);
   if (facts.status === 405) reply.header('allow', String(facts.params['allowed']));
-  reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+  if (body === undefined) reply.code(status).send();
+  else reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
 /** Closes the connection, because the start of the next request is unknown. */
@@ -49,10 +50,10 @@ export function answerClientError(core: Core, error: Error, socket: Socket): voi
   }
   const facts = REFUSALS[code] ?? { status: 400, code: 'invalid_request', message: 'this is no HTTP/1.1 request' };
   const { status, body } = core.behaviour.error({ ...facts, params: {} });
-  const text = JSON.stringify(body);
+  const text = JSON.stringify(body) ?? '';
   const head = [
     `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`,
-    'content-type: application/json; charset=utf-8',
+    ...(text === '' ? [] : ['content-type: application/json; charset=utf-8']),
     `content-length: ${Buffer.byteLength(text)}`,
     'connection: close',
   ];

@@ -15,6 +15,7 @@ import {
 } from '../../../harness/contract/client.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { ListEnvelope } from '../../../harness/contract/lists.ts';
+import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
 import type { Refusal } from '../../../harness/contract/situations.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
@@ -197,10 +198,14 @@ export const IS_ASKED = Object.fromEntries(PLATFORM_JOBS.map((job) => [job, isAs
   Record<PlatformJob, (asked: ClientRequest) => boolean>
 >;
 
+/** Lists that a client may read before its job, e.g. to look up the current deployment. */
+const LISTS = new Set(RESOURCE_KINDS.map((kind) => `${PLATFORM_BASE}/${kind}s`));
+
 export const platform =
   (answers: Partial<Record<PlatformJob, Answering | undefined>> = {}): Answering =>
   (asked, run) => {
     const job = PLATFORM_JOBS.find((each) => IS_ASKED[each](asked));
+    if (job === undefined && asked.method === 'GET' && LISTS.has(asked.path)) return pages([])(asked, run);
     if (job === undefined) return asked.answer(404, errorOf('not_found'));
     const { answer } = jobOf(job);
     const usual = answer === undefined ? pages(itemsFrom(1, 3)) : (): void => asked.answer(200, answer);

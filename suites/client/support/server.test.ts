@@ -35,6 +35,18 @@ test('a leaving server cuts its connections, and frees its port for another', as
   await once(connect({ host: '127.0.0.1', port }), 'connect');
 });
 
+test('a server cuts the connection of a client that sends an endless body', async () => {
+  const ends: string[] = [];
+  const track = { opens() {}, sends() {}, answers() {}, ends: (_: string, how: string) => void ends.push(how) };
+  const listener = { track: () => track, request: () => expect.fail('was taken'), changed: () => {} };
+  await using server = await ScriptedServer.open({}, listener);
+  const client = connect({ host: '127.0.0.1', port: server.place.port ?? 0 }).on('error', () => {});
+  const chunks = `3e8\r\n${'x'.repeat(1000)}\r\n`.repeat(2000);
+  client.write(`POST /beta/deployments HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${chunks}`);
+  await new Promise((resolve) => client.once('close', resolve));
+  expect(ends).toEqual(['cuts the connection, since the body has more than 1048576 bytes']);
+});
+
 test('a request target with two slashes at its beginning is a path', async () => {
   const asked = Promise.withResolvers<ClientRequest>();
   const listener = { track: () => undefined, request: asked.resolve, changed: () => {} };

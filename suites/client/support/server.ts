@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Bytes } from '../../../harness/common/bytes.ts';
 import { http, targetUrl } from '../../../harness/common/node-http.ts';
 import { lateBy } from '../../../harness/common/waiting.ts';
 import type { Refusal } from '../../../harness/contract/situations.ts';
@@ -14,6 +15,8 @@ const SHOWN_LAST = 60;
 
 /** Bytes of an answer that are recorded, and compared with other answers. */
 const KEPT = 64 * 1024;
+/** Bytes of a request's body; no request of the APIs has as many. */
+const MOST_BODY = 1024 * 1024;
 
 export interface Track {
   opens(how: string): void;
@@ -259,17 +262,19 @@ function serverFor(on: ServerListener): HttpServer {
     const cursor = request.headers['last-event-id'];
     const after = cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`;
     const track = on.track(`${request.method} ${request.url}${after}`);
-    const pieces: Buffer[] = [];
-    const arrived = (): void => {
-      const body = Buffer.concat(pieces).toString('utf8');
-      on.request(new ClientRequest(request, body, response, track, on.changed));
-    };
+    const body = new Bytes(MOST_BODY);
+    const arrived = (): void =>
+      on.request(new ClientRequest(request, body.view().toString('utf8'), response, track, on.changed));
     // Does not wait for the end of a request without a body, which may arrive late.
     if (request.method === 'GET' || request.method === 'HEAD') {
       request.resume();
       arrived();
     } else {
-      request.on('data', (piece: Buffer) => void pieces.push(piece));
+      request.on('data', (piece: Buffer) => {
+        if (body.append(piece)) return;
+        track?.ends('server', `cuts the connection, since the body has more than ${MOST_BODY} bytes`);
+        request.destroy();
+      });
       request.once('end', arrived);
     }
   });

@@ -1,6 +1,6 @@
 /** Run of the job `follow`; the check plays the agent. */
 import { randomBytes } from 'node:crypto';
-import { CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
+import { CLIENT_VARIABLES, type ClientPlace, DEPLOYMENT } from '../../../harness/contract/client.ts';
 import { frames, type OneStream, type SentEvent } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import type { Deviation } from '../../../harness/runner/session.ts';
@@ -35,6 +35,7 @@ export const DISPATCH_ODD: Deviation = {
 type Dispatched = Extract<PrintedLine, { saw: 'event' }>;
 
 const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
+export const CURRENT_PATH = `${DEVICE_API_PREFIX}/deployments/current`;
 
 interface StreamRunOptions {
   variables?: Readonly<Record<string, string>>;
@@ -111,7 +112,9 @@ export class StreamRun extends ClientRun {
   }
 
   protected override take(asked: ClientRequest): void {
-    if (asked.path !== EVENTS_PATH || asked.method !== 'GET') asked.answer(404, { error: 'not found' });
+    // A client may look at the current deployment before it follows the stream.
+    if (asked.path === CURRENT_PATH && asked.method === 'GET') asked.answer(200, DEPLOYMENT);
+    else if (asked.path !== EVENTS_PATH || asked.method !== 'GET') asked.answer(404, { error: 'not found' });
     else if (!this.keep(asked)) asked.cut();
   }
 

@@ -1,4 +1,6 @@
-import { expect, it } from 'vitest';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it, vi } from 'vitest';
 import { Redactor } from '../../../harness/common/redact.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
@@ -7,20 +9,31 @@ import { layered } from '../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
 import type { OpenDeviceTarget } from '../../../harness/targets/opened.ts';
 import { startRobot } from '../../../harness/tools/subjects/simulators.ts';
-import { deviceDefect } from '../../../simulators/defects/device/index.ts';
+import { rewritten } from '../../../simulators/defects/define-device.ts';
+import { deviceDefect, deviceVariant } from '../../../simulators/defects/device/index.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/device/behaviour.ts';
 import type { SimulatedDevice } from '../../../simulators/device/index.ts';
+import type { StoredEvent } from '../../../simulators/device/log/line.ts';
 import { publish } from '../support/drive.ts';
 import { runNamed, runOn } from '../support/testing/device.ts';
-import { cutAndComeBack, deploy, publishSome } from './commands.ts';
+import { cutAndComeBack, deploy, passTime, publishSome } from './commands.ts';
 import { Reality } from './reality.ts';
+import { compactAway, restartAgent } from './survival.ts';
 
 type Driven = (device: SimulatedDevice, request: ControlDeployment) => Promise<Deployment>;
 
+async function stopOnceIdle(device: SimulatedDevice): Promise<undefined> {
+  while (device.stats().subscribers > 0) await sleep(20);
+  await device.stop();
+}
+
 function drivenTarget(device: SimulatedDevice, driven: Driven): Promise<OpenDeviceTarget> {
   const control = layered(noControl, {
-    info: async () => ({ capabilities: ['drive'] }),
+    info: async () => ({ capabilities: ['drive', 'compact'] }),
     call: (call) => {
+      if (call.name === 'compact') return device.compact();
+      if (call.name === 'stop') return stopOnceIdle(device);
+      if (call.name === 'start') return device.start().then(() => undefined);
       if (call.name === 'publish') return device.publish(call.count);
       if (call.name === 'remove') return device.remove(call.deploymentId);
       return call.name === 'deploy' ? driven(device, call.request) : undefined;
@@ -31,18 +44,20 @@ function drivenTarget(device: SimulatedDevice, driven: Driven): Promise<OpenDevi
 }
 
 async function departureIn(
-  body: (real: Reality) => Promise<void>,
+  body: (real: Reality, device: SimulatedDevice) => Promise<unknown>,
   behaviour: DeviceBehaviour = referenceBehaviour,
   driven: Driven = (device, request) => device.deploy(request),
+  before = 0,
 ): Promise<unknown> {
   await using robot = await startRobot({ fresh: true, behaviour });
+  if (before > 0) await robot.device.publish(before);
   await using target = await drivenTarget(robot.device, driven);
   let found: unknown;
   const result = await runOn(target, async (t, streams) => {
     const { last } = await publish(t, 1);
     const real = new Reality(t, streams, last);
     await real.openStaying(last);
-    found = await body(real).catch((error: unknown) => error);
+    found = await body(real, robot.device).catch((error: unknown) => error);
   });
   expect(result).toMatchObject({ outcome: 'pass' });
   return found;
@@ -76,6 +91,12 @@ it.for([
   expect(found).toEqual(finding && expect.objectContaining(finding));
 });
 
+it('a deployment has the description and the release that control answers', async () => {
+  const driven: Driven = (device, { description = '' }) => device.deploy({ description: description.trim() });
+  const asked = { description: ' new ', release_id: 'rls_asked' };
+  expect(await departureIn((real) => deploy(asked).run(real), referenceBehaviour, driven)).toBeUndefined();
+});
+
 it.for([0, 99])('a stream that is cut waits for no event after the newest one (%i back)', async (back) => {
   let late: number | undefined;
   const found = await departureIn(async (real) => {
@@ -84,6 +105,41 @@ it.for([0, 99])('a stream that is cut waits for no event after the newest one (%
     late = real.t.session.waits.device.inVain('replay');
   });
   expect({ found, late }).toEqual({ found: undefined, late: 0 });
+});
+
+const losing = (lost: number): DeviceBehaviour => ({
+  ...referenceBehaviour,
+  stream: {
+    ...referenceBehaviour.stream,
+    session: () => ({ replay: (events) => events.filter(({ id }) => id % 100 !== lost) }),
+  },
+});
+
+it.for([
+  [101, undefined],
+  [99, { id: 'device.log.compaction' }],
+] as const)(
+  'events that no stream has brought are due after a compaction: without each %ith',
+  async ([lost, finding]) => {
+    const found = await departureIn((real) => compactAway().run(real), losing(lost));
+    expect(found).toEqual(finding && expect.objectContaining(finding));
+  },
+);
+
+it.for([
+  ['drops-one-by-one', undefined],
+  ['boundary-off-by-one', { id: 'device.events.expired.boundary' }],
+] as const)('an event of the agent itself may displace the earliest one: %s', async ([name, finding]) => {
+  const { behaviour } = name === 'drops-one-by-one' ? deviceVariant(name) : deviceDefect(name);
+  const found = await departureIn((real, device) => {
+    const open = real.open.bind(real);
+    vi.spyOn(real, 'open').mockImplementation(async (asking, stays) => {
+      if (asking.options.types !== undefined && name === 'drops-one-by-one') await device.publish(1);
+      return open(asking, stays);
+    });
+    return compactAway().run(real);
+  }, behaviour(referenceBehaviour));
+  expect(found).toEqual(finding && expect.objectContaining(finding));
 });
 
 it('events of staged deployments are not judged where control makes none', async () => {
@@ -95,4 +151,62 @@ it('events of staged deployments are not judged where control makes none', async
     outcome: 'not_applicable',
     reason: 'control makes no deployments that are not deployed',
   });
+});
+
+it('an agent that ends only once its streams have ended is restarted', async () => {
+  expect(await departureIn((real) => restartAgent('SIGTERM').run(real))).toBeUndefined();
+});
+
+it.for([
+  [2, undefined],
+  [3, { id: 'device.events.envelope' }],
+] as const)('one of 3 events with an old time is judged after a request for %i', async ([count, finding]) => {
+  const old = (event: StoredEvent): StoredEvent =>
+    event.id % 3 === 0 ? rewritten(event, (envelope) => ({ ...envelope, occurred_at: MADE })) : event;
+  const { stream } = referenceBehaviour;
+  const behaviour = {
+    ...referenceBehaviour,
+    stream: { ...stream, frame: (event: StoredEvent) => stream.frame(old(event)) },
+  };
+  const found = await departureIn(async (real) => {
+    const since = Date.now();
+    await real.settle({ ...(await publish(real.t, 3)), count }, since);
+  }, behaviour);
+  expect(found).toEqual(finding && expect.objectContaining(finding));
+});
+
+it('a stream without a cursor that replays more than Muster reads is left', async () => {
+  const { stream } = referenceBehaviour;
+  const pad = 'x'.repeat(2 ** 20);
+  const longer = (event: StoredEvent): StoredEvent =>
+    event.id <= 30 ? rewritten(event, (envelope) => ({ ...envelope, pad })) : event;
+  const behaviour = {
+    ...referenceBehaviour,
+    stream: {
+      ...stream,
+      frame: (event: StoredEvent) => stream.frame(longer(event)),
+      resolveCursor: (...[cursor, retained]: Parameters<typeof stream.resolveCursor>) =>
+        stream.resolveCursor(cursor === 'none' ? 0 : cursor, retained),
+    },
+  };
+  const left = async (real: Reality) => {
+    await real.open({ way: 'none', options: {}, after: real.ledger.closed });
+    await passTime().run(real);
+    await publishSome(1).run(real);
+    return real.clients.map(({ way }) => way);
+  };
+  expect(await departureIn(left, behaviour, undefined, 30)).toEqual(['after', 'header']);
+});
+
+it.for([
+  [0, { id: 'device.events.envelope' }],
+  [3_600_000, undefined],
+] as const)('times of an hour ago from an agent whose answers are dated %i ms ago', async ([behindMs, finding]) => {
+  const { http, ...rest } = deviceDefect('envelope-time-an-hour-ago').behaviour(referenceBehaviour);
+  const intercept = (_: unknown, response: ServerResponse): boolean => {
+    response.setHeader('Date', new Date(Date.now() - behindMs).toUTCString());
+    return false;
+  };
+  const found = await departureIn((real) => publishSome(1).run(real), { ...rest, http: { ...http, intercept } });
+  expect(found).toEqual(finding && expect.objectContaining(finding));
 });

@@ -1,7 +1,6 @@
 /** Model of the current deployment and its config files. */
 import { basename } from 'node:path';
 import { pollWithin } from '../../../harness/common/waiting.ts';
-import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { instantOf } from '../../../harness/contract/shape.ts';
 import { type Device, recordTimeout, timeoutMs } from '../support/check.ts';
@@ -53,7 +52,7 @@ export class CurrentDeployment {
     return typeof id === 'string' ? id : undefined;
   }
 
-  async expectMade(request: ControlDeployment, made: Deployment, since: number): Promise<void> {
+  async expectMade(made: Deployment, since: number): Promise<void> {
     const real: AgentUnderTest = this.#real;
     const isPlain = made.activity_status === 'deployed' && made.error_status === 'none';
     this.mayChange = isUnsettled(made);
@@ -65,11 +64,9 @@ export class CurrentDeployment {
       this.#shown = undefined;
       return;
     }
-    const expected: Record<string, unknown> = {};
-    for (const name of ['description', 'release_id'] as const)
-      if (request[name] !== undefined) expected[name] = request[name];
-    if (!this.mayChange) for (const name of STATUSES) expected[name] = made[name];
-    this.#expectMembers(body, expected, 'current');
+    // Control may have chosen other values than those of the request.
+    const names = ['description', 'release_id', 'device_id', ...(this.mayChange ? [] : STATUSES)] as const;
+    this.#expectMembers(body, Object.fromEntries(names.map((name) => [name, made[name]])), 'current');
     this.#expectMerged(body);
     // A platform may have made the deployment by its own clock.
     if (instantOf(String(body['created_at'])) !== instantOf(made.created_at))
@@ -189,12 +186,12 @@ export class CurrentDeployment {
     if (lost.length > 0) real.departs('file', { expected, actual: lost.join('; ') });
   }
 
-  async expectPayload(event: SeenEvent, request: ControlDeployment, made: Deployment, since: number): Promise<void> {
+  async expectPayload(event: SeenEvent, made: Deployment, since: number): Promise<void> {
     const real: AgentUnderTest = this.#real;
     const data = payloadOf(event);
     const expected: Record<string, unknown> = {
       deployment_id: made.id,
-      release_id: request.release_id ?? made.release_id,
+      release_id: made.release_id,
       ...(isUnsettled(made) ? {} : Object.fromEntries(STATUSES.map((name) => [name, made[name]]))),
     };
     this.#expectMembers(data, expected, 'payload');

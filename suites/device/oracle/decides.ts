@@ -29,7 +29,7 @@ interface Row {
   id: string;
 }
 
-const ROWS: readonly Row[] = [
+export const ROWS: readonly Row[] = [
   { what: ['log emptied'], id: 'device.log.compaction' },
   { what: ['time of an event'], id: 'device.events.envelope' },
   { what: ['payload'], id: 'device.events.payload.deployed' },

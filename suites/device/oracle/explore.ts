@@ -37,6 +37,7 @@ export function byOracle(
     premises: premises ?? (isAlone ? LIVE : [id]),
     sharing: 'disruptive',
     turn: 'last',
+    varied: false,
     least: { requests: 0, restarts: 0, compactions: 0, [least]: 1 },
   } as const;
   declareCheck(requirement, options, async (t: Device) => {

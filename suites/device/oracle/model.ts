@@ -83,6 +83,14 @@ export class Ledger {
     );
   }
 
+  /** Ids that a stream owes of events that none has brought; empty once others have been published. */
+  unread({ after, upTo, types }: Owed): bigint[] {
+    const { first, last } = this.#unread;
+    if (types !== undefined || last !== this.closed || upTo < last) return [];
+    const from = [first, after + 1n, this.earliest].reduce((most, id) => (id > most ? id : most));
+    return Array.from({ length: Math.max(0, Number(last - from) + 1) }, (_, at) => from + BigInt(at));
+  }
+
   /** Treatment due to a cursor; `open`: a replay and a refusal are both right. */
   fate(cursor: bigint): 'served' | 'expired' | 'open' {
     if (cursor >= this.earliest) return 'served';
@@ -123,9 +131,10 @@ export function judgeStream(ledger: Ledger, came: readonly SeenEvent[], owed: Ow
   );
   if (invented !== undefined)
     return finding('invented', `the events ${showIds(due)}`, `event ${invented.id}, which no other stream has brought`);
-  const missing = due.filter(({ id }) => !seen.has(id));
+  const all = [...ledger.unread(owed).map((id) => ({ id })), ...due];
+  const missing = all.filter(({ id }) => !seen.has(id));
   if (missing.length === 0) return undefined;
-  const shown = finding('missing', `the events ${showIds(due)}`, `missing ${showIds(missing)}`);
+  const shown = finding('missing', `the events ${showIds(all)}`, `missing ${showIds(missing)}`);
   return { ...shown, missing: missing.map(({ id }) => id) };
 }
 

@@ -161,6 +161,7 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   ],
   () => [
     deploy({}),
+    openStream({ ...PLAIN, types: 'unknown' }),
     ...[0, 1].map((n) => openStream({ ...PLAIN, way: 'none', accept: ACCEPTS[n], coding: CODINGS[2 * n] })),
     openStream({ ...PLAIN, way: 'none', types: 'removed' }),
     passTime(),
@@ -169,8 +170,13 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   ],
   () => [publishSome(12), ...[0, 150, 333, 700, 1400].map((bytes) => cutAndComeBack(8, bytes))],
   () => [openMany(110), publishSome(2), openStream(PLAIN)],
-  () => [publishSome(12), compactLog(), compactLog({ isLast: true }), restartAgent('SIGTERM')],
-  () => [publishSome(150), restartAgent('SIGTERM')],
+  () => [
+    publishSome(12),
+    compactLog(),
+    compactLog({ isLast: true }),
+    restartAgent('SIGTERM', 'restarts after a compaction'),
+  ],
+  () => [publishSome(150), restartAgent('SIGTERM', 'restarts of a long log')],
 ];
 
 const anyDeployment = (paths: readonly string[]): fc.Arbitrary<ControlDeployment> => {
@@ -197,7 +203,7 @@ const opening: fc.Arbitrary<Opening> = fc.record({
   back: fc.nat({ max: 20 }),
   way: fc.constantFrom('after', 'header', 'both', 'none'),
   other: fc.nat({ max: 20 }),
-  types: fc.constantFrom('all', 'all', 'deployed', 'removed', 'both', 'near'),
+  types: fc.constantFrom('all', 'all', 'deployed', 'removed', 'both', 'near', 'unknown'),
   accept: fc.constantFrom(...ACCEPTS),
   coding: fc.constantFrom(...CODINGS),
   used: fc.boolean(),

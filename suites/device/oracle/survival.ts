@@ -7,7 +7,7 @@ import { eventsOf } from '../support/events.ts';
 import { sampleRetained } from '../support/replays.ts';
 import { mostEvents } from '../support/retention.ts';
 import { type Command, hasCapabilities, publishSome } from './commands.ts';
-import type { Reality } from './reality.ts';
+import { Departure, type Reality } from './reality.ts';
 
 export const compactLog = ({ isLast = false } = {}): Command => ({
   text: isLast ? 'compact(), and nothing after it' : 'compact()',
@@ -19,19 +19,20 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
     if (earliest > latest) real.remarks('log emptied', { expected, actual: 'an empty log' });
     if (earliest > ledger.earliest) ledger.earliest = earliest;
     if (latest > ledger.closed) ledger.skip({ first: ledger.closed + 1n, last: latest, count: 0 });
-    t.saw('compactions survived');
     // Tries an expired cursor now, because a later compaction would hide a failure of this one.
     const after = ledger.gone.findLast((id) => ledger.fate(id) === 'expired');
     if (after !== undefined) await real.open({ way: 'after', options: { after }, after });
     if (t.info.compact_restarts === true) {
       await real.endStreams();
       real.streams.use(await relocate(t));
-      return replayAll(real);
+      await replayAll(real);
+    } else {
+      if (isLast) return;
+      real.situation = 'compaction';
+      await publishSome(3).run(real);
+      real.situation = 'plain';
     }
-    if (isLast) return;
-    real.situation = 'compaction';
-    await publishSome(3).run(real);
-    real.situation = 'plain';
+    t.saw('compactions survived');
   },
 });
 
@@ -79,8 +80,26 @@ async function openAtBoundary(real: Reality): Promise<void> {
   const { ledger } = real;
   const after = ledger.earliest;
   const cut = ledger.closed - after < MOST_REPLAYED ? {} : { cutAfterBytes: 1 };
-  for (const options of [{ after }, { lastEventId: after }, { after, types: ['deployment.removed'] }])
-    await real.open({ way: 'after' in options ? 'after' : 'header', options: { ...options, ...cut }, after });
+  // Only looks at the status of a filtered stream, because the types of unread events are unknown.
+  const filtered = { after, types: ['deployment.removed'], cutAfterBytes: 1 };
+  const { closed } = ledger;
+  for (const options of [{ after, ...cut }, { lastEventId: after, ...cut }, filtered]) {
+    try {
+      await real.open({ way: 'after' in options ? 'after' : 'header', options, after });
+    } catch (error) {
+      if (!(error instanceof Departure)) throw error;
+      // An event of the agent's own, e.g. of a deployment that failed, may have displaced the oldest one meanwhile.
+      await publishSome(1).run(real);
+      if (ledger.owed({ after: closed, upTo: ledger.closed }).length <= 1) throw error;
+      return;
+    }
+  }
+  if (ledger.unread({ after, upTo: ledger.closed }).length > 0) {
+    // Reads before anything is published, because each event may displace the oldest one.
+    real.situation = 'compaction';
+    await real.catchUp(ledger.closed);
+    real.situation = 'plain';
+  }
   for (const before of [2n, 3n, 4n].map((distance) => after - distance))
     if (ledger.fate(before) === 'expired') await real.open({ way: 'after', options: { after: before }, after: before });
 }
@@ -92,11 +111,15 @@ async function replayAll(real: Reality): Promise<void> {
   await real.current.expectFiles();
 }
 
-export const restartAgent = (signal: StopSignal): Command => ({
+/** `counted`: further counter of the restart. */
+export const restartAgent = (signal: StopSignal, counted?: string): Command => ({
   text: `restart(${signal})`,
   isPossible: hasCapabilities('restart'),
-  run: (real) =>
-    during(real, signal === 'SIGTERM' ? 'restart' : 'kill', (whileDown) => restart(real.t, signal, whileDown)),
+  async run(real) {
+    const { t } = real;
+    await during(real, signal === 'SIGTERM' ? 'restart' : 'kill', (whileDown) => restart(t, signal, whileDown));
+    if (counted !== undefined) t.saw(counted);
+  },
 });
 
 /** Kills at the first event, because a timer of a busy machine may fire after all events. */
@@ -156,6 +179,9 @@ function nextLine(line: Buffer): Buffer {
   return Buffer.from(text.replaceAll(new RegExp(`(?<![\\d.])${id}(?![\\d.])`, 'g'), String(BigInt(id) + 1n)));
 }
 
+/** Milliseconds after which streams are closed, because an agent that ends in order may wait for their end. */
+const STREAMS_STAY_MS = 2000;
+
 /** Restarts the agent; `repair` completes the torn log of an agent that fails to start. */
 async function during(
   real: Reality,
@@ -164,8 +190,12 @@ async function during(
   repair: () => Promise<void> = async () => {},
 ): Promise<void> {
   real.situation = situation;
+  const closing = situation === 'kill' ? undefined : setTimeout(() => void real.closeAll(), STREAMS_STAY_MS);
   try {
-    const http = await restarting(() => real.endStreams());
+    const http = await restarting(() => {
+      clearTimeout(closing);
+      return real.endStreams();
+    });
     real.streams.use(http);
   } catch (error) {
     if (!(error instanceof AgentEnded)) throw error;
@@ -174,6 +204,8 @@ async function during(
     await real.t.control.start();
     real.streams.use(await relocate(real.t));
     real.departs('not started', { expected: 'an agent that starts again', actual: error.message });
+  } finally {
+    clearTimeout(closing);
   }
   await replayAll(real);
   real.t.saw({ restart: 'restarts survived', kill: 'kills survived', tear: 'torn lines survived' }[situation]);

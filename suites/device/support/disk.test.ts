@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
@@ -37,6 +37,24 @@ test.each([
     expect(lines.at(-1)?.text).toBe(LINES.at(-1));
     expect(lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0)).toBeLessThanOrEqual(2 * bytes + 4);
   }
+});
+
+const line = (id: number): string => `${JSON.stringify({ id })}\n`;
+
+test.each([
+  ['log', 'events.jsonl', ['events.jsonl.2', 'events.jsonl.1', 'events.jsonl']],
+  ['log', 'events.jsonl', ['events.9.jsonl', 'events.10.jsonl', 'events.jsonl']],
+  ['log', 'events.log', ['events.log.1', 'events.log']],
+  ['log', 'events.2.jsonl', ['events.2.jsonl']],
+  ['folder', '', ['events.jsonl.10', 'events.jsonl.9', 'events.jsonl']],
+  ['folder', '', ['0000000001.jsonl', '0000000002.jsonl']],
+])('the parts of a %s %s are read from the oldest to the newest: %j', async (_, named, parts) => {
+  const place = mkdtempSync(join(folder, 'parts'));
+  for (const [id, name] of parts.entries()) writeFileSync(join(place, name), line(id));
+  for (const name of ['events.jsonl.tmp', 'events-1.jsonl.gz', 'agent.log']) writeFileSync(join(place, name), line(99));
+  const t = deviceWith(join(place, named));
+  expect((await readLog(t)).lines.map(({ value }) => value)).toEqual(parts.map((_, id) => ({ id })));
+  expect((await lastLine(t)).toString()).toBe(line(parts.length - 1));
 });
 
 test('the last whole line of a log is found, even before a torn one', async () => {

@@ -1,6 +1,7 @@
 import { basename, dirname, join, normalize, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { uniqueName } from '../../../harness/common/names.ts';
+import { FilesUnreadable } from '../../../harness/targets/files/target-files.ts';
 import type { Device } from './check.ts';
 
 function logPath(t: Device): string {
@@ -105,12 +106,25 @@ async function declaredPlace(t: Device, name: 'event_log' | 'config_root', path:
 const nothingThere = (t: Device, name: 'event_log' | 'config_root', path: string): never =>
   t.blocked(`control names ${path} as its ${name}, and nothing is there`);
 
+/** Files of the log, oldest first, with rotated parts: `events.jsonl.1` is newer than `events.jsonl.2`. */
 async function segments(t: Device): Promise<string[]> {
   const path = logPath(t);
   const there = (await declaredPlace(t, 'event_log', path)) ?? nothingThere(t, 'event_log', path);
-  if (there.kind !== 'folder') return [path];
-  const files = (await t.files.list(path)).filter((entry) => entry.kind === 'file' && /\.jsonl$/.test(entry.path));
-  return files.map((entry) => entry.path).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  const isFolder = there.kind === 'folder';
+  const isPart = (name: string): boolean =>
+    isFolder
+      ? /\.jsonl(\.\d+)?$/.test(name)
+      : name !== basename(path) && name.replace(/\.\d+(?=\.[^.]*$|$)/, '') === basename(path);
+  const entries = await t.files.list(isFolder ? path : dirname(path)).catch((error: unknown) => {
+    // The folder around a log may be closed to this user.
+    if (isFolder || !(error instanceof FilesUnreadable)) throw error;
+    return [];
+  });
+  const parts = entries.flatMap((one) => (one.kind === 'file' && isPart(basename(one.path)) ? [one.path] : []));
+  const age = (file: string): number => Number(/\.(\d+)$/.exec(file)?.[1] ?? 0);
+  const inName = (file: string): string => file.replace(/\.\d+$/, '');
+  parts.sort((a, b) => inName(a).localeCompare(inName(b), 'en', { numeric: true }) || age(b) - age(a));
+  return isFolder ? parts : [...parts, path];
 }
 
 const newest = async (t: Device): Promise<string> => (await segments(t)).at(-1) ?? logPath(t);

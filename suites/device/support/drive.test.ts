@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { publish, readUpTo } from './drive.ts';
-import { frame, openTarget, runOn } from './testing/device.ts';
+import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
 
 it('a missing event counts as lost once a later one arrives', async () => {
   const open = new Set<ServerResponse>();
@@ -28,4 +28,32 @@ it('a missing event counts as lost once a later one arrives', async () => {
     expected: 'the published events 1 to 2, on an open stream',
     actual: 'event 3, which was published after them, and not 2',
   });
+});
+
+it.each([
+  ['ended', 1, 'pass'],
+  ['broken off', 1, 'pass'],
+  ['broken off', 2, 'fail'],
+] as const)('a live stream that is %s, and %i times before an event: %s', async (how, times, outcome) => {
+  const log = growingLog();
+  let left = times;
+  const target = await openTarget(({ method, url = '' }, response) => {
+    // Opening the target sends other requests.
+    if (method !== 'GET' || !url.includes('/events')) return void response.writeHead(404).end();
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    const after = Number(new URL(url, 'http://device').searchParams.get('after') ?? log.newest);
+    const timer = setInterval(() => {
+      if (log.newest === after) return;
+      clearInterval(timer);
+      if (left-- > 0) return void (how === 'ended' ? response.end() : response.destroy());
+      for (let id = after + 1; id <= log.newest; id += 1) response.write(frame(id));
+    }, 5);
+    response.once('close', () => clearInterval(timer));
+  }, log.publish);
+  const result = await runOn(target, async (t, streams) => {
+    const { last } = await publish(t, 1);
+    const live = await streams.open({ after: last });
+    await readUpTo(live, await publish(t, 2));
+  });
+  expect(result.outcome).toBe(outcome);
 });

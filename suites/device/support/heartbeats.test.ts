@@ -5,6 +5,7 @@ import type { Device } from './check.ts';
 import { publish } from './drive.ts';
 import { awaitHeartbeats, expectHeartbeatsBeside, expectOpenWhileIdle } from './heartbeats.ts';
 import type { Streams } from './streams.ts';
+import type { Subscription } from './subscription.ts';
 import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
 
 async function cutThen(status: 200 | 410): Promise<CheckResult> {
@@ -92,4 +93,31 @@ it.for([
 ] as const)('a replay cut instead of a heartbeat and then answered %i: %s', async ([status, outcome, words]) => {
   const { expected, reason, ...result } = await cutThen(status);
   expect([result.outcome, expected ?? reason]).toEqual([outcome, expect.stringMatching(words)]);
+});
+
+it.for([
+  [200, 'pass', undefined],
+  [400, 'undecided', /^events kept coming/],
+] as const)('a robot with events of its own, whose filters are answered %i: %s', async ([status, outcome, reason]) => {
+  const target = await openTarget(({ url }, response) => {
+    if (url?.includes('/events') !== true) return void response.writeHead(404).end();
+    const isFiltered = url.includes('types');
+    response.writeHead(isFiltered ? status : 200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    if (isFiltered && status !== 200) return void response.end();
+    let id = 0;
+    const timers = [setInterval(() => response.write(': heartbeat\n\n'), 200)];
+    if (!isFiltered) timers.push(setInterval(() => response.write(frame(++id)), 20));
+    response.once('close', () => timers.forEach(clearInterval));
+  });
+  const result = await runOn(target, async (t, streams) => {
+    const over = performance.now() + (status === 200 ? Number.POSITIVE_INFINITY : 2000);
+    const limited = { ...t, heartbeatSeconds: 0.2, leftMs: () => over - performance.now() };
+    const openIdle = async (): Promise<Subscription | undefined> => {
+      const stream = await streams.try({ types: ['robot.unknown'] });
+      return stream.status === 200 ? streams.follow(stream) : undefined;
+    };
+    await awaitHeartbeats(limited, await streams.open(), 1, { openIdle });
+  });
+  expect(result.outcome).toBe(outcome);
+  expect(result.reason ?? '').toMatch(reason ?? /^$/);
 });

@@ -24,7 +24,8 @@ export function heartbeatsOf({ stream }: Subscription): readonly SseComment[] {
 
 interface Watching {
   onFrame?: (frame: SseFrame) => void;
-  openIdle?: () => Promise<Subscription | undefined>;
+  /** Opens a stream without events. `isOverdue`: the other one had none of the silences that are needed. */
+  openIdle?: (isOverdue: boolean) => Promise<Subscription | undefined>;
 }
 
 export async function awaitHeartbeats(
@@ -34,14 +35,16 @@ export async function awaitHeartbeats(
   { onFrame = () => {}, openIdle }: Watching = {},
 ): Promise<readonly SseComment[]> {
   let watch = new HeartbeatWatch(t, subscription, onFrame);
+  let isFiltered = false;
   try {
     for (;;) {
       const found = watch.heartbeatsByTheClock();
       if (found.length >= wanted || watch.idleMs >= wanted * LATE * watch.intervalMs) return found;
       if ((await watch.waitForActivity()) && watch.readActivity()) {
-        const quiet = await openIdle?.();
+        const quiet = isFiltered ? undefined : await openIdle?.(watch.isOverdue);
         if (quiet === undefined) watch.askForQuiet();
         else {
+          isFiltered = true;
           watch.stop();
           watch = new HeartbeatWatch(t, quiet, onFrame);
         }
@@ -143,6 +146,12 @@ class HeartbeatWatch {
     return this.#lastSignAt - this.#lastEventAt;
   }
 
+  /** True if events, e.g. of the robot's own, came too often for a heartbeat to count. */
+  get isOverdue(): boolean {
+    const isLate = this.#lastSignAt - this.#startedAt > 2 * LATE * this.intervalMs;
+    return isLate && this.heartbeatsByTheClock().length === 0;
+  }
+
   heartbeatsByTheClock(): readonly SseComment[] {
     return this.#named.count > 0 ? this.#named.found : this.#all.found;
   }
@@ -190,9 +199,9 @@ class HeartbeatWatch {
     if (events.length > 0) {
       this.#lastEventAt = performance.now();
       this.#lastSignAt = this.#lastEventAt;
-      isDisturbed = !this.#isQuiet && this.#t.session.isSlow('publish', 'deployment');
+      isDisturbed = !this.#isQuiet && (this.isOverdue || this.#t.session.isSlow('publish', 'deployment'));
       const isOver = this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? 3 : 1);
-      if (isOver && this.#isQuiet)
+      if ((isOver && this.#isQuiet) || this.#t.leftMs() < 2 * BY_THE_CLOCK * this.intervalMs)
         this.#t.undecided('events kept coming: the stream was never idle for as long as a heartbeat may take');
       if (isOver) this.askForQuiet();
     } else if (comments.length > this.#seen.comments) {

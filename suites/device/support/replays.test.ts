@@ -58,6 +58,21 @@ it('the earliest cursor is searched anew when compaction overtakes it', async ()
   expect(result).toMatchObject({ outcome: 'pass' });
 });
 
+it('the earliest cursor is found on a device that refuses cursors beyond the newest event', async () => {
+  const target = await openTarget((request, response) => {
+    const after = Number(new URL(request.url ?? '', 'http://device').searchParams.get('after') ?? 0);
+    if (after < 39 || after > 50) return void response.writeHead(after > 50 ? 400 : 410).end();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (let id = after + 1; id <= 50; id += 1) response.write(frame(id));
+    response.flushHeaders();
+  });
+  const result = await runOn(target, async (t, streams) => {
+    const { stream } = await requireRetained(t, streams);
+    expect([...stream.frames][0]?.id).toBe('40');
+  });
+  expect(result).toMatchObject({ outcome: 'pass' });
+});
+
 it.each([
   [1, 'pass', 3],
   [2, 'blocked', 0],

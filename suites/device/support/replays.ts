@@ -9,6 +9,7 @@ import {
   type Published,
   publish,
   publishEveryEventKind,
+  publishUnread,
   readUpTo,
   subscribeAtKnownCursor,
 } from './drive.ts';
@@ -204,7 +205,7 @@ const PAUSES_MS = [200, 400, 800, 1600];
 export async function firstLiveEvent(t: Device, subscription: Subscription): Promise<void> {
   const { stream } = subscription;
   const seen = { frames: stream.frames.length, comments: Number.POSITIVE_INFINITY };
-  const { first } = await publish(t, 1);
+  const { first } = await publishUnread(t, 1);
   const started = performance.now();
   for (const within of PAUSES_MS) {
     const wait = { within, atMost: LONGEST_ANSWER * within, for: 'a live event' };
@@ -213,7 +214,7 @@ export async function firstLiveEvent(t: Device, subscription: Subscription): Pro
       throw error;
     });
     if (hasCome) break;
-    await publish(t, 1);
+    await publishUnread(t, 1);
     // Gives up at the timeout for events, which other checks may have shortened.
     if (performance.now() - started >= timeoutMs(t, 'event')) break;
   }
@@ -222,7 +223,7 @@ export async function firstLiveEvent(t: Device, subscription: Subscription): Pro
 
 const SAMPLE_BYTES = 500_000;
 
-const EXTENT = new Fact<{ earliest: bigint; frames: number } | undefined>(() => undefined);
+export const EXTENT = new Fact<{ earliest: bigint; frames: number } | undefined>(() => undefined);
 
 export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
   return (await sampleRetained(t, streams)) ?? t.undecided('the device replays no event that it retained');
@@ -259,20 +260,19 @@ async function earliestServed(streams: Streams, known = 0n): Promise<bigint | un
   // Searches upwards, because compaction never restores an event.
   let low = known > 0n ? known - 1n : 0n;
   let high = low + 1n;
-  for (;;) {
-    const status = await statusAt(streams, high);
-    if (status === 200) break;
-    if (status !== 410 || high > 2n ** 62n) return undefined;
+  let status = await statusAt(streams, high);
+  for (; status === 410; status = await statusAt(streams, high)) {
+    if (high > 2n ** 62n) return undefined;
     const step = high - low;
     low = high;
     high += 2n * step;
   }
+  // A device may refuse a cursor beyond its newest event, in any other way.
   while (high - low > 1n) {
     const middle = (low + high) / 2n;
-    const status = await statusAt(streams, middle);
-    if (status !== 200 && status !== 410) return undefined;
-    if (status === 200) high = middle;
-    else low = middle;
+    const found = await statusAt(streams, middle);
+    if (found === 410) low = middle;
+    else [high, status] = [middle, found];
   }
-  return high;
+  return status === 200 ? high : undefined;
 }

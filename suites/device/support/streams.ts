@@ -1,4 +1,4 @@
-import { NoAnswer } from '../../../harness/client/errors.ts';
+import { NoAnswer, NoAnswerInTime } from '../../../harness/client/errors.ts';
 import { EventSourceClient } from '../../../harness/client/eventsource.ts';
 import type { HttpClient, OpenResponse } from '../../../harness/client/http.ts';
 import { type EventStream, type OpenEvents, openEvents } from '../../../harness/client/sse.ts';
@@ -104,11 +104,12 @@ export class Streams {
   }
 
   /** Client of the package `eventsource`, whose connections count as streams of the check. */
-  connect(types: readonly string[]): EventSourceClient {
+  connect(types: readonly string[], lastEventId: bigint): EventSourceClient {
     const { http } = this.#t;
     return new EventSourceClient(http, {
       path: '/events',
       types,
+      lastEventId: String(lastEventId),
       open: async (request) => (await this.#served({}, true, async () => held(await http.open(request)))).response,
     });
   }
@@ -146,18 +147,27 @@ export class Streams {
     const all = t.session.get(OPEN_STREAMS);
     const othersAreOpen = (): boolean => all.count > this.#count;
     const once = async (): Promise<S> => {
-      const stream = await send();
+      const { count } = all;
+      const stream = await send().catch((error: unknown) => {
+        // A device may let a stream wait until another one ends, instead of refusing it.
+        const mayWait = count > 0 && count === all.most && (all.count === count || all.justClosed(noticedMs(t)));
+        if (!(error instanceof NoAnswerInTime) || !mayWait) throw error;
+        return WAITING as S;
+      });
       all.isScarce ||= isThrottled(stream);
       return stream;
     };
+    const lateMs = (): number =>
+      t.session.get(NOTICES_LATE) && this.#count === 0 ? HEARTBEATS_LATE * t.heartbeatSeconds * 1000 : 0;
     const stream = await retryWhileThrottled(t, once, {
       // Counts on streams of other checks alone, because this check keeps its own open.
       mayClear: () =>
-        needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed(noticedMs(t)) && !othersAreOpen())),
+        needed && (othersAreOpen() ? this.#waitsForOthers : all.justClosed(Math.max(noticedMs(t), lateMs()))),
       ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
       discard: (refused) => refused.close(),
     });
     if (isThrottled(stream)) t.session.isSmall = true;
+    if (isThrottled(stream) && needed && all.count === 0) t.session.set(NOTICES_LATE, false);
     if (isThrottled(stream) && needed && othersAreOpen()) {
       await stream.close();
       if (this.#waitsForOthers) t.undecided(`other checks hold the streams that the device serves, ${all.count}`);
@@ -174,6 +184,13 @@ export class Streams {
     return stream;
   }
 }
+
+/** True while the device may notice a closed stream only at its next heartbeat; false after a wait in vain for that. */
+const NOTICES_LATE = new Fact(() => true);
+const HEARTBEATS_LATE = 1.2;
+
+/** Stands for a stream that waits, as for one that is refused; no caller follows either. */
+const WAITING: HeldStream = { status: 503, headers: {}, ended: undefined, close: async () => {} };
 
 function held(response: OpenResponse): HeldStream & { response: OpenResponse } {
   const { status, headers, body } = response;

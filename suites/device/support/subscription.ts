@@ -230,11 +230,12 @@ export class Subscription {
     await this.#reopen?.(this.events.at(-1)?.id);
   }
 
-  /** Resumes a stream that the server ended properly; gives up if the last resumption brought no event. */
+  /** Resumes a stream that the server ended or broke off; gives up if the last resumption brought no event. */
   async #resume(): Promise<boolean> {
     const { by } = this.stream.ended ?? {};
     const last = this.events.at(-1)?.id;
-    if (by !== 'server' || this.#reopen === undefined || this.events.length === this.#resumedAt) return false;
+    const hasLeft = by === 'server' || by === 'error';
+    if (!hasLeft || this.#reopen === undefined || this.events.length === this.#resumedAt) return false;
     const stream = await this.#reopen(last);
     if (stream === undefined) return false;
     this.#resumedAt = this.events.length;

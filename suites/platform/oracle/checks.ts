@@ -110,11 +110,12 @@ type Options = Own &
 export const EXPLORED_IDS = new Set<string>();
 
 export function byExploring(requirement: Requirement, { isMeant, makes, isFree, part, ...options }: Options = {}) {
-  if (requirement.level !== 'INFO') EXPLORED_IDS.add(requirement.id);
+  const { level } = requirement;
+  if (level !== 'INFO') EXPLORED_IDS.add(requirement.id);
   const id = options.aspect === undefined ? requirement.id : `${requirement.id}.${options.aspect}`;
   return [
     requirement,
-    { sharing: 'exclusive', least: { values: 1 }, ...options },
+    { sharing: 'exclusive', ...options, least: { ...(level !== 'INFO' && { values: 1 }), ...options.least } },
     (t: Platform): Promise<void> => decided(t, requirement, id, { isMeant, makes, isFree, part }),
   ] as const;
 }

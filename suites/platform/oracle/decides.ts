@@ -78,6 +78,7 @@ const ROWS: readonly Row[] = [
   should('platform.resource.same', 'refused', { member: /^\?/ }),
   must('platform.version.supported', ['refused', 'silent']),
   must('platform.version.supported', 'error', { also: ({ exchange }) => exchange.operation.method === 'GET' }),
+  should('platform.group.tree', 'error', { member: / at once$/ }),
   should(['platform.robust.fields', 'platform.group.tree'], 'error', {
     also: ({ exchange }) => JSON.stringify(exchange.body ?? '').includes('group'),
   }),
@@ -110,6 +111,11 @@ const ROWS: readonly Row[] = [
   must('platform.deployment.merge', 'merge'),
   should('platform.timestamps', 'timestamp', { member: /without a zone$/ }),
   must('platform.timestamps', 'timestamp'),
+  // Section 4.2 shows no answer to a write.
+  should('platform.list.items', 'value', {
+    member: /^\/object$/,
+    also: ({ exchange }) => exchange.operation.method !== 'GET',
+  }),
   must('platform.list.items', 'value', { member: /\/object$/ }),
   must('platform.deployment.shape', 'shape', { kind: 'deployment', member: /\/\w+_?\w+$/ }),
   must('platform.deployment.created', ['value', 'effect'], { kind: 'deployment', member: /\/description$/ }),

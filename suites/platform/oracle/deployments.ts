@@ -166,18 +166,22 @@ export async function ends(ex: Explorer, world: World): Promise<void> {
   await staysAt(ex, world, drifted, 'drifted');
 }
 
-async function staysAt(ex: Explorer, { writes }: World, record: KnownRecord, state: 'archived' | 'drifted') {
+export async function staysAt(ex: Explorer, { writes }: World, record: KnownRecord, state: 'archived' | 'drifted') {
   const before = await readAlone(ex, record);
   const { activity_status: activity, target_status: target } = stateIn(before);
-  if (activity !== state) return void ex.notes.push(`a deployment that was to be ${state} is ${activity}`);
+  if (activity !== state)
+    return void ex.notes.push(`not asked to deploy again: a deployment that is ${activity}, not ${state}`);
   const about = { what: 'revived', kind: 'deployment', path: `/activity_status ${state}` } as const;
   const expected = `a target other than deployed in ${record.id}, which is ${state}`;
-  ex.hold(before, state === 'drifted' || target !== 'deployed', about, expected, target);
+  // A deployment that a newer one replaced may keep its target.
+  const isAsked = record.members.get('target_status')?.value === 'archived';
+  ex.hold(before, !isAsked || target !== 'deployed', about, expected, target);
   await writes.act(ex.newest, record, 'deploy');
   const { last: answer = before } = writes;
   const after = await readAlone(ex, record);
   const now = stateIn(after);
-  const isLeft = state === 'archived' && (now.activity_status !== state || now.target_status === 'deployed');
+  const isRetargeted = now.target_status === 'deployed' && target !== 'deployed';
+  const isLeft = state === 'archived' && (now.activity_status !== state || isRetargeted);
   const isDeployed = now.activity_status === 'queued' || now.activity_status === 'deployed';
   const stays = `${record.id} to stay ${state} when it is asked to deploy`;
   const actual = `${answer.status}, and it is ${now.activity_status} with target ${now.target_status}`;

@@ -62,6 +62,8 @@ export interface Exchange extends Ask {
   json: unknown;
   text: string;
   asked: Asked;
+  /** True if a limit of Muster or a standstill explains why no answer came; nothing is judged then. */
+  isExcused?: boolean;
 }
 
 export interface Seen {

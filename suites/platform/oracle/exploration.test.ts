@@ -3,7 +3,8 @@ import { runPlatformSuite } from '../../../harness/tools/subjects/run.ts';
 import { answers } from '../../../simulators/defects/define-platform.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
 import { referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
-import { boundsOf } from './checks.ts';
+import { platformSuite } from '../index.ts';
+import { boundsOf, EXPLORED_IDS } from './checks.ts';
 
 it('a list with null among its items is a finding, and does not end the exploration', async () => {
   const behaviour = platformDefect('items-null').behaviour(referenceBehaviour);
@@ -49,9 +50,20 @@ it('a read-only run passes no check of writes, or of states that it has not seen
   expect(ends.toSorted()).toEqual(only.map((id) => `${id} not_applicable`).toSorted());
 });
 
-it('a run whose online device answers no ping does not pass the success of pings', async () => {
+it.each([
+  ['online', 'success', 'undecided'],
+  ['offline', 'timeout', 'blocked'],
+])('an %s device that does not exist leaves the %s of pings %s', async (state, what, due) => {
   await using platform = await simulatePlatform({ seed: 1, mqtt: false });
-  const place = { url: platform.url, apiKey: platform.apiKey, onlineDevice: 'dvc_gone' };
-  const { checks } = await runPlatformSuite(place, { only: ['platform.ping.success'], fast: true });
-  expect(checks.find(({ id }) => id === 'platform.ping.success')?.outcome).toBe('undecided');
+  const place = { url: platform.url, apiKey: platform.apiKey, [`${state}Device`]: 'dvc_gone' };
+  const { checks } = await runPlatformSuite(place, { only: [`platform.ping.${what}`], runs: 0.4 });
+  expect(checks.find(({ id }) => id === `platform.ping.${what}`)?.outcome).toBe(due);
+});
+
+it('no explored check passes without a comparison of its own', () => {
+  const lacking = platformSuite.checks.filter(
+    ({ requirement: { id }, least = {}, rule }) =>
+      EXPLORED_IDS.has(id) && rule === undefined && !('requests' in least) && !('values' in least),
+  );
+  expect(lacking.map(({ id }) => id)).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../
 import { isObject } from '../../json.ts';
 import { mayWrite } from '../support/create.ts';
 import { MILLISECOND_NANOS, pingCode } from '../support/ping.ts';
-import { ok, refused } from '../support/requests.ts';
+import { NOT_SERVED, ok } from '../support/requests.ts';
 import { filtersAndOrders, pagesOutOfRange, refusals, walks } from './directed.ts';
 import { type Ask, askFor, type Exchange, pairs, SURELY_WRONG_KEYS } from './exchange.ts';
 import { type Explorer, getOf, itemsOf, listOf, operation } from './explorer.ts';
@@ -32,8 +32,9 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
     yield* whatVersionsBrought(ex, world);
     yield* eachCommand(ex, world);
     await fillOneList(ex, world);
-    await walkAll();
   }
+  // Reads the lists again without a write too, because only a second walk shows whether an order is stable.
+  await walkAll();
   yield;
   yield* inSteps(ex, draw.shuffled([...pagesOutOfRange(ex), ...walks(ex), ...filtersAndOrders(ex)]));
   if (!t.readOnly) await pings(ex, t.offlineDevice ?? world?.devices[0]?.id);
@@ -188,6 +189,11 @@ async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<void, v
 }
 
 const WRITTEN_IN_A_STEP = 24;
+/** Members that actions without a body set. */
+const ACTED: Readonly<Record<string, object>> = {
+  archiveDeployment: { target_status: 'archived' },
+  deployDeployment: { target_status: 'deployed' },
+};
 
 function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string, Readonly<Record<string, unknown>>>) {
   const { operation, ids, body } = exchange;
@@ -195,12 +201,12 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
   const { kind } = operation;
   if (kind === undefined || why === undefined) return;
   const record = shown.get(ids[0] ?? '');
-  const set = Object.entries(operation.id === 'archiveDeployment' ? { target_status: 'archived' } : (body ?? {}));
+  const set = Object.entries(ACTED[operation.id] ?? body ?? {});
   const known = ex.model.records.get(ids[0] ?? '')?.members;
-  const marks = set.filter(([name]) => name === 'name' || name === 'version').map(([name, value]) => ({ name, value }));
+  const marks = JSON.stringify(body ?? {}).match(/muster\w+x\d+|v\d+\.\d+\.0/g) ?? [];
   const made = ex.model
     .list(kind)
-    .reference?.items.find((item) => marks.some(({ name, value }) => item[name] === value));
+    .reference?.items.find((item) => marks.some((mark) => new RegExp(`${mark}(?!\\d)`).test(JSON.stringify(item))));
   const isChanged = set.some(([name, value]) => record?.[name] === value && known?.get(name)?.value !== value);
   const done = record === undefined ? made : isChanged ? record : undefined;
   const expected = `nothing to be carried out, since ${why}`;
@@ -240,9 +246,15 @@ function bodyOf(
     updateGroup: [groups.at(-1), { name }],
     moveGroup: [groups.at(-1), { parent_id: null }],
     archiveDeployment: [staged, {}],
+    deployDeployment: [staged, {}],
+    createDeviceActivationToken: [devices[0], {}],
   };
   const [record, body] = changes[id] ?? [];
   if (id === 'createProvisioningToken') return { ids: [], body: {} };
+  if (id === 'createGitCommit') {
+    const sha = Buffer.from(name).toString('hex').padEnd(40, '0').slice(0, 40);
+    return { ids: [], body: { sha, message: name, origin: 'https://github.com/muster/configs.git' } };
+  }
   return record && { ids: [record.id], body };
 }
 
@@ -250,38 +262,47 @@ const PINGS = 3;
 /** Timeouts of pings in nanoseconds; section 2.5 allows up to 10 s. */
 const TIMEOUTS = [5000, 1000, 10_000].map((ms) => ms * MILLISECOND_NANOS);
 
-async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
+export async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
   const { t } = ex;
   const ping = (device: string, key: Ask['key'], version: string, nanos: number): Promise<Exchange> =>
     ex.look(askFor(operation('pingDevice'), version, [device], { key, body: { timeout_nanos: nanos } }));
+  const answers: { version: string; nanos: number; exchange: Exchange }[] = [];
   for (const version of ex.versions) {
     const device = t.onlineDevice ?? offline ?? ex.model.of('device')[0]?.id;
     if (device === undefined) return;
     const { status } = await ping(offline ?? device, 'full', version, MILLISECOND_NANOS);
-    if (status === 401 || status === 403) return void ex.notes.push(`the API key may not ping (${status})`);
+    if (answers.length === 0 && (status === 401 || status === 403))
+      return void ex.notes.push(`the API key may not ping (${status})`);
     await ping(device, 'none', version, MILLISECOND_NANOS);
     if (t.limitedKey !== undefined) await ping(device, 'limited', version, MILLISECOND_NANOS);
     if (t.onlineDevice === undefined) continue;
-    const answers = new Map<number, Exchange>();
     for (const nanos of TIMEOUTS) {
       let exchange = await ping(t.onlineDevice, 'full', version, nanos);
       // A message to a device may get lost without fault of the platform.
       for (let times = 1; times < PINGS && pingCode(exchange) !== 'success'; times += 1)
         exchange = await ping(t.onlineDevice, 'full', version, nanos);
-      answers.set(nanos, exchange);
+      answers.push({ version, nanos, exchange });
       if (pingCode(exchange) === 'success') ex.model.saw('pings that succeeded');
     }
-    const [accepted, answered] = [...answers].find(([, each]) => pingCode(each) === 'success') ?? [];
-    const neededNanos = (answered?.asked.duration_ms ?? 0) * MILLISECOND_NANOS;
-    for (const [nanos, each] of answers) {
-      if (pingCode(each) === 'success' || !(ok(each) || refused(each))) continue;
-      // A device on a slow link may need longer than a short timeout.
-      if (nanos <= 2 * neededNanos) continue;
-      // A device that has gone offline explains the refusal.
-      const next = accepted && refused(each) ? await ping(t.onlineDevice, 'full', version, accepted) : undefined;
-      if (refused(each) && (next === undefined || pingCode(next) !== 'success')) continue;
-      const expected = 'code success from an online device, whatever its timeout up to 10 s';
-      return ex.hold(each, false, { what: 'shape', path: '/code' }, expected, pingCode(each) ?? each.status);
-    }
+  }
+  const succeeds = async ({ version, nanos }: { version: string; nanos: number }): Promise<boolean> =>
+    pingCode(await ping(t.onlineDevice ?? '', 'full', version, nanos)) === 'success';
+  const accepted = answers.find(({ exchange }) => pingCode(exchange) === 'success');
+  const neededNanos = (accepted?.exchange.asked.duration_ms ?? 0) * MILLISECOND_NANOS;
+  const served = new Set(
+    answers.flatMap(({ version, exchange }) => (NOT_SERVED.includes(exchange.status) ? [] : version)),
+  );
+  for (const each of answers) {
+    const { version, nanos, exchange } = each;
+    if (pingCode(exchange) === 'success' || exchange.status === 0) continue;
+    // A device on a slow link may need longer than a short timeout, and a version may lack pings.
+    if (nanos <= 2 * neededNanos || !served.has(version)) continue;
+    if (accepted === undefined && !ok(exchange)) continue;
+    // A device that has gone offline, or that was busy, explains the answer.
+    if (accepted !== undefined && !(await succeeds(accepted))) return;
+    if (accepted !== undefined && (await succeeds(each))) continue;
+    const expected = 'code success from an online device, whatever its timeout up to 10 s';
+    const actual = pingCode(exchange) ?? exchange.status;
+    return ex.hold(exchange, false, { what: 'shape', path: '/code' }, expected, actual);
   }
 }

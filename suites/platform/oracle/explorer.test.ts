@@ -1,9 +1,14 @@
+import { createServer, type RequestListener } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import { clientOf } from '../../../harness/client/testing/served.ts';
+import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { Budget } from '../../../harness/runner/explore.ts';
+import { Session } from '../../../harness/runner/session.ts';
+import { Standstill } from '../../../harness/runner/violation.ts';
 import type { Platform } from '../support/requests.ts';
 import { type Ask, askFor, type Exchange, pairs } from './exchange.ts';
+import { pings } from './exploration.ts';
 import { Explorer, operation } from './explorer.ts';
 import { settle } from './settling.ts';
 import { names } from './version-writes.ts';
@@ -16,7 +21,8 @@ type Answer = Pick<Exchange, 'status'> & { json?: unknown };
 
 function explorerOf(answer: (ask: Ask) => Answer | Promise<Answer>): Explorer {
   const { signal } = new AbortController();
-  const t = { apiVersion: NEWEST_VERSION, versionHeader: 'Service-Version', capabilities: new Set(), signal };
+  const about = { apiVersion: NEWEST_VERSION, versionHeader: 'Service-Version', patienceMs: 4000 };
+  const t = { ...about, capabilities: new Set(), signal };
   const budget = new Budget({ ms: 0, requests: 0, least: 0, lateMs: 60_000 });
   const ex = new Explorer(t as unknown as Platform, 1, budget);
   ex.send = async (ask) => {
@@ -84,4 +90,145 @@ it('asks for yaml content in a file whose name ends with yaml', async () => {
   const type = ex.model.made('cfg_type_1', 'config_type');
   await new Writes(ex, new Names('a')).schema(NEWEST_VERSION, type, { instanceFormat: 'yaml' });
   expect(text).toContain('musterax1.yaml"');
+});
+
+it('takes the operation that an accepted creation answers with for no device', async () => {
+  const ex = explorerOf(() => ({ status: 202, json: { object: 'operation', id: 'op_7' } }));
+  expect(await new Writes(ex, new Names('a')).device(NEWEST_VERSION)).toBeUndefined();
+  expect([...ex.model.records.keys(), ...ex.found.values(), ...ex.suspects]).toEqual([]);
+});
+
+it('learns the slug of a config type and the root of the groups from answers', async () => {
+  let made = 0;
+  const ex = explorerOf(({ body }) => {
+    made += 1;
+    const { parent_id: parent } = body as { parent_id?: string | null };
+    const [object, more] =
+      parent === undefined ? ['config_type', { slug: `s${made}` }] : ['group', { parent_id: parent ?? 'grp_root' }];
+    return { status: 201, json: { object, id: `${object}_${made}`, ...(body as object), ...more } };
+  });
+  const writes = new Writes(ex, new Names('a'));
+  const type = await writes.configType(NEWEST_VERSION);
+  const groups = [await writes.group(null), await writes.group(null)];
+  expect([...ex.found.values(), ...ex.suspects]).toEqual([]);
+  expect(type?.members.get('slug')?.value).toBe('s1');
+  expect(groups[1]?.members.get('parent_id')).toMatchObject({ value: 'grp_root' });
+  expect(writes.below(null)).toEqual({ parent_id: 'grp_root' });
+});
+
+it('reads again for as long as reads of its own records may lag behind', async () => {
+  let readyAt: number | undefined;
+  const json = () => {
+    readyAt ??= performance.now() + 1500;
+    return { object: 'group', id: 'grp_1', name: performance.now() < readyAt ? 'old' : 'new' };
+  };
+  const ex = explorerOf(() => ({ status: 200, json: json() }));
+  const group = ex.model.made('grp_1', 'group');
+  group.members.set('name', { value: 'new', seen: { asked, text: '' }, predicted: true });
+  await ex.look(askFor(operation('getGroup'), NEWEST_VERSION, ['grp_1']));
+  expect(ex.suspects).toHaveLength(1);
+  await settle(ex);
+  expect([...ex.found.values()]).toEqual([]);
+});
+
+async function realExplorer(answer: RequestListener, reconsider: (error: unknown) => Promise<unknown>) {
+  const { signal } = new AbortController();
+  const http = await clientOf(createServer(answer), { signal });
+  const about = { apiVersion: NEWEST_VERSION, versionHeader: 'Service-Version', apiKey: 'k', patienceMs: 100 };
+  const t = { ...about, capabilities: new Set(), signal, http, session: new Session(), reconsider };
+  return new Explorer(t as unknown as Platform, 1, new Budget({ ms: 0, requests: 0, least: 0, lateMs: 60_000 }));
+}
+
+it('judges nothing that a standstill left unanswered, and reads again', async () => {
+  let isStill = true;
+  const ex = await realExplorer(
+    (_, response) => {
+      if (!isStill) response.setHeader('content-type', 'application/json').end('{"object":"device","id":"dvc_1"}');
+    },
+    async () => {
+      isStill = false;
+      return new Standstill('it stood still');
+    },
+  );
+  const read = askFor(operation('getDevice'), NEWEST_VERSION, ['dvc_1'], { isKept: false });
+  const rename = askFor(operation('updateDevice'), NEWEST_VERSION, ['dvc_1'], { isKept: false, body: { name: 'new' } });
+  const [shown, written] = await Promise.all([ex.look(read), ex.write(rename, 'device', {})]);
+  expect([shown.status, written.status]).toEqual([200, 0]);
+  expect([...ex.found.values(), ...ex.suspects]).toEqual([]);
+});
+
+it.each([
+  ['bytes', Buffer.alloc(2 ** 24 + 1, ' ')],
+  ['values', `{"data":[${'0,'.repeat(300_000)}0]}`],
+])('neither judges nor repeats a list of more %s than Muster reads', async (_, body) => {
+  let asked = 0;
+  const ex = await realExplorer(
+    (_request, response) => {
+      asked += 1;
+      response.setHeader('content-type', 'application/json').end(body);
+    },
+    async (error) => error,
+  );
+  const list = askFor(operation('listDevices'), NEWEST_VERSION, []);
+  expect([await ex.look(list), await ex.look(list)].map(({ status }) => status)).toEqual([0, 0]);
+  expect([asked, ...ex.found.values(), ...ex.suspects]).toEqual([1]);
+});
+
+it('drops a suspect whose repetition is too large to read', async () => {
+  const answers: [number, string][] = [
+    [200, '{"object":"device","id":"dvc_1"}'],
+    [404, '{}'],
+  ];
+  const ex = await realExplorer(
+    (_, response) => {
+      const [status, body] = answers.shift() ?? [200, `[${'0,'.repeat(300_000)}0]`];
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    },
+    async (error) => error,
+  );
+  ex.model.made('dvc_1', 'device');
+  const read = askFor(operation('getDevice'), NEWEST_VERSION, ['dvc_1']);
+  for (const due of [0, 1]) {
+    await ex.look(read);
+    expect(ex.suspects).toHaveLength(due);
+  }
+  await settle(ex);
+  expect([...ex.found.values()]).toEqual([]);
+});
+
+it.each<[string, number, string, number | undefined, number, number]>([
+  ['once in an older version', 500, 'tetons', 10_000, 1, 0],
+  ['always in an older version', 500, 'tetons', undefined, Number.POSITIVE_INFINITY, 1],
+  ['always with one timeout', 400, 'everglades', 10_000, Number.POSITIVE_INFINITY, 1],
+  ['always and everywhere', 500, '', undefined, Number.POSITIVE_INFINITY, 0],
+  ['in a version that lacks them', 404, 'tetons', undefined, Number.POSITIVE_INFINITY, 0],
+])('pings that fail %s, with %i', async (_, status, codename, ms, times, found) => {
+  let failed = 0;
+  const ex = explorerOf(({ key, version, body }) => {
+    const { timeout_nanos: nanos } = body as { timeout_nanos: number };
+    const isOdd = version.endsWith(codename) && nanos === (ms ?? nanos / 1e6) * 1e6;
+    if (key === 'none') return { status: 401 };
+    if (isOdd) failed += 1;
+    if (isOdd && failed <= times) return { status };
+    return { status: 200, json: { code: 'success', round_trip_nanos: 1_000_000 } };
+  });
+  Object.assign(ex, { versions: SUPPORTED_VERSIONS.toReversed(), t: { ...ex.t, onlineDevice: 'dvc_1' } });
+  await pings(ex, undefined);
+  expect([...ex.found.values()]).toHaveLength(found);
+});
+
+it.each<[string, number, string[]]>([
+  ['group', 7, []],
+  ['deployment', 7, ['envelope']],
+])('findings in a list whose %s has the id %j: %j', async (object, id, due) => {
+  const page = { object: 'list', limit: 10, offset: 0, has_more: false, data: [{ object, id }] };
+  const ex = await realExplorer(
+    (_, response) => void response.setHeader('content-type', 'application/json').end(JSON.stringify(page)),
+    async (error) => error,
+  );
+  const { json } = await ex.look(
+    askFor(operation(`list${object === 'group' ? 'Groups' : 'Deployments'}`), NEWEST_VERSION),
+  );
+  expect(json).toMatchObject({ data: [{ id: due.length === 0 ? '7' : 7 }] });
+  expect([...ex.found.values()].map(({ what }) => what)).toEqual(due);
 });

@@ -1,5 +1,6 @@
 /** Sends requests and judges answers; asks again if others may have changed a value. */
-import { NoAnswer, NoAnswerInTime } from '../../../harness/client/errors.ts';
+import { isModest } from '../../../harness/client/body.ts';
+import { BodyTooLarge, NoAnswer, NoAnswerInTime, Unfinished } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
 import type { Operation, ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -12,15 +13,26 @@ import {
   type SupportedVersion,
 } from '../../../harness/contract/versions.ts';
 import { type Budget, Cells, Draw } from '../../../harness/runner/explore.ts';
-import { TooLittleSeen } from '../../../harness/runner/violation.ts';
+import { Standstill, TooLittleSeen } from '../../../harness/runner/violation.ts';
 import { isObject } from '../../json.ts';
-import type { Page } from '../support/lists.ts';
+import { type Page, withTextIds } from '../support/lists.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { ok, type Platform, refused, send } from '../support/requests.ts';
 import { causeOf, type Difference } from './differences.ts';
-import { type Ask, askFor, askOf, changedKey, type Exchange, pairs, pathOf, queryOf, seenIn } from './exchange.ts';
+import {
+  type Ask,
+  askFor,
+  askOf,
+  changedKey,
+  type Exchange,
+  expansionsOf,
+  pairs,
+  pathOf,
+  queryOf,
+  seenIn,
+} from './exchange.ts';
 import { Judgement, Model, type More, type Shown, type Words } from './model.ts';
-import { judge } from './refusals.ts';
+import { dueRefusal, judge } from './refusals.ts';
 
 export const operation = (id: string): Operation => OPERATIONS.find((each) => each.id === id) as Operation;
 export const listOf = (kind: ResourceKind): Operation =>
@@ -46,6 +58,8 @@ export class Explorer {
   readonly notes: string[] = [];
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
   readonly over = new Set<string>();
+  /** Sum of the milliseconds for which each finding was read again. */
+  laggedMs = 0;
   tidy = async (): Promise<void> => {};
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
   #suspects = new Map<string, Difference>();
@@ -53,6 +67,8 @@ export class Explorer {
   readonly #began = Date.now();
   /** True once a reused connection was closed without an answer; later requests use new connections. */
   #wasClosed = false;
+  /** Answers above the limits of Muster; not asked for again. */
+  readonly #large = new Map<string, Exchange>();
   readonly #silent = new Map<string, { times: number; last: Exchange }>();
   /** Milliseconds by which the platform's clock led this machine's at the first creation. */
   #clock: number | undefined;
@@ -113,17 +129,24 @@ export class Explorer {
     return { isKept: one('connection', 'kept', 'new'), isCut: body !== undefined && one('body', 'cut', 'whole') };
   }
 
+  /** Earlier answer in place of another that would take as long. */
+  #lastOf(ask: Ask): Exchange | undefined {
+    const { times = 0, last } = this.#silent.get(ask.operation.id) ?? {};
+    return times >= MOST_SILENCES_OF_ONE ? last : this.#large.get(sizeClassOf(ask));
+  }
+
   /** Repeats throttled requests; status 0 means that no answer came. */
   async send(ask: Ask): Promise<Exchange> {
     if (this.budget.isOverdue) throw new TooSlow(this.budget.requests);
     const { method, id } = ask.operation;
-    const silent = this.#silent.get(id);
-    if (silent !== undefined && silent.times >= MOST_SILENCES_OF_ONE) return { ...silent.last, ...ask };
+    const before = this.#lastOf(ask);
+    if (before !== undefined) return { ...before, ...ask };
+    const { times = 0 } = this.#silent.get(id) ?? {};
     this.budget.requests += 1;
     const body = method === 'GET' ? undefined : (ask.body ?? {});
     const { recorder } = this.t.http;
-    // A finding must show only its own requests.
-    const own = new Recorder(recorder.redactor, recorder.happened);
+    // A finding must show only its own requests, and rules see no answer that should be a refusal.
+    const own = new Recorder(recorder.redactor, dueRefusal(ask) === undefined ? recorder.happened : undefined);
     const drawn = this.#drawnForm(ask);
     const { isKept = drawn.isKept, isCut = drawn.isCut } = ask;
     const keepsAlive = isKept && !this.#wasClosed;
@@ -138,21 +161,35 @@ export class Explorer {
       ...(body !== undefined && { body, isCut }),
     };
     try {
-      const { status, headers, json, text, recorded } = await send(this.t, request, http);
+      const answer = await send(this.t, request, http);
+      const { status, headers, text, recorded } = answer;
+      const json = NUMBER_ID.test(text) ? withTextIds(answer.json) : answer.json;
+      if (json === undefined && !isModest(text)) throw new BodyTooLarge(`${pathOf(ask)}: more JSON than Muster reads`);
       this.#silent.delete(id);
       const { token } = (json ?? {}) as { token?: unknown };
       if (typeof token === 'string') recorder.redactor.add(token);
       return { ...ask, isKept, isCut, status, headers, json, text, asked: recorded };
     } catch (error) {
       // Retries on a new connection, except for a timed-out write, which may take effect.
-      if (keepsAlive && error instanceof NoAnswer && (method === 'GET' || !(error instanceof NoAnswerInTime))) {
+      const isBroken = error instanceof NoAnswer && !(error instanceof BodyTooLarge);
+      if (keepsAlive && isBroken && (method === 'GET' || !(error instanceof NoAnswerInTime))) {
         this.#wasClosed = true;
         return await this.send(ask);
       }
+      const meant = error instanceof NoAnswerInTime ? await this.t.reconsider?.(error) : undefined;
+      const wasStill = meant instanceof Standstill;
+      if (wasStill) this.t.session.forgive();
+      if (wasStill && method === 'GET') return await this.send(ask);
       const [asked] = http.recorder.exchanges;
-      if (!(error instanceof NoAnswer) || asked === undefined || this.#silent.size >= MOST_SILENT) throw error;
-      const last = { ...ask, status: 0, headers: {}, json: undefined, text: error.message, asked };
-      this.#silent.set(id, { times: (silent?.times ?? 0) + 1, last });
+      const isLarge = error instanceof BodyTooLarge || error instanceof Unfinished;
+      const isSilent = error instanceof NoAnswer && this.#silent.size < MOST_SILENT && (meant ?? error) === error;
+      if (!(isLarge || wasStill || isSilent) || asked === undefined) throw error;
+      const isExcused = isLarge || wasStill;
+      const text = (error as Error).message;
+      const last = { ...ask, status: 0, headers: {}, json: undefined, text, asked, isExcused };
+      if (isExcused) this.notes.push(`not judged: ${text}`);
+      if (isLarge) this.#large.set(sizeClassOf(ask), last);
+      else if (!isExcused) this.#silent.set(id, { times: times + 1, last });
       return last;
     }
   }
@@ -167,7 +204,10 @@ export class Explorer {
   async write(ask: Ask, kind: ResourceKind, predicted: Readonly<Record<string, unknown>>): Promise<Exchange> {
     const sentAt = Date.now();
     const exchange = await this.send(ask);
-    const { id = ask.ids[0], created_at: at } = (exchange.json ?? {}) as { id?: unknown; created_at?: unknown };
+    const { object, id: shown, created_at: at } = Object(exchange.json) as Readonly<Record<string, unknown>>;
+    // An answer of status 202 may describe the request instead of the resource.
+    const isShown = exchange.status !== 202 || object === (this.model.objects.get(kind)?.value ?? kind);
+    const id = ask.ids[0] ?? (isShown ? shown : undefined);
     if (!refused(exchange)) this.model.list(kind).isStale = true;
     if (ok(exchange) && typeof id === 'string') {
       const isNew = ask.ids.length === 0;
@@ -180,7 +220,7 @@ export class Explorer {
         const ahead = instantOf(at) - sentAt;
         this.#clock ??= ahead;
         const drift = ahead - this.#clock;
-        const isRight = Math.abs(drift) <= CLOCK_MS + Date.now() - this.#began;
+        const isRight = Math.abs(drift) <= this.#mostDriftMs;
         const expected = 'the time at which it was created, by the clock of earlier records';
         const about = { what: 'value', kind, path: '/created_at' } as const;
         this.hold(exchange, isRight, about, expected, `${Math.round(drift / 1000)} s from that`);
@@ -207,7 +247,14 @@ export class Explorer {
     this.note(judgement.found);
   }
 
-  judge = (exchange: Exchange): Difference[] => judge(this.model, exchange);
+  judge = (exchange: Exchange): Difference[] => {
+    if (this.#clock !== undefined) this.model.latest = Date.now() + this.#clock + this.#mostDriftMs;
+    return judge(this.model, exchange);
+  };
+
+  get #mostDriftMs(): number {
+    return CLOCK_MS + Date.now() - this.#began;
+  }
 
   note(found: readonly Difference[]): void {
     for (const each of found) {
@@ -283,6 +330,9 @@ export class TooSlow extends TooLittleSeen {
   }
 }
 
+/** Operation and expansions, which decide how large an answer is. */
+const sizeClassOf = (ask: Ask): string => `${ask.operation.id}?${expansionsOf(ask)}`;
+const NUMBER_ID = /"id"\s*:\s*\d/;
 /** Maximum silences of one operation, because each takes the whole timeout. */
 const MOST_SILENCES_OF_ONE = 2;
 /** Unanswered operations after which the platform counts as hanging. */

@@ -1,6 +1,6 @@
 /** Section 9, everglades: groups form a tree, and no device can write its group. */
 import { pollWithin } from '../../../harness/common/waiting.ts';
-import { ok, refused } from '../support/requests.ts';
+import { ok, refused, serverError } from '../support/requests.ts';
 import { type Ask, askFor, type Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
@@ -103,6 +103,10 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
 async function answersAtOnce(ex: Explorer, asks: readonly Ask[]): Promise<Exchange[] | undefined> {
   const answers = await Promise.all(asks.map((ask) => ex.send(ask)));
   const isClear = answers.every((answer) => ok(answer) || refused(answer));
+  const about = { what: 'error', kind: 'group', path: ' at once' } as const;
+  for (const answer of answers)
+    if (serverError(answer) && answer.status !== 501)
+      ex.hold(answer, false, about, 'no 5xx', answer.text || answer.status);
   for (const { ids } of asks)
     for (const name of isClear ? ['updated_at'] : ['updated_at', 'name', 'parent_id'])
       ex.model.records.get(ids[0] ?? '')?.members.delete(name);

@@ -24,8 +24,8 @@ export class KnownRecord {
   /** True once a request or an answer has named deployed as the target of this deployment. */
   mayBeDeployed = false;
   readonly moments = new Map<string, string>();
-  /** Moment before this deployment was queued, in milliseconds since 1970 by the platform's clock; 0 if unknown. */
-  notQueuedAt = 0;
+  /** Moments before this deployment was queued or archived, in milliseconds since 1970 by the platform's clock. */
+  readonly notYet = new Map<string, number>();
   readonly reached = new Map<string, number>();
 
   constructor(id: string, kind: ResourceKind, isOurs: boolean) {
@@ -65,6 +65,8 @@ export class Model {
   readonly counts = new Map<string, number>();
   /** Newest creation of the run, in milliseconds since 1970 by the platform's clock. */
   newestCreation = 0;
+  /** Latest moment that an answer may show, in milliseconds since 1970 by the platform's clock. */
+  latest = Number.POSITIVE_INFINITY;
 
   saw(what: string, count = 1): void {
     this.counts.set(what, (this.counts.get(what) ?? 0) + count);
@@ -127,6 +129,7 @@ export class Judgement {
     more: More = {},
   ): void {
     const exchange = this.#exchange;
+    if (exchange.isExcused === true) return;
     const { comparisons } = this.#model;
     const { operation, version, key } = exchange;
     const { kind, isWritten } = more;

@@ -17,18 +17,28 @@ it.for([
 });
 
 describe('a deployment of this run that was queued, and is archived', () => {
-  const wrongWith = (queued: string, archived: string): string[] => {
+  const CREATED = '2026-11-21T10:00:00.500Z';
+  const wrongWith = (queued_at: string | null, archived_at: string): string[] => {
     const found: string[] = [];
-    const item = { id: 'dpl_1', activity_status: 'archived', queued_at: queued, archived_at: archived };
-    judgeMoments(item, new KnownRecord('dpl_1', 'deployment', true), (isRight, isStrict, expected) => {
+    const item = { id: 'dpl_1', activity_status: 'archived', created_at: CREATED, queued_at, archived_at };
+    const record = new KnownRecord('dpl_1', 'deployment', true);
+    record.notYet.set('archived', Date.parse(CREATED) + 100);
+    judgeMoments(item, record, Date.parse(CREATED) + 60_000, (isRight, isStrict, expected) => {
       if (isStrict && !isRight) found.push(expected);
     });
     return found;
   };
+  const order = 'queued, deployed and archived in that order';
+  const possible = `no time before ${CREATED}, when it was created, and none to come`;
+  const copied = `not to be archived at ${CREATED}: it was created then, and not archived at 2026-11-21T10:00:00.600Z`;
   it.for([
-    ['may be archived by a clock that is 70 ms behind', '2026-11-21T10:00:00.010Z', []],
-    ['is not archived 2 s before', '2026-11-21T09:59:58.080Z', ['queued, deployed and archived in that order']],
-  ] as const)('%s', ([, archived, expected]) => {
-    expect(wrongWith('2026-11-21T10:00:00.080Z', archived)).toEqual(expected);
+    ['may be archived by a clock that is 70 ms behind', '10:00:00.680Z', '10:00:00.610Z', []],
+    ['is not archived 2 s before', '10:00:02.680Z', '10:00:00.680Z', [order]],
+    ['may have whole seconds', '10:00:00Z', '10:00:00Z', []],
+    ['is not queued 2 s before its creation', '09:59:58.500Z', '10:00:01Z', [possible]],
+    ['is not archived in two minutes', '10:00:01Z', '10:02:01Z', [possible]],
+    ['was not archived when it was created', '10:00:00.500Z', '10:00:00.500Z', [copied]],
+  ] as const)('%s', ([, queued, archived, expected]) => {
+    expect(wrongWith(`2026-11-21T${queued}`, `2026-11-21T${archived}`)).toEqual(expected);
   });
 });

@@ -45,7 +45,7 @@ const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
   archived: ['archived'],
 };
 /** Timestamps that never change; `deployed` may, because a device may get the same deployment again. */
-const ONCE: ReadonlySet<Timing> = new Set(['queued', 'archived']);
+const ONCE: readonly Timing[] = ['queued', 'archived'];
 
 /** By which the clocks of a platform's nodes, or the resolutions of two timestamps, may differ. */
 const SKEW_MS = 1000;
@@ -53,7 +53,8 @@ const SKEW_MS = 1000;
 /** `isStrict`: no wrong clock or old deployment explains the difference. */
 type Hold = (isRight: boolean, isStrict: boolean, expected: string) => void;
 
-export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void {
+/** `latest`: last moment that may be shown, in milliseconds since 1970. */
+export function judgeMoments(item: Shown, record: KnownRecord, latest: number, hold: Hold): void {
   const activity = String(item['activity_status']);
   const times = new Map(TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const));
   const has = (timing: Timing): boolean => typeof times.get(timing) === 'string';
@@ -68,22 +69,29 @@ export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void
   const backMs = Math.max(0, ...dates.slice(1).map((time, index) => (dates[index] ?? 0) - time));
   hold(backMs === 0, record.isOurs && backMs >= SKEW_MS, 'queued, deployed and archived in that order');
   if (!record.isOurs) return;
+  const created = String(item['created_at']);
+  const earliest = instantOf(created) - SKEW_MS;
+  // Leaves out the deployment, whose time may be of the device's clock.
+  const own = ONCE.map((timing) => times.get(timing)).filter((at) => typeof at === 'string');
+  const isPossible = own.map(instantOf).every((at) => at >= earliest && at <= latest);
+  hold(isPossible, true, `no time before ${created}, when it was created, and none to come`);
   const unused = activity === 'archived' && !record.mayBeDeployed ? (['deployed'] as const) : [];
   for (const timing of [...future, ...unused])
     hold(!has(timing), true, `no time at which it was ${timing}: it is ${activity}, and never was`);
   for (const [timing, at] of times) {
     const before = record.moments.get(timing);
     if (before !== undefined) hold(typeof at === 'string', true, `still to show when it was ${timing}: ${before}`);
-    if (before !== undefined && ONCE.has(timing) && typeof at === 'string')
+    if (before !== undefined && ONCE.includes(timing) && typeof at === 'string')
       hold(at === before, false, `to be ${timing} at ${before}, as it was shown before`);
     if (typeof at === 'string') record.moments.set(timing, at);
   }
-  if (record.notQueuedAt === 0) return;
   // Compares times with a fraction, because whole seconds may be equal. Leaves out other early times, because the nodes
   // of a platform may have different clocks.
-  const created = String(item['created_at']);
   const isExact = /[.,]\d*[1-9]/.test(created);
-  const isCopied = isExact && times.get('queued') === created && instantOf(created) < record.notQueuedAt;
-  const later = new Date(record.notQueuedAt).toISOString();
-  hold(!isCopied, true, `another queue time than ${created}: it was created then, and still staged at ${later}`);
+  for (const timing of ONCE) {
+    const notYet = record.notYet.get(timing) ?? 0;
+    const isCopied = isExact && times.get(timing) === created && instantOf(created) < notYet;
+    const later = new Date(notYet).toISOString();
+    hold(!isCopied, true, `not to be ${timing} at ${created}: it was created then, and not ${timing} at ${later}`);
+  }
 }

@@ -46,6 +46,15 @@ it.each<[string, string[]]>([
   expect(judge(new Model(), shown('getDevice', json, { ids: ['dvc_1'] })).map(({ what }) => what)).toEqual(found);
 });
 
+it.each([
+  ['created_at', ['/created_at']],
+  ['queued_at', []],
+])('a deployment whose %s is null has wrong values at %j', (name, found) => {
+  const json = { object: 'deployment', id: 'dpl_1', created_at: '2026-05-06T10:00:00Z', [name]: null };
+  const wrong = judge(new Model(), shown('getDeployment', json, { ids: ['dpl_1'] }));
+  expect(wrong.filter(({ what }) => what === 'shape').map(({ path }) => path)).toEqual(found);
+});
+
 describe('an expansion that was shown before', () => {
   const read = (id: string, name: string, value: unknown, key: Exchange['key'] = 'full'): Exchange =>
     shown(id, { object: 'thing', id: 'x_1', [name]: value }, { ids: ['x_1'], query: [['expand', name]], key });
@@ -98,4 +107,68 @@ it.each([
   judge(model, exchange);
   const foreign = [...model.comparisons.values()].filter(({ comparison }) => comparison.what === 'foreign');
   expect(foreign).toHaveLength(count);
+});
+
+it.each<[string, boolean, string[]]>([
+  ['may lack an operation', false, []],
+  ['keeps an operation', true, ['refused']],
+])('an older version %s that the newest serves, if it served that before: %s', (_, isServed, found) => {
+  const model = new Model();
+  const version = versionNamed('tetons');
+  const read = (more: Partial<Exchange>) => judge(model, shown('getRelease', release, { ids: ['rls_1'], ...more }));
+  const release = { object: 'release', id: 'rls_1' };
+  read({});
+  if (isServed) read({ version });
+  expect(read({ version, status: 404 }).map(({ what }) => what)).toEqual(found);
+});
+
+it.each<[string, number, object, string[]]>([
+  ['an id alone', 201, { id: 'dvc_9' }, ['value SHOULD']],
+  ['the request', 202, { object: 'operation', id: 'op_7' }, []],
+  ['the device as it still is', 202, { object: 'device', id: 'dvc_1', name: 'old' }, []],
+])('the answer to a write that shows %s is no wrong resource', (_, status, json, found) => {
+  const model = new Model();
+  judge(model, shown('getDevice', { object: 'device', id: 'dvc_1' }, { ids: ['dvc_1'] }));
+  const written = shown(status === 201 ? 'createDevice' : 'updateDevice', json, {
+    ...{ status, text: JSON.stringify(json), ids: status === 201 ? [] : ['dvc_1'] },
+  });
+  const known = { value: 'new', seen: seenIn(written), predicted: true };
+  model.record('dvc_1', 'device').members.set('name', known);
+  expect(judge(model, written).map((each) => `${each.what} ${decide(each).level}`)).toEqual(found);
+});
+
+it.each<[string, object, string[]]>([
+  ['a word and a number that are ids too', { error: 'auth', code: '1001', status: 1001 }, []],
+  ['an item', { error: 'auth', data: [{ id: 'auth' }] }, ['served']],
+])('a refusal without a key that shows %s', (_, json, found) => {
+  const model = new Model();
+  const reference = { items: [], ids: ['1001', 'auth'], isWhole: true, total: 2 };
+  Object.assign(model.list('device'), { isStale: false, reference });
+  const refusal = { key: 'none', status: 401, text: JSON.stringify(json) } as const;
+  expect(judge(model, shown('listDevices', json, refusal)).map(({ what }) => what)).toEqual(found);
+});
+
+it('learns nothing from an answer that is not judged', () => {
+  const model = new Model();
+  const read = (more: Partial<Exchange>) =>
+    judge(model, shown('listDevices', pageOf([]), { query: [['name', 'a']], ...more }));
+  expect([...read({ status: 0, json: undefined, isExcused: true }), ...read({})]).toEqual([]);
+});
+
+it('a list below a resource may hold something else', () => {
+  const drifts = pageOf([{ object: 'drift', id: 'drf_1', status: 'new' }]);
+  expect(judge(new Model(), shown('getDeploymentDrifts', drifts, { ids: ['dpl_1'] }))).toEqual([]);
+});
+
+it.each([
+  ['json', 'MUST'],
+  ['yaml', 'SHOULD'],
+])('yaml content that is shown as %s without its comment is a %s', (format, level) => {
+  const model = new Model();
+  const read = (content: object): Exchange =>
+    shown('getConfigInstance', { object: 'config_instance', id: 'cfg_1', content }, { ids: ['cfg_1'] });
+  const known = { value: { format: 'yaml', data: '# rates\nspeed: 1\n' }, predicted: true };
+  model.record('cfg_1', 'config_instance').members.set('content', { ...known, seen: seenIn(read({})) });
+  const found = judge(model, read({ format, data: 'speed: 1\n' }));
+  expect(found.map((each) => `${each.what} ${decide(each).level}`)).toEqual([`value ${level}`]);
 });

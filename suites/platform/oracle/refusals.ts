@@ -4,20 +4,22 @@ import { VERSION_FORMAT } from '../../watched.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { isJson, NOT_SERVED, ok, refused } from '../support/requests.ts';
 import type { Difference } from './differences.ts';
-import { type Exchange, isWrong, type Seen, seenIn, valuesOf } from './exchange.ts';
+import { type Ask, type Exchange, isWrong, type Seen, seenIn, valuesOf } from './exchange.ts';
 import { oddParameter } from './lists.ts';
 import { isBeyond, Judgement, type Model, UNSURE } from './model.ts';
 import { askedExpansions, judgeBody } from './resources.ts';
 
 export function judge(model: Model, exchange: Exchange): Difference[] {
   const { kind } = exchange.operation;
+  if (exchange.isExcused === true) return [];
   const answered = judgeStatus(model, exchange);
   if (!ok(exchange) || kind === undefined || isBare(exchange) || dueRefusal(exchange) !== undefined) return answered;
   return [...answered, ...judgeBody(model, exchange, kind)];
 }
 
-/** A write without a body in its answer, which no section demands. */
-const isBare = ({ operation, text }: Exchange): boolean => operation.method !== 'GET' && text === '';
+/** A write whose answer shows no resource: without a body, or accepted only (RFC 9110, section 15.3.3). */
+export const isBare = ({ operation, status, text }: Exchange): boolean =>
+  operation.method !== 'GET' && (text === '' || status === 202);
 
 function judgeStatus(model: Model, exchange: Exchange): Difference[] {
   const { status, operation } = exchange;
@@ -43,10 +45,12 @@ function judgeStatus(model: Model, exchange: Exchange): Difference[] {
 
 /** Expects a refusal without data; its status is only a SHOULD, because no section states one. */
 function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, why: string): void {
-  const { operation, key, status, text } = exchange;
+  const { operation, key, status, json } = exchange;
   const { kind, list } = operation;
   const listed = kind !== undefined && list === true ? model.list(kind).reference?.ids : undefined;
-  const leaked = key === 'none' || isWrong(key) ? listed?.find((id) => id.length > 3 && text.includes(id)) : undefined;
+  // Looks for members named id, because an id may be a usual word or number.
+  const shown = key === 'none' || isWrong(key) ? JSON.stringify(json ?? null) : '';
+  const leaked = listed?.find((id) => shown.includes(`"id":${JSON.stringify(id)}`));
   const path = ` ${why}`;
   const isUsualPath = exchange.path === undefined;
   // Only a leaked id counts at an unusual path, because the platform may answer anything.
@@ -119,6 +123,8 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
     hold(earlier === undefined, `?${form}`, `the same answer as elsewhere: ${earlier?.answer}`, earlier?.seen);
   } else if (!model.adoptions.has(served, 'yes') && !isDue()) {
     // No section demands that the platform serves this request.
+  } else if (NOT_SERVED.includes(status) && !model.served.has(`${operation.id} ${version}`)) {
+    // No section lists the endpoints of each version.
   } else if (form === 'plain') {
     const total = kind && model.lists.get(kind)?.reference?.total;
     const isPastEnd = total !== undefined && Number(valuesOf(exchange, 'offset')[0] ?? -1) >= total;
@@ -133,7 +139,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
 
 const NOT_THERE: ReadonlySet<number> = new Set([401, 403, ...NOT_SERVED]);
 
-export function dueRefusal({ key, version, ids, operation }: Exchange): string | undefined {
+export function dueRefusal({ key, version, ids, operation }: Ask): string | undefined {
   if (key === 'none') return 'there is no key';
   if (isWrong(key)) return 'the key was never issued';
   if (key === 'limited' && operation.id === 'pingDevice') return 'the key lacks devices:read';

@@ -50,7 +50,11 @@ export function judgeBody(model: Model, exchange: Exchange, kind: ResourceKind):
   const found = judgePage(model, exchange);
   const { data } = Object(json) as Partial<Page>;
   if (!Array.isArray(data)) return found;
-  for (const item of data) judgeAt(answer, item, { kind, path: '/data/-', name: 'list', expand });
+  const word = model.objects.get(kind)?.value ?? kind;
+  // A list below a resource may hold something else, because the specification shows none.
+  for (const item of data)
+    if (operation.sub !== true || (isObject(item) && item['object'] === word))
+      judgeAt(answer, item, { kind, path: '/data/-', name: 'list', expand });
   return [...found, ...judgement.found];
 }
 
@@ -134,7 +138,8 @@ class OneResource {
       return;
     }
     const like = [...objects].find(([other, { value }]) => other !== kind && value === object);
-    objects.set(kind, { value: object, seen: this.#answer.seen });
+    // Learns nothing from a write, whose answer may show something else.
+    if (this.#place.name !== 'write') objects.set(kind, { value: object, seen: this.#answer.seen });
     const { collection } = RESOURCES[kind];
     const isWord = typeof object === 'string' && object !== '';
     const isRight = isWord && like === undefined && (kind !== 'deployment' || object === 'deployment');
@@ -170,11 +175,12 @@ class OneResource {
     const whole = `a deployment as in section 2.1: it ${lacking?.message}`;
     this.#hold(lacking === undefined, 'incomplete', '', whole, item);
     for (const name of Object.keys(item)) {
-      const problem = name.endsWith('_at') ? undefined : problems.find(({ path }) => path === `/${name}`);
+      const isTime = name.endsWith('_at') && item[name] !== null;
+      const problem = isTime ? undefined : problems.find(({ path }) => path === `/${name}`);
       this.#hold(problem === undefined, 'shape', name, problem?.message ?? '', item[name]);
     }
     if ('queued_at' in this.#fields())
-      judgeMoments(item, this.#record, (isRight, isStrict, expected) =>
+      judgeMoments(item, this.#record, this.#answer.model.latest, (isRight, isStrict, expected) =>
         this.#hold(isRight, isStrict ? 'moment' : 'odd-moment', '', expected, item, UNSURE),
       );
     const isOver = activity === 'removing' || activity === 'archived';
@@ -206,10 +212,16 @@ class OneResource {
       path: `${this.#place.path}/${name}`,
       earlier: known.seen,
       certain: kind === 'deployment' && UNCHANGING.some((each) => each === name) && !isWritten,
-      ...(name === 'content' && typeof format === 'string' && { path: `${this.#place.path}/content in ${format}` }),
     };
     const from = isWritten ? 'as it was written' : 'as it was shown before';
     const expected = () => `${name} ${JSON.stringify(known.value)} of ${record.id}, ${from}`;
+    if (name === 'content' && typeof format === 'string') {
+      // A platform may store parsed content, which loses comments: only another format is certainly wrong.
+      const isOfFormat = isObject(value) && value['format'] === format;
+      const path = `${about.path} in ${format}`;
+      this.#hold(isOfFormat, 'value', name, expected, value, { ...about, path });
+      if (!isOfFormat) return;
+    }
     this.#hold(isRight, 'value', name, expected, value, about);
     if (isRight && isWritten) record.members.set(name, { ...known, value });
   }
@@ -333,6 +345,7 @@ class OneResource {
     if (isObject(value) && isAlone && this.#place.expand.includes('current_deployment'))
       this.#hold(false, 'inactive', name, 'no release, as there is no current deployment', value['id'], UNSURE);
     if (!isObject(value) || name !== 'current_deployment') return;
+    model.saw('expanded deployments');
     const { device_id: device = this.#item.id } = value;
     const own = `a deployment of ${this.#item.id}`;
     this.#hold(device === this.#item.id, 'expansion', name, own, device, UNSURE);

@@ -16,6 +16,8 @@ import { readingsOf, requestedItems } from './lists.ts';
 
 /** Minimum milliseconds of repetition; a cache may last one second. */
 const CACHED_MS = 1100;
+/** Sum of milliseconds over all findings, after which no read is expected to lag behind a write any more. */
+const MOST_LAG_MS = 30_000;
 /** Minimum milliseconds if other findings have already failed the requirements. */
 const ALREADY_FAILED_MS = 100;
 const READ_AGAIN = 3;
@@ -29,7 +31,13 @@ async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
   const began = performance.now();
   const { ids, level } = decide(suspect);
   const failed = new Set([...ex.found.values()].map(decide).flatMap((one) => (one.level === level ? one.ids : [])));
-  const leastMs = ids.every((id) => failed.has(id)) ? ALREADY_FAILED_MS : CACHED_MS;
+  const isFailed = ids.every((id) => failed.has(id));
+  const isFailedRead =
+    suspect.exchange.operation.method === 'GET' && (suspect.what === 'error' || suspect.what === 'refused');
+  const isOurs = ex.model.records.get(suspect.id ?? '')?.isOurs === true;
+  // No section states how soon a read shows a write.
+  const mayLag = (isOurs || isFailedRead) && ex.laggedMs < MOST_LAG_MS;
+  const leastMs = isFailed ? ALREADY_FAILED_MS : mayLag ? Math.max(CACHED_MS, ex.t.patienceMs / 2) : CACHED_MS;
   let stands = 0;
   let changes = 0;
   for (let pauseMs = 50; ; pauseMs *= 2) {
@@ -40,7 +48,11 @@ async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
     if (changes > MOST_CHANGES)
       return void ex.notes.push(`${describeAsk(suspect.exchange)} changed during every attempt`);
     stands = still === 'changing' ? 0 : stands + 1;
-    if (still !== 'changing' && stands > 1 && performance.now() - began >= leastMs) return ex.confirm(still);
+    const tookMs = performance.now() - began;
+    if (still !== 'changing' && stands > 1 && tookMs >= leastMs) {
+      ex.laggedMs += tookMs;
+      return ex.confirm(still);
+    }
     await sleep(Math.min(pauseMs, CACHED_MS / 2), undefined, { signal: ex.t.signal });
   }
 }
@@ -110,6 +122,7 @@ async function valueNow(ex: Explorer, suspect: Difference, member: string) {
 async function sameAgain(ex: Explorer, suspect: Difference): Promise<Difference | undefined> {
   if (suspect.exchange.operation.method !== 'GET') return suspect;
   const exchange = await ex.send(askOf(suspect.exchange));
+  if (exchange.isExcused === true) return undefined;
   if (suspect.what === 'silent') return exchange.status === 0 ? { ...suspect, exchange } : undefined;
   if (suspect.what === 'refused')
     return ok(exchange) || (await isGone(ex, exchange)) ? undefined : { ...suspect, exchange };

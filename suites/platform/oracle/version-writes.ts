@@ -2,8 +2,8 @@
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { codenamesFrom, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
-import { ends, parents } from './deployments.ts';
-import { askFor } from './exchange.ts';
+import { ends, parents, staysAt } from './deployments.ts';
+import { askFor, type Exchange } from './exchange.ts';
 import { type Explorer, getOf, operation } from './explorer.ts';
 import { circles, groupsAtOnce, groupsOfDevices } from './groups.ts';
 import type { KnownRecord } from './model.ts';
@@ -23,15 +23,19 @@ export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGen
   }
 }
 
-async function replacement(ex: Explorer, { writes, parts, devices, deployments }: World): Promise<void> {
+async function replacement(ex: Explorer, world: World): Promise<void> {
+  const { writes, parts, devices, deployments } = world;
   const device = devices.at(-1);
   if (device === undefined) return;
+  let replaced: KnownRecord | undefined;
   for (const part of parts.slice(0, 2)) {
     let made = await writes.deployment(ex.newest, { device, ...part }, { target: 'deployed' });
     made ??= await writes.deployment(ex.newest, { device, ...part });
     if (made === undefined) return;
     deployments.push(made);
     for (const each of deployments) await readRecord(ex, each, ex.newest);
+    if (replaced !== undefined) await staysAt(ex, world, replaced, 'archived');
+    replaced = made;
   }
 }
 
@@ -62,17 +66,21 @@ async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: Worl
 const pathsIn = (slots: unknown): unknown[] =>
   Array.isArray(slots) ? slots.map((slot: { filepath?: unknown } | null) => slot?.filepath) : [];
 
-async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
+async function yamlContents(ex: Explorer, { writes }: World): Promise<void> {
   for (const version of codenamesFrom('rainier').map(versionNamed)) {
-    if (type === undefined || !ex.versions.includes(version)) continue;
+    if (!ex.versions.includes(version)) continue;
     if (!ex.model.served.has(`createConfigInstance ${version}`)) continue;
     const data = `# rates\nspeed: 1\nmarked: ${writes.names.next()}\n`;
     let made: KnownRecord | undefined;
+    let last: Exchange | undefined;
     for (const format of ['json', 'yaml'] as const) {
-      const schema = await writes.schema(version, type, { format, instanceFormat: 'yaml' });
-      made ??= schema && (await writes.instance(version, schema, { format: 'yaml', data }));
+      // A platform may allow one schema for each type.
+      const type = await writes.configType(version);
+      const schema = type && (await writes.schema(version, type, { format, instanceFormat: 'yaml' }));
+      if (schema === undefined || made !== undefined) continue;
+      made = await writes.instance(version, schema, { format: 'yaml', data });
+      ({ last } = writes);
     }
-    const { last } = writes;
     if (made !== undefined) await readRecord(ex, made, version, 'content');
     else if (last !== undefined && refused(last)) {
       const about = { what: 'refused', kind: 'config_instance', path: '/content yaml' } as const;

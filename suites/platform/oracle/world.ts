@@ -43,10 +43,14 @@ export async function makeWorld(ex: Explorer): Promise<World> {
     if (schema === undefined) continue;
     const data = JSON.stringify({ speed: world.parts.length, unit: 'm/s²', made: writes.names.next() });
     const instance = await writes.instance(version, schema, { format: 'json', data });
-    const release = await writes.release(version, schema);
+    const release = await writes.release(version, [schema]);
     if (release === undefined || instance === undefined) continue;
     world.parts.push({ schema, release, instances: [instance] });
   }
+  const [one, other] = world.parts;
+  // Comes last, because a platform may refuse a deployment of two config instances.
+  const both = one && other && (await writes.release(ex.newest, [one.schema, other.schema]));
+  if (both) world.parts.push({ ...one, release: both, instances: [...one.instances, ...other.instances] });
   if (ex.has(ex.newest, operation('createGroup'))) {
     const top = keep(world.groups, await writes.group(null));
     keep(world.groups, await writes.group(undefined));
@@ -66,8 +70,11 @@ export async function fillOneList(ex: Explorer, { writes, types }: World): Promi
   const longest = Math.max(...[...ex.model.lists.values()].map(({ reference }) => reference?.total ?? 0));
   if (longest >= MORE_THAN_A_PAGE || types.length === 0) return;
   let missing = MORE_THAN_A_PAGE - (ex.model.list('config_type').reference?.total ?? 0);
-  for (; missing > 0 && !ex.budget.isLate; missing -= MADE_AT_ONCE)
-    await Promise.all(Array.from({ length: Math.min(missing, MADE_AT_ONCE) }, () => writes.configType(ex.newest)));
+  for (; missing > 0 && !ex.budget.isLate; missing -= MADE_AT_ONCE) {
+    const asked = Array.from({ length: Math.min(missing, MADE_AT_ONCE) }, () => writes.configType(ex.newest));
+    // Stops at a refusal, because a platform may limit the number of records.
+    if ((await Promise.all(asked)).includes(undefined)) return;
+  }
 }
 
 type Command = (ex: Explorer, world: World, version: SupportedVersion) => Promise<KnownRecord | undefined>;
@@ -92,8 +99,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'move a group': async (ex, { writes, groups }) => {
     const group = ex.draw.one(groups);
     const to = ex.draw.one([undefined, ...groups]);
-    if (group === undefined || (to !== undefined && isBelow(ex, to, group))) return undefined;
-    await writes.change(ex.newest, group, 'moveGroup', { parent_id: to?.id ?? null });
+    const predicted = writes.below(to?.id);
+    if (group === undefined || (to !== undefined && isBelow(ex, to, group)) || !('parent_id' in predicted))
+      return undefined;
+    await writes.change(ex.newest, group, 'moveGroup', { parent_id: to?.id ?? null }, predicted);
     return group;
   },
   deploy: async (ex, world, version) => {

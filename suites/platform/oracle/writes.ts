@@ -40,6 +40,8 @@ export class Writes {
   readonly ex: Explorer;
   readonly names: Names;
   last: Exchange | undefined;
+  /** Parent that the platform shows for a group at the top. */
+  #top: { value: unknown } | undefined;
   readonly bodies = new Map<string, Body>();
 
   constructor(ex: Explorer, names: Names) {
@@ -58,11 +60,13 @@ export class Writes {
     if (ok(exchange)) {
       if (ids.length === 0 && version === this.ex.newest) this.bodies.set(id, body);
       this.ex.model.served.add(`${id} ${version}`);
-      const made = (exchange.json as { id?: unknown } | undefined)?.id ?? ids[0];
+      const made = ids[0] ?? (exchange.json as { id?: unknown } | undefined)?.id;
       return typeof made === 'string' ? this.ex.model.records.get(made) : undefined;
     }
-    const { lacking } = this.ex;
-    if (!lacking.has(id)) lacking.set(id, exchange);
+    const { lacking, model } = this.ex;
+    const isExplained = exchange.isExcused === true || model.served.has(`${id} ${version}`);
+    // A change may be refused for the state of its record.
+    if (ids.length === 0 && !lacking.has(id) && !isExplained) lacking.set(id, exchange);
     return undefined;
   }
 
@@ -78,9 +82,10 @@ export class Writes {
   }
 
   configType(version: string): Promise<KnownRecord | undefined> {
-    const slug = this.names.next();
-    const body = { name: this.names.next(), slug };
-    return this.#post('createConfigType', 'config_type', version, { body, predicted: body });
+    const name = this.names.next();
+    // Expects no slug, because a platform may derive another one.
+    const body = { name, slug: this.names.next() };
+    return this.#post('createConfigType', 'config_type', version, { body, predicted: { name } });
   }
 
   async schema(version: string, type: KnownRecord, options: SchemaOptions = {}): Promise<KnownRecord | undefined> {
@@ -121,10 +126,11 @@ export class Writes {
     return this.#post('createConfigInstance', 'config_instance', version, { body, predicted: body });
   }
 
-  async release(version: string, schema: KnownRecord): Promise<KnownRecord | undefined> {
+  async release(version: string, schemas: readonly KnownRecord[]): Promise<KnownRecord | undefined> {
+    const ids = schemas.map(({ id }) => id);
     const number = `v${Number.parseInt(this.names.mark, 36)}.${this.names.number}.0`;
-    const predicted = { version: number, config_schemas: [schema.id] };
-    const body = { version: number, config_schema_ids: [schema.id] };
+    const predicted = { version: number, config_schemas: ids.toSorted() };
+    const body = { version: number, config_schema_ids: ids };
     const made = await this.#post('createRelease', 'release', version, { body, predicted });
     if (made !== undefined) return made;
     const commit = this.ex.draw.one(this.ex.model.of('git_commit'));
@@ -136,15 +142,25 @@ export class Writes {
   }
 
   /** `parent`: null means the top, undefined omits the member. */
-  group(parent: string | null | undefined): Promise<KnownRecord | undefined> {
+  async group(parent: string | null | undefined): Promise<KnownRecord | undefined> {
     const body = { name: this.names.next(), ...(parent !== undefined && { parent_id: parent }) };
-    const predicted = { name: body.name, parent_id: parent ?? null };
-    return this.#post('createGroup', 'group', this.ex.newest, { body, predicted });
+    const predicted = { name: body.name, ...this.below(parent) };
+    const made = await this.#post('createGroup', 'group', this.ex.newest, { body, predicted });
+    if ((parent ?? null) === null) this.#top ??= made?.members.get('parent_id');
+    return made;
+  }
+
+  /** Members due below `parent`; those at the top come from the first group, because a platform may have a root. */
+  below(parent: string | null | undefined): Body {
+    const above = parent ?? this.#top?.value;
+    return above === undefined ? {} : { parent_id: above };
   }
 
   async change(version: string, record: KnownRecord, id: string, body: Body, predicted = body): Promise<void> {
     record.members.delete('updated_at');
     await this.#post(id, record.kind, version, { body, predicted, ids: [record.id] });
+    const isDone = record.kind === 'group' && this.last !== undefined && ok(this.last);
+    if (isDone) this.ex.model.saw(id === 'moveGroup' ? 'moves' : 'renamings');
   }
 
   /** Everglades accepts no new slug (section 9, rule 2); older versions may. */
@@ -178,11 +194,12 @@ export class Writes {
   async act(version: string, deployment: KnownRecord, action: 'deploy' | 'archive'): Promise<void> {
     const device = this.ex.model.records.get(String(deployment.members.get('device_id')?.value));
     if (device !== undefined) this.#forgetStates(device);
-    if (action === 'deploy') {
-      // Takes the newest creation, which came before the first request to deploy: no deployment is queued before that.
-      if (!deployment.mayBeDeployed) deployment.notQueuedAt = this.ex.model.newestCreation;
-      deployment.mayBeDeployed = true;
-    }
+    // Takes the newest creation, which came before the first request of this kind, and so before its effect.
+    const { notYet, moments, mayBeDeployed } = deployment;
+    const timing = action === 'deploy' ? 'queued' : 'archived';
+    const mayBeSo = action === 'deploy' ? mayBeDeployed : moments.has(timing);
+    if (!mayBeSo && !notYet.has(timing)) notYet.set(timing, this.ex.model.newestCreation);
+    deployment.mayBeDeployed ||= action === 'deploy';
     const predicted = { target_status: action === 'deploy' ? 'deployed' : 'archived' };
     const { id, kind } = deployment;
     const operationId = action === 'deploy' ? 'deployDeployment' : 'archiveDeployment';

@@ -134,7 +134,22 @@ export function envelopeProblems(value: unknown): string[] {
   // JSON.parse reads a valid offset of hundreds of digits as Infinity.
   const isHuge = isObject(value) && value['offset'] === Number.POSITIVE_INFINITY;
   const readable = isHuge ? { ...value, offset: 0 } : value;
-  return listEnvelope.problems(readable).map(({ path, message }) => `${path === '' ? 'the list' : path} ${message}`);
+  const { data } = Object(value) as { data?: unknown };
+  const hasNumbers = Array.isArray(data) && data.some((each) => isObject(each) && typeof each['id'] === 'number');
+  return listEnvelope
+    .problems(hasNumbers ? withTextIds(readable) : readable)
+    .map(({ path, message }) => `${path === '' ? 'the list' : path} ${message}`);
+}
+
+/** Writes integer ids as texts, because section 2.1 states the type of a deployment's ids alone. */
+export function withTextIds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withTextIds);
+  if (!isObject(value) || value['object'] === 'deployment') return value;
+  const members = Object.entries(value).map(([name, each]) => {
+    const isId = (name === 'id' || name.endsWith('_id')) && Number.isInteger(each);
+    return [name, isId ? String(each) : withTextIds(each)];
+  });
+  return Object.fromEntries(members);
 }
 
 const SEARCHED_PAGES = 20;

@@ -70,8 +70,15 @@ async function pingAnyDevice(t: Platform): Promise<{ device: string; response: H
 
 async function isDeleted(t: Platform, device: string): Promise<boolean> {
   if (ok(await send(t, { path: `/devices/${encodeURIComponent(device)}` }))) return false;
+  // A platform without a list of devices does not show which devices it has.
+  if (NOT_SERVED.includes((await getList(t, 'devices', { limit: 1 })).status)) return false;
   const { item, whole } = await search(t, 'devices', device);
   return whole && item === undefined;
+}
+
+/** Blocks the check, because a device that does not exist is not offline. */
+export async function blockIfDeleted(t: Platform, device: string, { status }: HttpResponse): Promise<void> {
+  if (status === 404 && (await isDeleted(t, device))) t.blocked(`the platform has no device ${device}`);
 }
 
 /** Blocks the check, because later refusals would prove nothing. */

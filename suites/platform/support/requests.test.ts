@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from 'node:http';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { clientOf } from '../../../harness/client/testing/served.ts';
 import { Session } from '../../../harness/runner/session.ts';
@@ -46,6 +46,38 @@ it.each([
   const t = platformOf(await clientOf(server), signal);
   const statuses = [await send(t, { path }), await send(t, { path })].map(({ status }) => status);
   expect([statuses, asked]).toEqual([due, tries]);
+});
+
+it.each([
+  [503, 6],
+  [403, 6],
+])('a request of a kind that was answered before is sent again after %i, %i times', async (status, busy) => {
+  let asked = 0;
+  const server = createServer((_, response) => {
+    asked += 1;
+    response.writeHead(asked === 1 || asked > busy + 1 ? 200 : status, { 'retry-after': '0' }).end();
+  });
+  const { signal } = new AbortController();
+  const t = platformOf(await clientOf(server), signal);
+  const statuses = [await send(t, { path: '/devices' }), await send(t, { path: '/devices' })].map((one) => one.status);
+  expect([statuses, asked]).toEqual([[200, 200], busy + 2]);
+});
+
+it('tries a quota that lasted for a minute once', async ({ onTestFinished }) => {
+  let [asked, now] = [0, 0];
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  const server = createServer((_, response) => {
+    asked += 1;
+    now = 70_000;
+    response.writeHead(429, { 'retry-after': '3600' }).end();
+  });
+  const { signal } = new AbortController();
+  const t = platformOf(await clientOf(server), signal);
+  for (const due of [1, 2]) {
+    await expect(send(t, { path: '/devices' })).rejects.toBeInstanceOf(Blocked);
+    expect(asked).toBe(due);
+  }
 });
 
 it.each<[string, RequestListener]>([

@@ -3,7 +3,7 @@ import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/cli
 import { type RetryHeaders, retryAfterMs } from '../../../harness/common/units.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { type SupportedCodename, versionNamed } from '../../../harness/contract/versions.ts';
-import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
+import { Fact, type Gate, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import { shortText } from '../../../harness/runner/violation.ts';
 import type { PlatformContext } from '../../../harness/targets/opened.ts';
@@ -33,27 +33,45 @@ export function pauseMs(headers: RetryHeaders, attempt: number): number {
   return Math.min(Math.max(pause, SHORTEST_PAUSE_MS), 10_000);
 }
 
-/** Maximum number of tries, because 503 may mean something else than a busy platform, as it does for a ping. */
-const BUSY_TRIES = 4;
+/**
+ * Maximum number of tries after 503. They take less than a second, because 503 may mean something else than a busy
+ * platform, and 16 s for a kind of request that was answered before, because a limit of rates may answer 503 too.
+ */
+const BUSY_TRIES = { unknown: 4, known: 10 };
 const UNAVAILABLE_KINDS = new Fact(() => new Set<string>());
+const ANSWERED_KINDS = new Fact(() => new Set<string>());
+/** Gates that stayed closed for a minute, e.g. by a quota that lasts for hours; later requests are tried once. */
+const USED_UP = new Fact(() => new Set<Gate>());
+
+const isLimited = ({ status, headers }: HttpResponse): boolean =>
+  status === 429 || (status === 403 && headers['retry-after'] !== undefined);
 
 export async function send(t: Platform, request: PlatformRequest, http: HttpClient = t.http): Promise<HttpResponse> {
   const { method = 'GET', path } = request;
   const whole = { ...request, headers: { accept: 'application/json', ...request.headers } };
   const kind = kindOfRequest(method, path);
-  const unavailable = t.session.get(UNAVAILABLE_KINDS);
+  const [unavailable, answered] = [t.session.get(UNAVAILABLE_KINDS), t.session.get(ANSWERED_KINDS)];
+  const usedUp = t.session.get(USED_UP);
+  // Pauses all checks together, but pings per device: some platforms allow one ping per device at a time.
+  const gate = t.session.gate(path.endsWith('/ping') ? path : '');
   const isBusy = ({ status }: HttpResponse): boolean =>
     status === 503 && !path.endsWith('/ping') && !unavailable.has(kind);
   const response = await retryThrottled(() => sendOnce(t, whole, http), {
-    // Pauses all checks together, but pings per device: some platforms allow one ping per device at a time.
-    gate: t.session.gate(path.endsWith('/ping') ? path : ''),
+    gate,
     signal: t.signal,
-    isThrottled: (answer) => answer.status === 429 || isBusy(answer),
-    pauseMs: (answer, attempt) =>
-      isBusy(answer) && attempt + 1 >= BUSY_TRIES ? undefined : pauseMs(answer.headers, attempt),
+    isThrottled: (answer) => isLimited(answer) || isBusy(answer),
+    pauseMs: (answer, attempt) => {
+      const tries = BUSY_TRIES[answered.has(kind) ? 'known' : 'unknown'];
+      const isInVain = isBusy(answer) ? attempt + 1 >= tries : usedUp.has(gate);
+      return isInVain ? undefined : pauseMs(answer.headers, attempt);
+    },
   });
-  if (isBusy(response)) unavailable.add(kind);
-  if (response.status === 429) t.blocked(`the platform kept answering 429 to ${method} ${path} for a minute`);
+  if (isLimited(response)) {
+    usedUp.add(gate);
+    t.blocked(`the platform kept answering ${response.status} for a minute, at last to ${method} ${path}`);
+  }
+  usedUp.delete(gate);
+  (isBusy(response) ? unavailable : answered).add(kind);
   if (method !== 'GET' && ok(response)) t.session.get(SUCCESSFUL_WRITES).add(kind);
   return response;
 }

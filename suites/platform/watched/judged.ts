@@ -13,7 +13,7 @@ import type { Difference } from '../oracle/differences.ts';
 import { askFor, type Exchange } from '../oracle/exchange.ts';
 import { getOf } from '../oracle/explorer.ts';
 import { Judgement, Model } from '../oracle/model.ts';
-import { judgePing } from '../oracle/refusals.ts';
+import { isBare, judgePing } from '../oracle/refusals.ts';
 import { judgeBody } from '../oracle/resources.ts';
 import { isCollection } from '../support/lists.ts';
 import { refused } from '../support/requests.ts';
@@ -83,14 +83,15 @@ function listAsked(request: RequestSeen): ListAsked {
   return asked;
 }
 
+const isSupported = (request: RequestSeen): boolean =>
+  versionHeaders(request).every((name) => SUPPORTED_VERSIONS.some((each) => each === request.headers[name]));
+
 /** Excludes unsupported versions, which may have other lists. */
 export function listAnswerIn(seen: Happening): (Answered & ListAsked) | undefined {
   const found = answerIn(seen);
   if (found === undefined || found.request.method !== 'GET' || !isCollection(found.request.path)) return undefined;
   const { request } = found;
-  const given = versionHeaders(request).map((name) => request.headers[name]);
-  if (!given.every((version) => SUPPORTED_VERSIONS.some((each) => each === version))) return undefined;
-  return { ...found, ...listAsked(request) };
+  return isSupported(request) ? { ...found, ...listAsked(request) } : undefined;
 }
 
 interface Judged {
@@ -123,10 +124,10 @@ export const inAnswers =
 
 function judgedIn(seen: Happening, version: string): Judged | undefined {
   const exchange = exchangeIn(seen, version);
-  if (exchange === undefined) return undefined;
+  const { kind } = exchange?.operation ?? {};
+  if (exchange === undefined || (kind !== undefined && isBare(exchange))) return undefined;
   const model = new Model();
   const judgement = new Judgement(model, exchange);
-  const { kind } = exchange.operation;
   if (kind === undefined) judgePing(judgement, exchange);
   const all = kind === undefined ? judgement.found : judgeBody(model, exchange, kind);
   const found = all.filter((each) => decide(each).level === 'MUST');
@@ -147,14 +148,14 @@ const MOST_COMPARISONS = 10_000;
 
 function exchangeIn(seen: Happening, version: string): Exchange | undefined {
   if (seen.kind !== 'answer' || seen.answer.status >= 300) return undefined;
+  if (seen.request !== undefined && !isSupported(seen.request)) return undefined;
   const { asked, answer, path } = seen;
   const { status, headers, json, text } = answer;
   const [address = '', query = ''] = path.split('?', 2);
   const parts = address.split('/');
   const below = `/${parts.slice(parts.findIndex((part) => COLLECTIONS.has(part))).join('/')}`;
-  const { headers: sent = {} } = seen.request ?? {};
-  // Agents and users of a console have endpoints of their own.
-  const isOther = sent[KEY] === undefined && (sent['authorization'] ?? sent['cookie']) !== undefined;
+  // Agents, and users and pages of a console, have endpoints of their own.
+  const isOther = seen.request !== undefined && seen.request.headers[KEY] === undefined;
   const found = isOther
     ? undefined
     : ROUTES.find(({ operation, route }) => operation.method === asked.method && route.test(below));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { History } from '../../../harness/runner/rules.ts';
+import { checks as deploymentChecks } from '../2-deployments.ts';
 import { checks as listChecks } from '../8-lists.ts';
 import { watchedRules } from './index.ts';
 
@@ -73,10 +74,24 @@ describe('the status of a list', () => {
 test.each<[string, Record<string, string>, string[]]>([
   ['an agent', { 'x-api-key': 'none', authorization: 'Bearer x' }, []],
   ['a console', { 'x-api-key': 'none', cookie: 'session=x' }, []],
+  ['nobody known', { 'x-api-key': 'none' }, []],
+  ['a client of a future version', { 'service-version': '2027-01-01.yosemite' }, []],
   ['a client of the Platform API', {}, ['platform.list.envelope.everywhere']],
 ])('the rules of a run judge a list without the envelope by who asks: %s', (_, headers, found) => {
   const answer = { target: '/beta/agent/deployments', json: { deployments: [] }, headers };
   expect(foundIn([answer], listChecks)).toEqual(found);
+});
+
+test.each([
+  ['one account', 'k', ['platform.deployment.same.everywhere']],
+  ['two accounts', 'other', []],
+])('a deployment of %s is the same everywhere', (_, key, found) => {
+  const of = (release: string, headers: Record<string, string>): Answer => {
+    const json = { object: 'deployment', id: 'dpl_1', device_id: 'dvc_1', release_id: release };
+    return { target: '/beta/deployments/dpl_1', json, headers };
+  };
+  const rules = deploymentChecks.filter(({ id }) => id === 'platform.deployment.same.everywhere');
+  expect(foundIn([of('rls_1', {}), of('rls_2', { 'x-api-key': key })], rules)).toEqual(found);
 });
 
 const TETONS = { headers: { 'service-version': '2026-03-09.tetons' } };

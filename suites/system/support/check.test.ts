@@ -6,7 +6,14 @@ import { Session } from '../../../harness/runner/session.ts';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
 import { hostFiles } from '../../../harness/targets/files/target-files.ts';
 import { temporaryFolder } from '../../../harness/targets/testing/places.ts';
-import { EventFollower, mustHaveConfigFile, type RollOut, type System, whileOffline } from './check.ts';
+import {
+  EventFollower,
+  mustHaveConfigFiles,
+  type RollOut,
+  readDeployment,
+  type System,
+  whileOffline,
+} from './check.ts';
 
 const folder = temporaryFolder();
 
@@ -96,12 +103,35 @@ it('a device that goes on refusing its stream blocks the check', async () => {
 });
 
 it('a missing config file blocks the check if its root is missing, too', async () => {
-  const rolledOut = { fixture: { filepath: '/a.json', content: '{}' } } as unknown as RollOut;
+  const rolledOut = { fixture: { files: [{ filepath: '/a.json', content: '{}' }] } } as unknown as RollOut;
   const lookBelow = (config_root: string) => {
     const device = { info: { config_root }, files: hostFiles };
-    return mustHaveConfigFile({ ...tools(), device } as unknown as System, rolledOut);
+    return mustHaveConfigFiles({ ...tools(), device } as unknown as System, rolledOut);
   };
   await expect(lookBelow(folder)).rejects.toThrow('actual: no such file');
   const nothing = 'control names /nonexistent/root as its config_root, and nothing is there';
   await expect(lookBelow('/nonexistent/root')).rejects.toThrow(nothing);
+});
+
+it('a deployment is on its device only with each of its files', async () => {
+  const files = ['/a.json', '/b.json'].map((filepath) => ({ filepath, content: '{}' }));
+  const read = async (path: string) => (path.endsWith('/a.json') ? Buffer.from('{}') : undefined);
+  const device = { info: { config_root: folder }, files: { ...hostFiles, read } };
+  const looking = mustHaveConfigFiles(
+    { ...tools(), device } as unknown as System,
+    { fixture: { files } } as unknown as RollOut,
+  );
+  await expect(looking).rejects.toThrow('/b.json on the device');
+});
+
+it.each([
+  ['none', 'retrying', 'deployed'],
+  ['retrying', 'deployed', 'deployed'],
+])('a deployment with error %s and status %s breaks the merge rule', async (error_status, status, activity_status) => {
+  const { t } = await systemServing((url, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ id: url.split('/').at(-1), error_status, status, activity_status }));
+  });
+  const platform = { ...t.platform, http: t.device.http };
+  await expect(readDeployment({ ...t, platform } as System, { id: 'dpl_1' })).rejects.toThrow('in dpl_1');
 });

@@ -1,10 +1,11 @@
 import { createServer, type RequestListener } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { clientOf } from '../../../harness/client/testing/served.ts';
 import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Platform } from '../../platform/support/requests.ts';
-import { archiveMade, CheckState, type ReleaseFixture, tryDeployment } from './roll-out.ts';
+import { archiveMade, CheckState, createReleaseFixture, type ReleaseFixture, tryDeployment } from './roll-out.ts';
 
 async function deployed(answer: RequestListener) {
   const asked: string[] = [];
@@ -16,7 +17,7 @@ async function deployed(answer: RequestListener) {
   const http = await clientOf(server, { signal: over.signal });
   const t = { http, session: new Session(), signal: over.signal, patienceMs: 5000 } as unknown as Platform;
   const state = new CheckState();
-  const fixture = { release: { id: 'rls_1' }, instance: { id: 'cfi_1' } } as unknown as ReleaseFixture;
+  const fixture = { release: { id: 'rls_1' }, files: [{ instance: { id: 'cfi_1' } }] } as unknown as ReleaseFixture;
   await tryDeployment(t, state, fixture, 'dvc_1');
   return { t, state, end: () => over.abort(new Blocked('over')), asked };
 }
@@ -40,4 +41,29 @@ it('the clean-up does not wait for a silent platform', async () => {
   isSilent = true;
   end();
   await expect(archiveMade(t, state)).resolves.toBeUndefined();
+});
+
+it.each([
+  [2, ['/a.json', '/b.json']],
+  [1, ['/b.json']],
+])('a platform whose releases hold %i schemas gets the files %j', async (most, filepaths) => {
+  let made = 0;
+  const server = createServer(async (request, response) => {
+    const { config_schema_ids: ids = [] } = JSON.parse((await text(request)) || '{}') as {
+      config_schema_ids?: string[];
+    };
+    made += 1;
+    response.writeHead(ids.length > most ? 422 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ id: `x_${made}` }));
+  });
+  const { signal } = new AbortController();
+  const t = {
+    http: await clientOf(server, { signal }),
+    session: new Session(),
+    signal,
+    patienceMs: 5000,
+    note: () => {},
+  };
+  const { files } = await createReleaseFixture(t as unknown as Platform, ['/a.json', '/b.json']);
+  expect(files.map(({ filepath }) => filepath)).toEqual(filepaths);
 });

@@ -4,34 +4,61 @@ import type { HttpResponse } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
 import { recordName } from '../../../harness/common/names.ts';
 import { atLeast, isPlatformVersion } from '../../../harness/contract/versions.ts';
-import { create, createConfigType, createdItem } from '../../platform/support/create.ts';
+import { create, createConfigType, createdItem, requireEndpoint } from '../../platform/support/create.ts';
 import { envelopeProblems, getList, type Item, type Page } from '../../platform/support/lists.ts';
-import { ok, type Platform, refused, send } from '../../platform/support/requests.ts';
+import { describeResponse, ok, type Platform, refused, send } from '../../platform/support/requests.ts';
 
 export class CheckState {
   readonly made = new Set<string>();
   isCutOff = false;
 }
 
-export interface ReleaseFixture {
-  release: Item;
+interface ConfigFile {
   instance: Item;
   filepath: string;
   content: string;
 }
 
+export interface ReleaseFixture {
+  release: Item;
+  files: readonly ConfigFile[];
+}
+
+export const configPath = (): string => `/srv/configs/${recordName('config')}.json`;
+
 /** Some platforms require a schema to name its dialect. */
 const JSON_SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
-export async function createReleaseFixture(
-  t: Platform,
-  filepath = `/srv/configs/${recordName('config')}.json`,
-): Promise<ReleaseFixture> {
+/** Without a release of all files, has only the last one, because a platform may release one at a time. */
+export async function createReleaseFixture(t: Platform, filepaths: readonly string[]): Promise<ReleaseFixture> {
+  const schemas = await Promise.all(filepaths.map((filepath) => createSchema(t, filepath)));
+  const ids = schemas.map(({ id }) => id);
+  const [answer, ...files] = await Promise.all([
+    createRelease(t, ids),
+    ...filepaths.map((filepath, at) => createFile(t, ids[at], filepath)),
+  ]);
+  const release = createdItem(answer);
+  if (release !== undefined) return { release, files };
+  if (filepaths.length > 1) {
+    t.note(`a release of ${filepaths.length} config schemas was not made: ${describeResponse(answer)}`);
+    return createReleaseFixture(t, filepaths.slice(-1));
+  }
+  await requireEndpoint(t, '/releases', answer);
+  return t.blocked(`set-up: POST /releases answered ${describeResponse(answer)}`);
+}
+
+async function createFile(t: Platform, config_schema_id: string | undefined, filepath: string): Promise<ConfigFile> {
+  const content = JSON.stringify({ speed: 1, marked: recordName('content') });
+  const body = { config_schema_id, content: { format: 'json', data: content } };
+  return { instance: await create(t, '/config_instances', body), filepath, content };
+}
+
+async function createSchema(t: Platform, filepath: string): Promise<Item> {
   const type = await createConfigType(t);
   // Gives each document a title of its own, because a platform may recognise a document that it already has.
   const document = { $schema: JSON_SCHEMA_DIALECT, title: recordName('schema'), type: 'object' };
   const slots = [{ key: 'default', name: 'Default', filepath, required: true }];
-  const schema = await create(t, '/config_schemas', {
+  return create(t, '/config_schemas', {
     config_type_ref: { id: type.id },
     language: 'jsonschema',
     format: 'json',
@@ -40,25 +67,18 @@ export async function createReleaseFixture(
       ? { instance_slots: slots, instance_format: 'json' }
       : { instance_filepath: filepath }),
   });
-  const content = JSON.stringify({ speed: 1, marked: recordName('content') });
-  const [release, instance] = await Promise.all([
-    createRelease(t, schema.id),
-    create(t, '/config_instances', { config_schema_id: schema.id, content: { format: 'json', data: content } }),
-  ]);
-  return { release, instance, filepath, content };
 }
 
 const LARGEST_NUMBER = 1_000_000;
 
 /** After a refusal, tries again with a git commit, which some platforms require. */
-async function createRelease(t: Platform, schemaId: string): Promise<Item> {
+async function createRelease(t: Platform, schemaIds: readonly string[]): Promise<HttpResponse> {
   const version = `v1.${randomInt(LARGEST_NUMBER)}.${randomInt(LARGEST_NUMBER)}`;
-  const body = { version, config_schema_ids: [schemaId] };
+  const body = { version, config_schema_ids: schemaIds };
   const response = await send(t, { method: 'POST', path: '/releases', body });
-  const release = createdItem(response);
-  if (release !== undefined) return release;
   const commit = refused(response) ? await findCommit(t) : undefined;
-  return create(t, '/releases', { ...body, ...(commit !== undefined && { git_commit_ref: { id: commit } }) });
+  if (commit === undefined) return response;
+  return send(t, { method: 'POST', path: '/releases', body: { ...body, git_commit_ref: { id: commit } } });
 }
 
 async function findCommit(t: Platform): Promise<string | undefined> {
@@ -73,7 +93,7 @@ async function findCommit(t: Platform): Promise<string | undefined> {
 export async function tryDeployment(
   t: Platform,
   { made }: CheckState,
-  { release, instance }: ReleaseFixture,
+  { release, files }: ReleaseFixture,
   device: string,
 ): Promise<{ deployment?: Item; answers: string[] }> {
   const answers: string[] = [];
@@ -81,7 +101,7 @@ export async function tryDeployment(
     const body = {
       device_id: device,
       release_id: release.id,
-      config_instance_ids: [instance.id],
+      config_instance_ids: files.map(({ instance }) => instance.id),
       description: 'new settings',
       target_status: target,
     };
