@@ -11,14 +11,12 @@ import { jsonProblems, junitProblems } from '../reports/testing/schemas.ts';
 import { muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
-const [good, bad, cached] = [at('good.sock'), at('bad.sock'), at('cached.sock')];
+const [good, bad] = [at('good.sock'), at('bad.sock')];
 const closers: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
-  const { stream } = referenceBehaviour;
   for (const [socket, change] of [
     [good, {}],
-    [cached, { stream: { ...stream, headers: { ...stream.headers, 'Cache-Control': 'max-age=3600' } } }],
     [bad, { http: { ...referenceBehaviour.http, deploymentBody: (shown: object) => ({ ...shown, status: 'fine' }) } }],
   ] as const) {
     const behaviour = { ...referenceBehaviour, ...change };
@@ -65,16 +63,6 @@ test('exit code 1: a MUST fails, and every report shows it', async () => {
   expect(jsonProblems('report.schema.json', text('json'))).toEqual([]);
   expect(await junitProblems(text('junit'))).toEqual([]);
   expect(validate(JSON.parse(text('ctrf')))).toMatchObject({ valid: true });
-});
-
-test('exit code 1: a SHOULD fails by fail_on of the target file, unless --fail-on differs', async () => {
-  const failOn = 'fail_on: [device.events.content-type, system.deploy]';
-  writeFileSync(at('target.yaml'), `device: { socket: ${cached} }\n${failOn}\n`);
-  const words = typed`check device --target ${at('target.yaml')} --only device.events.content-type`;
-  const filed = await muster(...words);
-  expect(filed.stdout).toContain('fails by fail_on of the target file: device.events.content-type');
-  expect(filed.code).toBe(1);
-  expect((await muster(...words, '--fail-on', 'should=5')).code).toBe(0);
 });
 
 test('read_only of a target file leaves out a check that writes', async () => {
@@ -198,12 +186,6 @@ test('a finding holds the standard error that the agent wrote during its check',
   await muster('check', 'device', '--command', line, ...ONE, '--report', `json=${report}`);
   const found = reportIn(report).checks.find(({ outcome }) => outcome === 'fail');
   expect(found?.stderr).toMatch(/^a trace(\na trace)*$/);
-});
-
-test('a check escapes control characters in the output of an agent', async () => {
-  const line = `printf '\u001b[2J\u009b31mwritten' >&2; exit 3`;
-  const { stdout } = await muster('check', 'device', '--command', line, ...ONE);
-  expect(stdout).toContain('\\u001b[2J\\u009b31mwritten');
 });
 
 test('exit code 3: an uncaught exception in Muster blocks the running checks', async () => {

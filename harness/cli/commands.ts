@@ -173,9 +173,3 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     async () => (await import('./commands/doctor.ts')).doctor,
   ),
 ];
-
-export const NAMED_COMMANDS: readonly (readonly [name: string, entry: CommandEntry])[] = COMMANDS.flatMap((each) =>
-  'members' in each
-    ? each.members.map((member) => [`${each.name} ${member.name}`, member] as const)
-    : [[each.name, each] as const],
-);

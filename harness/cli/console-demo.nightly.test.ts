@@ -10,7 +10,7 @@ const ROBOTS = 8;
 const at = useFolder();
 
 describeConsole('the pages of the demo', (open) => {
-  it('pause the demo, drive its fleet and its platform, and stay up until Ctrl+C', async () => {
+  it('pause the demo, show its fleet and its platform, and stay up until Ctrl+C', async () => {
     await using run = new Running(typed`demo --robots ${ROBOTS} --seed 3 --out ${at('report')} --ui`);
     const [url = '', other = ''] = [
       await run.line((line) => line.includes('ui: ')),
@@ -25,22 +25,10 @@ describeConsole('the pages of the demo', (open) => {
     expect(await page.getByRole('link', { name: 'the platform' }).getAttribute('href')).toBe(other);
     await expect.poll(() => platform.locator('[data-device][data-is=online]').count(), soon).toBe(ROBOTS);
 
-    await page.getByLabel('Share of robots').fill('50%');
-    await page.getByLabel('Duration').fill('100ms');
-    await press(page, 'rollout');
-    const reached = async () => (await counts(page))['reached'];
-    await expect.poll(reached, soon).toBeGreaterThanOrEqual(ROBOTS / 2);
     await press(page, 'resume');
     await run.line((line) => line.includes('✓ roll-out'));
     await run.line((line) => line.includes('until Ctrl+C'));
-    await expect.poll(reached, soon).toBe(ROBOTS);
-    const base = /http\S+/.exec(await run.line((line) => line.includes('✓ platform')))?.[0] ?? '';
-    const releases = async () => (await fetch(`${base}/releases`, { headers: { 'X-API-Key': 'a wrong one' } })).status;
-    expect(await releases()).toBe(401);
-    await platform.getByRole('combobox', { name: 'Route' }).fill('GET /releases');
-    await platform.getByRole('combobox', { name: 'Fault' }).fill('429=7');
-    await press(platform, 'plan');
-    await expect.poll(releases, soon).toBe(429);
+    await expect.poll(async () => (await counts(page))['reached'], soon).toBe(ROBOTS);
     for (const look of [page, platform]) await expectReadable(look);
 
     process.kill(-(run.child.pid ?? 0), 'SIGINT');
@@ -50,10 +38,7 @@ describeConsole('the pages of the demo', (open) => {
     const result = JSON.parse(readFileSync(at('report/fleet.json'), 'utf8')) as FleetResult;
     // Takes the expected outcome, which depends on the machine, from the written result.
     await page.locator(`[data-outcome=${result.outcome}]`).waitFor();
-    const { phases, counters, notes } = result;
-    expect(phases.flatMap(({ by_hand }) => by_hand ?? [])).toEqual(['roll-out to 50% over 100ms']);
-    expect(counters['rollout.attempts']).toBe(ROBOTS + ROBOTS / 2);
-    expect(notes.join('\n')).toContain('the scenario was paused until');
+    expect(result.notes.join('\n')).toContain('the scenario was paused until');
   });
 
   it('are refused on a port in use, and the demo ends', async () => {

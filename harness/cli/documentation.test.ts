@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PLATFORM_PACKAGES, packageName } from '../common/platform-packages.ts';
 import { parseCommandLine } from './command-line.ts';
-import { COMMANDS, NAMED_COMMANDS } from './commands.ts';
+import { COMMANDS } from './commands.ts';
+import { DOCUMENTS, NAMED_COMMANDS, ROOT } from './testing/documents.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   name: string;
   exports: Record<string, unknown>;
@@ -15,12 +15,6 @@ const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as 
   devDependencies: Record<string, string>;
 };
 
-const DOCUMENTS = [
-  ...globSync(['*.md', '{fixtures,harness,simulators,suites}/**/*.md', '.github/**/*.md'], {
-    cwd: ROOT,
-    exclude: ['**/node_modules/**'],
-  }),
-].sort();
 const EXAMPLES = globSync(['fixtures/package/user/*', 'harness/cli/library.ts'], { cwd: ROOT });
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { ConflictError, combined, type Variant } from '../../simulators/defects/define.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 
@@ -34,13 +35,15 @@ interface Known<B> {
   variants: readonly (Variant<B> & Named)[];
 }
 
-export function listAsked<B>({ defect = [], variant = [] }: Asked, known: Known<B>): string | undefined {
+/** True if the command line asks for lists, which are then printed. */
+export function printsLists<B>({ defect = [], variant = [] }: Asked, known: Known<B>): boolean {
   const sets = [...(defect.includes(LIST) ? [known.defects] : []), ...(variant.includes(LIST) ? [known.variants] : [])];
   const lists = sets.map((all: readonly Named[]) => {
     const sections = Map.groupBy(all, ({ file }) => file.replace(/^.*\/|\.[jt]s$/g, '').replaceAll('-', ' '));
     return [...sections].map(([section, some]) => `${section}\n${listOf(some, all)}`).join('\n');
   });
-  return lists.length === 0 ? undefined : lists.join('\n');
+  if (lists.length > 0) process.stdout.write(lists.join('\n'));
+  return lists.length > 0;
 }
 
 export function behaviourAsked<B>({ defect = [], variant = [] }: Asked, known: Known<B>, reference: B): B {

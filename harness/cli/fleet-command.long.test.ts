@@ -67,13 +67,11 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     [{ platform: 'http://127.0.0.1:1/beta' }, /--api-key: is needed/],
     [{ platform: undefined }, /--platform: is needed/],
     [{ robots: '0' }, /--robots: must be a whole number from 1/],
-    [{ workers: '1.5' }, /--workers: must be a whole number from 0/],
     [{ shard: '3/2' }, /--shard: '3\/2' is not accepted; accepted: I\/N/],
     [{ threshold: 'p99<5s' }, /--threshold: threshold 'p99<5s': it must read/],
     [{ 'abort-on': 'p99<5s' }, /--abort-on: threshold 'p99<5s': it must read/],
     [{ threshold: 'rolout.ms.p99<5s' }, /there is no metric 'rolout\.ms'; did you mean rollout\.ms\?/],
     [{ scenario: 'nope' }, /--scenario: cannot read nope .*rollout, steady, storm/],
-    [{ 'key-bits': '512' }, /--key-bits: must be a whole number from 1024 to 8192/],
     [{ 'name-prefix': 'a b' }, /--name-prefix: must be 1 to 40/],
     [
       { defect: 'seam-gap@8' },
@@ -81,7 +79,6 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     ],
     [{ defect: 'nonsense@1' }, /--defect nonsense: unknown name\nmuster simulate device --defect list prints/],
     [{ devices: 'ids.txt' }, /--devices: needs robots that stand for them; accepted: --uplink polling or calls/],
-    [{ 'metrics-port': '70000' }, /--metrics-port: must be a whole number from 0 to 65535/],
   ])('refuses %j and writes nothing', async (change, message) => {
     expect(await refusal(fleets.words('', change))).toMatch(message);
     expect(existsSync(fleets.path('out'))).toBe(false);

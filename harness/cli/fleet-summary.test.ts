@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { encode, histogram, labelled, recordMs, summariesOf } from '../../simulators/fleet/measure/metrics.ts';
 import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { exitCode, type FleetResult } from '../../simulators/fleet/result/result.ts';
-import { judgedWith, resultWith } from '../../simulators/fleet/result/testing/result.ts';
+import { costPartWith, judgedWith, resultWith } from '../../simulators/fleet/result/testing/result.ts';
 import { type Paint, width } from '../common/terminal.ts';
-import { EXIT } from '../common/usage.ts';
 import { endingText, summaryText } from './fleet-summary.ts';
 
 const plain: Paint = (_format, text) => text;
@@ -19,10 +18,9 @@ const figures = (p50: number) => ({
   max: 5 * p50,
   unit: 'ms' as const,
 });
-const summaryOf = (change: Partial<FleetResult>, interrupted = false): string => {
+const summaryOf = (change: Partial<FleetResult>): string => {
   const result = resultWith({ metrics: { 'start.ms': figures(1) }, ...change });
-  const code = interrupted ? EXIT.interrupted : exitCode(result);
-  return summaryText(result, plain) + endingText({ out: 'out', code }, plain);
+  return summaryText(result, plain) + endingText({ out: 'out', code: exitCode(result) }, plain);
 };
 
 describe('the summary of a fleet', () => {
@@ -70,14 +68,8 @@ describe('the summary of a fleet', () => {
   });
 
   it('shows memory and CPU of processes, and memory of one more robot, in one line', () => {
-    const part = {
-      processes: 1,
-      peak_bytes: 2 ** 28,
-      end_bytes: 2 ** 27,
-      cpu_seconds: 17.74,
-      robot_whole_bytes: 2 ** 16,
-    };
-    const figures = (marginal: number | null) => ({ ...part, robot_marginal_bytes: marginal });
+    const figures = (robot_marginal_bytes: number | null) =>
+      costPartWith({ peak_bytes: 2 ** 28, cpu_seconds: 17.74, robot_marginal_bytes });
     const line = (marginal: number) => {
       const parts = { parent: figures(null), workers: figures(0), whole: figures(marginal) };
       return summaryOf({ costs: { memory: 'PSS', robots: 4096, parts } }).match(/^ {2}processes +(.*)$/m)?.[1];
@@ -139,10 +131,6 @@ describe('the summary of a fleet', () => {
   ])('shows the problem and the ending of %j', (change, reason, end) => {
     expect(summaryOf(change)).toMatch(reason);
     expect(summaryOf(change)).toMatch(end);
-  });
-
-  it('ends with exit code 130 after an interrupt', () => {
-    expect(summaryOf({ complete: false }, true)).toContain('exit 130: interrupted');
   });
 
   it('marks no threshold as met after an incomplete, saturated or empty run', () => {

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import process from 'node:process';
-import { costLine } from '../../simulators/fleet/measure/costs.ts';
+import { costLine, thousands } from '../../simulators/fleet/measure/costs.ts';
 import type { Summary } from '../../simulators/fleet/measure/metrics.ts';
 import { ROLLOUT_LEGS } from '../../simulators/fleet/report/plots.ts';
 import { thresholdValue } from '../../simulators/fleet/report/report.ts';
@@ -69,8 +69,6 @@ const EXIT_WORDS: Record<Ending, string> = {
   143: 'terminated',
 };
 
-const digits = (value: number): string => value.toLocaleString('en');
-
 /**
  * Shows figures before files are written, so that a full disk hides no figure. Resolves with the exit code, which is
  * above 0 if a file could not be written.
@@ -110,7 +108,7 @@ export function summaryText(given: FleetResult, paint: Paint): string {
     ...(costs === undefined ? [] : [labelled('processes', costLine(costs))]),
     ...(answers === undefined ? [] : [labelled('judged', judgedText(answers))]),
   ];
-  const head = `${digits(robots)} robots${shard} · seed ${seed} · ${time}`;
+  const head = `${thousands(robots)} robots${shard} · seed ${seed} · ${time}`;
   return sectionsText([
     [`${paint('bold', result.scenario)} · ${head}`],
     [...figures(result, given, paint), ...spent],
@@ -142,7 +140,7 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
     if (metric === undefined) return [];
     const percents = [metric.p50, metric.p90, metric.p95, metric.p99, metric.max];
     const cells = percents.map((ms) => readableDuration(ms).padStart(CELL_COLUMNS)).join('');
-    return [`${label.padEnd(NAME_COLUMNS)}${digits(metric.count).padStart(CELL_COLUMNS)}${cells}`];
+    return [`${label.padEnd(NAME_COLUMNS)}${thousands(metric.count).padStart(CELL_COLUMNS)}${cells}`];
   };
   const classes = classesIn(result);
   const byClass = (name: string): string[] =>
@@ -169,17 +167,17 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
   const errors = Object.entries(counters).flatMap(([name, failed]) => {
     if (!name.endsWith('.errors') || failed === 0) return [];
     const attempts = counters[name.replace(/errors$/, 'attempts')];
-    const among = attempts === undefined ? '' : ` of ${digits(attempts)}`;
-    return [paint('yellow', `${name.padEnd(NAME_COLUMNS)}${digits(failed).padStart(CELL_COLUMNS)}${among}`)];
+    const among = attempts === undefined ? '' : ` of ${thousands(attempts)}`;
+    return [paint('yellow', `${name.padEnd(NAME_COLUMNS)}${thousands(failed).padStart(CELL_COLUMNS)}${among}`)];
   });
   const requests = counters['http.attempts'] ?? 0;
-  const aSecond = digits(Number((requests / seconds).toPrecision(3)));
-  const count = digits(requests).padStart(CELL_COLUMNS);
+  const aSecond = thousands(Number((requests / seconds).toPrecision(3)));
+  const count = thousands(requests).padStart(CELL_COLUMNS);
   const pace = `${count} in ${readableDuration(seconds * 1000)}: ${aSecond} a second`;
   const asked = requests === 0 || seconds === 0 ? [] : [`${'requests'.padEnd(NAME_COLUMNS)}${pace}`];
   // Pings of offline devices are no errors, because a user may have switched off a device.
   const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
-  const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
+  const share = `${thousands(offline).padStart(CELL_COLUMNS)} of ${thousands(pings)}`;
   const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];
   const head = (figuresCount(result) ? '' : 'they decide nothing').padEnd(NAME_COLUMNS);
   return [paint('dim', head + columns), ...rows, ...asked, ...told, ...errors];
@@ -202,8 +200,8 @@ function wrong(result: FleetResult, paint: Paint): string[] {
     ({ name, kind, message }) => `the stream of ${name} was not whole: ${kind}: ${message}`,
   );
   const { late = 0, lost = 0, attempts } = reachOf(result) ?? {};
-  const of = attempts === undefined ? '' : `${digits(late + lost)} of ${digits(attempts)} `;
-  const how = ` (${digits(late)} arrived late, ${digits(lost)} never)`;
+  const of = attempts === undefined ? '' : `${thousands(late + lost)} of ${thousands(attempts)} `;
+  const how = ` (${thousands(late)} arrived late, ${thousands(lost)} never)`;
   const others = result.missed.length <= MOST_LISTED ? '' : ' and others';
   const names = result.missed.slice(0, MOST_LISTED).join(', ');
   const missed = names === '' ? [] : [`${of}roll-outs missed${how}: ${names}${others}`];

@@ -22,19 +22,16 @@ test('init writes a job from its options, and the job’s line runs the check', 
 });
 
 test('the line of the job has the packages that containers and a platform need', async () => {
-  rmSync(join(home.path, 'muster.yaml'), { force: true });
   expect(await init(...typed`--api device --image agent:1 --control platform --ci jenkins`)).toMatchObject({ code: 0 });
   const [line = ''] = /npx [^']+/.exec(read('Jenkinsfile')) ?? [];
   const more = 'testcontainers aedes@1 fastify@5 mqtt@5 mqtt-packet@9'.replaceAll(/\S+/g, '--package $&');
   expect(line).toMatch(new RegExp(`^npx --yes --package muster-conformance@\\S+ ${more} muster check device$`));
-  rmSync(join(home.path, 'Jenkinsfile'));
 });
 
 test('init prints a job instead of overwriting one, and refuses an existing muster.yaml', async () => {
   mkdirSync(join(home.path, '.github/workflows'), { recursive: true });
   writeFileSync(join(home.path, '.github/workflows/muster.yaml'), 'mine');
   const words = typed`--api platform --url http://127.0.0.1:1 --ci github --baseline`;
-  rmSync(join(home.path, 'muster.yaml'), { force: true });
   const { stdout } = await init(...words);
   expect(parse(read('muster.yaml')).check.platform.report[0]).toBe('github');
   expect(stdout).not.toContain('--report');
@@ -48,7 +45,6 @@ test('init prints a job instead of overwriting one, and refuses an existing must
     const again = await init(...words);
     expect([again.code, again.stderr]).toEqual([64, expect.stringContaining('muster.yaml: is there already')]);
   }
-  rmSync(join(home.path, 'muster.yaml'));
 });
 
 test('init asks on a terminal, and names missing options without one', async () => {
@@ -78,8 +74,6 @@ test('init asks on a terminal, and names missing options without one', async () 
 });
 
 test('init writes nothing when the folder of its job cannot be made', async () => {
-  rmSync(join(home.path, 'muster.yaml'), { force: true });
-  rmSync(join(home.path, '.github'), { recursive: true, force: true });
   writeFileSync(join(home.path, '.github'), 'a file');
   const { code, stderr } = await init(...typed`--api platform --url http://127.0.0.1:1 --ci github`);
   expect([code, stderr]).toEqual([64, expect.stringContaining('muster.yaml: cannot be written (')]);

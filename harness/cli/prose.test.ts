@@ -1,11 +1,9 @@
 /** Plain English in documents, help and requirements (CONTRIBUTING.md, "Conventions"). */
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { loadSuites } from './catalogue.ts';
-import { NAMED_COMMANDS } from './commands.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
+import { DOCUMENTS, NAMED_COMMANDS, ROOT } from './testing/documents.ts';
 
 const INSTEAD: readonly (readonly [said: RegExp, instead: string])[] = [
   [/\b(utili[sz]e[sd]?|leverag(e[sd]?|ing))\b/i, 'use'],
@@ -60,10 +58,6 @@ it('the prose rules find wordy phrases, repeated words and long sentences', () =
   expect(mistakesIn('Run `in order to` and\n\n```sh\nplease\n```\n')).toEqual([]);
 });
 
-const DOCUMENTS = globSync(['*.md', '{fixtures,harness,simulators,suites}/**/*.md', '.github/**/*.md'], {
-  cwd: ROOT,
-  exclude: ['**/node_modules/**'],
-}).sort();
 it.each(DOCUMENTS)('%s is in plain English', (file) => {
   expect(mistakesIn(readFileSync(join(ROOT, file), 'utf8'))).toEqual([]);
 });

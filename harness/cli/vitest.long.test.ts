@@ -91,17 +91,6 @@ describeSuite(suite('platform', [[good, writing]]), open);
 const writable = async () => ({ ...(await open()), capabilities: new Set(['write']) });
 describeSuite(suite('platform', [[good]]), writable, { readOnly: true });
 `,
-  simulated: `import { deviceSuite, openDevice } from '${ROOT}/harness/cli/library.ts';
-import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
-import { simulateDevice } from '${ROOT}/simulators/index.ts';
-const socket = '${folder}/a.sock';
-const device = await simulateDevice({ dir: '${folder}/robot', socket, control: { path: '${folder}/c.sock' } });
-describeSuite(deviceSuite, async () => {
-  const target = await openDevice({ socket, control: '${folder}/c.sock' });
-  const close = async () => { await target[Symbol.asyncDispose](); await device[Symbol.asyncDispose](); };
-  return { ...target, [Symbol.asyncDispose]: close };
-}, { fast: true, sections: ['9'] });
-`,
 };
 
 let results: Results['testResults'];
@@ -173,10 +162,4 @@ test('describeSuite judges by rules all requests but those outside the API, in a
     '6.2 device.broken.everywhere': 'failed',
     '6.2 device.kept.everywhere': 'passed',
   });
-});
-
-test('the device suite passes on a simulated device', () => {
-  const simulated = resultsIn('simulated');
-  expect(simulated.filter(({ status }) => status === 'failed')).toEqual([]);
-  expect(simulated.filter(({ status }) => status === 'passed').length).toBeGreaterThan(1);
 });

@@ -16,7 +16,7 @@ import { differenceInWords, differences } from '../runner/declarations.ts';
 import { makePlan, type Plan, refuseWriting } from '../runner/plan.ts';
 import { presentableResult, resultOf } from '../runner/results.ts';
 import { History } from '../runner/rules.ts';
-import { CHECK_LIMIT_MS, runCheck } from '../runner/run-check.ts';
+import { CHECK_LIMIT_MS, type CheckRun, runCheck } from '../runner/run-check.ts';
 import { Session } from '../runner/session.ts';
 import { CAPABILITIES, type Check, type CheckResult, type Sharing, type Suite } from '../runner/types.ts';
 import type { OpenedTarget } from '../targets/opened.ts';
@@ -105,11 +105,7 @@ async function decide<Context>(
   check: Check<Context>,
   target: OpenedTarget<Context>,
   test: TestContext,
-  run: {
-    session: Session;
-    seed: number;
-    runs: number;
-    signal: AbortSignal;
+  run: Pick<CheckRun<Context>, 'session' | 'seed' | 'runs' | 'signal'> & {
     isFailing: boolean;
     results: Map<string, CheckResult>;
   },

@@ -38,7 +38,6 @@ it.each<[string | string[], string]>([
   [`check device --target ${at('all.yaml')}`, 'all.yaml:2:1: /fail_on must'],
   ['check device --socket a --requirements 2020-01-01', 'no such requirement set; accepted: 20'],
   [`check device --socket /${'s'.repeat(139)}`, `s: is 140 bytes long; at most ${LONGEST_SOCKET_PATH} are possible`],
-  ['check device --socket a --report pdf', 'junit'],
   ['check device', '--socket PATH'],
   ['check platform --url http://127.0.0.1:1', 'MUSTER_API_KEY'],
   ['check device --command false --url 127.0.0.1:8080', '--url 127.0.0.1:8080: must be an http:// or https:// address'],
@@ -127,7 +126,6 @@ it.each<[string | string[], string]>([
   ['verify a --key k --digest d --artifact f', '--digest and --artifact: give one of them'],
   [['keygen', ''], 'FILE: must not be empty'],
   ['replay no-such-file.json', 'no-such-file.json'],
-  ['list --requirements 2020-01-01', 'there is no such requirement set; accepted: 20'],
   ['list robots', 'API: robots is not accepted; accepted: device, platform, system, client'],
   ['merge', 'merge: DIR is missing'],
   ['check', 'Name what to check: device, platform, system or client.'],
@@ -142,6 +140,13 @@ it.each<[string | string[], string]>([
 it('a replay of a report without options is refused', async () => {
   writeFileSync(at('old.json'), JSON.stringify({ api: 'device', arguments: ['check', 'device'], checks: [] }));
   expect(await refusal(['replay', at('old.json')])).toContain('contains no options to run its checks with');
+});
+
+it('a client cannot be kept running by a replay', async () => {
+  writeFileSync(at('client.json'), JSON.stringify(sampleReport([sampleFailure()], { api: 'client', options: {} })));
+  expect(await refusal(['replay', at('client.json'), '--keep'])).toMatch(
+    /--keep: each situation starts a new client.*--scenario NAME/,
+  );
 });
 
 it('all mistakes are named at once, each on a line of its own', async () => {

@@ -279,9 +279,4 @@ describe('a connection that was used before', () => {
     expect((await http.post('/', {})).text).toBe('served');
     expect(methods).toEqual(['GET', 'GET', 'GET', 'POST']);
   });
-
-  it('that is never answered is held against the target', async () => {
-    const http = await clientOf(createServer(({ socket }) => socket.destroy()));
-    await expect(http.with({ keepsAlive: true }).get('/')).rejects.toBeInstanceOf(NoAnswer);
-  });
 });

@@ -4,15 +4,10 @@ import { eventually } from '../../simulators/common/testing/scratch.ts';
 import { telling } from '../common/excerpt.ts';
 import { Redactor } from '../common/redact.ts';
 import { sampleExchange } from '../reports/testing/samples.ts';
-import { type Recorded, Recorder } from './recorder.ts';
+import { Recorder } from './recorder.ts';
 import { curlLine } from './request-forms.ts';
 import { openEvents } from './sse.ts';
 import { clientOf } from './testing/served.ts';
-
-const exchangeWith = (change: Partial<Recorded>): Recorded => ({
-  ...{ method: 'GET', url: 'http://x/devices', request_headers: {}, duration_ms: 1, curl: 'curl' },
-  ...change,
-});
 
 function keepingSecret(): Recorder {
   const redactor = new Redactor();
@@ -153,7 +148,7 @@ test('a property run drops all marks of the run before it, late ones included', 
   const recorder = new Recorder();
   recorder.drove({ what: 'before' });
   const kept = recorder.keepDrives();
-  const old = recorder.stream(recorder.add(exchangeWith({})));
+  const old = recorder.stream(recorder.add(sampleExchange()));
   recorder.restore(kept);
   old?.came('frame', '1 a.b');
   old?.ended('cut', 'closed');
@@ -174,8 +169,7 @@ test('a serving check records sent and printed lines in bursts, without secrets'
   for (const line of ['one', 'two', 'three']) axis.printed(line);
   stream.ended('end', 'closes the connection');
   axis.add('end', 'ended with exit code 3');
-  const exchange = { method: 'GET', url: '/events', request_headers: {}, duration_ms: 1, curl: '' };
-  recorder.add(exchange, { isOnAxis: true });
+  recorder.add(sampleExchange(), { isOnAxis: true });
   expect(kinds(recorder)).toEqual(['restart', 'stream', 'sent', 'printed', 'end', 'end']);
   const [, , sent, printed] = recorder.timeline;
   expect(sent).toMatchObject({ what: '"id: 1" "data: ***" ""', count: 3, stream: 1 });
@@ -185,7 +179,7 @@ test('a serving check records sent and printed lines in bursts, without secrets'
 
 test('a recorder bounds its timeline, and keeps each stream with marks on it', () => {
   const recorder = new Recorder();
-  const stream = recorder.stream(recorder.add(exchangeWith({ url: 'http://x/events' })));
+  const stream = recorder.stream(recorder.add(sampleExchange({ url: 'http://x/events' })));
   for (let index = 0; index < 500; index += 1) {
     recorder.drove({ what: `drive ${index}` });
     stream?.came(index % 2 === 0 ? 'frame' : 'heartbeat', 'x'.repeat(100_000));
@@ -200,7 +194,7 @@ test('evidence shows the part of a body that the finding names, masked', () => {
   const items = (count: number): object[] =>
     Array.from({ length: count }, (_, at) => ({ id: `dvc_${at}`, status: 'online', note: 's3cret-token' }));
   for (const count of [100, 5000]) {
-    const exchange = recorder.add(exchangeWith({ url: `http://x/devices?limit=${count}`, status: 200 }));
+    const exchange = recorder.add(sampleExchange({ url: `http://x/devices?limit=${count}` }));
     recorder.received(exchange, Buffer.from(JSON.stringify({ data: items(count) })));
   }
   const bodies = (actual: string): (string | undefined)[] =>
@@ -233,7 +227,7 @@ test('a recorder bounds its whole bodies, and keeps those of a snapshot', () => 
   const recorder = new Recorder();
   const large = (wrong: string): Buffer => Buffer.from(`${'word '.repeat(100_000)}${wrong}`);
   const add = (wrong: string): void =>
-    recorder.received(recorder.add(exchangeWith({ url: `http://x/${wrong}` })), large(wrong));
+    recorder.received(recorder.add(sampleExchange({ url: `http://x/${wrong}` })), large(wrong));
   const lastOf = (wrong: string): string | undefined =>
     recorder.evidence(telling({ actual: wrong }), 50).find(({ url }) => url.endsWith(wrong))?.response_body;
   add('first');
@@ -248,10 +242,10 @@ test('a recorder bounds its whole bodies, and keeps those of a snapshot', () => 
 test('evidence counts repeated polls with the same answer as one exchange', () => {
   const recorder = new Recorder();
   const poll = (response_body: string): void =>
-    void recorder.add(exchangeWith({ url: 'http://x/deployments/dpl_1', status: 200, response_body }));
-  recorder.add(exchangeWith({ method: 'POST', status: 200 }));
+    void recorder.add(sampleExchange({ url: 'http://x/deployments/dpl_1', response_body }));
+  recorder.add(sampleExchange({ method: 'POST', response_body: 'posted' }));
   for (let index = 0; index < 20; index += 1) poll('queued');
   poll('deployed');
   const told = recorder.evidence(new Map(), 8).map(({ response_body: body, times = 1 }) => `${body} ${times}`);
-  expect(told).toEqual(['undefined 1', 'queued 20', 'deployed 1']);
+  expect(told).toEqual(['posted 1', 'queued 20', 'deployed 1']);
 });

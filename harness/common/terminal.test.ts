@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { Display } from './display.ts';
-import { escapeAttribute, escapeText, html, NOTHING, trusted } from './html.ts';
+import { escapeAttribute, escapeText, html } from './html.ts';
 import { bar, cutTo, hanging, LiveArea, type Output, painter, width, wrap } from './terminal.ts';
 import { decades, ticks } from './units.ts';
 
@@ -172,14 +172,6 @@ it('axis ticks stay within the axis, and within the wanted number', () => {
       },
     ),
   );
-});
-
-test('inserted text is escaped, inserted markup stays markup', () => {
-  const item = html`<li>${'a < b & "c"'}</li>`;
-  expect(html`<ul>${[item, item]}${NOTHING}${undefined}${3}</ul>`.markup).toBe(
-    '<ul><li>a &lt; b &amp; &quot;c&quot;</li><li>a &lt; b &amp; &quot;c&quot;</li>3</ul>',
-  );
-  expect(html`<style>${trusted('a > b {}')}</style>`.markup).toBe('<style>a > b {}</style>');
 });
 
 test('inserted text opens no tag, ends no attribute and begins no entity', () => {

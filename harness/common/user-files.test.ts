@@ -20,7 +20,6 @@ import { useScratch } from '../../simulators/common/testing/scratch.ts';
 import {
   besideName,
   isBesideName,
-  prepareFile,
   readInput,
   readInputText,
   replaceWith,
@@ -88,18 +87,6 @@ test('a failed replacement keeps the old file and leaves no other', () => {
   expect(() => replaceWith(file, 'new')).toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
   expect(readdirSync(home.path)).toEqual(['place']);
   expect(existsSync(join(file, 'full'))).toBe(true);
-});
-
-test('writing a report file leaves the files beside it alone', () => {
-  const file = join(home.path, 'report.json');
-  const victim = join(home.path, 'victim');
-  writeFileSync(victim, 'precious');
-  symlinkSync(victim, `${file}.${process.pid}.tmp`);
-  expect(prepareFile('--report json', file)).toBe(file);
-  writeWhole(file, '{}');
-  expect(readFileSync(file, 'utf8')).toBe('{}');
-  expect(readFileSync(victim, 'utf8')).toBe('precious');
-  expect(readdirSync(home.path).toSorted()).toEqual(['report.json', `report.json.${process.pid}.tmp`, 'victim']);
 });
 
 test('a file that is mounted by itself, as in a container, is written in place', (context) => {

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Redactor } from '../common/redact.ts';
@@ -29,13 +29,6 @@ test('a machine-readable report owns stdout, and text for people moves to stderr
   const said = await streams().write('pretty', 'json');
   expect(JSON.parse(said.out)).toEqual(JSON.parse(JSON.stringify(sampleReport())));
   expect(said.err).toContain('NOT CONFORMANT');
-});
-
-test('report files are written whole, in folders created as needed', async () => {
-  const file = join(folder, 'a/b/report.json');
-  await streams().write(`json=${file}`);
-  expect(JSON.parse(readFileSync(file, 'utf8')).seed).toBe(4711);
-  expect(readdirSync(join(folder, 'a/b'))).toEqual(['report.json']);
 });
 
 test('links and pipes are written to, not replaced', async () => {

@@ -4,11 +4,6 @@ import { printable } from '../common/terminal.ts';
 import { readableDuration } from '../common/units.ts';
 import type { CheckResult } from '../runner/types.ts';
 
-interface ShownExchange {
-  headline: string;
-  lines: string[];
-}
-
 const ROWS = 6;
 const COLUMNS = 160;
 const URL = 200;
@@ -23,7 +18,7 @@ const SHOWN_BEFORE = 'content-type';
 export function exchangesOf(
   result: CheckResult,
   { columns = COLUMNS, most = Number.POSITIVE_INFINITY }: { columns?: number; most?: number } = {},
-): ShownExchange[] {
+): { headline: string; lines: string[] }[] {
   const { requirement, expected = '', actual = result.reason ?? '', exchanges = [] } = result;
   const about = telling({ expected, actual });
   const names = namedIn(`${requirement} ${expected} ${actual}`);

@@ -77,10 +77,15 @@ export function claimReport(places: Places, spec: string, file: string | undefin
   return path;
 }
 
+export interface WritableFormat<Value> {
+  readonly name: string;
+  text(value: Value, isTerminal: boolean): string;
+}
+
 /** Checks all files before the work, so that UsageError comes first. */
-export function reportWriter<F extends { readonly name: string }>(
+export function reportWriter<Value>(
   specs: readonly string[],
-  formats: readonly F[],
+  formats: readonly WritableFormat<Value>[],
   stdout: Output,
   places: Places = new Map(),
 ) {
@@ -88,11 +93,11 @@ export function reportWriter<F extends { readonly name: string }>(
     const { format, file } = formatOf(spec, formats);
     return { format, path: claimReport(places, spec, file) };
   });
-  return (textOf: (format: F, isTerminal: boolean) => string): void => {
+  return (value: Value): void => {
     const failures: unknown[] = [];
     for (const { format, path } of wanted) {
       try {
-        const text = textOf(format, path === undefined);
+        const text = format.text(value, path === undefined);
         if (path === undefined) stdout.write(text);
         else writeReport(path, text);
       } catch (error) {

@@ -55,6 +55,9 @@ test('a finding tells how to restart a target that the run ended', () => {
     /has ended: the line 'again' starts it again; add --keep/,
   );
   expect(text({ target })).not.toContain('has ended');
+  expect(text({ target: { ...target, ended: true }, api: 'client' }).replaceAll(/\s+/g, ' ')).toContain(
+    'play a situation to it for as long as it takes: muster simulate device --scenario NAME',
+  );
 });
 
 test('a finding lists its consequences and the checks that it blocks', () => {

@@ -2,16 +2,16 @@ import { defined } from '../common/defined.ts';
 import type { CheckResult, Outcome, Rate } from './types.ts';
 
 interface Attempt {
-  result?: CheckResult;
+  result: CheckResult;
   isAlone: boolean;
 }
 
 export class Attempts {
-  readonly #ended = new Map<string, Required<Attempt>[]>();
-  readonly #underWay = new Set<Attempt>();
+  readonly #ended = new Map<string, Attempt[]>();
+  readonly #underWay = new Set<Pick<Attempt, 'isAlone'>>();
 
   async make(attempt: () => Promise<CheckResult>, counts: (result: CheckResult) => boolean): Promise<CheckResult> {
-    const own: Attempt = { isAlone: this.#underWay.size === 0 };
+    const own = { isAlone: this.#underWay.size === 0 };
     for (const other of this.#underWay) other.isAlone = false;
     this.#underWay.add(own);
     try {
@@ -40,7 +40,7 @@ export class Attempts {
   rate({ id, outcome }: CheckResult, notTried?: string): Rate {
     const decided = this.#ended.get(id)?.filter(({ result }) => isDecided(result)) ?? [];
     const isAsBad = ({ result }: Attempt): boolean =>
-      result?.outcome === 'fail' || (outcome === 'warn' && result?.outcome === 'warn');
+      result.outcome === 'fail' || (outcome === 'warn' && result.outcome === 'warn');
     const count = (attempts: readonly Attempt[]) => ({
       times: attempts.length,
       failed: attempts.filter(isAsBad).length,

@@ -1,7 +1,7 @@
 /** Groups findings of one cause, and makes their texts comparable between runs, without ids and times. */
 import { printable } from '../common/terminal.ts';
 import { isFinding } from './attempts.ts';
-import { inOrder, type Premised, premisesOf } from './plan.ts';
+import { allPremises, type Premised } from './plan.ts';
 import type { CheckResult, Finding } from './types.ts';
 
 const LIST = /\[(|\d[\d, –….]*)\](?: \(\d+\))?/g;
@@ -76,11 +76,7 @@ type Grouped = Premised & { readonly requirement: { readonly id: string } };
  * - their checks got the same wrong answer to the same request, apart from numbers.
  */
 export function groupByCause(results: readonly CheckResult[], checks: readonly Grouped[]): CheckResult[] {
-  const below = new Map<string, Grouped[]>();
-  for (const check of inOrder(checks)) {
-    const direct = premisesOf(check, checks);
-    below.set(check.id, [...new Set(direct.flatMap((premise) => [premise, ...(below.get(premise.id) ?? [])]))]);
-  }
+  const below = allPremises(checks);
   const leads: CheckResult[] = [];
   const leadOf = new Map<string, string>();
   for (const finding of plainestFirst(results.filter(isFinding), below)) {
@@ -100,7 +96,10 @@ export function groupByCause(results: readonly CheckResult[], checks: readonly G
   });
 }
 
-function plainestFirst(findings: readonly CheckResult[], below: ReadonlyMap<string, Grouped[]>): CheckResult[] {
+function plainestFirst(
+  findings: readonly CheckResult[],
+  below: ReadonlyMap<string, readonly Grouped[]>,
+): CheckResult[] {
   const depth = ({ id }: CheckResult): number => below.get(id)?.length ?? 0;
   const depths = new Map<string, number>();
   for (const finding of findings) {

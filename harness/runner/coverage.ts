@@ -2,17 +2,12 @@ import { defined } from '../common/defined.ts';
 import { CAPABILITIES, CAPABILITY_OPTIONS } from '../contract/capabilities.ts';
 import { PROFILES } from '../contract/profiles.ts';
 import { isHeld } from './define.ts';
-import { type Plan, profilesOf } from './plan.ts';
+import { type Plan, type Planned, profilesOf } from './plan.ts';
 import type { Capability, CheckResult, Coverage, Outcome, Report, Suite, Undecided } from './types.ts';
 
-type Planned = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
+type CoveredPlan = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
   readonly profile: { readonly name: string };
-  readonly checks: readonly {
-    readonly check: { readonly id: string };
-    readonly inProfile: boolean;
-    readonly skip?: string;
-    readonly leftOutBy?: string;
-  }[];
+  readonly checks: readonly (Omit<Planned<never>, 'check'> & { readonly check: { readonly id: string } })[];
 };
 
 export const DECIDED: ReadonlySet<Outcome> = new Set(['pass', 'fail', 'warn', 'known', 'flaky', 'fixed']);
@@ -22,7 +17,7 @@ export const DECIDED: ReadonlySet<Outcome> = new Set(['pass', 'fail', 'warn', 'k
  * In a profile, an undecided check counts as decided if a different check decided the same requirement.
  */
 export function coverageOf(
-  plan: Planned,
+  plan: CoveredPlan,
   results: readonly CheckResult[],
   capabilities: readonly Capability[],
   { ofProfile = false }: { ofProfile?: boolean } = {},

@@ -11,11 +11,6 @@ const MOST_ALIKE = 2;
 /** Milliseconds, by outcome, above which a check does not run again in the usual form. */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
-interface VariedResult {
-  result: CheckResult;
-  others?: readonly CheckResult[];
-}
-
 export class FormVariation {
   readonly #seed: number;
   readonly #isReplay: boolean;
@@ -30,7 +25,10 @@ export class FormVariation {
     this.#isReplay = isReplay;
   }
 
-  async run(id: string, once: (form?: Form) => Promise<CheckResult>): Promise<VariedResult> {
+  async run(
+    id: string,
+    once: (form?: Form) => Promise<CheckResult>,
+  ): Promise<{ result: CheckResult; others?: readonly CheckResult[] }> {
     const form = this.#of(id);
     const first = await once(form);
     const isLong = first.duration_ms > (LONG_MS[first.outcome] ?? Number.POSITIVE_INFINITY);

@@ -7,7 +7,6 @@ import { History } from './rules.ts';
 import { declared, run } from './testing/checks.ts';
 import { premiseProblems } from './testing/premises.ts';
 import type { Capability, Check, CheckContext, CheckResult, Sharing } from './types.ts';
-import { RunOver } from './violation.ts';
 
 describe('plan', () => {
   const frame = declared('device.events.frame', { needs: ['drive'], section: '6.1' });
@@ -280,16 +279,6 @@ describe('the end of a run', () => {
     expect(report.checks[0]?.outcome).toBe('blocked');
     expect(tried).toBeGreaterThan(0);
     expect(after).toBe(0);
-  });
-
-  it('after a fault in Muster yields a report and exit code 3', async () => {
-    const faulty = new AbortController();
-    const ending = run([declared('test.hangs', {}, untilAborted([]))], { signal: faulty.signal });
-    faulty.abort(new RunOver('a fault in Muster: Error: planted', { fault: true }));
-    const report = await ending;
-    const reason = 'a fault in Muster: Error: planted';
-    expect(report.checks).toMatchObject([{ outcome: 'blocked', fault: true, reason }]);
-    expect(report.exit_code).toBe(3);
   });
 });
 

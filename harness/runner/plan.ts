@@ -231,6 +231,16 @@ export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   return [...sorted];
 }
 
+/** Direct and indirect premises by check id. */
+export function allPremises<C extends Premised>(checks: readonly C[]): ReadonlyMap<string, readonly C[]> {
+  const below = new Map<string, C[]>();
+  for (const check of inOrder(checks)) {
+    const direct = premisesOf(check, checks);
+    below.set(check.id, [...new Set(direct.flatMap((premise) => [premise, ...(below.get(premise.id) ?? [])]))]);
+  }
+  return below;
+}
+
 /** `runOne` must not reject. */
 export async function runInLanes<Context>(
   checks: readonly Check<Context>[],

@@ -1,6 +1,6 @@
 import { expect, it, test } from 'vitest';
 import { sampleFailure, sampleReport } from '../reports/testing/samples.ts';
-import { choicesInWords, distinctChoices, presentableReport, replayCommand } from './results.ts';
+import { choicesInWords, presentableReport, replayCommand } from './results.ts';
 
 const command = 'muster check device --socket /run/agent.sock';
 const failure = sampleFailure({ id: 'device.a' });
@@ -46,16 +46,7 @@ const choices = [
   { name: '?limit=', value: '422' },
 ];
 
-it('choices are kept once each, with every value of one name', () => {
-  expect(distinctChoices(choices).map(({ name, value }) => [name, value])).toEqual([
-    ['?limit=abc', 'limit 10, offset 0'],
-    ['?limit=', '400'],
-    ['?limit=null', 'limit 10, offset 0'],
-    ['?limit=', '422'],
-  ]);
-});
-
-it('choices with the same value share one line', () => {
+it('choices are kept once each, and those with the same value share one line', () => {
   expect(choicesInWords(choices)).toEqual([
     '?limit=abc, ?limit=null → limit 10, offset 0',
     '?limit= → 400',

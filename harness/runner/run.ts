@@ -8,7 +8,7 @@ import { groupByCause } from './causes.ts';
 import { coverageOf, DECIDED, type Demands, openOfProfile, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
 import { FormVariation } from './form-variation.ts';
-import type { Plan, Planned, Tries } from './plan.ts';
+import type { Planned } from './plan.ts';
 import { decidedNumber, exitCode, presentableReport, replayCommand, summaryOf } from './results.ts';
 import { type RoundsOptions, runRounds } from './rounds.ts';
 import { History } from './rules.ts';
@@ -36,22 +36,18 @@ export interface RunListener {
   onEnd?(report: Report): void | Promise<void>;
 }
 
-export interface RunOptions<Context> {
-  plan: Plan<Context>;
+type OfRounds = 'plan' | 'seed' | 'repeat' | 'tries' | 'concurrency' | 'excuses' | 'unreachable';
+
+export interface RunOptions<Context> extends Pick<RoundsOptions<Context>, OfRounds> {
   target: TargetDescription;
   context(recorder: Recorder, signal: AbortSignal): Context | Promise<Context>;
   redactor: Redactor;
-  seed: number;
   runs?: number;
   version: string;
   /** A reason of type `RunOver` explains why unfinished checks are blocked. */
   signal?: AbortSignal;
   maxTimeMs?: number;
   bail?: number;
-  repeat?: number;
-  tries?: Tries;
-  excuses?(result: CheckResult): boolean;
-  unreachable?: string;
   demands?: Demands;
   replayOf?: ReplayOf;
   listeners?: readonly RunListener[];
@@ -60,7 +56,6 @@ export interface RunOptions<Context> {
   replayCommand?(result: CheckResult): string | undefined;
   /** Options that `muster replay` reads from the report; must hold no secret. */
   options?: Report['options'];
-  concurrency?: number;
   varied?: boolean;
   history?: History;
   /**

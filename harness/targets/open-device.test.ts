@@ -43,15 +43,6 @@ test('a device target reads port and secret token from a discovery file', async 
   expect(redactor.text('a-token-of-the-agent')).toBe('***');
 });
 
-test.each([
-  ['a socket that nobody serves', { socket: '/nonexistent/agent.sock' }, /no such socket.*curl --unix-socket/],
-  ['a discovery file that is not there', { discovery: '/nonexistent/discovery.json' }, /no such discovery file/],
-  ['an address that refuses', { url: 'http://127.0.0.1:1' }, /connection refused.*curl/],
-])('a device target reports %s with a hint, and does not throw', async (_, address, words) => {
-  await using target = await openDeviceTarget({ ...options(), patienceMs: 200, ...address });
-  expect(target.unreachable).toMatch(words);
-});
-
 async function withControl(control: string, given: object = {}) {
   await serve(silently, socket);
   writeFileSync(join(folder, 'target.yaml'), `device: {socket: agent.sock}\ncontrol: ${control}\n`);

@@ -7,7 +7,6 @@ import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../common/redact.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { served } from '../common/testing/servers.ts';
-import { Patience } from '../common/waiting.ts';
 import { NEWEST_VERSION, SUPPORTED_CODENAMES } from '../contract/versions.ts';
 import { openPlatformTarget } from './open-platform.ts';
 import { serve, temporaryFolder } from './testing/places.ts';
@@ -56,32 +55,12 @@ test('a read-only platform target drops a declared write, and keeps a named devi
   await expect(target.http.post('/devices/dvc_x/ping', {})).rejects.toThrow('was not sent: this run only reads');
 });
 
-test('a platform target waits longer for the first answer than for others', async () => {
-  const patienceMs = 500;
-  let first: Promise<void> | undefined;
-  const url = await serve((request, response) => {
-    first ??= new Promise((resolve) => void new Patience(2 * patienceMs).watch(() => resolve()));
-    void first.then(() => platform(request, response));
-  });
-  await using target = await openPlatformTarget({ ...options(), url, patienceMs, apiVersion: '2026-05-06.rainier' });
-  expect(target.unreachable).toBeUndefined();
-  expect(target.capabilities).toContain('rainier');
-});
-
 test('a platform target reports a silent platform, and asks nothing more', async () => {
   const asked: (string | undefined)[] = [];
   const url = await serve(({ url: path }) => void asked.push(path));
   await using target = await openPlatformTarget({ ...options(), url, firstAnswerMs: 200 });
   expect(target.unreachable).toContain(`${url}/beta: accepts connections and has answered nothing within 200 ms`);
   expect(asked.toSorted()).toEqual(['/beta/config_types?limit=1', '/beta/devices?limit=1']);
-});
-
-test('a platform target stays reachable when only one endpoint hangs', async () => {
-  const url = await serve((request, response) => {
-    if (request.url?.startsWith('/beta/devices') === false) platform(request, response);
-  });
-  await using target = await openPlatformTarget({ ...options(), url, patienceMs: 200 });
-  expect(target.unreachable).toBeUndefined();
 });
 
 test('a platform target declares only versions when the platform answers malformed lists', async () => {

@@ -83,8 +83,6 @@ test('a token is masked, whether from an option or a file', () => {
 test.each<[string, Partial<DeviceTargetOptions>, string]>([
   ['the environment', { url: 'http://x' }, 'e'],
   ['this environment, and not that of the agent', { url: 'http://x', env: { MUSTER_TOKEN: 'agent' } }, 'e'],
-  ['a file before it', { target: 'device: {url: "http://x", token: f}' }, 'f'],
-  ['an option before both', { target: 'device: {url: "http://x", token: f}', token: 'o' }, 'o'],
 ])('the token of a device comes from %s', (_, options, token) => {
   vi.stubEnv('MUSTER_TOKEN', 'e');
   onTestFinished(() => void vi.unstubAllEnvs());

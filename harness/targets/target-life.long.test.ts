@@ -67,11 +67,6 @@ const ENDING: Record<string, [body: Body, code: number, request: RegExp]> = {
     5,
     /it ended after POST \/\w.*\/deep of \w+\.ends: /,
   ],
-  'a body that is no UTF-8': [
-    (http) => http.request({ method: 'POST', path: '/bytes', body: Buffer.from([0x7b, 0xff, 0x7d]) }),
-    1,
-    /it ended after POST \/\w.*\/bytes of \w+\.ends: /,
-  ],
 };
 
 type Run = (list: readonly Check<{ http: HttpClient }>[], place: Place) => Promise<Report>;

@@ -4,12 +4,15 @@ import { JudgeLink } from './judge-link.ts';
 
 const threadOf = (code: string): URL => new URL(`data:text/javascript,${encodeURIComponent(code)}`);
 
-function linkTo(code: string): { link: JudgeLink; troubles: string[]; ends: string[] } {
+function linkTo(code: string, fail = (): void => {}): { link: JudgeLink; troubles: string[]; ends: string[] } {
   const troubles: string[] = [];
   const ends: string[] = [];
-  const trouble = (why: string): void => void troubles.push(why);
+  const trouble = (why: string): void => {
+    troubles.push(why);
+    fail();
+  };
   const ended = (why: string): void => void ends.push(why);
-  return { link: new JudgeLink({ entry: threadOf(code), data: {}, found: () => {}, trouble, ended }), troubles, ends };
+  return { link: new JudgeLink({ entry: threadOf(code), data: {}, found: fail, trouble, ended }), troubles, ends };
 }
 
 const PIECE = Buffer.alloc(64 * 1024, 'x');
@@ -89,20 +92,10 @@ test('a link drops no connection for the time a thread takes to start', async ()
 });
 
 test('a link ends the judging and nothing else when its listener throws', async () => {
-  const troubles: string[] = [];
-  const link = new JudgeLink({
-    entry: threadOf(`
-import { parentPort } from 'node:worker_threads';
-parentPort.postMessage({ kind: 'found', id: 'x', judged: { sightings: 1 } });
-parentPort.on('message', () => {});`),
-    data: {},
-    found() {
-      throw new Error('no space');
-    },
-    trouble(why) {
-      troubles.push(why);
-      throw new Error('no space');
-    },
+  const found = "parentPort.postMessage({ kind: 'found', id: 'x', judged: { sightings: 1 } });";
+  const code = `import { parentPort } from 'node:worker_threads'; ${found} parentPort.on('message', () => {});`;
+  const { link, troubles } = linkTo(code, () => {
+    throw new Error('no space');
   });
   await using _ = link;
   await eventually(() => expect(troubles).toEqual(['nothing is judged from here on: no space']));

@@ -27,6 +27,18 @@ export const statusOf = (error: Error): string =>
 export const lastAnswer = (status: string): string =>
   `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
 
+/** Undefined for a body of more than `most` bytes. */
+export async function bodyText(request: IncomingMessage, most: number): Promise<string | undefined> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > most) return undefined;
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}
+
 /** An invalid encoding stays, and matches no resource. */
 export function percentDecoded(text: string): string {
   try {

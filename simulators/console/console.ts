@@ -11,7 +11,8 @@ import type { AddressInfo } from 'node:net';
 import { dirname, extname, join, relative } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { http } from '../../harness/common/node-http.ts';
+import { http, listening } from '../../harness/common/node-http.ts';
+import { bodyText, isObject } from '../common/malformed.ts';
 import type { Feed } from './feed.ts';
 
 const require = nodeModule.createRequire(import.meta.url);
@@ -175,19 +176,13 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
     // The process survives an error, e.g. an unreadable file.
     answer(options, files, rest, request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port: options.port ?? 0, host: '127.0.0.1' }, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const bound = await listening(server, options.port ?? 0, '127.0.0.1');
   return {
     /** Contains the token; anyone with the URL can use the console. */
-    url: `http://127.0.0.1:${port}/${token}/`,
+    url: `http://127.0.0.1:${bound.port}/${token}/`,
     [Symbol.asyncDispose]: async () => {
       options.feed[Symbol.dispose]();
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      await bound[Symbol.asyncDispose]();
     },
   };
 }
@@ -225,18 +220,11 @@ async function answer<D extends object>(
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > LARGEST_BODY) throw new Error(`a body has at most ${LARGEST_BODY} bytes`);
-    parts.push(part);
-  }
-  const text = Buffer.concat(parts).toString();
+  const text = await bodyText(request, LARGEST_BODY);
+  if (text === undefined) throw new Error(`a body has at most ${LARGEST_BODY} bytes`);
   const value: unknown = text === '' ? {} : JSON.parse(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error('the body is no JSON object');
-  return value as Record<string, unknown>;
+  if (!isObject(value)) throw new Error('the body is no JSON object');
+  return value;
 }
 
 const json = (response: ServerResponse, status: number, body: unknown): void =>

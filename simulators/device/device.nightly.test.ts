@@ -6,12 +6,7 @@ import type { EventLog } from './log/event-log.ts';
 import { disk } from './log/io.ts';
 import { drafts, HeldDisk, openQuietly } from './log/testing/recorded-disk.ts';
 import { LogReader } from './stream/reader.ts';
-import { contest } from './testing/lock-contest.ts';
 import { robot, scratch } from './testing/robot.ts';
-
-test('exactly one of many processes takes over the lock of a dead owner', async () => {
-  expect(await contest({ processes: 4, rounds: 200, killEvery: 20 })).toEqual([]);
-});
 
 class Client {
   readonly cursor: number;

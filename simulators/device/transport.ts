@@ -3,6 +3,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -41,14 +42,8 @@ export interface Endpoint {
   listen(serving: Serving): Promise<DeviceListener>;
 }
 
-export function listening(server: net.Server, options: net.ListenOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+export async function listening(server: net.Server, options: net.ListenOptions): Promise<void> {
+  await once(server.listen(options), 'listening');
 }
 
 export function requireWritableParent(option: string, path: string): void {
@@ -230,14 +225,10 @@ async function claim(path: string): Promise<boolean> {
   const existing = fs.lstatSync(path, { throwIfNoEntry: false });
   if (!existing) return true;
   if (!existing.isSocket()) throw new Error(`${path} exists and is not a socket; name another path or remove it`);
-  const answer = await new Promise<string>((resolve) => {
-    const probe = net.connect(path);
-    probe.once('connect', () => {
-      probe.destroy();
-      resolve('connected');
-    });
-    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-  });
+  const probe = net.connect(path);
+  const failure = (error: NodeJS.ErrnoException) => error.code ?? error.message;
+  const answer = await once(probe, 'connect').then(() => 'connected', failure);
+  probe.destroy();
   if (answer === 'connected') throw new Error(`${path} is in use: another agent answers on it`);
   if (answer !== 'ECONNREFUSED' && answer !== 'ENOENT')
     throw new Error(`cannot take over the socket ${path}: ${answer}`);

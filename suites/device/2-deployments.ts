@@ -1,4 +1,5 @@
 /** Sections 2.1, 2.2 and 4.1: the current deployment, its statuses, and its end. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { HttpResponse } from '../../harness/client/http.ts';
@@ -14,9 +15,8 @@ import {
   SERVED,
   STREAM,
   timeoutMs,
-  type WaitKind,
 } from './support/check.ts';
-import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/disk.ts';
+import { type ConfigFile, configFile, configRoot, fileThatStays, findConfigFile } from './support/disk.ts';
 import { ignoreRefusal } from './support/drive.ts';
 import { expectDeployment, expectMergedStatus } from './support/events.ts';
 import { sampleRetained } from './support/replays.ts';
@@ -89,7 +89,7 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
   const first = await readTwice(t);
   if (typeof first?.['id'] !== 'string') return t.undecided('the device shows no current deployment');
   // Waits over one second if the device writes timestamps in whole seconds.
-  await pause(/\.\d*[1-9]/.test(String(first['created_at'])) ? SOME_MS : 1050);
+  await sleep(/\.\d*[1-9]/.test(String(first['created_at'])) ? SOME_MS : 1050);
   const later = await currentDeployment(t);
   t.must(later?.['id'] !== first['id'] || later?.['created_at'] === first['created_at'], {
     expected: `the same created_at of ${first['id']} at every reading: ${first['created_at']}`,
@@ -114,7 +114,6 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
 });
 
 const SOME_MS = 15;
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Maximum number of attempts to read the same twice; a deployment may come between two reads. */
 const ATTEMPTS = 5;
@@ -122,7 +121,7 @@ const ATTEMPTS = 5;
 async function readTwice(t: Device): Promise<Record<string, unknown> | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     const before = specified(await currentDeployment(t));
-    await pause(SOME_MS);
+    await sleep(SOME_MS);
     const after = specified(await currentDeployment(t));
     if (isDeepStrictEqual(before, after)) return after;
     t.must(attempt < ATTEMPTS, {
@@ -155,8 +154,8 @@ check(current, { needs: ['drive'], profile: 'core', premises: [`${shape.id}.driv
   }
 });
 
-byOracle(check, safe, { least: 'looks at the current deployment' });
-byOracle(check, current, { least: 'deployments' });
+byOracle(check, safe, { aspect: 'oracle', least: 'looks at the current deployment' });
+byOracle(check, current, { aspect: 'oracle', least: 'deployments' });
 
 const merge = requirement({
   id: 'device.deployment.merge',
@@ -213,7 +212,7 @@ check(failed, { needs: ['drive'], premises: CURRENT_SHOWN }, async (t: Device) =
   const hasLeft = async (): Promise<boolean> => (await activeState(t, id)) === undefined;
   // Only warns, because control may have forced the deployment to stay deployed.
   if (answered === 'deployed' && !(await hasLeft())) {
-    const left = await happens(t, 'the failed deployment to leave', hasLeft, { within: t.patienceMs / 2 });
+    const left = await happens(t, 'the failed deployment to leave', hasLeft, t.patienceMs / 2);
     t.should(left, {
       expected: `the failed deployment ${id} archived, or not shown as current any more`,
       actual: `${await activeState(t, id)} ${t.patienceMs / 2000} s later, as control was asked for`,
@@ -262,15 +261,10 @@ async function expectInactive(t: Device, id: string, files: readonly ConfigFile[
     actual: `${state}, ${Math.round(performance.now() - since)} ms later`,
   });
   if (!t.capabilities.has('files')) return;
-  const root = configRoot(t);
-  let left: ConfigFile | undefined;
-  const gone = async (): Promise<boolean> => {
-    left = undefined;
-    for (const file of files) if ((await findConfigFile(t, root, file)).length > 0) left ??= file;
-    return left === undefined;
-  };
-  const clean = await happens(t, `the files of the ${what} deployment to go`, gone, { wait: 'files' });
-  t.must(clean, {
+  const archivedAt = performance.now();
+  const left = await fileThatStays(t, files);
+  if (left === undefined) recordSuccess(t, 'files', performance.now() - archivedAt);
+  t.must(left === undefined, {
     expected: `no config file of the ${what} deployment ${id} on the device`,
     actual: `${left?.filepath} is still there`,
   });
@@ -282,19 +276,13 @@ async function activeState(t: Device, id: string): Promise<string | undefined> {
   return `activity_status ${body['activity_status']}, error_status ${body['error_status']}`;
 }
 
-async function happens(
-  t: Device,
-  what: string,
-  happened: () => Promise<boolean> | boolean,
-  { wait = 'state', within }: { wait?: WaitKind; within?: number } = {},
-): Promise<boolean> {
-  const times = { timeoutMs: within ?? timeoutMs(t, wait), firstPauseMs: 5, growth: 2, longestPauseMs: 100 };
+async function happens(t: Device, what: string, happened: () => Promise<boolean>, within?: number): Promise<boolean> {
+  const times = { timeoutMs: within ?? timeoutMs(t, 'state'), firstPauseMs: 5, growth: 2, longestPauseMs: 100 };
   const started = performance.now();
   const found = await pollWithin(what, async () => (await happened()) || undefined, { ...times, signal: t.signal });
-  if (found === true) recordSuccess(t, wait, performance.now() - started);
-  else if (within === undefined) recordTimeout(t, wait);
+  if (found === true) recordSuccess(t, 'state', performance.now() - started);
+  else if (within === undefined) recordTimeout(t, 'state');
   return found ?? false;
 }
 
-byOracle(check, removed, { least: 'removals' });
-byOracle(check, removed, { aspect: 'restart', needs: ['restart'], least: 'removals' });
+byOracle(check, removed, { aspect: 'restart', least: 'removals' });

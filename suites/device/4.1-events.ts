@@ -100,7 +100,7 @@ const liveWithoutCursor = requirement({
   clause: 'open a long-lived SSE stream of events',
   text: 'What is published after a stream without a cursor was opened arrives on it, from the first event on.',
 });
-byOracle(check, liveWithoutCursor, { isAlone: true, profile: 'core', least: 'streams by none' });
+byOracle(check, liveWithoutCursor, { profile: 'core', least: 'streams by none' });
 
 export const types = requirement({
   id: 'device.events.types',
@@ -110,7 +110,7 @@ export const types = requirement({
     'With types only the listed event types arrive, in replay and live, with their own ids; ' +
     'without it all types are sent.',
 });
-byOracle(check, types, { isAlone: true, profile: 'core', least: 'filtered streams' });
+byOracle(check, types, { profile: 'core', least: 'filtered streams' });
 byOracle(check, types, { aspect: 'near', least: 'filters by unknown types' });
 rule(types, { premises: [types.id], traffic: 'an event on a stream with types' }, () => (seen, judge: Judge) => {
   if (seen.kind !== 'frame' || !DECIMAL.test(seen.frame.id ?? '') || carriesNoEvent(seen.frame)) return;
@@ -166,6 +166,6 @@ export const afterWins = requirement({
   clause: 'Takes precedence over the header.',
   text: 'With both cursors after decides, whichever is larger.',
 });
-byOracle(check, header, { isAlone: true, profile: 'core', least: 'streams by header' });
-byOracle(check, afterWins, { isAlone: true, profile: 'core', least: 'streams by both' });
+byOracle(check, header, { profile: 'core', least: 'streams by header' });
+byOracle(check, afterWins, { profile: 'core', least: 'streams by both' });
 byOracle(check, afterWins, { aspect: 'zero', least: 'cursors of zero' });

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../harness/targets/testing/places.ts';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
-import { type DeviceBehaviour, referenceBehaviour } from '../../simulators/device/behaviour.ts';
+import { behaviourWith } from './support/testing/device.ts';
 
 const AGENT = `
 process.umask(0o117);
@@ -42,13 +42,12 @@ it.skipIf(process.getuid?.() !== 0).for<[string, string, string]>([
 });
 
 it('a device may take a token without its padding', async () => {
-  const { transport } = referenceBehaviour;
-  const unpadded: DeviceBehaviour['transport'] = {
-    ...transport,
-    discovery: ({ port, token }) => ({ port, token: `${token}==` }),
-    authorized: (header, ...expected) => transport.authorized(header?.replace(/=+$/, ''), ...expected),
-  };
-  const behaviour = { ...referenceBehaviour, transport: unpadded };
+  const behaviour = behaviourWith({
+    transport: ({ authorized }) => ({
+      discovery: ({ port, token }) => ({ port, token: `${token}==` }),
+      authorized: (header, ...expected) => authorized(header?.replace(/=+$/, ''), ...expected),
+    }),
+  });
   await using robot = await startRobot({ transport: 'loopback', behaviour });
   const report = await runDeviceSuite(robot.place, { only: ['device.loopback.bearer-required'] });
   expect(resultsWith(report, 'fail')).toEqual([]);
@@ -61,11 +60,8 @@ it.for([
   ['events', false],
 ] as const)('a refusal without the token may not show %s', async ([, showsDeployment]) => {
   let [right, current]: [string, unknown] = ['', undefined];
-  const { transport, http } = referenceBehaviour;
-  const behaviour: DeviceBehaviour = {
-    ...referenceBehaviour,
+  const behaviour = behaviourWith({
     transport: {
-      ...transport,
       discovery: (file) => {
         right = `Bearer ${file.token}`;
         return file;
@@ -73,7 +69,6 @@ it.for([
       authorized: () => true,
     },
     http: {
-      ...http,
       deploymentBody: (deployment) => {
         current = deployment;
         return deployment;
@@ -87,7 +82,7 @@ it.for([
         return true;
       },
     },
-  };
+  });
   await using robot = await startRobot({ transport: 'loopback', behaviour });
   await robot.device.deploy();
   const report = await runDeviceSuite(robot.place, { only: ['device.loopback.bearer-required'] });

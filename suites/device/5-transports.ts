@@ -1,10 +1,9 @@
 /** Section 5: tokens on loopback TCP, access to the unix socket, and discovery. */
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { dirname } from 'node:path';
-import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { limitIn, NoAnswer, Unreachable } from '../../harness/client/errors.ts';
 import { HttpClient } from '../../harness/client/http.ts';
@@ -317,24 +316,15 @@ socket.on('connect', () => { process.stdout.write('connected'); process.exit(); 
 socket.on('error', (error) => { process.stdout.write(error.code); process.exit(); });
 `;
 
-function connectAs(t: Device, user: number, path: string): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['-e', ATTEMPT, path], {
-      uid: user,
-      gid: user,
-      cwd: '/',
-      env: {},
-      stdio: ['ignore', 'pipe', 'ignore'],
-      signal: t.signal,
-    });
-    let said = '';
-    child.once('error', (error) => (limitIn(error) === undefined ? resolve(undefined) : reject(error)));
-    // Node leaves `stdout` undefined when the system has no free file descriptor.
-    (child.stdout as Readable | undefined)?.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-    });
-    child.once('close', () => resolve(said === '' ? undefined : said));
-  });
+async function connectAs({ signal }: Device, user: number, path: string): Promise<string | undefined> {
+  const options = { uid: user, gid: user, cwd: '/', env: {}, signal };
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', ATTEMPT, path], options);
+    return stdout === '' ? undefined : stdout;
+  } catch (error) {
+    if (limitIn(error) !== undefined) throw error;
+    return undefined;
+  }
 }
 
 /** Ids of the users and groups of the processes that serve the socket, and of its folder. */
@@ -393,19 +383,6 @@ check(loopbackOnly, { needs: ['loopback'], premises: STREAM }, async (t: Device,
 });
 
 async function answersAt(t: Device, host: string, port: number): Promise<boolean> {
-  const connected = await new Promise<boolean>((resolve) => {
-    const socket = connect({ host, port });
-    const done = (result: boolean): void => {
-      clearTimeout(timer);
-      socket.destroy();
-      resolve(result);
-    };
-    // Counts two seconds without an answer as closed, because some addresses drop packets.
-    const timer = setTimeout(() => done(false), Math.min(2000, t.patienceMs));
-    socket.once('connect', () => done(true));
-    socket.once('error', () => done(false));
-  });
-  if (!connected) return false;
   const name = host.includes(':') ? `[${host}]` : host;
   const http = new HttpClient({
     endpoint: { origin: `http://${name}:${port}` },
@@ -414,6 +391,10 @@ async function answersAt(t: Device, host: string, port: number): Promise<boolean
     recorder: t.http.recorder,
   });
   try {
+    // Counts two seconds without an answer as closed, because some addresses drop packets.
+    const socket = await http.connect({ timeoutMs: Math.min(2000, t.patienceMs) }).catch(() => undefined);
+    if (socket === undefined) return false;
+    socket.destroy();
     const opened = await http.open({ path: '/events', timeoutMs: t.patienceMs });
     opened.abort();
     return opened.status === 200;

@@ -78,11 +78,10 @@ check(
     if (t.heartbeatSeconds > SHORT_SECONDS && !t.session.isSlow('publish', 'deployment'))
       return t.notApplicable(`no other check can run for the ${t.heartbeatSeconds} s that it takes`);
     const after = t.capabilities.has('drive') ? (await publishUnread(t, 2)).first : undefined;
-    const http = await restart(t);
-    streams.use(http);
+    await restart(t);
     const stream = after === undefined ? undefined : await streams.try({ after });
     const subscription = stream?.status === 200 ? streams.follow(stream) : await streams.open();
-    await awaitHeartbeats({ ...t, http }, subscription, 1);
+    await awaitHeartbeats(t, subscription, 1);
   },
 );
 

@@ -79,7 +79,7 @@ const compaction = requirement({
     'Compaction removes only the oldest events. ' +
     'The retained events replay unchanged, and no live event is lost meanwhile.',
 });
-byOracle(check, compaction, { isAlone: true, needs: ['compact'], least: 'compactions survived' });
+byOracle(check, compaction, { needs: ['compact'], least: 'compactions survived' });
 
 const bounded = requirement({
   id: 'device.log.bounded',
@@ -152,7 +152,7 @@ const survives = requirement({
   clause: 'Events are stored on the device as JSONL.',
   text: 'After a restart ids go on, none is reused, and retained events replay as before.',
 });
-byOracle(check, survives, { isAlone: true, profile: 'core', needs: ['restart'], least: 'restarts survived' });
+byOracle(check, survives, { profile: 'core', needs: ['restart'], least: 'restarts survived' });
 
 const crash = requirement({
   id: 'device.log.crash',
@@ -160,7 +160,7 @@ const crash = requirement({
   clause: 'Delivery is at-least-once … Events are stored on the device',
   text: 'Killed at any moment, the agent loses and renumbers no event that a client has seen.',
 });
-byOracle(check, crash, { isAlone: true, needs: ['restart'], least: 'kills survived' });
+byOracle(check, crash, { needs: ['restart'], least: 'kills survived' });
 
 const tornTail = requirement({
   id: 'device.log.torn-tail',
@@ -168,7 +168,7 @@ const tornTail = requirement({
   clause: 'Events are stored on the device as JSONL.',
   text: 'A torn last line in the log damages no event written after it, over two restarts.',
 });
-byOracle(check, tornTail, { isAlone: true, needs: ['restart', 'log'], least: 'torn lines survived' });
+byOracle(check, tornTail, { needs: ['restart', 'log'], least: 'torn lines survived' });
 
 const keeps = requirement({
   id: 'device.deployment.restart',
@@ -179,7 +179,7 @@ const keeps = requirement({
     'The deployment that is on the device is still the current one after the agent has been restarted, ' +
     'and the device is the same.',
 });
-byOracle(check, keeps, { isAlone: true, needs: ['restart'], premises: CURRENT_SHOWN, least: 'restarts survived' });
+byOracle(check, keeps, { needs: ['restart'], premises: CURRENT_SHOWN, least: 'restarts survived' });
 
 byOracle(check, survives, { aspect: 'whole', needs: ['restart'], least: 'restarts of a long log' });
 byOracle(check, survives, {

@@ -27,7 +27,6 @@ import {
   laterThan,
   type Recording,
   record,
-  recordAfresh,
 } from './support/replays.ts';
 import { servesFew } from './support/requests.ts';
 import { eventsAfter, mostEvents, requireRoomFor } from './support/retention.ts';
@@ -52,7 +51,7 @@ check(
   async (t: Device, streams) => {
     const recording = await record(t, streams, 12);
     await t.property(
-      cursorIn(recording),
+      cursorIn(recording.all, recording.cursor),
       async (cursor) => {
         const replay = await streams.open({ after: cursor });
         const first = await replay.next(`the first event after ${cursor}`);
@@ -80,7 +79,7 @@ check(complete, { ...CORE, premises: EVENTS, least: { events: 3 } }, async (t: D
   const recording = await record(t, streams, 60);
   expectAllPublished(t, recording);
   await t.property(
-    cursorIn(recording),
+    cursorIn(recording.all, recording.cursor),
     async (cursor) => {
       const replay = await streams.open({ after: cursor });
       const came = laterThan(cursor, await readUpTo(replay, recording.published));
@@ -137,7 +136,7 @@ const live = requirement({
   text: 'Live events follow the replay on the same connection.',
 });
 check(live, { ...CORE, premises: REPLAY, least: { events: 3 } }, async (t: Device, streams) => {
-  const { cursor, published } = await recordAfresh(t, streams, 5);
+  const { cursor, published } = await record(t, streams, 5);
   const replay = await streams.open({ after: cursor });
   await readUpTo(replay, published);
   // Tolerates a loss between replay and live, which device.events.replay.seam judges.
@@ -177,7 +176,7 @@ const FRESH_STREAMS = 3;
 check(
   complete,
   { aspect: 'unheard', needs: ['drive'], sharing: 'disruptive', premises: REPLAY },
-  async (t: Device, streams) => expectAllPublished(t, await recordAfresh(t, streams, 5)),
+  async (t: Device, streams) => expectAllPublished(t, await record(t, streams, 5)),
 );
 
 byOracle(check, exclusive, { aspect: 'future', least: 'streams by future' });
@@ -245,8 +244,8 @@ const atLeastOnce = requirement({
   clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
   text: 'A client that is cut off at any byte and reconnects from the last whole frame gets every event at least once.',
 });
-byOracle(check, atLeastOnce, { isAlone: true, profile: 'core', least: 'clients that were cut off' });
-byOracle(check, seam, { least: 'replays into bursts' });
+byOracle(check, atLeastOnce, { profile: 'core', least: 'clients that were cut off' });
+byOracle(check, seam, { aspect: 'oracle', least: 'replays into bursts' });
 
 const TOO_SOON = 'the log is compacted as soon as it is filled';
 const WHOLE = {

@@ -7,7 +7,7 @@ import { complete, exclusive } from './6.2-replay.ts';
 import { type Device, RETAINED, RETAINED_REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED, HEADER_IGNORED, TYPES_IGNORED } from './support/deviations.ts';
 import { distinct, eventsOf, expectSameEvents, expectSameIds, type SeenEvent, showIds } from './support/events.ts';
-import { EXTENT, laterThan, sampleRetained } from './support/replays.ts';
+import { cursorIn, EXTENT, laterThan, sampleRetained } from './support/replays.ts';
 import { RETAINED_ONLY, section } from './support/section.ts';
 import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
 import { Subscription } from './support/subscription.ts';
@@ -57,7 +57,7 @@ function expectReplayFromAnywhere(
     const zero = t.session.get(EXTENT)?.earliest === 0n && events.length < NEWEST ? [0n] : [];
     const other = fc.constantFrom(...zero, ...events.map(({ id }) => id));
     await t.property(
-      fc.tuple(cursorIn(events, zero), other).filter(([cursor, not]) => cursor !== not),
+      fc.tuple(cursorIn(events, ...zero), other).filter(([cursor, not]) => cursor !== not),
       async ([cursor, other]) => {
         const opening = openAt(cursor, other);
         const came = await replayUpTo(t, streams, cursor, newest, opening);
@@ -88,9 +88,6 @@ async function requireTwo(t: Device, streams: Streams): Promise<SeenEvent[]> {
   if (events.length < 2) t.undecided('the device replays fewer than two events that it retained');
   return events;
 }
-
-const cursorIn = (events: readonly SeenEvent[], more: readonly bigint[] = []): fc.Arbitrary<bigint> =>
-  fc.constantFrom(...more, ...events.slice(0, -1).map(({ id }) => id));
 
 async function expectServed(
   t: Device,

@@ -102,7 +102,7 @@ const onlyDeployed = requirement({
     'deployment.deployed is emitted for deployments whose config files have been written, ' +
     'and not for those that are merely staged.',
 });
-byOracle(check, onlyDeployed, { isAlone: true, premises: DEPLOYMENT_EVENTS, least: UNDEPLOYED });
+byOracle(check, onlyDeployed, { premises: DEPLOYMENT_EVENTS, least: UNDEPLOYED });
 
 const removedEvent = requirement({
   id: 'device.events.removed',

@@ -14,7 +14,7 @@ const gone = requirement({
   clause: 'The cursor (`after` or `Last-Event-ID`) is older than the earliest retained event.',
   text: 'A cursor older than the earliest retained event gets 410, by after and by Last-Event-ID, and no stream.',
 });
-byOracle(check, gone, { isAlone: true, profile: 'core', needs: ['compact'], least: 'expired cursors' });
+byOracle(check, gone, { profile: 'core', needs: ['compact'], least: 'expired cursors' });
 byOracle(check, gone, { aspect: 'restart', needs: ['compact', 'restart'], least: 'expired cursors' });
 
 /** Multiple of the usual timeout after which an answer counts as endless. */
@@ -71,12 +71,7 @@ const boundary = requirement({
   clause: 'older than the earliest retained event',
   text: 'The earliest retained id and every later one is served, not 410, and replays all that follows it.',
 });
-byOracle(check, boundary, {
-  isAlone: true,
-  profile: 'core',
-  needs: ['compact'],
-  least: 'cursors at the earliest event',
-});
+byOracle(check, boundary, { profile: 'core', needs: ['compact'], least: 'cursors at the earliest event' });
 
 const only = requirement({
   id: 'device.events.expired.only',
@@ -103,7 +98,6 @@ const zero = requirement({
 });
 check(zero, { needs: ['drive', 'compact'], turn: 'last', premises: LIVE }, async (t: Device, streams) => {
   const { earliest } = await compact(t);
-  if (t.info.compact_restarts === true) streams.use(t.http);
   if (earliest <= 1n) return t.undecided('nothing has been compacted away yet');
   const stream = await streams.try({ after: 0 });
   t.observe('after=0 once events have been compacted away', stream.status ?? 'no answer');
@@ -116,4 +110,4 @@ const precedence = requirement({
   clause: 'Takes precedence over the header.',
   text: 'after takes precedence over Last-Event-ID even when one of the two is expired.',
 });
-byOracle(check, precedence, { isAlone: true, needs: ['compact'], least: 'expired cursors by both' });
+byOracle(check, precedence, { needs: ['compact'], least: 'expired cursors by both' });

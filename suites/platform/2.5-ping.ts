@@ -13,9 +13,9 @@ import {
   MILLISECOND_NANOS,
   ping,
   pingCode,
-  pingWithin,
   requirePing,
   SECOND_NANOS,
+  unanswered,
 } from './support/ping.ts';
 import { describeRequest, describeResponse, ok, refused, send, serverError } from './support/requests.ts';
 
@@ -89,8 +89,7 @@ async function pingInTime(t: Platform, device: string, nanos: number, toleranceM
   const besideMs: number[] = [];
   for (let attempt = 0; attempt < TIMEOUT_ATTEMPTS; attempt += 1) {
     const started = performance.now();
-    const asked = { takesMs: askedMs, lateMs: t.patienceMs };
-    const pinging = pingWithin(t, device, { timeout_nanos: nanos }, asked);
+    const pinging = ping(t, device, { timeout_nanos: nanos }, { takesMs: askedMs }).catch(unanswered);
     const [response, lists] = await Promise.all([pinging, listsBeside(t, pinging)]);
     took.push(Math.round(performance.now() - started));
     besideMs.push(...lists);
@@ -130,8 +129,7 @@ check(limit, { writes: true, needs: ['offline-device'], slow: true }, async (t: 
   await requirePing(t);
   const device = t.offlineDevice ?? t.blocked('no offline device was named');
   const lateMs = t.patienceMs / 2;
-  const waits = { takesMs: LONGEST_PING_MS, lateMs };
-  const response = await pingWithin(t, device, { timeout_nanos: 60 * SECOND_NANOS }, waits);
+  const response = await ping(t, device, { timeout_nanos: 60 * SECOND_NANOS }, { lateMs }).catch(unanswered);
   t.must(response !== 'no answer', {
     expected: 'an answer within 10 s (and a tolerance) to a ping with timeout_nanos of 60 s',
     actual: `none within ${(LONGEST_PING_MS + lateMs) / 1000} s`,

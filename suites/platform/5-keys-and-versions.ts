@@ -1,6 +1,7 @@
 /** Sections 5 and 9: served and refused API versions and API keys. */
 import { SUPPORTED_CODENAMES, SUPPORTED_VERSIONS, versionNamed } from '../../harness/contract/versions.ts';
 import { byExploring, ofCodename } from './oracle/checks.ts';
+import { isPing } from './oracle/decides.ts';
 import type { Comparison } from './oracle/differences.ts';
 import { type Platform, section } from './support/check.ts';
 import { getList, servedCollections } from './support/lists.ts';
@@ -129,6 +130,5 @@ const scope = requirement({
   clause: 'Endpoints require scopes; ping requires `devices:read`.',
   text: 'A key without the scope devices:read cannot ping a device.',
 });
-const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 'pingDevice';
 check(...byExploring(scope, { needs: ['limited-key'], writes: true, isMeant: isPing, part: 'refusals' }));
 check(...byExploring(scope, { aspect: 'explored', needs: ['limited-key'] }));

@@ -26,32 +26,21 @@ const noRoute = routes.requirement({
 });
 routes.check(noRoute, {}, async (t: Platform) => {
   const [collection] = await servedCollections(t);
+  const mustAnswer = async (method: string, path: string, expected: string, isRight: (status: number) => boolean) => {
+    const response = await send(t, { method, path });
+    const counterexample = `${method} ${path.length > LONG_PATH ? path.slice(0, 100) : path}`;
+    t.must(isRight(response.status), { expected, actual: describeResponse(response), counterexample });
+  };
   for (const path of ['/no-such-thing', '/no/such/thing', `/${collection}s`, '/.env', `/${'long'.repeat(2000)}`]) {
-    const response = await send(t, { path });
-    t.must(response.status === 404 || (path.length > LONG_PATH && refused(response)), {
-      expected: '404 (or 414 to a long path)',
-      actual: describeResponse(response),
-      counterexample: `GET ${path.slice(0, 100)}`,
-    });
+    const isRight = (status: number) => status === 404 || (path.length > LONG_PATH && refused({ status }));
+    await mustAnswer('GET', path, '404 (or 414 to a long path)', isRight);
   }
   const device = `/devices/${encodeURIComponent((await findDevice(t)) ?? 'dvc_unknown')}`;
   // Sends GET, because the device may be in use.
-  for (const path of [`${device}/ping`, `${device}/no-such-action`]) {
-    const response = await send(t, { path });
-    t.must(response.status === 404 || response.status === 405, {
-      expected: '404 or 405',
-      actual: describeResponse(response),
-      counterexample: `GET ${path}`,
-    });
-  }
-  if (!t.readOnly) {
-    const response = await send(t, { method: 'REPORT', path: `/${collection}` });
-    t.must(refused(response) || response.status === 501, {
-      expected: '405, 404 or 501',
-      actual: describeResponse(response),
-      counterexample: `REPORT /${collection}`,
-    });
-  }
+  for (const path of [`${device}/ping`, `${device}/no-such-action`])
+    await mustAnswer('GET', path, '404 or 405', (status) => status === 404 || status === 405);
+  const isRefusal = (status: number) => refused({ status }) || status === 501;
+  if (!t.readOnly) await mustAnswer('REPORT', `/${collection}`, '405, 404 or 501', isRefusal);
   const expected = `the platform to go on serving ${COLLECTIONS.join(', ')}`;
   t.must((await findCollections(t)).includes(collection), { expected, actual: `${collection} is not served any more` });
 });

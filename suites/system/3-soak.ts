@@ -32,7 +32,6 @@ check(
     await t.property(
       outageCommands(t),
       async (commands) => {
-        await t.online();
         await using events = await EventFollower.open(t);
         // The follower needs the id of a first event as cursor, to reconnect without loss.
         const first = await deploy(t, events);

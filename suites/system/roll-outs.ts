@@ -41,6 +41,7 @@ check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profil
   await mustReach(t, 'from the device, which is online');
 });
 
+const PAUSES = { firstPauseMs: 100, growth: 1.5, longestPauseMs: 1000 };
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
 /** After pings without success, the next wait for one lasts a quarter of the time. */
@@ -67,7 +68,7 @@ async function mustReach(t: System, from: string): Promise<number> {
       nanos = Math.min(LONGEST_NANOS, nanos * 2);
       return answer;
     },
-    { timeoutMs, firstPauseMs: 100, growth: 1.5, longestPauseMs: 1000, signal: t.signal },
+    { ...PAUSES, timeoutMs, signal: t.signal },
   );
   // The device may have reconnected after the last ping.
   const reached =
@@ -105,12 +106,10 @@ const arrives = requirement({
 });
 const coreOptions = { needs: ['write'], profile: 'core' } as const;
 check(arrives, { ...coreOptions, aspect: 'told', deviation: DEPLOYMENT_UNTOLD }, async (t: System) => {
-  await t.online();
   await using events = await EventFollower.open(t);
   await deploy(t, events);
 });
 check(arrives, { ...coreOptions, premises: [`${arrives.id}.told`] }, async (t: System) => {
-  await t.online();
   await using events = await EventFollower.open(t);
   const rolledOut = await rollOut(t);
   const { id, fixture } = rolledOut;
@@ -220,7 +219,6 @@ async function replaceOne(
   t: System,
   then: (events: EventFollower, made: Replacement) => Promise<void> = async () => {},
 ): Promise<Replacement> {
-  await t.online();
   await using events = await EventFollower.open(t);
   const made = { first: await deploy(t, events), second: await deploy(t, events) };
   await untilCurrent(t, made.second.id);
@@ -240,7 +238,6 @@ const failed = requirement({
 });
 const afterDeploy = { needs: ['write'], premises: [arrives.id] } as const;
 check(failed, afterDeploy, async (t: System) => {
-  await t.online();
   await using events = await EventFollower.open(t);
   await deploy(t, events);
   const bad = await rollOut(t, [configPath(), IMPOSSIBLE_PATH]);
@@ -284,7 +281,7 @@ async function requireFailure(t: System, bad: RollOut): Promise<void> {
       last = await readDeployment(t, bad);
       return last['error_status'] === 'retrying' ? undefined : true;
     },
-    { timeoutMs: t.device.patienceMs, firstPauseMs: 100, growth: 1.5, longestPauseMs: 1000, signal: t.signal },
+    { ...PAUSES, timeoutMs: t.device.patienceMs, signal: t.signal },
   );
   if (!isFatal) t.notApplicable(`the device goes on retrying a deployment that cannot be applied: ${statuses(last)}`);
 }
@@ -298,10 +295,8 @@ async function mustLeaveNothing(t: System, bad: RollOut): Promise<void> {
   if (!canReadFiles(t)) return;
   const expected = `no file of ${bad.id}, which failed, to be on the device`;
   const isClean = await pollWithin(expected, async () => (await readConfigFiles(t, bad)).size === 0 || undefined, {
+    ...PAUSES,
     timeoutMs: t.device.patienceMs,
-    firstPauseMs: 100,
-    growth: 1.5,
-    longestPauseMs: 1000,
     signal: t.signal,
   });
   // Only warns, because section 2.2 removes a failed deployment only if it was deployed before.
@@ -316,7 +311,6 @@ const queued = requirement({
   text: 'A deployment for a device that is offline is queued, and is deployed once when the device is online again.',
 });
 check(queued, offlineOptions, async (t: System) => {
-  await t.online();
   await using events = await EventFollower.open(t);
   const before = await deploy(t, events);
   await untilActivity(t, before.id, 'deployed');
@@ -347,7 +341,6 @@ const newest = requirement({
 });
 const afterQueued = { ...offlineOptions, premises: [...offlineOptions.premises, 'system.newer', queued.id] } as const;
 check(newest, afterQueued, async (t: System) => {
-  await t.online();
   await using events = await EventFollower.open(t);
   await deploy(t, events);
   await whileOffline(t, async () => {

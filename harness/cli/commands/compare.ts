@@ -15,7 +15,7 @@ import {
 } from '../../reports/compare/comparison.ts';
 import { comparePage, compareText } from '../../reports/compare/comparison-formats.ts';
 import { type Entry, entryOf, readEntries } from '../../reports/compare/entries.ts';
-import { paintOf, reportWriter } from '../../reports/format.ts';
+import { paintOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { APIS } from '../../runner/types.ts';
 import { loadSuites } from '../catalogue.ts';
@@ -74,7 +74,7 @@ export const compare = command({
     if (files.some((file) => file.endsWith('.json') && isFleet(readJson(file)))) {
       const write = reportWriter(report, FLEET_FORMATS, process.stdout);
       const compared = comparedFleets(files, gate !== 'none');
-      write((format, isTerminal) => format.text(compared, isTerminal));
+      write(compared);
       return compared.code;
     }
     const write = reportWriter(report, FORMATS, process.stdout);
@@ -86,32 +86,27 @@ export const compare = command({
     const checks = (await loadSuites()).flatMap((suite) => suite.checks);
     const comparison = compareEntries(entries, new Map(checks.map(({ id, requirement }) => [id, requirement])));
     const verdict = verdictOf(comparison, gate);
-    write((format, isTerminal) => format.text(comparison, verdict, isTerminal));
+    write({ comparison, verdict });
     return verdict.code;
   },
 });
 
-type CompareText = (comparison: Comparison, verdict: GateVerdict, isTerminal: boolean) => string;
-
-const FORMATS: readonly { name: string; text: CompareText }[] = [
+const FORMATS: readonly WritableFormat<{ comparison: Comparison; verdict: GateVerdict }>[] = [
   {
     name: 'pretty',
-    text: (comparison, verdict, isTerminal) =>
+    text: ({ comparison, verdict }, isTerminal) =>
       withoutCiCommands(
         compareText(printableValue(comparison, printableLine), verdict, paintOf(process, isTerminal), columns()),
       ),
   },
-  { name: 'html', text: (comparison, verdict) => comparePage(comparison, verdict, VERSION) },
-  { name: 'json', text: (comparison, verdict) => `${printableJson(asJson(comparison, verdict), 2)}\n` },
+  { name: 'html', text: ({ comparison, verdict }) => comparePage(comparison, verdict, VERSION) },
+  { name: 'json', text: ({ comparison, verdict }) => `${printableJson(asJson(comparison, verdict), 2)}\n` },
 ];
 
-const FLEET_FORMATS = [
-  {
-    name: 'pretty',
-    text: (compared: ComparedFleets, isTerminal: boolean) => fleetsText(compared, paintOf(process, isTerminal)),
-  },
+const FLEET_FORMATS: readonly WritableFormat<ComparedFleets>[] = [
+  { name: 'pretty', text: (compared, isTerminal) => fleetsText(compared, paintOf(process, isTerminal)) },
   { name: 'json', text: fleetsJson },
-] as const;
+];
 
 const asJson = ({ entries, requirements, choices, steps, changes }: Comparison, verdict: GateVerdict) => ({
   verdict: verdict.word,

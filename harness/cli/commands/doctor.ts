@@ -1,7 +1,7 @@
-import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { createServer, type ListenOptions } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
 import { listening, listenUnix } from '../../../simulators/device/transport.ts';
 import { thousands } from '../../../simulators/fleet/measure/costs.ts';
@@ -21,6 +21,7 @@ import { hanging, painter, printableJson, printableLine, withoutCiCommands, wrap
 import { memoryText, readableDuration } from '../../common/units.ts';
 import { EXIT, exitCodesText } from '../../common/usage.ts';
 import { Patience } from '../../common/waiting.ts';
+import { executableOf } from '../../targets/identity.ts';
 import { containerRuntime, reasonOf } from '../../targets/launch/container.ts';
 import { columns, command, OPTION } from '../options.ts';
 import { OLDEST_NODE, VERSION } from '../version.ts';
@@ -201,17 +202,9 @@ const PROBES: readonly Probe[] = [
     group: REPEATING,
     name: tool,
     probe() {
-      const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, tool));
-      const found = places.find((path) => {
-        try {
-          accessSync(path, constants.X_OK);
-          return true;
-        } catch {
-          return false;
-        }
-      });
-      if (found === undefined) throw new Error('not found in PATH');
-      return found;
+      const found = executableOf(tool);
+      if ('problem' in found) throw new Error('not found in PATH');
+      return found.file;
     },
     todo: `Install ${tool}, or repeat findings with \`muster replay\`.`,
   })),

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { printableJson, withoutCiCommands } from '../../common/terminal.ts';
 import { exitCodesText } from '../../common/usage.ts';
 import { type Fit, fitJson, fitOf, fitPage, fitText, readEvidence } from '../../reports/fit/fit.ts';
-import { paintOf, reportWriter } from '../../reports/format.ts';
+import { paintOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
 import { columns, command, OPTION, REPORTED, wholePath } from '../options.ts';
 import { VERSION } from '../version.ts';
 
@@ -31,12 +31,12 @@ export const fit = command({
   run({ path, report = ['pretty'], ...wanted }) {
     const write = reportWriter(report, FORMATS, process.stdout);
     const answer = fitOf(readEvidence(path, new Date().toISOString().slice(0, 10)), wanted);
-    write((format, isTerminal) => format.text(answer, isTerminal));
+    write(answer);
     return answer.code;
   },
 });
 
-const FORMATS: readonly { name: string; text(fit: Fit, isTerminal: boolean): string }[] = [
+const FORMATS: readonly WritableFormat<Fit>[] = [
   {
     name: 'pretty',
     text: (answer, isTerminal) => withoutCiCommands(fitText(answer, paintOf(process, isTerminal), columns())),

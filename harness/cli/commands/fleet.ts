@@ -85,8 +85,8 @@ async function runShard(args: FleetArguments, signal: AbortSignal, mirror: Mirro
     mirror?.follow(place.out);
     const options = await fleetRun(args, place);
     return await showFleetResult(signal, async (onResult) => {
-      const { out } = options;
-      return { result: await runFleet({ ...options, screen: process.stderr, signal, onResult }), out };
+      await runFleet({ ...options, screen: process.stderr, signal, onResult });
+      return options;
     });
   } catch (error) {
     if (place !== undefined) leaveReason(place, error);

@@ -16,7 +16,6 @@ type Api = (typeof APIS)[number];
 
 const NODE = 24;
 const REPORTS = 'muster-report';
-const reportsOf = (api: Api): string[] => ['pretty', `junit=${REPORTS}/${api}.xml`, `html=${REPORTS}/${api}.html`];
 
 function jobLine(api: Api, { image }: { image?: string }, control: string | undefined): string {
   const more = [
@@ -120,7 +119,8 @@ export const init = command({
   epilogue: 'No file is overwritten: if the CI file exists, the job is printed, to be added by hand.',
   async run(asked) {
     const { api, reached, driven, ci, baseline } = await answers(asked);
-    const report = [...(ci === 'github' ? ['github'] : []), ...reportsOf(api)];
+    const files = [`junit=${REPORTS}/${api}.xml`, `html=${REPORTS}/${api}.html`];
+    const report = [...(ci === 'github' ? ['github'] : []), 'pretty', ...files];
     const own = { ...reached, ...driven, report, ...(baseline && { baseline: BASELINE }) };
     const schema = 'node_modules/muster-conformance/fixtures/schemas/muster.schema.json';
     const config = `# yaml-language-server: $schema=${schema}\n${yaml({ check: { [api]: own } })}`;

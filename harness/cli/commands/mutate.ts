@@ -2,7 +2,6 @@ import process from 'node:process';
 import { defined } from '../../common/defined.ts';
 import { exitCodesText, headerSecret, UsageError } from '../../common/usage.ts';
 import { DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
-import type { Suite } from '../../runner/types.ts';
 import { mutateOptions } from '../mutate/options.ts';
 import type { OwnPlatform } from '../mutate/system.ts';
 import {
@@ -77,7 +76,7 @@ export const mutateSystem = command({
       const { requirementsOf } = await import('../mutate/subjects.ts');
       const { agentSubjects, platformForAgentSubjects } = await import('../mutate/system.ts');
       const { systemSuite } = await import('../../../suites/system/index.ts');
-      const requirements = requirementsOf(systemSuite as unknown as Suite<never>);
+      const requirements = requirementsOf(systemSuite);
       if (platform === undefined) return platformForAgentSubjects({ dialect: args.dialect, seed }, requirements);
       const heartbeatMs = timeFrom('heartbeat', args.heartbeat ?? HEARTBEAT);
       return agentSubjects(platform, { heartbeatMs, seed, dialect: args.dialect }, requirements);
@@ -139,18 +138,15 @@ async function worldOf(args: OptionsOf<typeof clientOptions>, seed: number) {
     const heartbeatMs = timeFrom('heartbeat', args.heartbeat ?? HEARTBEAT);
     const { deviceSuite } = await import('../../../suites/device/index.ts');
     const { deviceSubjects } = await import('../mutate/device.ts');
-    const requirements = requirementsOf(deviceSuite as unknown as Suite<never>);
-    return deviceSubjects({ heartbeatMs, seed, dialect: args.dialect }, requirements);
+    return deviceSubjects({ heartbeatMs, seed, dialect: args.dialect }, requirementsOf(deviceSuite));
   }
   const { 'seed-file': path, devices = 30 } = args;
   const seedFile = path === undefined ? undefined : textFrom('seed-file', path);
   const { platformSuite } = await import('../../../suites/platform/index.ts');
   const { platformSubjects } = await import('../mutate/platform.ts');
-  const requirements = requirementsOf(platformSuite as unknown as Suite<never>);
-  return await platformSubjects({ seed, seedFile, devices, dialect: args.dialect }, requirements, path).catch(
-    (error: unknown) => {
-      if (!(error instanceof Error) || error.name !== 'SeedError') throw error;
-      throw new UsageError(`--seed-file ${path}: ${error.message}`);
-    },
-  );
+  const setting = { seed, seedFile, devices, dialect: args.dialect };
+  return await platformSubjects(setting, requirementsOf(platformSuite), path).catch((error: unknown) => {
+    if (!(error instanceof Error) || error.name !== 'SeedError') throw error;
+    throw new UsageError(`--seed-file ${path}: ${error.message}`);
+  });
 }

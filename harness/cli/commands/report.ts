@@ -5,7 +5,7 @@ import { exitCode, type FleetResult } from '../../../simulators/fleet/result/res
 import { Redactor } from '../../common/redact.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
-import { paintOf, reportWriter } from '../../reports/format.ts';
+import { paintOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { RunListeners } from '../../runner/run.ts';
 import { endingText, fleetIn, isFleet, summaryText } from '../fleet-summary.ts';
@@ -37,8 +37,7 @@ export const report = command({
       await new RunListeners(reporters).end(run);
     } else if (isFleet(value)) {
       const write = reportWriter(formats ?? ['pretty'], FLEET_FORMATS, stdout);
-      const result = fleetIn(file);
-      write((format, isTerminal) => format.text(result, dirname(file), isTerminal));
+      write({ result: fleetIn(file), out: dirname(file) });
     } else {
       throw new UsageError(
         `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE) nor the result.json of a ` +
@@ -49,15 +48,13 @@ export const report = command({
   },
 });
 
-type FleetText = (result: FleetResult, out: string, isTerminal: boolean) => string;
-
-const FLEET_FORMATS: readonly { name: string; text: FleetText }[] = [
+const FLEET_FORMATS: readonly WritableFormat<{ result: FleetResult; out: string }>[] = [
   {
     name: 'pretty',
-    text: (result, out, isTerminal) => {
+    text: ({ result, out }, isTerminal) => {
       const paint = paintOf(process, isTerminal);
       return summaryText(result, paint) + endingText({ out, code: exitCode(result) }, paint);
     },
   },
-  { name: 'html', text: reportHtml },
+  { name: 'html', text: ({ result }) => reportHtml(result) },
 ];

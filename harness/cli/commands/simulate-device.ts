@@ -19,7 +19,7 @@ import { size } from '../../common/units.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { SITUATIONS } from '../../contract/situations.ts';
 import { DIALECTS } from '../../contract/versions.ts';
-import { behaviourAsked, findByName, listAsked, listOf } from '../find-behaviour.ts';
+import { behaviourAsked, findByName, listOf, printsLists } from '../find-behaviour.ts';
 import {
   command,
   consoleOptions,
@@ -192,11 +192,7 @@ export const simulateDeviceCommand = command({
   epilogue: `Exit codes: ${exitCodesText('simulate')}.`,
   async run(args) {
     if (args.scenario !== undefined) return await playScenario(args.scenario, args);
-    const list = listAsked(args, KNOWN);
-    if (list !== undefined) {
-      process.stdout.write(list);
-      return EXIT.conformant;
-    }
+    if (printsLists(args, KNOWN)) return EXIT.conformant;
     const settings = settingsOf(args);
     const control = await controlOf(args);
     const { runDevice } = await import('../../../simulators/device/process/run.ts');

@@ -5,7 +5,7 @@ import type { PlatformOptions } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
 import { EXIT, exitCodesText, UsageError, untilSignal, usage } from '../../common/usage.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
-import { behaviourAsked, listAsked } from '../find-behaviour.ts';
+import { behaviourAsked, printsLists } from '../find-behaviour.ts';
 import {
   command,
   consoleOptions,
@@ -68,17 +68,16 @@ export type SimulatePlatformArguments = OptionsOf<typeof platformOptionTable>;
 export async function platformOptions(args: SimulatePlatformArguments, log: Logger): Promise<PlatformOptions> {
   const { parseFaults } = await import('../../../simulators/platform/faults.ts');
   const { KeyRing, SCOPES } = await import('../../../simulators/platform/keys.ts');
-  let behaviour: PlatformOptions['behaviour'];
-  if (args.defect !== undefined || args.variant !== undefined) {
-    const { referenceBehaviour } = await import('../../../simulators/platform/reference.ts');
-    behaviour = behaviourAsked(args, await known(), referenceBehaviour);
-  }
+  const { referenceBehaviour } = await import('../../../simulators/platform/reference.ts');
+  const isUsual = args.defect === undefined && args.variant === undefined;
+  const behaviour = isUsual ? undefined : behaviourAsked(args, await known(), referenceBehaviour);
   const tls = pairFrom('tls', args['tls-cert'], args['tls-key']);
   const uiPort = uiPortOf(args);
   const keys = args['api-key']?.map((text) => keyOf(text, SCOPES));
   usage('--api-key', () => new KeyRing(keys ?? []));
   const { port, dialect, db, devices, seed, 'seed-file': seedFile, 'min-key-bits': minKeyBits, fault } = args;
-  const host = await hostOf(args, behaviour);
+  const isOpen = behaviour !== undefined && behaviour.authenticate !== referenceBehaviour.authenticate;
+  const host = hostOf(args, isOpen);
   if (seedFile !== undefined && devices !== undefined)
     throw new UsageError('--seed-file and --devices: give one; each makes a whole workspace');
   return {
@@ -103,14 +102,13 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
   };
 }
 
-async function hostOf({ host }: SimulatePlatformArguments, behaviour: PlatformOptions['behaviour']): Promise<string> {
+/** `isOpen`: the platform may serve requests without a key. */
+function hostOf({ host }: SimulatePlatformArguments, isOpen: boolean): string {
   if (urlHost(host) === undefined)
     throw new UsageError(
       `--host: '${host}' is not accepted; accepted: an address or a name of this machine, e.g. 0.0.0.0 or ${LOOPBACK}`,
     );
-  if (isLoopback(host) || behaviour === undefined) return host;
-  const { referenceBehaviour } = await import('../../../simulators/platform/reference.ts');
-  if (behaviour.authenticate === referenceBehaviour.authenticate) return host;
+  if (isLoopback(host) || !isOpen) return host;
   throw new UsageError(
     `--host: ${host} needs keys, and --defect makes the platform serve requests without a valid one; ` +
       `accepted: ${LOOPBACK}`,
@@ -179,12 +177,8 @@ export const simulatePlatformCommand = command({
     'config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can ' +
     `make some online without an agent.\n\nExit codes: ${exitCodesText('simulate')}.`,
   async run(args) {
-    const asked = args.defect ?? args.variant;
-    const list = asked && listAsked(args, await known());
-    if (list !== undefined) {
-      process.stdout.write(list);
-      return EXIT.conformant;
-    }
+    const isAsked = args.defect !== undefined || args.variant !== undefined;
+    if (isAsked && printsLists(args, await known())) return EXIT.conformant;
     const ended = untilSignal();
     const { simulatePlatform } = await import('../../../simulators/platform/index.ts');
     const log = pino(

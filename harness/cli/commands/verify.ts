@@ -22,7 +22,7 @@ import {
 import { keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
 import { certificatePage } from '../../reports/certificate/page.ts';
 import { DAY, type Statement } from '../../reports/certificate/statement.ts';
-import { paintOf, reportWriter } from '../../reports/format.ts';
+import { paintOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
 import { columns, command, OPTION, REPORTED, wholePath } from '../options.ts';
@@ -64,8 +64,7 @@ export const verify = command({
         throw new UsageError(`--at-least ${atLeast}: must be the date of requirements, e.g. 2026-11-25`);
       const limits = defined({ digest: wanted, maxAgeMs, atLeast });
       const statement = verifyCertificate(text, publicKey, { own, ...limits });
-      const told = { statement, claims: claimsOf(statement, own), id: keyId(publicKey) };
-      write((format, isTerminal) => format.text(told, isTerminal));
+      write({ statement, claims: claimsOf(statement, own), id: keyId(publicKey) });
       return statement.predicate.result === 'FAILED' ? EXIT.nonconformant : EXIT.conformant;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -84,7 +83,7 @@ interface Verified {
   id: string;
 }
 
-const FORMATS: readonly { name: string; text(verified: Verified, isTerminal: boolean): string }[] = [
+const FORMATS: readonly WritableFormat<Verified>[] = [
   {
     name: 'pretty',
     text: (verified, isTerminal) => withoutCiCommands(claimsText(verified, paintOf(process, isTerminal))),

@@ -144,31 +144,3 @@ test('--ca also names the authority of a platform that is not Muster’s', async
   await using target = await openSystem(args, { ...opening, notify: () => {}, readOnly: true });
   expect(target.unreachable).toBeUndefined();
 });
-
-test('the fill command makes an agent compact its log, and the log checks pass', async () => {
-  const [target, socket, dir] = [at('fills.yaml'), at('fills.sock'), at('fills')];
-  const command = agent(`--socket ${socket} --dir ${dir} --retain 60 ${UPLINK}`);
-  const newest = `JSON.parse(log.trimEnd().split('\\n').at(-1))`;
-  const copies = `Array.from({ length: 60 }, (_, at) => JSON.stringify({ ...kept, id: kept.id + at + 1 }) + '\\n')`;
-  const script = `const fs = require('fs'); const path = '${dir}/events.jsonl';
-    const log = fs.readFileSync(path, 'utf8');
-    const { object, id, type, occurred_at, data } = ${newest}; const kept = { object, id, type, occurred_at, data };
-    fs.appendFileSync(path, ${copies}.join(''))`;
-  writeFileSync(at('fill.cjs'), script);
-  const control = { event_log: join(dir, 'events.jsonl'), retention: 60, heartbeat_seconds: 1, fill: 'node fill.cjs' };
-  writeFileSync(target, JSON.stringify({ name: 'fills', device: { command, socket }, control }));
-  const only = [
-    'device.events.expired.410',
-    'device.log.compaction',
-    'device.log.crash',
-    'device.events.replay.complete.histories',
-  ];
-  const file = at('fills.json');
-  const words = typed`check device --target ${target} --control platform --only ${only} --report json=${file}`;
-  const { code } = await muster(...words);
-  const { checks, target: judged } = reportIn(file);
-  const passed = checks.filter(({ outcome }) => outcome === 'pass').map(({ id }) => id);
-  expect(passed).toEqual(expect.arrayContaining(only));
-  expect(judged.capabilities).toContain('compact');
-  expect(code).toBe(0);
-}, 900_000);

@@ -224,11 +224,7 @@ export async function openEnrolledDevice(
   const agent = { ...rest, env, placeholders: platform.placeholders, attach: platform.attach };
   const opened = stack.use(await openAgent(platform, agent, started));
   const both = stack.move();
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => {
-    closing ??= both.disposeAsync();
-    return closing;
-  };
+  const close = (): Promise<void> => both.disposeAsync();
   return { ...opened, close, [Symbol.asyncDispose]: close };
 }
 

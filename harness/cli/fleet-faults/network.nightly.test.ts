@@ -5,14 +5,13 @@ import { poll } from '../../common/waiting.ts';
 import { issuingAuthority } from '../enrol/authority.ts';
 import { Running, reportIn, typed, unlessSaturated } from '../testing/muster.ts';
 import { type Addresses, onlineOf, rollouts, Scene } from './testing/faulted-fleet.ts';
-import { Cable, FaultyProxy, noNamespaces, withHosts } from './testing/faults.ts';
+import { Cable, FaultyProxy, noNamespaces } from './testing/faults.ts';
 
 /** Milliseconds for the platform to notice an unplugged cable; an idle machine needs two keep-alive periods of 18 s. */
 const BOUND_MS = 100_000;
 const LONG = { timeout: 240_000 };
-const isolated = it.skipIf(noNamespaces !== '');
 
-isolated(`fleet and platform notice an unplugged cable and reconnect${noNamespaces}`, LONG, async () => {
+it.skipIf(noNamespaces !== '')(`fleet and platform notice an unplugged cable${noNamespaces}`, LONG, async () => {
   await using scene = new Scene();
   using cable = new Cable();
   const platform = await scene.platform();
@@ -37,39 +36,6 @@ isolated(`fleet and platform notice an unplugged cable and reconnect${noNamespac
   );
   expect(code).toBe(unlessSaturated(result.missed.length > 0 ? 99 : 0, result));
   await scene.agree(platform.url);
-});
-
-isolated(`a fleet rolls out although the broker’s name stops resolving for a while${noNamespaces}`, async () => {
-  await using scene = new Scene();
-  const platform = await scene.platform();
-  await using broker = await FaultyProxy.before(platform.mqtt);
-  const hosts = scene.path('hosts');
-  const [known, unknown] = ['127.0.0.1 localhost broker.test\n', '127.0.0.1 localhost\n'];
-  const under = withHosts(hosts, scene.path('nsswitch.conf'), known);
-  const mqtt = broker.instead(platform.mqtt).replace('127.0.0.1', 'broker.test');
-  const fleet = scene.fleet({ phases: rollouts('2s', '500ms'), platform: { ...platform, mqtt }, under });
-  await fleet.deployments(platform.url, 3);
-  writeFileSync(hosts, unknown);
-  broker.cut();
-  await fleet.deployments(platform.url, 8);
-  writeFileSync(hosts, known);
-  const { said } = await fleet.endsWell(platform.url, 2);
-  expect(said).toMatch(/not by the scenario: \d+ attempts of robots to come online failed, .* ENOTFOUND broker\.test/);
-});
-
-isolated(`a fleet ends at once when a host name never resolves${noNamespaces}`, async () => {
-  await using scene = new Scene();
-  const platform = await scene.platform();
-  const under = withHosts(scene.path('hosts'), scene.path('nsswitch.conf'), '127.0.0.1 localhost\n');
-  const phases = '  - { do: hold, for: 1h }\n';
-  const unknownBroker = scene.fleet({ phases, platform: { ...platform, mqtt: 'mqtt://broker.test:1' }, under });
-  const { code, result } = await unknownBroker.end();
-  expect(result.incomplete_reasons.join()).toMatch(/no other robot would: .* getaddrinfo ENOTFOUND broker\.test/);
-  expect(code).toBe(2);
-  const unknownPlatform = scene.fleet({ phases, platform: { ...platform, url: 'http://platform.test:1/beta' }, under });
-  const ended = await unknownPlatform.running.ended;
-  expect(ended.stderr).toMatch(/the platform cannot be reached at .*getaddrinfo ENOTFOUND platform\.test/);
-  expect(ended.code).toBe(2);
 });
 
 async function outage(
@@ -135,29 +101,6 @@ it('a fleet rolls out although certificates expire midway, and names the expiry'
   for (const proxy of [http, broker]) proxy.renew(authority.issue());
   const { said } = await fleet.endsWell(platform.url, 2);
   expect(said).toMatch(/not by the scenario: .* certificate has expired/);
-});
-
-it.each([
-  ['an expired certificate', LAST_WEEK, true, /certificate has expired/],
-  ['a certificate of an unknown authority', new Date(), false, /unable to verify the first certificate/],
-] as const)('a fleet exits with 2 and names %s of broker or platform', LONG, async (_, from, trusted, why) => {
-  await using scene = new Scene();
-  const authority = authorityIn(scene);
-  const platform = await scene.platform();
-  const env = trusted ? authority.trusted : { MUSTER_API_KEY: 'dev' };
-  const started = (change: Partial<Addresses>) =>
-    scene.fleet({ phases: rollouts('1s'), platform: { ...platform, ...change }, env });
-  await using broker = await FaultyProxy.before(platform.mqtt, { tls: authority.issue(from) });
-  const { code, result } = await started({ mqtt: broker.instead(platform.mqtt) }).end();
-  const reasons = result.incomplete_reasons.join();
-  expect(reasons).toMatch(/no other robot would: no connection to the MQTT broker at mqtts:/);
-  expect(reasons).toMatch(why);
-  expect(code).toBe(2);
-  await using http = await FaultyProxy.before(platform.url, { tls: authority.issue(from) });
-  const fleet = await started({ url: http.instead(platform.url) }).running.ended;
-  expect(fleet.stderr).toMatch(/the platform cannot be reached at https:/);
-  expect(fleet.stderr).toMatch(why);
-  expect(fleet.code).toBe(2);
 });
 
 it('a check is blocked without findings when the platform’s certificate expires midway', async () => {

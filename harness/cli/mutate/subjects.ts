@@ -4,11 +4,15 @@ import type { Defect, Located, Variant } from '../../../simulators/defects/defin
 import { defined } from '../../common/defined.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import type { Server, Subject, SubjectSource } from '../../mutate/plan.ts';
-import type { Requirement, Suite } from '../../runner/types.ts';
+import type { Check, Requirement } from '../../runner/types.ts';
 
 export type Requirements = ReadonlyMap<string, Pick<Requirement, 'id' | 'section' | 'text' | 'clause'>>;
 
-export const requirementsOf = ({ checks }: Pick<Suite<never>, 'checks'>): Requirements =>
+export const requirementsOf = ({
+  checks,
+}: {
+  checks: readonly Pick<Check<never>, 'id' | 'requirement'>[];
+}): Requirements =>
   new Map(checks.flatMap(({ id, requirement }) => [id, requirement.id].map((key) => [key, requirement] as const)));
 
 interface Deviations<B> {

@@ -1,5 +1,6 @@
 /** Starts robots for the tests of a user's platform, or a platform for the tests of a user's agent. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
 import { platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
@@ -87,18 +88,12 @@ async function startRobot(
 }
 
 async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
   const limit = AbortSignal.timeout(START_LIMIT_MS);
-  const either = AbortSignal.any([signal, limit]);
-  const { promise: over, reject } = Promise.withResolvers<never>();
-  const ring = (): void =>
-    reject(limit.aborted ? new Error(`it was not online within ${readableDuration(START_LIMIT_MS)}`) : signal.reason);
-  either.addEventListener('abort', ring);
-  try {
-    signal.throwIfAborted();
-    await Promise.race([work, over]);
-  } finally {
-    either.removeEventListener('abort', ring);
-  }
+  const over = once(AbortSignal.any([signal, limit]), 'abort').then(() => {
+    throw limit.aborted ? new Error(`it was not online within ${readableDuration(START_LIMIT_MS)}`) : signal.reason;
+  });
+  await Promise.race([work, over]);
 }
 
 export function platformForAgentSubjects(setting: { dialect: Dialect; seed: number }, requirements: Requirements) {

@@ -38,7 +38,6 @@ export class Watched implements AsyncDisposable {
   readonly traffic: Traffic[];
   readonly relay: Relay;
   device: ClientValues = {};
-  real = '';
   readonly #readers: Readers;
 
   private constructor(judge: TrafficJudge, relay: Relay, readers: Readers, traffic: Traffic[]) {
@@ -125,7 +124,6 @@ export async function watchedDevice({
   const place = { base: '/v0.2', origin: 'http://localhost', socketPath: real, variable: 'MUSTER_TOKEN' };
   await using watched = await Watched.open('device', 'unix', place, { path: socket }, { path: real });
   const ending = new AbortController();
-  watched.real = real;
   watched.device = { socket, deviceUrl: 'http://localhost/v0.2' };
   const client = called({ job: 'follow', ...watched.device }, clientDefect, ending.signal);
   await eventually(() => {

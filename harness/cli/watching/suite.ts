@@ -1,6 +1,6 @@
 import { type TransportKind, watchedRules } from '../../../suites/client/watched/index.ts';
 import { suite } from '../../runner/define.ts';
-import { inOrder, premisesOf } from '../../runner/plan.ts';
+import { allPremises } from '../../runner/plan.ts';
 import type { Check, Suite } from '../../runner/types.ts';
 
 export type { TransportKind } from '../../../suites/client/watched/index.ts';
@@ -30,16 +30,12 @@ export async function checksOf(api: WatchedApi): Promise<readonly Check<never>[]
 }
 
 function rulesOf(api: WatchedApi, all: readonly Check<never>[]): Suite<never> {
-  const below = new Map<string, Set<Check<never>>>();
-  for (const check of inOrder(all)) {
-    const direct = premisesOf(check, all);
-    below.set(check.id, new Set(direct.flatMap((premise) => [premise, ...(below.get(premise.id) ?? [])])));
-  }
+  const below = allPremises(all);
   const rules = all.filter(({ rule }) => rule !== undefined);
   // The traffic of any client may decide a rule, so no capability is required.
   const judging = rules.map(({ needs: _, ...check }) => {
     // A watch runs no checks, so rules of the same requirements replace presupposed checks.
-    const presupposed = new Set([...(below.get(check.id) ?? [])].map(({ requirement }) => requirement.id));
+    const presupposed = new Set(below.get(check.id)?.map(({ requirement }) => requirement.id));
     presupposed.delete(check.requirement.id);
     const premises = rules.filter(({ requirement }) => presupposed.has(requirement.id)).map(({ id }) => id);
     return { ...check, premises };

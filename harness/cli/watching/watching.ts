@@ -50,7 +50,7 @@ export async function watchTraffic(api: WatchedApi, args: WatchArguments): Promi
   const record = recordOf(api, route, args);
   const secure = pairFrom('tls', args['tls-cert'], args['tls-key']);
   await using shown = await pageOf(api, route, plan, args);
-  const { announce, troubles, trouble, ended } = outputsOf(shown?.page);
+  const { announce, troubles, trouble } = outputsOf(shown?.page);
   const outages = outageReporter({ announce, trouble, changed: (why) => shown?.page.unreachable(why) });
   const found = new Map<string, PlainJudged>();
   const enough = new AbortController();
@@ -72,7 +72,7 @@ export async function watchTraffic(api: WatchedApi, args: WatchArguments): Promi
     },
     live: (live) => shown?.page.live(live),
     trouble,
-    ended,
+    ended: (why) => shown?.page.ended(why),
   });
   using _faults = faultsEndJudging(link);
   const { listen, upstream } = route;
@@ -118,8 +118,7 @@ function outputsOf(page: WatchPage | undefined) {
     troubles.push(why);
     announce(why);
   };
-  const ended = (why: string): void => page?.ended(why);
-  return { announce, troubles, trouble, ended };
+  return { announce, troubles, trouble };
 }
 
 async function pageOf(api: WatchedApi, { address }: RelayRoute, plan: Plan<never>, args: WatchArguments) {

@@ -22,7 +22,6 @@ import {
   resultOf,
   type SignersWords,
   type Statement,
-  type SuitesDigest,
   statement,
   statementOf,
   suitesDigest,
@@ -30,14 +29,7 @@ import {
   whyTooFew,
 } from './statement.ts';
 
-interface OwnSuites {
-  version: string;
-  suites: SuitesDigest;
-  checkIds(api: string, profile: string, requirements: string): readonly string[];
-  requirementsDigest(api: string, date: string): string | undefined;
-  requirementOf(api: string, id: string): string | undefined;
-  newestRequirements: string;
-}
+type OwnSuites = ReturnType<typeof ownSuites>;
 
 interface VerifyOptions {
   own?: OwnSuites;
@@ -49,19 +41,19 @@ interface VerifyOptions {
   atLeast?: string;
 }
 
-export function ownSuites(version: string, suites: readonly Suite<never>[]): OwnSuites {
+export function ownSuites(version: string, suites: readonly Suite<never>[]) {
   const checksOf = (api: string) => suites.flatMap((suite) => (suite.api === api ? suite.checks : []));
   const dates = suites.flatMap((suite) => suite.requirementSets);
   return {
     version,
     suites: suitesDigest(),
     newestRequirements: dates.toSorted().at(-1) ?? '',
-    checkIds: (api, profile, requirements) =>
+    checkIds: (api: string, profile: string, requirements: string) =>
       checksOf(api)
         .filter((check) => profilesOf(api as Api, check).includes(profile) && isHeld(check.requirement, requirements))
         .map((check) => check.id),
-    requirementOf: (api, id) => checksOf(api).find((check) => check.id === id)?.requirement.id,
-    requirementsDigest(api, date) {
+    requirementOf: (api: string, id: string) => checksOf(api).find((check) => check.id === id)?.requirement.id,
+    requirementsDigest(api: string, date: string) {
       const suite = suites.find((each) => each.api === api);
       return suite?.requirementSets.includes(date) ? requirementSet(suite, date).digest : undefined;
     },
@@ -173,8 +165,7 @@ function sameAsHere({ predicate }: Statement, own: OwnSuites): void {
   ];
   if (open.length > 0)
     throw new Refused(
-      `incomplete: the profile ${muster.profile} asks for ${plural(open.length, 'requirement')} more: ` +
-        `${open.slice(0, FEW).join(', ')}${open.length > FEW ? ', …' : ''}`,
+      `incomplete: the profile ${muster.profile} asks for ${plural(open.length, 'requirement')} more: ${firstOf(open)}`,
     );
   const due = [...asked, ...ofProfile.map(({ id }) => id)].map(requirementOf);
   const decisive = muster.verdicts.filter((verdict) => !isOpen(verdict)).map(({ id }) => requirementOf(id));
@@ -297,12 +288,12 @@ function newerRequirements({ api, profile, requirements_version: date }: Predica
   if (newest <= date) return `No later requirements than those of ${date} were known to this muster.`;
   const asked = new Set(own.checkIds(api, profile, date));
   const more = own.checkIds(api, profile, newest).filter((id) => !asked.has(id));
-  const named = `${more.slice(0, FEW).join(', ')}${more.length > FEW ? ', …' : ''}`;
-  const what = more.length === 0 ? 'nothing more' : `${plural(more.length, 'check')} more (${named})`;
+  const what = more.length === 0 ? 'nothing more' : `${plural(more.length, 'check')} more (${firstOf(more)})`;
   return `The requirements of ${newest} are later, and ask ${what} of the profile ${profile}.`;
 }
 
 const FEW = 5;
+const firstOf = (ids: readonly string[]): string => ids.slice(0, FEW).join(', ') + (ids.length > FEW ? ', …' : '');
 
 function identityIn(
   subject: Statement['subject'][number] | undefined,

@@ -16,8 +16,8 @@ import {
 } from '../../common/terminal.ts';
 import { readableDuration } from '../../common/units.ts';
 import { lines, plural } from '../findings.ts';
-import { type Places, paintOf, reportWriter } from '../format.ts';
-import { closing, paragraphs } from '../pretty-findings.ts';
+import { type Places, paintOf, reportWriter, type WritableFormat } from '../format.ts';
+import { closing, type PrettyOptions, paragraphs } from '../pretty-findings.ts';
 import {
   countsOf,
   findingOf,
@@ -99,19 +99,14 @@ interface MutationWriting {
   sourceOf(file: string): string;
 }
 
-interface Format {
-  readonly name: string;
-  text(report: MutationReport, writing: MutationWriting, isTerminal: boolean): string;
-}
-
-const FORMATS: readonly Format[] = [
+const FORMATS: readonly WritableFormat<{ report: MutationReport; writing: MutationWriting }>[] = [
   {
     name: 'pretty',
-    text: (report, writing, isTerminal) =>
+    text: ({ report, writing }, isTerminal) =>
       withoutCiCommands(mutationText(report, { ...writing, paint: paintOf(writing, isTerminal) })),
   },
-  { name: 'json', text: (report) => `${printableJson(report, 2)}\n` },
-  { name: 'mutation', text: (report, { sourceOf }) => mutationElements(report, sourceOf) },
+  { name: 'json', text: ({ report }) => `${printableJson(report, 2)}\n` },
+  { name: 'mutation', text: ({ report, writing }) => mutationElements(report, writing.sourceOf) },
 ];
 
 export const MUTATION_FORMATS_TEXT =
@@ -124,7 +119,7 @@ export function mutationWriters(
   places?: Places,
 ): (report: MutationReport) => void {
   const write = reportWriter(specs.length === 0 ? ['pretty'] : specs, FORMATS, writing.stdout, places);
-  return (report) => write((format, isTerminal) => format.text(report, writing, isTerminal));
+  return (report) => write({ report, writing });
 }
 
 const NAMED = 12;
@@ -133,11 +128,7 @@ const FIRST = 3;
 const LABEL = 14;
 const BAR = 20;
 
-interface Style {
-  paint: Paint;
-  columns: number;
-  verbose: boolean;
-}
+type Style = Required<PrettyOptions>;
 
 function mutationText(report: MutationReport, style: Style): string {
   const { subjects, stale, score, exit_code: code, meaning, duration_ms: ms } = report;

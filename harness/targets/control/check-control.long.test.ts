@@ -92,24 +92,6 @@ test.each<[string, Error, 'blocked' | 'fail']>([
   expect(await own.reconsider(error)).toBe(error);
 });
 
-test('a repeatedly late call is no longer made by any check', async () => {
-  const publish = failing(new ControlLate('it hung'));
-  const { own, next, calls } = await checking({ publish, compact: () => ({ earliest_id: 1 }) });
-  const made = async (control: CheckControl) => {
-    const thrown: unknown = await control.publish(1).catch((error: unknown) => error);
-    expect(thrown).toBeInstanceOf(ControlLate);
-    return (thrown as Error).message;
-  };
-  const words: string[] = [];
-  for (const control of [own, next().own, own, next().own, own]) words.push(await made(control));
-  const late = calls.length;
-  expect(late).toBeGreaterThan(1);
-  expect(words.slice(late)).not.toHaveLength(0);
-  for (const said of words.slice(late))
-    expect(said).toBe(`control publish: not called again, as it did not answer the last ${late} times`);
-  await own.compact();
-});
-
 test('a call with effect only on its retry is allowed until a second lie', async () => {
   const log = logAt('doubted.log');
   appendFileSync(log.path, '');
@@ -145,15 +127,6 @@ test('a restart clears earlier failed calls', async () => {
   await expect(made.own.publish(1)).rejects.toThrow('cut off');
   await made.own.stop();
   expect(await made.own.reconsider(finding)).toBe(finding);
-});
-
-test('a lie of control blocks the finding, and its call is not repeated later', async () => {
-  const { own, next, calls } = await checking({ deploy: () => ({ id: 'd1' }), publish: cannot });
-  await own.deploy();
-  const why = 'control said that it had deployed d1, and the device shows no trace of it';
-  expect(await own.reconsider(finding)).toMatchObject({ name: 'ControlError', message: why });
-  await expect(next().own.deploy()).rejects.toThrow(`control deploy: not called again: ${why}`);
-  expect(calls.filter(({ name }) => name === 'deploy')).toHaveLength(2);
 });
 
 test('a log counts as evidence once it changes with a drive', async () => {
@@ -202,12 +175,6 @@ test('a check that ends rejects its calls, even answered ones, and later calls',
   expect([made.calls.length, made.agent.calls.inVain('publish')]).toEqual([2, 0]);
 });
 
-test('a stop without effect is an error, and does not count as a stop', async () => {
-  const { own, next } = await checking({ stop: () => undefined });
-  await expect(own.stop()).rejects.toThrow('it said that it had stopped the agent, but the device still answers');
-  await next().own.prepare();
-});
-
 test('an agent left stopped by a check is started once for the next', async () => {
   const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start: () => made.device.listen() });
   await made.own.stop();
@@ -221,17 +188,6 @@ test('an agent that came back by itself is not started', async () => {
   await made.device.listen();
   await made.next().own.prepare();
   expect(made.calls.map(({ name }) => name)).toEqual(['stop']);
-});
-
-test.each([
-  ['said that it was', () => undefined, 'the check that stopped it ended before it had started it again'],
-  ['said that it was not', failing(new ControlError('no way')), 'no way'],
-])('an agent left stopped by a check is started only once when control %s', async (_, start, why) => {
-  const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start });
-  await made.own.stop();
-  for (const each of [made.next(), made.next()])
-    await expect(each.own.prepare()).rejects.toThrow(`the agent was not started again: ${why}`);
-  expect(made.calls.map(({ name }) => name)).toEqual(['stop', 'start']);
 });
 
 test.each([

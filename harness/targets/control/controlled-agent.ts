@@ -1,4 +1,5 @@
 /** State of the driven agent, which all checks of a target share. */
+import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { errorOf, NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
@@ -146,10 +147,7 @@ export class TcpProxy implements AsyncDisposable {
 
   static async to(url: string, port = 0): Promise<TcpProxy> {
     const proxy = new TcpProxy(new URL(url));
-    await new Promise<void>((resolve, reject) => {
-      proxy.#server.once('error', reject);
-      proxy.#server.listen({ host: '127.0.0.1', port, backlog: 1024 }, resolve);
-    });
+    await once(proxy.#server.listen({ host: '127.0.0.1', port, backlog: 1024 }), 'listening');
     const near = new URL(url);
     near.hostname = '127.0.0.1';
     near.port = String((proxy.#server.address() as AddressInfo).port);

@@ -66,14 +66,10 @@ const LOGGED: Case = { said: PUBLISHED, log: ['', 'x'] };
 const FILED: Case = { said: DEPLOYED_FILE, log: ['', 'x'], asked: [] };
 const COMPACTED: Case = { said: [], compacted: 10n, traceMs: LONG_MS };
 const LOST = ['publish', '3 to 4'] as const;
-const NONE = ['publish', 'published the events 3 to 4,'] as const;
-const NO_D1 = ['deploy', 'said that it had deployed d1, and the device shows no trace of it'] as const;
-const NOT_FIRST = 'that the log begins with event 10 after a compaction, and the device still has event 9';
 const framed = (id: number | bigint): string => `id: ${id}\ndata: {"id":"${id}"}`;
 
 const CASES: Record<string, Case> = {
   'nothing was driven': { said: [] },
-  'neither the event nor those after it come': { said: PUBLISHED, untrue: NONE, asked: ['publish', 'deploy'] },
   'events that are published again come': {
     said: PUBLISHED,
     again: { publish: { answer: ids(5, 7), sends: '{"id":5}' } },
@@ -128,12 +124,6 @@ const CASES: Record<string, Case> = {
   'control cannot do it again': { said: PUBLISHED, refuses: true, untrue: ['publish', 'no trace'] },
   'no stream can be opened': { said: PUBLISHED, shows: { eventsStatus: 404 }, asked: [] },
   'the deployment is current': { said: DEPLOYED, shows: { current: deployed('d1') }, asked: [] },
-  'another deployment is current': {
-    said: DEPLOYED,
-    shows: { current: deployed('d0') },
-    untrue: NO_D1,
-    asked: ['deploy'],
-  },
   'the next deployment becomes current': { said: DEPLOYED, again: { deploy: D2 }, traceMs: LONG_MS },
   'a deployment that was replaced is not looked for': {
     said: [...DEPLOYED, [deploy, deployed('d2')]],
@@ -144,7 +134,6 @@ const CASES: Record<string, Case> = {
     said: [...DEPLOYED, ...PUBLISHED],
     untrue: ['deploy', 'deployed d1'],
   },
-  'what was removed is current': { said: REMOVED, shows: { current: deployed('d1') }, untrue: ['remove', 'd1'] },
   'what was removed is shown as archived': { said: REMOVED, shows: { current: ARCHIVED }, asked: [] },
   'nothing is current after a removal': { said: REMOVED, shows: { current: null }, asked: [] },
   'the log tells, and lacks the deployment': { said: DEPLOYED, log: ['', 'd2'], untrue: ['deploy', 'd1'], asked: [] },
@@ -154,11 +143,6 @@ const CASES: Record<string, Case> = {
   'the log held the number before': { said: PUBLISHED, log: ['4 ', 'x'], untrue: LOST },
   'compacted events are not looked for': { said: PUBLISHED, compacted: 5n, shows: { eventsStatus: 410 }, asked: [] },
   'an event that a compaction left is looked for': { said: PUBLISHED, compacted: 4n, untrue: LOST },
-  'an event is left before the first of the log': {
-    ...COMPACTED,
-    shows: { retained: [9, 10] },
-    untrue: ['compact', NOT_FIRST],
-  },
   'the log begins where control said': { ...COMPACTED, shows: { retained: [10] } },
   'the frames alone tell that an event is left': {
     ...COMPACTED,

@@ -1,4 +1,5 @@
 /** Transports of the Device API: unix socket, loopback TCP, and URL (section 5 of the specification). */
+import { once } from 'node:events';
 import { lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { resolve } from 'node:path';
@@ -85,15 +86,11 @@ export async function whyUnreachable(http: HttpClient, hint: string, listensWith
   }
 }
 
-export function accepts(address: { path: string } | { host: string; port: number }): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(address);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
+export async function accepts(address: { path: string } | { host: string; port: number }): Promise<boolean> {
+  const socket = connect(address);
+  const [accepted] = await Promise.allSettled([once(socket, 'connect')]);
+  socket.destroy();
+  return accepted.status === 'fulfilled';
 }
 
 export function acceptsControl(address: string): Promise<boolean> {

@@ -39,25 +39,12 @@ const problems = async (...given: Parameters<typeof verdictOn>): Promise<string[
 
 describe('a subject', () => {
   it.for([
-    ['reference', [passes], undefined],
-    ['variant', [passes, warns], undefined],
-    ['null', [fails, blocked, { ...passes, level: 'SHOULD' }], undefined],
-    ['defect', [passes, fails], ['device.events.types']],
-    ['defect', [warns], ['device.events.types']],
-    ['unwilling', [passes, blocked], undefined],
-    ['starved', [blocked], undefined],
-  ] as [SubjectKind, CheckResult[], string[] | undefined][])('is ok: %s', async ([kind, checks, breaks]) => {
-    expect(await problems(kind, checks, breaks)).toEqual([]);
-  });
-
-  it.for([
     ['reference', [passes, warns], undefined, /device.events.types: expected .* is wrong/],
     ['reference', [blocked], undefined, /blocked: device.events.frame: no such socket/],
     ['variant', [fails], undefined, /device.events.types: expected .* leaves this open/],
     ['variant', [blocked], undefined, /blocked/],
     ['null', [passes], undefined, /null server passes device.events.frame/],
     ['unwilling', [blocked, fails], undefined, /device.events.types: expected .* the target is correct/],
-    ['unwilling', [blocked, warns], undefined, /device.events.types: expected .* the target is correct/],
     ['unwilling', [{ ...blocked, fault: true }], undefined, /no such socket → name this error/],
     ['unwilling', [passes], undefined, /no check is blocked by .*such socket/],
     ['starved', [fails, blocked], undefined, /device.events.types: expected .* the target is correct/],

@@ -1,41 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { deviceDefect } from '../../../simulators/defects/device/index.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
 import { referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
 import { referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
-import { runCommand } from '../../cli/testing/muster.ts';
+import { Running } from '../../cli/testing/muster.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { optionsFor, startRobot } from '../subjects/simulators.ts';
 
 const SEED = '11';
 
-type Env = Record<string, string>;
-
-async function muster(words: readonly string[], env: Env): Promise<{ code: number; stderr: string }> {
-  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  let stderr = '';
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    stderr += String(text);
-    return true;
-  });
-  const code = await runCommand(words);
-  return { code, stderr };
-}
-
-afterEach(() => {
-  vi.unstubAllEnvs();
-  vi.restoreAllMocks();
-});
-
-async function checkAndReplay(api: string, only: string, place: readonly string[], env: Env = {}) {
+async function checkAndReplay(api: string, only: string, place: readonly string[], env = {}) {
   using folder = scratch();
   const [first, second] = [join(folder.path, 'run.json'), join(folder.path, 'again.json')];
   const check = ['check', api, ...place, '--only', only, '--seed', SEED, '--report', `json=${first}`];
-  const checked = await muster(check, env);
-  const replayed = await muster(['replay', first, '--only', only, '--', '--report', `json=${second}`], env);
+  const checked = await new Running(check, { env }).ended;
+  const replay = ['replay', first, '--only', only, '--', '--report', `json=${second}`];
+  const replayed = await new Running(replay, { env }).ended;
   expect(replayed.stderr).toBe('');
   return { codes: [checked.code, replayed.code], found: resultOf(first, only), again: resultOf(second, only) };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { changeMember, changePage, writtenAs } from './change.ts';
+import { changeMember, changePage } from './change.ts';
 import { changedStreamRequest } from './device.ts';
 import type { Exchange, Trace } from './forward.ts';
 import { blockOf, Frames } from './frames.ts';
@@ -51,14 +51,6 @@ it.each<[Kind, string, string]>([
     changePage(page, kind, item);
     expect(page.join('')).toBe(item === 'first' ? first : last);
   }
-});
-
-it.each(kindsOf('json'))('%s keeps the meaning in another notation', (kind) => {
-  const value = { limit: 10, data: [{ name: 'a"b', at: '2026-11-01T00:30:00Z', big: 2 ** 60 }] };
-  const text = writtenAs(kind, value) ?? '';
-  expect(text).not.toBe(JSON.stringify(value));
-  const { x_note: _, ...rest } = JSON.parse(text.replaceAll('+00:00', 'Z')) as Record<string, unknown>;
-  expect(rest).toEqual(value);
 });
 
 const AWKWARD = 'a\u2028data: b $& \n: c';
@@ -134,9 +126,10 @@ it.each(kindsOf('stream', 'json').filter(isOpen))('stream: %s keeps the meaning'
         .filter((line) => line.startsWith('data:'))
         .map((line) => line.slice(5))
         .join('\n');
-      return data === '' ? [] : [(JSON.parse(data.replaceAll('+00:00', 'Z')) as { data: unknown }).data];
+      return data === '' ? [] : [JSON.parse(data.replaceAll('+00:00', 'Z'))];
     });
-  expect(events).toEqual([1, 2, 3, 4, 5].map((id) => ({ deployment_id: `d${id}`, text: AWKWARD })));
+  const ids = [1, 2, 3, 4, 5];
+  expect(events).toMatchObject(ids.map((id) => ({ id, data: { deployment_id: `d${id}`, text: AWKWARD } })));
   expect(kind === 'whitespace' ? [] : [text]).not.toContain(sent('1234.5.'));
 });
 

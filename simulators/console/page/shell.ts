@@ -92,6 +92,19 @@ export function ActionButton({ name, label, body, tone, disabled = false, title,
     data-action=${name} onClick=${() => void click()}>${label}</button>`;
 }
 
+/** CSS class by status of a device or deployment. */
+export const TONES: Readonly<Record<string, string>> = {
+  online: 'good',
+  deployed: 'good',
+  activating: 'busy',
+  queued: 'busy',
+  staged: 'busy',
+  removing: 'busy',
+  retrying: 'warn',
+  drifted: 'warn',
+  failed: 'bad',
+};
+
 interface CardProps {
   title: string;
   note?: unknown;

@@ -7,7 +7,15 @@ import { http } from '../../../harness/common/node-http.ts';
 import { controlDeployment, controlPublish, controlStop } from '../../../harness/contract/control.ts';
 import type { Shape, TypeOfShape } from '../../../harness/contract/shape.ts';
 import { type ControlRefusal, controlRefusal, newControlToken } from '../../common/control-guard.ts';
-import { type Exchange, isHttp1, isLastWord, lastAnswer, percentDecoded, statusOf } from '../../common/malformed.ts';
+import {
+  bodyText,
+  type Exchange,
+  isHttp1,
+  isLastWord,
+  lastAnswer,
+  percentDecoded,
+  statusOf,
+} from '../../common/malformed.ts';
 import { type Listener, listening, listenUnix } from '../transport.ts';
 import { ControlError, type ControlTarget, controlError } from './target.ts';
 
@@ -94,15 +102,10 @@ async function answer(target: ControlTarget, request: IncomingMessage): Promise<
     throw new ControlError(405, 'method_not_allowed', `${path} answers ${here.map(([method]) => method).join(', ')}`);
   }
   // Reads the whole body first, so that an aborted request changes nothing.
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > LARGEST_BODY) throw new ControlError(413, 'too_large', `a body has at most ${LARGEST_BODY} bytes`);
-    parts.push(part);
-  }
+  const body = await bodyText(request, LARGEST_BODY);
+  if (body === undefined) throw new ControlError(413, 'too_large', `a body has at most ${LARGEST_BODY} bytes`);
   const [, pattern, run] = action;
-  return await run(target, Buffer.concat(parts).toString('utf8'), pattern.exec(path)?.[1] ?? '');
+  return await run(target, body, pattern.exec(path)?.[1] ?? '');
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {

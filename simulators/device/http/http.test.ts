@@ -34,15 +34,6 @@ test('a sync without an uplink answers network_connection_error', async () => {
 const get = (path: string) => `GET /v0.2${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 describe('connections', () => {
-  test('answer pipelined requests in order, including an event stream', async () => {
-    await using on = await robot();
-    await on.device.publish(1);
-    const requests = get('/health') + get('/nonsense') + get('/events?after=0');
-    const text = await talk(on.socket, requests, { enough: 'id: 1' });
-    expect(statuses(text)).toEqual([200, 404, 200]);
-    expect(text).toMatch(/text\/event-stream[\s\S]*: heartbeat[\s\S]*id: 1\n/);
-  });
-
   test('stream without a gap when compaction overtakes the cursor after the answer', async () => {
     await using on = await robot({ retain: 100 });
     await on.device.publish(100);

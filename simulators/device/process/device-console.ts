@@ -25,8 +25,6 @@ export class DeviceConsole implements AsyncDisposable {
       addresses: {},
       retention: 0,
       heartbeatSeconds: 0,
-      eventLog: '',
-      configRoot: '',
       agent: 'down',
       pid: null,
       current: null,
@@ -59,8 +57,8 @@ export class DeviceConsole implements AsyncDisposable {
     if (agent !== this.#feed.document.agent) this.#note(agent === 'up' ? 'the agent serves' : 'the agent is down');
     this.#feed.set({ agent, pid: device.running ? (device.pid ?? null) : null });
     if (agent === 'up') {
-      const { retention = 0, heartbeat_seconds: heartbeatSeconds = 0, event_log, config_root } = device.told ?? {};
-      this.#feed.set({ retention, heartbeatSeconds, eventLog: event_log ?? '', configRoot: config_root ?? '' });
+      const { retention = 0, heartbeat_seconds: heartbeatSeconds = 0 } = device.told ?? {};
+      this.#feed.set({ retention, heartbeatSeconds });
     } else {
       this.#begins = true;
       this.#feed.set({ listeners: {} });

@@ -18,7 +18,6 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
   #reconnect: Timer | undefined;
   #failedConnects = 0;
   #announced = false;
-  #onOnline: (() => void) | undefined;
 
   constructor(hub: AgentHub, port: DeploymentPort, identity: UplinkIdentity) {
     const api = new AgentApi(hub, identity);
@@ -48,7 +47,6 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
   }
 
   protected async open(): Promise<void> {
-    const { signal } = this;
     try {
       await this.enrol((error) => {
         this.#failedConnects++;
@@ -58,15 +56,11 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       this.#failedConnects++;
       throw error;
     }
-    signal.throwIfAborted();
+    this.signal.throwIfAborted();
     this.#failedConnects = 0;
-    const online = Promise.withResolvers<void>();
-    const abort = () => online.reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    this.#onOnline = online.resolve;
-    this.#connecting = this.#connect();
-    await online.promise;
-    signal.removeEventListener('abort', abort);
+    await this.untilOnline(() => {
+      this.#connecting = this.#connect();
+    });
   }
 
   protected async close(): Promise<void> {
@@ -97,8 +91,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     // Requests to sync that came before the subscription are lost.
     this.scheduler.syncRequested();
     await this.scheduler.settled();
-    this.#onOnline?.();
-    this.#onOnline = undefined;
+    this.online?.resolve();
   }
 
   async #open(token: string, signal: AbortSignal): Promise<MqttConnection> {

@@ -148,6 +148,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   /** Milliseconds since 1970; 0 for never. */
   protected connectedAt = 0;
   protected disconnectedAt = 0;
+  protected online: PromiseWithResolvers<void> | undefined;
   readonly #shared: Shared;
   readonly #platform: Platform;
   readonly #abort = new AbortController();
@@ -218,6 +219,17 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
         await pause(this.#shared.time, this.retryDelay(attempt), this.signal);
       }
     }
+  }
+
+  /** Waits until `online` is settled; rejects when the uplink stops earlier. */
+  protected async untilOnline(begin: () => void): Promise<void> {
+    const { signal } = this;
+    const online = Promise.withResolvers<void>();
+    this.online = online;
+    const abort = () => online.reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    begin();
+    await online.promise.finally(() => signal.removeEventListener('abort', abort));
   }
 
   /** Milliseconds, derived from the robot's name so that runs are reproducible. */

@@ -204,7 +204,6 @@ export class PollingUplink extends UplinkLifecycle {
   readonly #hub: PollingHub;
   readonly #api: PollingApi;
   protected liveStatus: UplinkStatus = 'starting';
-  #online: PromiseWithResolvers<void> | undefined;
 
   constructor(hub: PollingHub, port: DeploymentPort, identity: UplinkIdentity) {
     const api = new PollingApi(hub, identity.directory, identity.io);
@@ -223,14 +222,8 @@ export class PollingUplink extends UplinkLifecycle {
 
   protected async open(): Promise<void> {
     await this.enrol((error) => this.onSyncFailed(error));
-    const { signal } = this;
-    signal.throwIfAborted();
-    const online = Promise.withResolvers<void>();
-    this.#online = online;
-    const abort = (): void => online.reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    void this.sync();
-    await online.promise.finally(() => signal.removeEventListener('abort', abort));
+    this.signal.throwIfAborted();
+    await this.untilOnline(() => void this.sync());
   }
 
   protected close(): Promise<void> {
@@ -240,13 +233,13 @@ export class PollingUplink extends UplinkLifecycle {
   override onReached(): void {
     if (this.liveStatus !== 'online') this.connectedAt = this.#hub.time.now();
     this.liveStatus = 'online';
-    this.#online?.resolve();
+    this.online?.resolve();
   }
 
   onSyncFailed(error: Error): void {
     if (this.liveStatus === 'online') this.disconnectedAt = this.#hub.time.now();
     this.liveStatus = 'offline';
-    if (!isTemporary(error)) this.#online?.reject(error);
+    if (!isTemporary(error)) this.online?.reject(error);
     this.#hub.log?.warn({ robot: this.name, error: error.message }, 'cannot poll');
   }
 }

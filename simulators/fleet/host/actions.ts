@@ -244,7 +244,7 @@ export class Actions {
   }
 
   begin(byHand: boolean): PhaseOutcome {
-    const outcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], trace: [], failures: [], late: [] };
+    const outcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], failures: [], late: [] };
     if (!byHand) this.#outcome = outcome;
     return outcome;
   }

@@ -24,6 +24,8 @@ describe('a canary', () => {
     ['all addresses of the broker refuse', broker(new AggregateError([coded('ECONNREFUSED')], '')), BROKER_REMEDY],
     ['the broker rejects the token', broker(new MqttRefused(5)), BROKER_REMEDY],
     ['the server is not a broker', broker(new NotMqtt(new Error('Invalid header'))), BROKER_REMEDY],
+    ['the certificate of the broker has expired', broker(coded('CERT_HAS_EXPIRED')), BROKER_REMEDY],
+    ['nobody trusts its certificate', broker(coded('UNABLE_TO_VERIFY_LEAF_SIGNATURE')), BROKER_REMEDY],
     ['the agent API has no such host', new NetworkError('POST /agent', { cause: coded('ENOTFOUND') }), ''],
   ])('is fatal when, repeatedly, %s', async (_what, error, remedy) => {
     const canary = new Canary(config);

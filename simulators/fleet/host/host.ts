@@ -9,7 +9,6 @@ import type { Violation } from '../result/result.ts';
 import type { Disturbance } from '../result/verdict.ts';
 import type { RobotState } from '../robot/robot.ts';
 import type { Phase, Scenario } from '../scenario/scenario.ts';
-import type { ActionKind } from '../schedule/schedule.ts';
 
 export type RolloutState = 'pending' | 'reached' | 'missed';
 
@@ -85,7 +84,6 @@ export interface HostConfig {
   watched?: boolean;
   /** Maximum bytes per second of platform answers that the host passes on for checks. Default: no answers. */
   sampled?: number;
-  trace?: boolean;
   /** Defects from `simulators/defects/device`, by index of the robot. */
   defects?: Record<number, string>;
 }
@@ -126,7 +124,6 @@ export interface PhaseOutcome {
   rollouts: RolloutRow[];
   notStarted: number;
   missed: string[];
-  trace: { robot: number; phase: number; kind: ActionKind; at_ms: number }[];
   failures: FailedAction[];
   late: LateRollout[];
 }

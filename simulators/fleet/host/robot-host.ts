@@ -103,7 +103,7 @@ function endAfter(error: Error, { platform, keyBits }: CanaryConfig): { end: 're
 export class RobotHost implements Host {
   #config: HostConfig;
   readonly #tell: (notice: HostNotice) => void;
-  readonly #metrics = new Metrics({ intervals: true });
+  readonly #metrics = new Metrics();
   readonly #sampler = new SaturationSampler();
   readonly #robots = new Map<number, Robot>();
   readonly #abort = new AbortController();
@@ -224,7 +224,7 @@ export class RobotHost implements Host {
 
   async runPhase(request: PhaseRequest): Promise<PhaseOutcome> {
     const { index, label, round = 0, phase, epoch, release, only } = request;
-    const { seed, robots, members, trace, scenario } = this.#config;
+    const { seed, robots, members, scenario } = this.#config;
     const actions = this.#actions;
     if (actions === undefined) throw new Error(`${this.#config.name} is not prepared`);
     if (label !== undefined) {
@@ -247,7 +247,6 @@ export class RobotHost implements Host {
         const record = this.#metrics.of(classOf(scenario, which));
         const at = intended - epoch;
         outcome.actions += 1;
-        if (trace === true) outcome.trace.push({ robot: which, phase: index, kind, at_ms: at });
         const robot = this.#robotOf(which);
         const action = { kind, robot, phase, index, round, intended, at, record, release, outcome, burst, pages };
         if (burst) this.#burst += 1;

@@ -23,7 +23,7 @@ it('a histogram records negative durations as 0, and those over a week as a week
 });
 
 it('metrics leave out a warm-up, even for an action that ends after it', () => {
-  const metrics = new Metrics({ intervals: true });
+  const metrics = new Metrics();
   metrics.measuring = false;
   const warm = metrics.of();
   metrics.measuring = true;
@@ -35,7 +35,7 @@ it('metrics leave out a warm-up, even for an action that ends after it', () => {
 });
 
 it('an interval has only the durations since the previous one', () => {
-  const metrics = new Metrics({ intervals: true });
+  const metrics = new Metrics();
   metrics.time('ping.ms', 1);
   expect([1, 2].map(() => Object.keys(metrics.takeInterval().histograms))).toEqual([['ping.ms'], []]);
   expect(summariesOf(metrics.snapshot())['ping.ms']?.count).toBe(1);

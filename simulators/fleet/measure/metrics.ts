@@ -120,27 +120,26 @@ export function summary(times: Histogram): Summary {
 
 export const encode = (from: Histogram): string => encodeIntoCompressedBase64(from);
 
-export function decode(text: string): Histogram {
-  const read = decodeFromCompressedBase64(text, 32, false) as Histogram;
-  // Copies the counts, because a decoded histogram cannot record values above its own maximum.
-  const whole = histogram(read.numberOfSignificantValueDigits === 2 ? 2 : 3);
-  whole.add(read as never);
-  return whole;
+export function copyOf(from: Histogram): Histogram {
+  const copy = histogram(from.numberOfSignificantValueDigits === 2 ? 2 : 3);
+  merge(copy, from);
+  return copy;
 }
+
+/** Copies the counts, because a decoded histogram cannot record values above its own maximum. */
+export const decode = (text: string): Histogram => copyOf(decodeFromCompressedBase64(text, 32, false) as Histogram);
 
 export const merge = (into: Histogram, from: Histogram): void => into.add(from as never);
 
 export function addDurations(all: Map<string, Histogram>, name: string, times: Histogram): void {
-  const held = all.get(name) ?? histogram(2);
-  merge(held, times);
-  all.set(name, held);
+  const held = all.get(name);
+  if (held === undefined) all.set(name, copyOf(times));
+  else merge(held, times);
 }
 
-export function difference(now: Histogram, before: Histogram | undefined): Histogram | undefined {
-  const rest = histogram(now.numberOfSignificantValueDigits === 2 ? 2 : 3);
-  merge(rest, now);
-  if (before === undefined) return rest;
+export function difference(now: Histogram, before: Histogram): Histogram | undefined {
   if (before.totalCount > now.totalCount) return undefined;
+  const rest = copyOf(now);
   rest.subtract(before as never);
   return rest;
 }
@@ -188,14 +187,9 @@ export class Metrics implements Recorder {
   readonly #whole = new Map<string, Histogram>();
   readonly #interval = new Map<string, Histogram>();
   readonly #counters = new Map<string, number>();
-  readonly #onInterval: boolean;
   #phase: string | undefined;
   #recorders = new Map<string | undefined, Recorder>();
   measuring = true;
-
-  constructor({ intervals = false } = {}) {
-    this.#onInterval = intervals;
-  }
 
   beginPhase(phase: string, measuring: boolean): void {
     this.#phase = phase;
@@ -237,7 +231,7 @@ export class Metrics implements Recorder {
 
   time(name: string, ms: number, digits: 2 | 3 = 3): void {
     recordMs(this.#of(this.#whole, name, digits), ms);
-    if (this.#onInterval) recordMs(this.#of(this.#interval, name, 2), ms);
+    recordMs(this.#of(this.#interval, name, 2), ms);
   }
 
   count(name: string, by = 1): void {
@@ -285,11 +279,8 @@ export function combined(parts: Iterable<Figures>, by = (a: number, b: number) =
 
 export function mergeSnapshots(parts: readonly Snapshot[]): Snapshot {
   const histograms = new Map<string, Histogram>();
-  for (const [name, text] of parts.flatMap((part) => Object.entries(part.histograms))) {
-    const held = histograms.get(name);
-    if (held === undefined) histograms.set(name, decode(text));
-    else merge(held, decode(text));
-  }
+  for (const [name, text] of parts.flatMap((part) => Object.entries(part.histograms)))
+    addDurations(histograms, name, decode(text));
   const inOrder = <T>(figures: Iterable<[string, T]>) => [...figures].sort(([a], [b]) => (a < b ? -1 : 1));
   const counters = combined(parts.map((part) => part.counters));
   return {

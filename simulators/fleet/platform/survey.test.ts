@@ -117,13 +117,6 @@ describe('preflight of robots that call', () => {
     expect(asked).toHaveLength(1 + 3);
   });
 
-  it('stops at a list that repeats its pages', async () => {
-    const again: Routes = { 'GET /devices': () => [200, { has_more: true, data: devices(2) }] };
-    const { offer, asked } = await surveyed(again, { uplink: 'calls' });
-    expect(offer.devices).toEqual(['dvc_0', 'dvc_1']);
-    expect(asked).toHaveLength(1 + 2);
-  });
-
   it.each([408, 409, 504])('accepts a ping that ends with %i as a silent device', async (status) => {
     const routes: Routes = { ...PLAIN, 'POST /devices/*/ping': () => [status, {}] };
     expect((await surveyed(routes, { uplink: 'calls', phase: { ping: '1/s' } })).notes).toEqual([]);

@@ -177,10 +177,6 @@ export class Hosts {
     }
   }
 
-  get names(): string[] {
-    return [...this.#entries.keys()];
-  }
-
   get pids(): number[] {
     return [...this.#entries.values()].flatMap(({ host }) => host.pid ?? []);
   }

@@ -69,9 +69,9 @@ export function chart(plot: Plot): Markup {
   const lines = series.map(
     ({ values, tone }, index) => html`<path class="${colour(index, tone)}" d="${path(at, values, x, y)}"/>`,
   );
-  const shapes = bands.map(({ from, to, measured, byHand }, index) => {
+  const shapes = bands.map(({ from, to, byHand }, index) => {
     const [left, right] = [positionOn(x, from), positionOn(x, to)];
-    const kind = byHand === true ? ' by-hand' : `${index % 2 === 1 ? ' even' : ''}${measured ? '' : ' warm-up'}`;
+    const kind = byHand === true ? ' by-hand' : index % 2 === 1 ? ' even' : '';
     return html`<rect class="band${kind}" x="${units(left)}" width="${units(right - left)}" y="0" height="${SIZE}"/>`;
   });
   const across = y.ticks.map((tick) => `M0 ${units(1 - positionOn(y, tick))}H${SIZE}`);

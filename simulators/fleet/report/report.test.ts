@@ -201,12 +201,6 @@ describe('the reach of a roll-out', () => {
     expect(series[0]?.values[at.findIndex((ms) => ms >= 36)]).toBeCloseTo(36, -0.5);
   });
 
-  it('of an interrupted run ends at the robots that arrived', () => {
-    const result = ran({ inTime: 216, attempts: 1714 });
-    expect(plotOf(result).series[0]?.values.at(-1)).toBeCloseTo(12.6, 1);
-    expect(reachOf(result)).toMatchObject({ inTime: 216, pending: 1498, late: 0, lost: 0 });
-  });
-
   it('shows late robots separately, up to their arrival, and counts lost ones', () => {
     const result = ran({ inTime: 50, late: 30, missed: 40, attempts: 100 });
     expect(reachOf(result)).toEqual({ attempts: 100, inTime: 50, late: 30, lost: 10, pending: 10 });

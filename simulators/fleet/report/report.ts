@@ -108,8 +108,8 @@ function missedTable({ rollouts: { missed: listed }, counters }: FleetResult): M
     name,
     readableDuration(posted_ms),
     late_ms === null
-      ? html`<td class="lost">never</td>`
-      : html`<td class="late">late, after ${readableDuration(late_ms)}</td>`,
+      ? html`<td class="tone fail">never</td>`
+      : html`<td class="tone warn">late, after ${readableDuration(late_ms)}</td>`,
   ]);
   const more = all > listed.length ? ` (the first ${listed.length} of ${thousands(all)})` : ` (${listed.length})`;
   const table = tableOf('Robots that missed their roll-out', ['robot', 'POST at#', 'its event was read'], rows);
@@ -279,7 +279,7 @@ function violations({ violations: found }: FleetResult): Markup {
   if (found.length === 0) return NOTHING;
   const rows = found.map(({ name, kind, message }) => [
     name,
-    html`<td class="lost">${kind}</td>`,
+    html`<td class="tone fail">${kind}</td>`,
     html`<td class="wide">${message}</td>`,
   ]);
   const table = tableOf('Event streams', ['robot', 'kind', 'what happened'], rows);

@@ -112,7 +112,7 @@ function isPhase(label: string, wanted: string): boolean {
   return [label, label.slice(0, end), label.slice(end + 1)].includes(wanted);
 }
 
-function meant(given: string, known: readonly string[]): string {
+export function meant(given: string, known: readonly string[]): string {
   const near = nearest(given, known);
   return near === undefined ? '' : `; did you mean ${near}?`;
 }

@@ -5,8 +5,10 @@ import { gradeDisturbances, gradeRun } from './verdict.ts';
 
 const USUAL = { count: 1000, p50: 0.1, p90: 0.5, p95: 0.5, unit: 'ms' } as const;
 const lateness = (p99: number) => ({ ...USUAL, p99, p999: p99, max: p99 });
+const usual = { seconds: 10, connections: 64, robots: 1, cores: 1, rates: { fields: [], part: 1 } };
 const graded = (samples: LoadSample[], p99 = 1, exhausted = 0, machine: { robots?: number; cores?: number } = {}) =>
   gradeRun({
+    ...usual,
     ...machine,
     metrics: { 'schedule.lateness.ms': lateness(p99) },
     counters: { exhausted },
@@ -63,7 +65,7 @@ describe('the saturation verdict', () => {
     const samples = new Map([['worker 1', Array<LoadSample>(10).fill({ ...calm, cpu: 1 })]]);
     const advice = (counters: Record<string, number>, fields: string[], started = 0, part = 1) => {
       const metrics = { 'schedule.lateness.ms': lateness(1000), 'start.ms': { ...lateness(1), count: started } };
-      return gradeRun({ metrics, counters, samples, robots: 20, cores: 1, rates: { fields, part } }).reasons.at(-1);
+      return gradeRun({ ...usual, metrics, counters, samples, robots: 20, rates: { fields, part } }).reasons.at(-1);
     };
     const counters = { 'http.attempts': 10_000, 'ping.attempts': 1000 };
     expect(advice(counters, ['reads'])).toBe(
@@ -106,7 +108,7 @@ describe('the saturation verdict', () => {
 
   it('reports a platform that opened connections slowly', () => {
     const metrics = { 'schedule.lateness.ms': lateness(100), 'http.connect.ms': lateness(80) };
-    const { reasons } = gradeRun({ metrics, counters: {}, samples: new Map() });
+    const { reasons } = gradeRun({ ...usual, metrics, counters: {}, samples: new Map() });
     expect(reasons[0]).toContain('the platform accepted connections within 80 ms (p99)');
   });
 });

@@ -29,12 +29,12 @@ export interface Evidence {
   /** `exhausted`: lack of descriptors, ports, memory or disk; `http.crowded`: requests that waited for a connection. */
   counters: Readonly<Record<string, number>>;
   samples: ReadonlyMap<string, readonly LoadSample[]>;
-  seconds?: number;
-  connections?: number | undefined;
-  robots?: number;
-  cores?: number;
+  seconds: number;
+  connections: number;
+  robots: number;
+  cores: number;
   /** `fields`: scenario fields with request rates, e.g. `reads`; `part`: this shard's share of the requests. */
-  rates?: { fields: readonly string[]; part: number };
+  rates: { fields: readonly string[]; part: number };
 }
 
 type Lack = 'processor' | 'descriptors' | 'connections' | 'time of its own';
@@ -51,8 +51,8 @@ export function gradeRun(evidence: Evidence) {
   const { metrics, counters, samples, connections } = evidence;
   const { exhausted = 0, 'http.crowded': crowded = 0 } = counters;
   const failed = `${exhausted} actions or syncs failed because local descriptors, ports, buffers or disk space ran out`;
-  const all = connections === undefined ? 'all connections' : `all ${connections} connections`;
-  const waited = `${crowded} requests waited because ${all} of their worker to the platform were in use`;
+  const all = `all ${connections} connections of their worker to the platform`;
+  const waited = `${crowded} requests waited because ${all} were in use`;
   const findings = [
     ...latenessFindings(metrics['schedule.lateness.ms']?.p99, metrics['http.connect.ms']?.p99),
     ...[...samples].flatMap(([worker, taken]) => workerFindings(worker, taken)),
@@ -72,15 +72,14 @@ const largest = (values: readonly number[]): number => values.reduce((most, valu
 
 /** Advises one change, because after several changes nobody knows which helped. */
 function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
-  const { samples, robots, cores = 1, connections } = evidence;
+  const { samples, robots, cores, connections } = evidence;
   const lacks = new Set(findings.map(({ lack }) => lack));
   if (lacks.has('descriptors')) {
     const limit = largest([...samples.values()].flat().map(({ descriptor_limit }) => descriptor_limit));
     const disk = (evidence.counters['exhausted'] ?? 0) > 0 ? ", or make room on the disk of the robots' files" : '';
     return [`raise 'ulimit -n'${limit === 0 ? '' : ` (now ${limit})`}${disk}`];
   }
-  if (lacks.has('connections'))
-    return [`raise --connections${connections === undefined ? '' : ` above ${connections}`}`];
+  if (lacks.has('connections')) return [`raise --connections above ${connections}`];
   if (!lacks.has('processor')) return [];
   const loads = [...samples.values()].map((taken) => ({
     cpu: mean(taken.map(({ cpu }) => cpu)),
@@ -99,7 +98,7 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   const carries = `${crowded ? 'as busy as it is, ' : ''}this machine carries about`;
   const rate = share * trafficRate(evidence);
   if (rate >= 1) return [`${carries} ${thousands(roundedDown(rate))} requests a second: ${lowerRate(rate, evidence)}`];
-  if (robots === undefined || robots < 2) return ['ask for a lower rate'];
+  if (robots < 2) return ['ask for a lower rate'];
   const carried = roundedDown(Math.max(1, robots * share));
   const machines = Math.ceil(robots / carried);
   const use = `use --robots ${carried}, or --shard on ${machines} machines`;
@@ -110,8 +109,7 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
 const WORK_OF_ROBOTS = ['start.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'subscriber.reconnect.ms'];
 
 /** Requests per second; 0 if the robots' own work outnumbers the requests. */
-function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): number {
-  const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
+function trafficRate({ metrics, counters, seconds }: Evidence): number {
   const count = (name: string): number => counters[name] ?? 0;
   const rollouts = count('rollout.attempts');
   const traffic = count('http.attempts') - rollouts;
@@ -121,13 +119,13 @@ function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): num
 
 /** Advises a lower rate, because fewer robots would send the same number of requests. */
 function lowerRate(carried: number, evidence: Evidence): string {
-  const { rates: { fields, part } = { fields: [], part: 1 }, robots = 1 } = evidence;
+  const { fields, part } = evidence.rates;
   const most = `${roundedDown(carried / part)}/s`;
   const machines = Math.ceil(trafficRate(evidence) / carried);
   const [field] = fields;
   const together = `${most} for ${fields.join(' and ')} of the scenario together`;
   const asked = fields.length === 1 ? `${field}: ${most} in the scenario` : together;
-  const spread = machines > robots ? '' : `, or --shard on ${machines} machines`;
+  const spread = machines > evidence.robots ? '' : `, or --shard on ${machines} machines`;
   return `use ${field === undefined ? 'a lower rate' : asked}${spread}`;
 }
 

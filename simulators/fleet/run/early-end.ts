@@ -2,7 +2,7 @@
 
 import type { Histogram } from 'hdr-histogram-js';
 import { durationMs, readableDuration } from '../../../harness/common/units.ts';
-import { difference, phaseLabel, summary, unlabelled } from '../measure/metrics.ts';
+import { copyOf, difference, phaseLabel, summary, unlabelled } from '../measure/metrics.ts';
 import { thresholdValue } from '../report/report.ts';
 import {
   evaluate,
@@ -74,16 +74,13 @@ interface Mark {
 class Window {
   readonly #widthMs: number;
   readonly #stepMs: number;
-  readonly #durations: ReadonlyMap<string, boolean>;
+  readonly #durations: ReadonlySet<string>;
   readonly #marks: Mark[] = [];
 
   constructor(widthMs: number, conditions: readonly Threshold[]) {
     this.#widthMs = widthMs;
     this.#stepMs = Math.max(STEP_MS, widthMs / MOST_MARKS);
-    const durations = new Map<string, boolean>();
-    for (const { metric, labels } of conditions)
-      durations.set(metric, labels !== undefined || durations.get(metric) === true);
-    this.#durations = durations;
+    this.#durations = new Set(conditions.map(({ metric }) => metric));
   }
 
   /** Returns undefined until the window is full. `halves`: older half first, or the whole of a short window. */
@@ -106,13 +103,11 @@ class Window {
     const newest = this.#marks.at(-1)?.times;
     const kept = new Map<string, Histogram>();
     for (const [key, { count }] of Object.entries(metrics)) {
-      const { name, labels } = unlabelled(key);
-      const parts = this.#durations.get(name);
-      if (parts === undefined || (labels !== undefined && !parts)) continue;
+      if (!this.#durations.has(unlabelled(key).name)) continue;
       const known = newest?.get(key);
       const all = times(key);
       if (known?.totalCount === count) kept.set(key, known);
-      else if (all !== undefined) kept.set(key, difference(all, undefined) ?? all);
+      else if (all !== undefined) kept.set(key, copyOf(all));
     }
     const seconds = new Map(phases.map(({ label, seconds: of }) => [label, of]));
     return { atMs, counters: { ...counters }, times: kept, seconds };
@@ -122,7 +117,8 @@ class Window {
 function between(then: Mark, now: Mark): Standing {
   const times = new Map(
     [...now.times].flatMap(([key, all]) => {
-      const more = difference(all, then.times.get(key));
+      const before = then.times.get(key);
+      const more = before === undefined ? all : difference(all, before);
       return more === undefined ? [] : [[key, more] as const];
     }),
   );

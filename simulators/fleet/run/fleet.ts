@@ -38,7 +38,7 @@ interface CommonOptions extends Pick<HostConfig, OfHosts> {
   setUpMs?: number;
 }
 
-export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform' | 'offer' | 'trace'> {
+export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform' | 'offer'> {
   workers: number;
   onKeys?(done: number, of: number): void;
   onSecond?(tick: Tick): void;
@@ -103,7 +103,6 @@ export class Fleet implements AsyncDisposable {
   #clock: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
   readonly #releases = { round: 0, named: new Map<string, ReleaseFixture>() };
-  #idleRss = 0;
 
   constructor(options: FleetOptions) {
     this.options = options;
@@ -147,7 +146,7 @@ export class Fleet implements AsyncDisposable {
 
   #hostConfigs(connections: number): HostConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.options;
-    const { trace, defects, keep, offer, onStates, judge } = this.options;
+    const { defects, keep, offer, onStates, judge } = this.options;
     const { namePrefix } = this;
     const sampled = judge && SAMPLED_BYTES / this.#hostCount;
     const watched = onStates === undefined ? undefined : true;
@@ -164,7 +163,7 @@ export class Fleet implements AsyncDisposable {
       stateDir,
       robotsDir: join(this.dir, 'r', String(number)),
       socketsDir: join(this.dir, 's', String(number)),
-      ...defined({ trace, defects, keep, offer, sampled, watched }),
+      ...defined({ defects, keep, offer, sampled, watched }),
     }));
   }
 
@@ -242,7 +241,7 @@ export class Fleet implements AsyncDisposable {
     const { record } = this;
     const { index = record.phases.length, round = 0 } = given;
     record.phase = phase.do;
-    if (phase.do === 'ramp') this.#idleRss = await this.#rss();
+    const idleRss = phase.do === 'ramp' ? await this.#rss() : 0;
     const release =
       phase.do === 'rollout' ? (given.release ?? (await this.#releaseOf(phase.release, index, round))) : undefined;
     const epoch = monotonicMs() + leadMs(phase, this.robots);
@@ -251,7 +250,7 @@ export class Fleet implements AsyncDisposable {
     const outcomes = await this.#hosts.each((host) => host.runPhase(request));
     const report = record.endPhase({ phase, index, epoch }, outcomes);
     if (phase.do === 'ramp')
-      record.rssBytesPerRobot = Math.max(0, ((await this.#rss()) - this.#idleRss) / Math.max(this.robots, 1));
+      record.rssBytesPerRobot = Math.max(0, ((await this.#rss()) - idleRss) / Math.max(this.robots, 1));
     return report;
   }
 

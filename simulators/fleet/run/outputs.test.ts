@@ -72,7 +72,7 @@ it('a result notes robots that waited for each other', () => {
 });
 
 it('a record whose hosts have died has the figures of their seconds', () => {
-  const [record, metrics] = [new FleetRecord(), new Metrics({ intervals: true })];
+  const [record, metrics] = [new FleetRecord(), new Metrics()];
   metrics.of().time('ping.ms', 5);
   const tick = { robots: { online: 1 }, interval: metrics.takeInterval(), load: calmLoad, judged: true };
   record.progress.add('worker 1', tick);
@@ -88,7 +88,7 @@ it('a result lists no missed roll-outs of a warm-up', () => {
   const record = new FleetRecord();
   for (const [index, measure] of [false, true].entries()) {
     const name = `robot-${index}`;
-    const nothing = { actions: 1, notStarted: 0, trace: [], failures: [], late: [] };
+    const nothing = { actions: 1, notStarted: 0, failures: [], late: [] };
     const outcome = { ...nothing, rollouts: [{ ...row, ...legs, name }], missed: [name] };
     record.endPhase({ phase: rollout(measure), index, epoch: 0 }, [outcome]);
   }

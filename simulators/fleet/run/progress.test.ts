@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import { calmLoad } from '../result/testing/result.ts';
 import { Progress } from './progress.ts';
 
-const load = { loop_max_ms: 1, cpu: 0.5, cpu_wait: 0, descriptors: 0, descriptor_limit: 0, rss_bytes: 0 };
-const tickOf = (pings: number, own = load) => ({
+const tickOf = (pings: number, own = calmLoad) => ({
   robots: { online: 1 },
   interval: { histograms: {}, counters: { 'ping.attempts': pings } },
   load: own,
@@ -14,7 +14,7 @@ it('a run of days has equal steps, with mean rates and worst moments', () => {
   progress.limit();
   const seconds = 40_000;
   for (let second = 1; second <= seconds; second += 1) {
-    progress.add('worker', tickOf(2 * second, { ...load, loop_max_ms: second === 1000 ? 9000 : 1 }));
+    progress.add('worker', tickOf(2 * second, { ...calmLoad, loop_max_ms: second === 1000 ? 9000 : 1 }));
     progress.second(1000 * second, 'hold', 1);
   }
   const { series, samples, latest, judgedSeconds } = progress;
@@ -49,7 +49,7 @@ it('a lost host keeps its figures, but not its robots and load', () => {
   progress.add('worker 1', tickOf(4));
   progress.add('worker 2', tickOf(3));
   progress.lose('worker 1');
-  expect(progress.second(1000, 'hold', 2)).toMatchObject({ robots: { online: 1, waiting: 1 }, cpu: load.cpu });
+  expect(progress.second(1000, 'hold', 2)).toMatchObject({ robots: { online: 1, waiting: 1 }, cpu: calmLoad.cpu });
   expect(progress.counters['ping.attempts']).toBe(7);
 });
 

@@ -7,6 +7,12 @@ import { lockFolders } from './ready.ts';
 const folder = useFolder();
 
 type Folders = Parameters<typeof lockFolders>[0];
+async function locked(options: Folders): Promise<AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  lockFolders(options, stack);
+  return stack.move();
+}
+
 describe('a second fleet', () => {
   const made = (name: string): string => {
     mkdirSync(folder(name), { recursive: true });
@@ -19,28 +25,28 @@ describe('a second fleet', () => {
     ...change,
   });
 
-  it.each(['out', 'state'])('is refused in the same --%s, with the id of the first process', (option) => {
+  it.each(['out', 'state'])('is refused in the same --%s, with the id of the first process', async (option) => {
     const other = { stateDir: made('state-2'), out: made('out-2') };
     const second = option === 'out' ? { stateDir: other.stateDir } : { out: other.out };
     {
-      using _ = lockFolders(local({}));
-      expect(() => lockFolders(local(second))).toThrow(
+      await using _ = await locked(local({}));
+      await expect(locked(local(second))).rejects.toThrow(
         new RegExp(`^--${option}: .*/${option} is in use by another fleet \\(process ${process.pid}\\)`),
       );
       // Locks the other folders, whose locks the refused fleet must have released.
-      using __ = lockFolders(local(other));
+      await using __ = await locked(local(other));
     }
-    using _ = lockFolders(local(second));
+    await using _ = await locked(local(second));
     expect(readdirSync(folder(option === 'out' ? 'state' : 'out'))).toEqual([]);
   });
 
-  it('is accepted as another shard of the same fleet, or with other robots', () => {
+  it('is accepted as another shard of the same fleet, or with other robots', async () => {
     const shard = (index: number, count: number, more: Partial<Folders> = {}) =>
       local({ out: made(`out-${index}-${count}`), shard: { index, count }, ...more });
-    using _ = lockFolders(shard(1, 2));
-    using __ = lockFolders(shard(2, 2));
-    using ___ = lockFolders(shard(1, 3, { namePrefix: 'other' }));
+    await using _ = await locked(shard(1, 2));
+    await using __ = await locked(shard(2, 2));
+    await using ___ = await locked(shard(1, 3, { namePrefix: 'other' }));
     for (const refused of [shard(1, 2, { out: made('elsewhere') }), shard(3, 3), local({ out: made('whole') })])
-      expect(() => lockFolders(refused)).toThrow(/--state: .* in use/);
+      await expect(locked(refused)).rejects.toThrow(/--state: .* in use/);
   });
 });

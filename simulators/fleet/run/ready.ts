@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
-import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/device-directory.ts';
+import { DirectoryInUseError, lockDirectory } from '../../device/device-directory.ts';
 import type { RunCosts } from '../measure/costs.ts';
 import type { PlatformAddress } from '../platform/client.ts';
 import { evaluatedThresholds } from '../result/thresholds.ts';
@@ -79,29 +79,24 @@ export async function publishFigures(
   screen.write(`metrics: http://${host}:${served.port}/metrics\n`);
 }
 
-/** Locks the output folder and the robots' keys against a second fleet. Throws PreflightError. */
+/** Locks the output folder and the robots' keys against a second fleet, as long as `stack`. Throws PreflightError. */
 export function lockFolders(
   options: Pick<RunOptions, 'out' | 'stateDir' | 'scenario' | 'shard' | 'namePrefix'>,
-): Disposable {
+  stack: AsyncDisposableStack,
+): void {
   const { out, stateDir, scenario, shard, namePrefix = 'robot' } = options;
-  // Array of locks, because Node 22 has no DisposableStack.
-  const held: Lock[] = [];
-  const release = (): void => {
-    for (const lock of held.splice(0).toReversed()) lock.release();
-  };
-  try {
-    orRefuse('out', out, () => held.push(lockDirectory(out)));
-    if (scenario.uplink !== 'none' && scenario.uplink !== 'calls')
-      orRefuse('state', stateDir, () => lockKeys(held, stateDir, namePrefix, shard));
-  } catch (error) {
-    release();
-    throw error;
-  }
-  return { [Symbol.dispose]: release };
+  orRefuse('out', out, () => stack.defer(lockDirectory(out).release));
+  if (scenario.uplink !== 'none' && scenario.uplink !== 'calls')
+    orRefuse('state', stateDir, () => lockKeys(stack, stateDir, namePrefix, shard));
 }
 
-function lockKeys(held: Lock[], dir: string, prefix: string, { index, count }: Shard = { index: 1, count: 1 }): void {
-  held.push(lockDirectory(dir, `lock-${prefix}-${index}-of-${count}`));
+function lockKeys(
+  stack: AsyncDisposableStack,
+  dir: string,
+  prefix: string,
+  { index, count }: Shard = { index: 1, count: 1 },
+): void {
+  stack.defer(lockDirectory(dir, `lock-${prefix}-${index}-of-${count}`).release);
   for (const name of readdirSync(dir)) {
     const [, other, shards] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
     // Refuses another number of shards, whose shards share robots with this one.

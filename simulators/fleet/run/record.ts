@@ -58,7 +58,7 @@ export class FleetRecord {
   notStarted = 0;
   startMs = 0;
   rssBytesPerRobot = 0;
-  connections: number | undefined;
+  connections = 0;
   phase: string = STARTING;
   /** Start of the first phase, ISO 8601. */
   phasesAt: string | undefined;
@@ -68,7 +68,7 @@ export class FleetRecord {
   readonly #began = monotonicMs();
   #interrupted = false;
   #running: Running | undefined;
-  rates: Evidence['rates'];
+  rates: Evidence['rates'] = { fields: [], part: 1 };
   isUp = false;
   /** Missed roll-outs of earlier passes; `phases` keeps only those of the last pass. */
   #past: FleetResult['rollouts']['missed'] = [];
@@ -86,25 +86,26 @@ export class FleetRecord {
   }
 
   /** Start of the running phase, milliseconds since the fleet was created. */
-  phaseStartedMs: number | undefined;
+  get phaseStartedMs(): number | undefined {
+    return this.#running && this.#running.epoch - this.#began;
+  }
 
   /** Index of the running phase in the scenario; between two phases, of the next phase. */
   get place(): number {
-    return this.phaseStartedMs === undefined ? this.phases.length : (this.#running?.index ?? 0);
+    return this.#running?.index ?? this.phases.length;
   }
 
   beginPhase(running: Running): void {
-    this.phaseStartedMs = running.epoch - this.#began;
     this.#running = running;
   }
 
   interruptPhase(outcomes: readonly PhaseOutcome[]): void {
-    if (this.#running === undefined || this.phaseStartedMs === undefined) return;
     const running = this.#running;
+    if (running === undefined) return;
     // Sets `notStarted` to 0, because an interrupted run has its own reason for robots that are not online.
     const known = outcomes.map((outcome) => ({ ...outcome, notStarted: 0 }));
     this.#add({ ...this.#report(running, known), interrupted: true }, running.index);
-    this.phaseStartedMs = undefined;
+    this.#running = undefined;
     this.#interrupted = true;
   }
 
@@ -115,7 +116,7 @@ export class FleetRecord {
       this.startMs = report.durationMs;
       this.isUp = true;
     }
-    this.phaseStartedMs = undefined;
+    this.#running = undefined;
     this.addLate(outcomes.flatMap(({ late }) => late));
     this.#add(report, running.index);
     return report;
@@ -150,7 +151,6 @@ export class FleetRecord {
       notStarted: outcomes.reduce((sum, { notStarted }) => sum + notStarted, 0),
       rollouts: outcomes.flatMap(({ rollouts }) => rollouts),
       missed: outcomes.flatMap(({ missed }) => missed),
-      trace: outcomes.flatMap(({ trace }) => trace),
       failures: outcomes.flatMap(({ failures }) => failures),
       late: [],
       ...(phase.do === 'rollout' && { withinMs: withinMs(phase) }),
@@ -233,7 +233,7 @@ export class FleetRecord {
   }
 
   get #soFar(): PhaseReport[] {
-    const running = this.phaseStartedMs === undefined ? undefined : this.#running;
+    const running = this.#running;
     if (running === undefined) return this.phases;
     const known = this.phases[running.index];
     if (known === undefined) return [...this.phases, this.#report(running, [])];
@@ -246,10 +246,10 @@ export class FleetRecord {
   }
 
   #graded(metrics: Record<string, Summary>, counters: Record<string, number>): ReturnType<typeof gradeRun> {
-    const { connections, progress } = this;
+    const { connections, rates, progress } = this;
     const { samples, robots, judgedSeconds: seconds } = progress;
-    const machine = { connections, robots, cores: availableParallelism() };
-    const generator = gradeRun({ metrics, counters, samples, seconds, ...machine, ...defined({ rates: this.rates }) });
+    const cores = availableParallelism();
+    const generator = gradeRun({ metrics, counters, samples, seconds, connections, robots, cores, rates });
     const disturbed = gradeDisturbances(counters, this.#disturbances);
     return {
       verdict: worst([generator.verdict, disturbed.verdict]),

@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '../../../harness/common/defined.ts';
 import type { FleetConsole } from '../console/fleet-console.ts';
 import { CostSampler, type RunProcess } from '../measure/costs.ts';
@@ -88,7 +89,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const shown = options.ui && (await openConsole(options, () => end.now('by hand, on its page', record)));
   await publishFigures(options, stack, () => ({ record, costs: costs.costs }));
   createFolders(options);
-  stack.use(lockFolders(options));
+  lockFolders(options, stack);
   const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];
   const soak = options.soak && new Soak({ ...options, soak: options.soak });
   const startedAt = new Date().toISOString();
@@ -249,13 +250,10 @@ async function interruptible(run: Run): Promise<Measured | undefined> {
   const { signal } = options;
   const { promise, resolve, reject } = Promise.withResolvers<Measured | undefined>();
   const onAbort = (): void => {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(late.reject, LAST_ANSWER_MS, new Error('no answer in time'));
     const soFar = fleet.interrupted().then(() => fleet.measured());
-    Promise.race([soFar, late.promise])
-      .catch(() => fleet.record.measured())
-      .finally(() => clearTimeout(timer))
-      .then(async (measured) => {
+    const answered = soFar.catch(() => undefined);
+    Promise.race([answered, sleep(LAST_ANSWER_MS, undefined, { ref: false })])
+      .then(async (measured = fleet.record.measured()) => {
         await fleet.stop('abandon');
         resolve(measured);
       })
@@ -274,9 +272,5 @@ async function interruptible(run: Run): Promise<Measured | undefined> {
       () => (signal.aborted ? undefined : resolve(undefined)),
       (error: unknown) => (signal.aborted ? undefined : reject(error)),
     );
-  try {
-    return await promise;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+  return await promise.finally(() => signal.removeEventListener('abort', onAbort));
 }

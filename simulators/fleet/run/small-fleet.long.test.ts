@@ -118,14 +118,6 @@ describe('a scenario', () => {
     const releases = await Promise.all([first, second].map((fleet) => fleet.createRelease('phase 1')));
     expect(new Set(releases.map(({ releaseId }) => releaseId)).size).toBe(2);
   });
-
-  it('names robots that miss their roll-out', async () => {
-    const phases = '  - { do: rollout, over: 10ms, within: 200ms }\nuplink: polling\npoll_every: 1h\n';
-    await using fleet = fleets.create(phases, { robots: 2 });
-    await runAll(fleet);
-    expect(fleet.record.missed.sort()).toEqual([fleet.robotName(0), fleet.robotName(1)]);
-    expect((await fleet.measured()).counters['rollout.missed']).toBe(2);
-  });
 });
 
 describe('the canary of a fleet', () => {

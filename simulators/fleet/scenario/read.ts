@@ -1,8 +1,7 @@
 import { type Document, isNode } from 'yaml';
-import { nearest } from '../../../harness/common/usage.ts';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
 import { type Problem, type Shape, stepsOf } from '../../../harness/contract/shape.ts';
-import { checkThreshold } from '../result/thresholds.ts';
+import { checkThreshold, meant } from '../result/thresholds.ts';
 import {
   ACCEPTED,
   CONNECTED_UPLINKS,
@@ -127,10 +126,8 @@ function messageOf({ message }: Problem, path: Path, found: unknown, schema: Pro
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function acceptedOf(given: unknown, known: readonly string[]): string {
-  const near = nearest(String(given), known);
-  return `accepted: ${known.join(', ')}${near === undefined ? '' : `; did you mean ${near}?`}`;
-}
+const acceptedOf = (given: unknown, known: readonly string[]): string =>
+  `accepted: ${known.join(', ')}${meant(String(given), known)}`;
 
 const kindOf = (phase: unknown): PhaseKind | undefined =>
   isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;

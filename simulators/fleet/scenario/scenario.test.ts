@@ -41,12 +41,6 @@ describe('published schema', () => {
     expect(validate(parse(text)), JSON.stringify(validate.errors)).toBe(true);
     expect(parseScenario(text, name).name).toBe(name.replace('.yaml', ''));
   });
-
-  it('refuses an unknown field and a wrong duration', () => {
-    const validate = new Ajv2020({ strict: false }).compile(scenarioJsonSchema());
-    expect(validate({ name: 'x', phases: [{ do: 'ramp', over: '1s', oevr: '1s' }] })).toBe(false);
-    expect(validate({ name: 'x', phases: [{ do: 'hold', for: 'long' }] })).toBe(false);
-  });
 });
 
 describe('a bad scenario file', () => {
@@ -183,10 +177,6 @@ describe('units', () => {
 
   it('reads shares', () => {
     expect(['0%', '12.5%', '100%'].map(shareOf)).toEqual([0, 0.125, 1]);
-  });
-
-  it.each(['50', '50/d', '-1/s'])('refuses the rate %j, with the accepted form', (text) => {
-    expect(() => ratePerSecond(text)).toThrow(/a number per time unit/);
   });
 
   it.each(['101%', '50', '-1%'])('refuses the share %j, with the accepted form', (text) => {

@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -29,11 +28,6 @@ phases:
 `,
   'plan.yaml',
 );
-
-const SCENARIOS = new URL('../../../fixtures/scenarios/', import.meta.url);
-const BUILT_IN = readdirSync(SCENARIOS)
-  .filter((name) => name.endsWith('.yaml'))
-  .map((name) => [name, readFileSync(new URL(name, SCENARIOS), 'utf8')] as const);
 
 const all = (moments: Moments): number[] => {
   const found: number[] = [];
@@ -66,16 +60,6 @@ describe('the plan of a fleet', () => {
       ),
       { numRuns: 20 },
     );
-  });
-
-  it.each(BUILT_IN)('has an acting robot in every phase of %s, for any fleet size', (name, text) => {
-    const { phases, classes } = parseScenario(text, name);
-    for (const robots of [1, 2, 3, 10, 4999]) {
-      for (const [index, phase] of phases.entries()) {
-        const streams = streamsOf({ seed: robots, robots, classes, phases }, index, phase, membersOf(robots));
-        expect(streams.length, `phase ${index} of ${robots} robots`).toBeGreaterThan(0);
-      }
-    }
   });
 
   it('rounds a share to the nearest number of robots, at least one', () => {

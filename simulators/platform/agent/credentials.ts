@@ -33,10 +33,9 @@ const unauthorized = (message: string) => new PlatformError(401, 'unauthorized',
 export function deviceJwtVerifier(options: {
   deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
   clock: Clock;
-  steady?: Clock;
 }) {
-  const { clock, deviceByFingerprint, steady = steadyClock } = options;
-  const admit = replayGuard({ clock: steady, lifetimeMs: (LIFETIME_S + 2 * SKEW_S) * 1000 });
+  const { clock, deviceByFingerprint } = options;
+  const admit = replayGuard({ clock: steadyClock, lifetimeMs: (LIFETIME_S + 2 * SKEW_S) * 1000 });
 
   return (text: string): AgentDeviceRecord => {
     const jwt = text.length > MAX_JWT_LENGTH ? undefined : parseJwt(text);

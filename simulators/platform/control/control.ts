@@ -3,7 +3,6 @@
 import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import fastify, { type FastifyInstance } from 'fastify';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import { type Shape, shape, type TypeOfShape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
@@ -13,7 +12,7 @@ import { jsonIn } from '../../common/malformed.ts';
 import type { Core } from '../core.ts';
 import { archiveDevice, assignGroup, disconnectAll, markConnected } from '../domain/devices.ts';
 import { conflict, findRow } from '../domain/find.ts';
-import { answerError, requireHttp1 } from '../http/errors.ts';
+import { serverOf } from '../http/errors.ts';
 import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
 import type { DeviceRow } from '../store/rows.ts';
@@ -179,14 +178,7 @@ export async function serveControl(
   info: PlatformInfo,
   { port, token }: { port: number; token: string },
 ) {
-  const app = fastify({
-    forceCloseConnections: true,
-    // Raises fastify's limit of 100 characters for an id; fastify refuses a longer one with 414.
-    routerOptions: { maxParamLength: 16_384 },
-    frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, () => {}),
-  }) as unknown as FastifyInstance;
-  app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, () => {}));
-  requireHttp1(app);
+  const app = serverOf(core, {}, () => {});
   app.addHook('onRequest', async (request, reply) => {
     const refusal = controlRefusal(request.raw, token);
     if (refusal === undefined) return;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { http } from '../../../harness/common/node-http.ts';
 import { isHttp1 } from '../../common/malformed.ts';
 import type { ErrorFacts } from '../behaviour.ts';
@@ -20,12 +20,33 @@ const REFUSALS: Readonly<Record<string, { status: number; code: string; message:
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', message: 'the request did not end in time' },
 };
 
-export function answerError(
+type OnFailure = (error: unknown, request: FastifyRequest) => void;
+
+/** Answers errors in the words of the platform, and only requests of HTTP/1. */
+export function serverOf(core: Core, options: object, onFailure: OnFailure): FastifyInstance {
+  const answer = (error: unknown, request: unknown, reply: unknown) =>
+    answerError(core, error, request as FastifyRequest, reply as FastifyReply, onFailure);
+  const app = fastify({
+    ...options,
+    forceCloseConnections: true,
+    // Raises fastify's limit of 100 characters for an id; fastify refuses a longer one with 414.
+    routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: answer,
+  });
+  app.setErrorHandler(answer);
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (isHttp1(request.raw)) done();
+    else done(new PlatformError(505, 'http_version_not_supported', 'requests are of HTTP/1.1'));
+  });
+  return app;
+}
+
+function answerError(
   core: Core,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  onFailure: (error: unknown, request: FastifyRequest) => void,
+  onFailure: OnFailure,
 ): void {
   const { code = '', statusCode = 500, message = '' } = error as Partial<FastifyError>;
   let facts: ErrorFacts = { status: 500, code: 'internal', message: 'the platform failed to answer', params: {} };
@@ -58,11 +79,4 @@ export function answerClientError(core: Core, error: Error, socket: Socket): voi
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
-}
-
-export function requireHttp1(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (isHttp1(request.raw)) done();
-    else done(new PlatformError(505, 'http_version_not_supported', 'requests are of HTTP/1.1'));
-  });
 }

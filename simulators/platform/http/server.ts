@@ -1,8 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { Readable } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { openApiDocument } from '../../../harness/contract/platform/openapi.ts';
@@ -15,7 +14,7 @@ import type { PlatformFaults } from '../faults.ts';
 import type { KeyRing } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
-import { answerClientError, answerError, requireHttp1 } from './errors.ts';
+import { answerClientError, serverOf } from './errors.ts';
 import { registerRoutes } from './routes.ts';
 
 /** Planned answers come before faults. With the same seed, faults hit the same requests. */
@@ -101,22 +100,16 @@ interface ServerParts {
 export function buildServer(parts: ServerParts): FastifyInstance {
   const { core, renderer, keys, log, tls, exchanges, registerAgent } = parts;
   const { connected, delayMs } = core.behaviour;
-  const app = fastify({
+  const options = {
     bodyLimit: 4 * 1024 * 1024,
-    // Raises fastify's limit of 100 characters for an id; fastify refuses a longer one with 414.
-    routerOptions: { maxParamLength: 16_384 },
-    forceCloseConnections: true,
     requestTimeout: 60_000,
-    clientErrorHandler: (error, socket) => answerClientError(core, error, socket as Socket),
+    clientErrorHandler: (error: Error, socket: Duplex) => answerClientError(core, error, socket as Socket),
     ...(tls && { https: tls }),
-    frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, onFailure),
-  }) as unknown as FastifyInstance;
-  function onFailure(error: unknown, request: { raw: IncomingMessage }): void {
-    log?.error({ err: error, method: request.raw.method, path: request.raw.url?.split('?')[0] }, 'request failed');
-  }
-  app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, onFailure));
+  };
+  const app = serverOf(core, options, (error, { raw }) =>
+    log?.error({ err: error, method: raw.method, path: raw.url?.split('?')[0] }, 'request failed'),
+  );
   exchanges?.listenTo(app);
-  requireHttp1(app);
   void app.register(
     (scope, _options, done) => {
       if (delayMs) scope.addHook('onRequest', () => sleep(delayMs(), undefined, { ref: false }));

@@ -1,6 +1,5 @@
 import fc, { type AsyncCommand } from 'fast-check';
 import { expect } from 'vitest';
-import type { AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { DeployError } from '../../device/ports.ts';
 import { type DeploymentSource, Syncer } from '../../device/uplink/sync.ts';
@@ -12,22 +11,8 @@ import { createDevice, deploymentBody, type Item, type Kit, type TestPlatform } 
 const OUTCOMES = ['works', 'works when healed', 'never works'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
-interface TestAgent {
-  active(): string[];
-  /** Throws TwoTargetsError if the platform left two targets. */
-  sync(): Promise<void>;
-  /** Starts a new process on the old disk. */
-  restart(): void;
-  /** Ends all back-offs; from now on only `never works` fails. */
-  heal(): void;
-}
-
-class TwoTargetsError extends Error {
-  override name = 'TwoTargetsError';
-}
-
 /** Muster's agent: reports `failed` after an error that no retry fixes. */
-export function listingAgent(source: DeploymentSource): TestAgent {
+function listingAgent(source: DeploymentSource) {
   const device = new MemoryDevice();
   const time = new ManualTime();
   const never = new AbortController().signal;
@@ -40,64 +25,14 @@ export function listingAgent(source: DeploymentSource): TestAgent {
   return {
     active: () => device.active().map(({ id }) => id),
     sync: () => syncer.run(never),
+    /** Starts a new process on the old disk. */
     restart: () => {
       syncer = new Syncer(device, source, time);
     },
+    /** Ends all back-offs; from now on only `never works` fails. */
     heal: () => {
       healed = true;
       time.advance(86_400_000);
-    },
-  };
-}
-
-interface Known {
-  target: AgentDeployment['target_status'];
-  activity: 'queued' | 'deployed' | 'archived';
-}
-
-/**
- * Like the published agent: remembers every deployment, applies none while the device has two targets, and retries
- * without end.
- */
-export function keepingAgent(source: DeploymentSource): TestAgent {
-  const known = new Map<string, Known>();
-  const never = new AbortController().signal;
-  let healed = false;
-  const active = () => [...known].filter(([, { activity }]) => activity === 'deployed').map(([id]) => id);
-  const report = (id: string, what: DeploymentReport) => source.report?.(id, what, never);
-  const archive = async (id: string, of: Known): Promise<void> => {
-    of.activity = 'archived';
-    await report(id, { activity_status: 'archived' });
-  };
-  const works = ({ description }: AgentDeployment) =>
-    description === 'works' || (description !== 'never works' && healed);
-  const reach = async (wanted: AgentDeployment, of: Known): Promise<void> => {
-    await source.contents(wanted.config_instances ?? [], never);
-    if (!works(wanted)) return await report(wanted.id, { error_status: 'retrying' });
-    for (const id of active()) await archive(id, known.get(id) as Known);
-    of.activity = 'deployed';
-    await report(wanted.id, { activity_status: 'deployed', error_status: 'none' });
-  };
-  return {
-    active,
-    restart: () => {},
-    heal: () => {
-      healed = true;
-    },
-    sync: async () => {
-      const listed = await source.list(never);
-      for (const { id, target_status } of listed) {
-        known.set(id, { activity: 'queued', ...known.get(id), target: target_status });
-      }
-      const targets = [...known].filter(([, { target, activity }]) => target === 'deployed' && activity !== 'archived');
-      if (targets.length > 1) throw new TwoTargetsError(targets.map(([id]) => id).join(' and '));
-      for (const told of listed) {
-        const of = known.get(told.id) as Known;
-        if (of.activity === 'archived') await report(told.id, { activity_status: 'archived' });
-        else if (of.target === 'archived') await archive(told.id, of);
-        else if (of.activity === 'queued') await reach(told, of);
-        else if (told.activity_status !== 'deployed') await report(told.id, { activity_status: 'deployed' });
-      }
     },
   };
 }
@@ -123,20 +58,18 @@ interface Tested {
   kit: Kit;
 }
 
-type AgentOf = (source: DeploymentSource) => TestAgent;
-
 class World {
-  readonly agent: TestAgent;
+  readonly agent: ReturnType<typeof listingAgent>;
   disturbance: Disturbance | undefined;
   readonly #platform: TestPlatform;
   readonly #kit: Kit;
   readonly #device: string;
 
-  constructor({ platform, kit }: Tested, device: string, agentOf: AgentOf) {
+  constructor({ platform, kit }: Tested, device: string) {
     this.#platform = platform;
     this.#kit = kit;
     this.#device = device;
-    this.agent = agentOf(this.#source());
+    this.agent = listingAgent(this.#source());
   }
 
   deployments(): Promise<Item[]> {
@@ -167,7 +100,7 @@ class World {
     try {
       await this.agent.sync();
     } catch (error) {
-      if (error instanceof TwoTargetsError || !(error instanceof NetworkError)) throw error;
+      if (!(error instanceof NetworkError)) throw error;
       if (disturbance?.what === 'crash') this.agent.restart();
     } finally {
       this.disturbance = undefined;
@@ -248,9 +181,9 @@ const COMMANDS = [
 
 const SETTLED_AFTER = 4;
 
-export function agreementProperty(tested: Tested, agentOf: AgentOf) {
+export function agreementProperty(tested: Tested) {
   return fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 25, size: 'max' }), async (commands) => {
-    const world = new World(tested, await createDevice(tested.platform), agentOf);
+    const world = new World(tested, await createDevice(tested.platform));
     const model: Model = { seen: new Map() };
     await fc.asyncModelRun(() => ({ model, real: world }), commands);
     world.agent.heal();

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { Redactor } from '../../../harness/common/redact.ts';
@@ -9,13 +8,13 @@ import { layered } from '../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
 import type { OpenDeviceTarget } from '../../../harness/targets/opened.ts';
 import { startRobot } from '../../../harness/tools/subjects/simulators.ts';
-import { rewritten } from '../../../simulators/defects/define-device.ts';
+import { onRequest, rewritten } from '../../../simulators/defects/define-device.ts';
 import { deviceDefect, deviceVariant } from '../../../simulators/defects/device/index.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/device/behaviour.ts';
 import type { SimulatedDevice } from '../../../simulators/device/index.ts';
 import type { StoredEvent } from '../../../simulators/device/log/line.ts';
 import { publish } from '../support/drive.ts';
-import { runNamed, runOn } from '../support/testing/device.ts';
+import { behaviourWith, runNamed, runOn } from '../support/testing/device.ts';
 import { cutAndComeBack, deploy, passTime, publishSome } from './commands.ts';
 import { Reality } from './reality.ts';
 import { compactAway, restartAgent } from './survival.ts';
@@ -75,10 +74,7 @@ it.for([
 });
 
 const MADE = '2026-01-02T03:04:05Z';
-const madeByPlatform = {
-  ...referenceBehaviour,
-  http: { ...referenceBehaviour.http, deploymentBody: (made: Deployment) => ({ ...made, created_at: MADE }) },
-};
+const madeByPlatform = behaviourWith({ http: { deploymentBody: (made) => ({ ...made, created_at: MADE }) } });
 
 it.for([
   [MADE, undefined],
@@ -107,13 +103,10 @@ it.for([0, 99])('a stream that is cut waits for no event after the newest one (%
   expect({ found, late }).toEqual({ found: undefined, late: 0 });
 });
 
-const losing = (lost: number): DeviceBehaviour => ({
-  ...referenceBehaviour,
-  stream: {
-    ...referenceBehaviour.stream,
-    session: () => ({ replay: (events) => events.filter(({ id }) => id % 100 !== lost) }),
-  },
-});
+const losing = (lost: number): DeviceBehaviour =>
+  behaviourWith({
+    stream: { session: () => ({ replay: (events) => events.filter(({ id }) => id % 100 !== lost) }) },
+  });
 
 it.for([
   [101, undefined],
@@ -126,20 +119,16 @@ it.for([
   },
 );
 
-it.for([
-  ['drops-one-by-one', undefined],
-  ['boundary-off-by-one', { id: 'device.events.expired.boundary' }],
-] as const)('an event of the agent itself may displace the earliest one: %s', async ([name, finding]) => {
-  const { behaviour } = name === 'drops-one-by-one' ? deviceVariant(name) : deviceDefect(name);
+it('an event of the agent itself may displace the earliest one', async () => {
   const found = await departureIn((real, device) => {
     const open = real.open.bind(real);
     vi.spyOn(real, 'open').mockImplementation(async (asking, stays) => {
-      if (asking.options.types !== undefined && name === 'drops-one-by-one') await device.publish(1);
+      if (asking.options.types !== undefined) await device.publish(1);
       return open(asking, stays);
     });
     return compactAway().run(real);
-  }, behaviour(referenceBehaviour));
-  expect(found).toEqual(finding && expect.objectContaining(finding));
+  }, deviceVariant('drops-one-by-one').behaviour(referenceBehaviour));
+  expect(found).toBeUndefined();
 });
 
 it('events of staged deployments are not judged where control makes none', async () => {
@@ -157,38 +146,27 @@ it('an agent that ends only once its streams have ended is restarted', async () 
   expect(await departureIn((real) => restartAgent('SIGTERM').run(real))).toBeUndefined();
 });
 
-it.for([
-  [2, undefined],
-  [3, { id: 'device.events.envelope' }],
-] as const)('one of 3 events with an old time is judged after a request for %i', async ([count, finding]) => {
+it('one of 3 events may have an old time after a request for 2', async () => {
   const old = (event: StoredEvent): StoredEvent =>
     event.id % 3 === 0 ? rewritten(event, (envelope) => ({ ...envelope, occurred_at: MADE })) : event;
-  const { stream } = referenceBehaviour;
-  const behaviour = {
-    ...referenceBehaviour,
-    stream: { ...stream, frame: (event: StoredEvent) => stream.frame(old(event)) },
-  };
+  const behaviour = behaviourWith({ stream: ({ frame }) => ({ frame: (event) => frame(old(event)) }) });
   const found = await departureIn(async (real) => {
     const since = Date.now();
-    await real.settle({ ...(await publish(real.t, 3)), count }, since);
+    await real.settle({ ...(await publish(real.t, 3)), count: 2 }, since);
   }, behaviour);
-  expect(found).toEqual(finding && expect.objectContaining(finding));
+  expect(found).toBeUndefined();
 });
 
 it('a stream without a cursor that replays more than Muster reads is left', async () => {
-  const { stream } = referenceBehaviour;
   const pad = 'x'.repeat(2 ** 20);
   const longer = (event: StoredEvent): StoredEvent =>
     event.id <= 30 ? rewritten(event, (envelope) => ({ ...envelope, pad })) : event;
-  const behaviour = {
-    ...referenceBehaviour,
-    stream: {
-      ...stream,
-      frame: (event: StoredEvent) => stream.frame(longer(event)),
-      resolveCursor: (...[cursor, retained]: Parameters<typeof stream.resolveCursor>) =>
-        stream.resolveCursor(cursor === 'none' ? 0 : cursor, retained),
-    },
-  };
+  const behaviour = behaviourWith({
+    stream: ({ frame, resolveCursor }) => ({
+      frame: (event) => frame(longer(event)),
+      resolveCursor: (cursor, retained) => resolveCursor(cursor === 'none' ? 0 : cursor, retained),
+    }),
+  });
   const left = async (real: Reality) => {
     await real.open({ way: 'none', options: {}, after: real.ledger.closed });
     await passTime().run(real);
@@ -198,15 +176,11 @@ it('a stream without a cursor that replays more than Muster reads is left', asyn
   expect(await departureIn(left, behaviour, undefined, 30)).toEqual(['after', 'header']);
 });
 
-it.for([
-  [0, { id: 'device.events.envelope' }],
-  [3_600_000, undefined],
-] as const)('times of an hour ago from an agent whose answers are dated %i ms ago', async ([behindMs, finding]) => {
-  const { http, ...rest } = deviceDefect('envelope-time-an-hour-ago').behaviour(referenceBehaviour);
-  const intercept = (_: unknown, response: ServerResponse): boolean => {
-    response.setHeader('Date', new Date(Date.now() - behindMs).toUTCString());
-    return false;
-  };
-  const found = await departureIn((real) => publishSome(1).run(real), { ...rest, http: { ...http, intercept } });
-  expect(found).toEqual(finding && expect.objectContaining(finding));
+it('times may be of an hour ago from an agent whose answers are dated an hour ago', async () => {
+  const http = onRequest((_, response) => {
+    response.setHeader('Date', new Date(Date.now() - 3_600_000).toUTCString());
+  });
+  const behaviour = deviceDefect('envelope-time-an-hour-ago').behaviour(behaviourWith({ http }));
+  const found = await departureIn((real) => publishSome(1).run(real), behaviour);
+  expect(found).toBeUndefined();
 });

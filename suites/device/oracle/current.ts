@@ -1,10 +1,9 @@
 /** Model of the current deployment and its config files. */
 import { basename } from 'node:path';
-import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { instantOf } from '../../../harness/contract/shape.ts';
-import { type Device, recordTimeout, timeoutMs } from '../support/check.ts';
-import { type ConfigFile, compareFiles, configRoot, findConfigFile } from '../support/disk.ts';
+import type { Device } from '../support/check.ts';
+import { type ConfigFile, compareFiles, configRoot, fileThatStays } from '../support/disk.ts';
 import { payloadOf } from '../support/drive.ts';
 import type { SeenEvent } from '../support/events.ts';
 import { currentDeployment } from '../support/requests.ts';
@@ -157,25 +156,12 @@ export class CurrentDeployment {
     if (left !== undefined) this.#real.remarks('file left', { expected, actual: `${left.filepath} is there` });
   }
 
-  /** Returns a file that stays; ignores a copy elsewhere under the name of a current file. */
-  async #stillThere(files: readonly ConfigFile[]): Promise<ConfigFile | undefined> {
-    if (files.length === 0) return undefined;
-    const { t } = this.#real;
-    const root = configRoot(t);
-    let left: ConfigFile | undefined;
-    const isGone = async (): Promise<true | undefined> => {
-      left = undefined;
-      for (const file of files) {
-        const isTaken = this.files.some(({ filepath }) => basename(filepath) === basename(file.filepath));
-        const found = await findConfigFile(t, root, file);
-        if (found.some(({ inPlace }) => inPlace || !isTaken)) left ??= file;
-      }
-      return left === undefined ? true : undefined;
-    };
-    const times = { timeoutMs: timeoutMs(t, 'files'), firstPauseMs: 5, growth: 2, longestPauseMs: 100 };
-    const found = await pollWithin('the files to go', isGone, { ...times, signal: t.signal });
-    if (found !== true) recordTimeout(t, 'files');
-    return left;
+  /** Ignores a copy elsewhere under the name of a current file. */
+  #stillThere(files: readonly ConfigFile[]): Promise<ConfigFile | undefined> {
+    return fileThatStays(this.#real.t, files, (file, found) => {
+      const isTaken = this.files.some(({ filepath }) => basename(filepath) === basename(file.filepath));
+      return found.some(({ inPlace }) => inPlace || !isTaken);
+    });
   }
 
   async expectFiles(): Promise<void> {

@@ -19,22 +19,20 @@ import { sequences } from './sequences.ts';
 interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
   /** Counter that must be positive for the check to pass; where only `<least> asked for` is, it does not apply. */
   least?: string;
+  /** Left out for the only check of a requirement, which then has the requirement's id. */
   aspect?: string;
-  /** True for the only check of a requirement, which then has the requirement's id. */
-  isAlone?: boolean;
 }
 
 export function byOracle(
   declareCheck: (...given: Parameters<typeof check>) => void,
   requirement: Requirement,
-  { aspect = 'oracle', needs = [], isAlone = false, premises, least = 'publications', profile }: Options = {},
+  { aspect, needs = [], premises, least = 'publications', profile }: Options = {},
 ): void {
   const { id } = requirement;
   const options = {
-    ...(!isAlone && { aspect }),
-    ...defined({ profile }),
+    ...defined({ aspect, profile }),
     needs: ['drive', ...needs],
-    premises: premises ?? (isAlone ? LIVE : [id]),
+    premises: premises ?? (aspect === undefined ? LIVE : [id]),
     sharing: 'disruptive',
     turn: 'last',
     varied: false,
@@ -183,7 +181,7 @@ class Life {
         done.push(command);
         await command.run(real);
       }
-      await real.endSequence();
+      await real.closeAll(({ stays }) => !stays);
       const remarks = real.remarked.splice(0);
       const remarked = remarks.find((one) => (known === undefined ? !this.#found.has(one.id) : isSame(one, known)));
       return remarked && { departure: remarked, commands: done, snapshot: t.http.recorder.snapshot() };

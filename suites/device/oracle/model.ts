@@ -56,11 +56,11 @@ export class Ledger {
     if (known !== undefined) return changeOf(known, event);
     if (id <= this.from) return undefined;
     if (id <= this.closed)
-      return {
-        kind: 'invented',
-        expected: `no event ${id}: all events up to ${this.closed} had come before, and it was not among them`,
-        actual: `${event.type} ${event.text.slice(0, 300)}`,
-      };
+      return finding(
+        'invented',
+        `no event ${id}: all events up to ${this.closed} had come before, and it was not among them`,
+        `${event.type} ${event.text.slice(0, 300)}`,
+      );
     this.#byId.set(id, event);
     const at = this.events.findLastIndex((one) => one.id < id) + 1;
     this.events.splice(at, 0, event);

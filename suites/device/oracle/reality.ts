@@ -43,7 +43,6 @@ interface StreamRequest {
 }
 
 interface Client extends StreamRequest {
-  name: string;
   subscription: Subscription;
   judged: number;
   /** Newest id when the stream opened; higher ids are live. */
@@ -82,8 +81,7 @@ export class Reality {
       const open = this.clients.filter(({ subscription }) => subscription.stream.ended === undefined);
       const least = open.find(({ stays }) => !stays) ?? open[1];
       if (least === undefined) return false;
-      this.#drop(least);
-      await least.subscription.close();
+      await this.#close(least);
       return true;
     };
   }
@@ -115,7 +113,7 @@ export class Reality {
       filtered: client?.options.types !== undefined,
       live: client !== undefined && client.judged > 0,
     };
-    const name = client === undefined ? '' : `, on ${client.name}`;
+    const name = client === undefined ? '' : `, on ${describeOpen(client.options)}`;
     const isOver = what === 'not started';
     throw new Departure(decides(where), { expected: finding.expected + name, actual: finding.actual }, { isOver });
   }
@@ -157,7 +155,6 @@ export class Reality {
     if (status === 200 && Number.isFinite(follow)) this.#keeps = Math.max(this.#keeps, follow);
     const client: Client = {
       ...asking,
-      name: describeOpen(options),
       judged: 0,
       openedAt: ledger.closed,
       stays,
@@ -211,9 +208,7 @@ export class Reality {
   async leave(which: number): Promise<void> {
     const others = this.clients.filter(({ stays }) => !stays);
     const client = others[which % Math.max(1, others.length)];
-    if (client === undefined) return;
-    this.#drop(client);
-    await client.subscription.close();
+    if (client !== undefined) await this.#close(client);
   }
 
   /** `since`: start of the command, in milliseconds since 1970. `born`: id of its first event. */
@@ -288,19 +283,17 @@ export class Reality {
       await read();
     } catch (error) {
       // Without a cursor a device may replay its whole log, however long.
-      if (error instanceof TooLittleSeen && client.way === 'none' && !client.stays) {
-        this.#drop(client);
-        return client.subscription.close();
-      }
+      if (error instanceof TooLittleSeen && client.way === 'none' && !client.stays) return this.#close(client);
       if (!(error instanceof Violation)) throw error;
       const { by } = client.subscription.stream.ended ?? {};
-      if (!client.stays && (by === 'server' || by === 'error')) return this.#drop(client);
+      if (!client.stays && (by === 'server' || by === 'error')) return this.#close(client);
       this.departs('missing', error.finding, client);
     }
   }
 
-  #drop(client: Client): void {
+  #close(client: Client): Promise<void> {
     this.clients.splice(this.clients.indexOf(client), 1);
+    return client.subscription.close();
   }
 
   learn(client = this.witness): void {
@@ -394,14 +387,8 @@ export class Reality {
     );
   }
 
-  async closeAll(): Promise<void> {
-    await Promise.all(this.clients.splice(0).map(({ subscription }) => subscription.close()));
-  }
-
-  async endSequence(): Promise<void> {
-    const over = this.clients.filter(({ stays }) => !stays);
-    this.clients = this.clients.filter(({ stays }) => stays);
-    await Promise.all(over.map(({ subscription }) => subscription.close()));
+  async closeAll(goes = (_client: Client): boolean => true): Promise<void> {
+    await Promise.all(this.clients.filter(goes).map((client) => this.#close(client)));
   }
 }
 

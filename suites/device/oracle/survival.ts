@@ -24,7 +24,6 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
     if (after !== undefined) await real.open({ way: 'after', options: { after }, after });
     if (t.info.compact_restarts === true) {
       await real.endStreams();
-      real.streams.use(await relocate(t));
       await replayAll(real);
     } else {
       if (isLast) return;
@@ -186,23 +185,22 @@ const STREAMS_STAY_MS = 2000;
 async function during(
   real: Reality,
   situation: 'restart' | 'kill' | 'tear',
-  restarting: (whileDown: () => Promise<void>) => Promise<Awaited<ReturnType<typeof restart>>>,
+  restarting: (whileDown: () => Promise<void>) => Promise<void>,
   repair: () => Promise<void> = async () => {},
 ): Promise<void> {
   real.situation = situation;
   const closing = situation === 'kill' ? undefined : setTimeout(() => void real.closeAll(), STREAMS_STAY_MS);
   try {
-    const http = await restarting(() => {
+    await restarting(() => {
       clearTimeout(closing);
       return real.endStreams();
     });
-    real.streams.use(http);
   } catch (error) {
     if (!(error instanceof AgentEnded)) throw error;
     // Later commands need a running agent.
     await repair();
     await real.t.control.start();
-    real.streams.use(await relocate(real.t));
+    await relocate(real.t);
     real.departs('not started', { expected: 'an agent that starts again', actual: error.message });
   } finally {
     clearTimeout(closing);

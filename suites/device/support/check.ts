@@ -1,5 +1,4 @@
 import { NoAnswer } from '../../../harness/client/errors.ts';
-import type { HttpClient } from '../../../harness/client/http.ts';
 import { StreamTimeout } from '../../../harness/client/sse.ts';
 import type { ControlCompacted, StopSignal } from '../../../harness/contract/control.ts';
 import { type Measure, TELLING_BATCH } from '../../../harness/runner/session.ts';
@@ -56,24 +55,23 @@ export async function restart(
   t: Device,
   signal: StopSignal = 'SIGTERM',
   whileDown?: () => Promise<void>,
-): Promise<HttpClient> {
+): Promise<void> {
   await t.control.stop(signal);
   try {
     await whileDown?.();
   } finally {
     await t.control.start();
   }
-  return relocate(t);
+  await relocate(t);
 }
 
 /** Follows the agent, whose address a restart may change. */
-export async function relocate(t: { -readonly [name in keyof Device]: Device[name] }): Promise<HttpClient> {
+export async function relocate(t: { -readonly [name in keyof Device]: Device[name] }): Promise<void> {
   const { transport, http } = t;
   const moved = await transport.relocate(http.recorder.redactor);
-  if (moved === transport) return http;
+  if (moved === transport) return;
   t.transport = moved;
   t.http = moved.client(http.recorder).with({ timeoutMs: t.patienceMs, signal: t.signal });
-  return t.http;
 }
 
 /** Compacts the log; `earliest` exceeds `latest` if the log is empty. */

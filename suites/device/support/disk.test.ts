@@ -44,7 +44,6 @@ const line = (id: number): string => `${JSON.stringify({ id })}\n`;
 test.each([
   ['log', 'events.jsonl', ['events.jsonl.2', 'events.jsonl.1', 'events.jsonl']],
   ['log', 'events.jsonl', ['events.9.jsonl', 'events.10.jsonl', 'events.jsonl']],
-  ['log', 'events.log', ['events.log.1', 'events.log']],
   ['log', 'events.2.jsonl', ['events.2.jsonl']],
   ['folder', '', ['events.jsonl.10', 'events.jsonl.9', 'events.jsonl']],
   ['folder', '', ['0000000001.jsonl', '0000000002.jsonl']],

@@ -1,8 +1,9 @@
 import { basename, dirname, join, normalize, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { uniqueName } from '../../../harness/common/names.ts';
+import { pollWithin } from '../../../harness/common/waiting.ts';
 import { FilesUnreadable } from '../../../harness/targets/files/target-files.ts';
-import type { Device } from './check.ts';
+import { type Device, recordTimeout, timeoutMs } from './check.ts';
 
 function logPath(t: Device): string {
   return t.info.event_log ?? t.blocked('the capability "log" is declared, but control names no event_log');
@@ -193,6 +194,26 @@ export async function findConfigFile(t: Device, root: string, file: ConfigFile):
     if (text !== undefined) found.push({ text, inPlace: path === direct || path.endsWith(whole) });
   }
   return found.toSorted((left, right) => Number(right.inPlace) - Number(left.inPlace));
+}
+
+/** Waits for files to go, and returns one that stays. */
+export async function fileThatStays(
+  t: Device,
+  files: readonly ConfigFile[],
+  stays = (_file: ConfigFile, found: readonly FoundFile[]): boolean => found.length > 0,
+): Promise<ConfigFile | undefined> {
+  if (files.length === 0) return undefined;
+  const root = configRoot(t);
+  let left: ConfigFile | undefined;
+  const areGone = async (): Promise<true | undefined> => {
+    left = undefined;
+    for (const file of files) if (stays(file, await findConfigFile(t, root, file))) left ??= file;
+    return left === undefined ? true : undefined;
+  };
+  const times = { timeoutMs: timeoutMs(t, 'files'), firstPauseMs: 5, growth: 2, longestPauseMs: 100 };
+  const found = await pollWithin('the files to go', areGone, { ...times, signal: t.signal });
+  if (found !== true) recordTimeout(t, 'files');
+  return left;
 }
 
 function sameText(left: string, right: string): boolean {

@@ -39,9 +39,9 @@ export async function subscribeAtKnownCursor(
   t: Device,
   streams: Streams,
 ): Promise<{ cursor: bigint; live: Subscription }> {
-  const known = t.session.publishesSlowly ? t.session.get(LOG_STATE).knownCursor : undefined;
-  const isKept = known !== undefined && eventsAfter(t, known) <= mostEvents(t);
-  const last = isKept ? known : (await publish(t, 1)).last;
+  const { newest, changedAt } = t.session.get(LOG_STATE);
+  const isKept = newest !== undefined && newest > changedAt && eventsAfter(t, newest) <= mostEvents(t);
+  const last = isKept && t.session.publishesSlowly ? newest : (await publish(t, 1)).last;
   return { cursor: last, live: await streams.open({ after: last }) };
 }
 

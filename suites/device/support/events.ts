@@ -175,7 +175,6 @@ export function expectMergedStatus(t: Assertions, fields: Record<string, unknown
 }
 
 export function expectEventFrame(t: Assertions, frame: SseFrame): void {
-  if (carriesNoEvent(frame)) return;
   const expected =
     'every event frame has id (a decimal integer), event (a type) and data (one JSON object, the envelope)';
   const missing = ['id', 'event'].filter((name) => !frame.fields.some((field) => field.name === name));
@@ -190,7 +189,6 @@ export function expectEventFrame(t: Assertions, frame: SseFrame): void {
 
 /** Judges section 2.3 in a frame that has passed `expectEventFrame`. */
 export function expectEnvelope(t: Assertions, frame: SseFrame): void {
-  if (carriesNoEvent(frame)) return;
   const text = frame.data ?? '';
   const envelope = parseObject(text);
   // Inserts a valid type, because device.events.type-form judges types.

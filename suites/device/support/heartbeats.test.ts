@@ -12,8 +12,7 @@ async function cutThen(status: 200 | 410): Promise<CheckResult> {
   const log = growingLog();
   let replays = 0;
   const target = await openTarget(
-    ({ url }, response) => {
-      if (!url?.includes('/events')) return void response.writeHead(404).end();
+    ({ url = '' }, response) => {
       const isReplay = url.includes('deployment.removed');
       if (isReplay) replays += 1;
       if (replays > 1 && isReplay && status === 410) return void response.writeHead(410).end();
@@ -40,8 +39,7 @@ const watching = (change: Partial<Device>) => async (t: Device, streams: Streams
 it('the watch for heartbeats ends early where little of the run is left', async () => {
   const session = new Session();
   session.others = new Promise(() => {});
-  const target = await openTarget(({ url }, response) => {
-    if (url?.includes('/events') !== true) return void response.writeHead(404).end();
+  const target = await openTarget((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': heartbeat\n\n');
   });
   expect(await runOn(target, watching({ remainingMs: () => 0 }), session)).toMatchObject({ outcome: 'pass' });
@@ -55,8 +53,7 @@ it.for([
   const others = Promise.withResolvers<void>();
   const session = new Session();
   session.others = others.promise;
-  const target = await openTarget(({ url }, response) => {
-    if (url?.includes('/events') !== true) return void response.writeHead(404).end();
+  const target = await openTarget((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     let beats = 0;
     const timer = setInterval(() => {
@@ -77,8 +74,7 @@ it.for([
   [0, 'fail'],
   [4, 'pass'],
 ] as const)('an idle stream that ends in order after %d heartbeats: %s', async ([heartbeats, outcome]) => {
-  const target = await openTarget(({ url }, response) => {
-    if (url?.includes('/events') !== true) return void response.writeHead(404).end();
+  const target = await openTarget((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     setTimeout(() => response.end(), 200 * heartbeats);
   });
@@ -99,15 +95,14 @@ it.for([
   [200, 'pass', undefined],
   [400, 'undecided', /^events kept coming/],
 ] as const)('a robot with events of its own, whose filters are answered %i: %s', async ([status, outcome, reason]) => {
-  const target = await openTarget(({ url }, response) => {
-    if (url?.includes('/events') !== true) return void response.writeHead(404).end();
+  const target = await openTarget(({ url = '' }, response) => {
     const isFiltered = url.includes('types');
     response.writeHead(isFiltered ? status : 200, { 'content-type': 'text/event-stream' }).flushHeaders();
     if (isFiltered && status !== 200) return void response.end();
     let id = 0;
-    const timers = [setInterval(() => response.write(': heartbeat\n\n'), 200)];
-    if (!isFiltered) timers.push(setInterval(() => response.write(frame(++id)), 20));
-    response.once('close', () => timers.forEach(clearInterval));
+    // Sends an event with each heartbeat, because a busy machine may delay events and so make the stream quiet.
+    const timer = setInterval(() => response.write(`${isFiltered ? '' : frame(++id)}: heartbeat\n\n`), 200);
+    response.once('close', () => clearInterval(timer));
   });
   const result = await runOn(target, async (t, streams) => {
     const over = performance.now() + (status === 200 ? Number.POSITIVE_INFINITY : 2000);

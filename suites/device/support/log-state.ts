@@ -2,9 +2,6 @@
 import { Fact, type Session } from '../../../harness/runner/session.ts';
 
 interface LogState {
-  /** Last published id, a valid cursor; undefined after a compaction or a stop. */
-  readonly knownCursor: bigint | undefined;
-  readonly changes: number;
   /** Newest known id at the last compaction or stop. */
   readonly changedAt: bigint;
   readonly newest: bigint | undefined;
@@ -18,8 +15,6 @@ interface LogState {
 }
 
 export const LOG_STATE = new Fact<LogState>(() => ({
-  knownCursor: undefined,
-  changes: 0,
   changedAt: 0n,
   newest: undefined,
   step: undefined,
@@ -38,12 +33,7 @@ function update({ session }: Driven, changed: (log: LogState) => Partial<LogStat
 }
 
 export const recordLogChange = (t: Driven): void =>
-  update(t, ({ changes, changedAt, newest = changedAt }) => ({
-    knownCursor: undefined,
-    left: undefined,
-    changes: changes + 1,
-    changedAt: newest,
-  }));
+  update(t, ({ changedAt, newest = changedAt }) => ({ left: undefined, changedAt: newest }));
 
 export const recordCompaction = (t: Driven, earliest: bigint, latest: bigint): void =>
   update(t, () => ({ left: { earliest, latest } }));
@@ -57,7 +47,7 @@ export function recordPublishing(t: Driven, count: number): (first?: bigint, las
       const step = Math.min(log.step ?? Number.POSITIVE_INFINITY, Math.max(1, Number(last - first) / (count - 1)));
       // Simultaneous calls may be answered in any order.
       const isNewest = log.newest === undefined || last > log.newest;
-      return { asked, knownCursor: last, ...(count > 1 && { step }), ...(isNewest && { newest: last, more: 0 }) };
+      return { asked, ...(count > 1 && { step }), ...(isNewest && { newest: last, more: 0 }) };
     });
 }
 

@@ -1,41 +1,6 @@
 import { expect, it } from 'vitest';
-import { publish } from './drive.ts';
-import { recordLogChange } from './log-state.ts';
-import { extendStretch, type LogStretch, record, requireRetained } from './replays.ts';
-import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
-
-it('a recording on a slow target is shared until its events may be gone', async () => {
-  const log = growingLog();
-  const target = await openTarget((request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const after = Number(new URL(request.url ?? '', 'http://device').searchParams.get('after') ?? log.newest);
-    for (let id = after + 1; id <= log.newest; id += 1) response.write(frame(id));
-    response.flushHeaders();
-  }, log.publish);
-  const result = await runOn(target, async (t, streams) => {
-    const slow = (): void => {
-      for (let round = 0; round < 5; round += 1) t.session.took('publish', 1000);
-      t.session.took('deployment', 2000);
-    };
-    slow();
-    const first = await record(t, streams, 3);
-    const count = log.newest;
-    slow();
-    expect(await record(t, streams, 3)).toBe(first);
-    expect(log.newest).toBe(count);
-    // Enough events for the device to drop the recorded ones.
-    await publish(t, 50);
-    slow();
-    const second = await record(t, streams, 3);
-    expect(second.cursor).toBeGreaterThan(first.cursor);
-    // A compaction or restart may drop all events.
-    recordLogChange(t);
-    await publish(t, 1);
-    slow();
-    expect((await record(t, streams, 3)).cursor).toBeGreaterThan(second.cursor);
-  });
-  expect(result).toMatchObject({ outcome: 'pass' });
-});
+import { extendStretch, type LogStretch, requireRetained } from './replays.ts';
+import { frame, openTarget, runOn } from './testing/device.ts';
 
 it('the earliest cursor is searched anew when compaction overtakes it', async () => {
   // Compacts ten events between the search for a cursor and the first replay.

@@ -14,7 +14,6 @@ import {
   subscribeAtKnownCursor,
 } from './drive.ts';
 import { distinct, expectSameEvents, readEvent, type SeenEvent } from './events.ts';
-import { LOG_STATE } from './log-state.ts';
 import { eventsAfter, mostEvents, requireRoomFor } from './retention.ts';
 import { describeOpen, type Streams } from './streams.ts';
 import { Subscription } from './subscription.ts';
@@ -113,20 +112,14 @@ async function statusAt(streams: Streams, after: bigint): Promise<number> {
   return stream.status;
 }
 
-interface Reading {
-  events: SeenEvent[];
-  problem: string | undefined;
-  expired: boolean;
-}
-
 /** Resumes a stream that ends, once even without an event, because a device may cut a slow reader. */
 async function readUntil(
   t: Device,
   streams: Streams,
   { stream: opened, after, last }: { stream: EventStream; after: bigint; last: bigint },
-): Promise<Reading> {
+) {
   const events: SeenEvent[] = [];
-  const stopped = (problem: string, expired = false): Reading => ({ events, problem, expired });
+  const stopped = (problem: string | undefined, expired = false) => ({ events, problem, expired });
   let idle = 0;
   for (let next = opened; ; ) {
     const stream = next;
@@ -140,7 +133,7 @@ async function readUntil(
         const event = await inTime(t, 'replay', next, (one) => one === undefined || one.id <= last);
         if (event === undefined) continue;
         events.push(event);
-        if (event.id >= last) return { events, problem: undefined, expired: false };
+        if (event.id >= last) return stopped(undefined);
       }
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
@@ -159,26 +152,10 @@ export interface Recording {
   published: Published;
 }
 
-const LAST_RECORDING = new Fact<{ recording: Recording; at: number; changes: number } | undefined>(() => undefined);
-/** Milliseconds for which checks share a recording; agents keep events for longer. */
-const KEPT_MS = 60_000;
 const EVENTS_OF_EVERY_KIND = 8;
 
-/** Reads events from a replay, because live streams may lose some; checks of a slow target share a recording. */
+/** Reads events from a replay, because live streams may lose some. */
 export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
-  const { session } = t;
-  const kept = session.publishesSlowly ? session.get(LAST_RECORDING) : undefined;
-  const { knownCursor: newest, changes } = session.get(LOG_STATE);
-  if (kept !== undefined && newest !== undefined && kept.changes === changes) {
-    const isRetained = newest - kept.recording.cursor < BigInt(mostEvents(t));
-    if (isRetained && performance.now() - kept.at <= KEPT_MS) return kept.recording;
-  }
-  const recording = await recordAfresh(t, streams, count);
-  session.set(LAST_RECORDING, { recording, at: performance.now(), changes: session.get(LOG_STATE).changes });
-  return recording;
-}
-
-export async function recordAfresh(t: Device, streams: Streams, count: number): Promise<Recording> {
   requireRoomFor(t, 1);
   const { last: cursor } = await publish(t, 1);
   // Adds events of deployments, because a replay must show each as it was.
@@ -196,8 +173,8 @@ export const laterThan = (cursor: bigint, events: readonly SeenEvent[]): SeenEve
   distinct(events).filter(({ id }) => id > cursor);
 
 /** Draws ids of events, because any other id may be an invalid cursor. */
-export const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
-  fc.constantFrom(cursor, ...all.slice(0, -1).map(({ id }) => id));
+export const cursorIn = (events: readonly SeenEvent[], ...more: bigint[]): fc.Arbitrary<bigint> =>
+  fc.constantFrom(...more, ...events.slice(0, -1).map(({ id }) => id));
 
 const PAUSES_MS = [200, 400, 800, 1600];
 

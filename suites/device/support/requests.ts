@@ -46,10 +46,14 @@ export async function request(
   expected = 'an answer',
   http: HttpClient = t.http,
 ): Promise<HttpResponse> {
+  return expectAnswer(t, expected, () =>
+    retryWhileThrottled(t, () => inTime(t, 'answer', (within) => http.request({ timeoutMs: within, ...request }))),
+  );
+}
+
+export async function expectAnswer<A>(t: Device, expected: string, ask: () => Promise<A>): Promise<A> {
   try {
-    return await retryWhileThrottled(t, () =>
-      inTime(t, 'answer', (within) => http.request({ timeoutMs: within, ...request })),
-    );
+    return await ask();
   } catch (error) {
     if (!(error instanceof NoAnswer) || t.signal.aborted) throw error;
     t.must(false, { expected, actual: error.message });

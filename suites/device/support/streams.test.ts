@@ -22,10 +22,7 @@ async function startDevice(capacity: number, { isPool = false, noticedMs = 0 } =
     });
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('id: 1\nevent: a.b\ndata: {}\n\n');
   };
-  const target = await openTarget((request, response) => {
-    // Opening the target sends other requests.
-    if (request.method !== 'GET' || request.url?.endsWith('/events') !== true)
-      return void response.writeHead(404).end();
+  const target = await openTarget((_request, response) => {
     requests += 1;
     if (served.size < capacity) return serve(response);
     if (!isPool) return void response.writeHead(503).end();

@@ -1,4 +1,4 @@
-import { NoAnswer, NoAnswerInTime } from '../../../harness/client/errors.ts';
+import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import { EventSourceClient } from '../../../harness/client/eventsource.ts';
 import type { HttpClient, OpenResponse } from '../../../harness/client/http.ts';
 import { type EventStream, type OpenEvents, openEvents } from '../../../harness/client/sse.ts';
@@ -8,6 +8,7 @@ import { type Device, inTime } from './check.ts';
 import { allowing, CONTENT_TYPE_ODD } from './deviations.ts';
 import {
   countOpen,
+  expectAnswer,
   type HeldStream,
   isEventStream,
   isThrottled,
@@ -26,19 +27,15 @@ class Throttled extends Error {
 }
 
 export async function withStreams<T>(t: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
+  const once = async (waitsForOthers: boolean): Promise<T> => {
+    await using streams = new Streams(t, waitsForOthers);
+    return await use(streams);
+  };
   try {
-    return await useAndClose(new Streams(t, false), use);
+    return await once(false);
   } catch (error) {
     if (!(error instanceof Throttled)) throw error;
-    return t.session.get(OPEN_STREAMS).inTurn(() => useAndClose(new Streams(t, true), use));
-  }
-}
-
-async function useAndClose<T>(streams: Streams, use: (streams: Streams) => Promise<T>): Promise<T> {
-  try {
-    return await use(streams);
-  } finally {
-    await streams.close();
+    return t.session.get(OPEN_STREAMS).inTurn(() => once(true));
   }
 }
 
@@ -47,7 +44,6 @@ export class Streams {
   readonly #waitsForOthers: boolean;
   readonly #opened = new Map<HeldStream, OpenEvents>();
   #throttled = false;
-  #http: HttpClient | undefined;
   makeRoom: () => Promise<boolean> = async () => false;
 
   constructor(t: Device, waitsForOthers: boolean) {
@@ -55,15 +51,10 @@ export class Streams {
     this.#waitsForOthers = waitsForOthers;
   }
 
-  /** A restart may have moved the agent. */
-  use(http: HttpClient): void {
-    this.#http = http;
-  }
-
-  async open(options: OpenEvents = {}, http?: HttpClient): Promise<Subscription> {
-    const stream = await this.try(options, http);
+  async open(options: OpenEvents = {}): Promise<Subscription> {
+    const stream = await this.try(options);
     await expectServed(this.#t, stream, options);
-    return this.follow(stream, http);
+    return this.follow(stream);
   }
 
   async openAnother(options: OpenEvents): Promise<Subscription | undefined> {
@@ -92,12 +83,19 @@ export class Streams {
     });
   }
 
-  try(options: OpenEvents = {}, http?: HttpClient, expected?: string): Promise<EventStream> {
-    return this.#attempt(options, http, true, expected);
+  try(
+    options: OpenEvents = {},
+    http = this.#t.http,
+    expected = `an answer to ${describeOpen(options)}`,
+    needed = true,
+  ): Promise<EventStream> {
+    const t: Device = this.#t;
+    const send = (within: number): Promise<EventStream> => openEvents(http, { within, ...allowing(t, options) });
+    return expectAnswer(t, expected, () => this.#served(options, needed, () => inTime(t, 'stream', send)));
   }
 
   async tryAnother(options: OpenEvents, http?: HttpClient): Promise<EventStream | undefined> {
-    const stream = await this.#attempt(options, http, this.#count === 0);
+    const stream = await this.try(options, http, undefined, this.#count === 0);
     if (!isThrottled(stream) || this.#count === 0) return stream;
     await stream.close();
     return undefined;
@@ -114,7 +112,7 @@ export class Streams {
     });
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     const opened = [...this.#opened.keys()];
     await Promise.all(opened.map((stream) => stream.close()));
     this.#t.session.get(OPEN_STREAMS).remove(opened);
@@ -122,23 +120,6 @@ export class Streams {
 
   get #count(): number {
     return countOpen(this.#opened.keys());
-  }
-
-  async #attempt(
-    options: OpenEvents,
-    http = this.#http ?? this.#t.http,
-    needed: boolean,
-    expected = `an answer to ${describeOpen(options)}`,
-  ): Promise<EventStream> {
-    const t: Device = this.#t;
-    const send = (within: number): Promise<EventStream> => openEvents(http, { within, ...allowing(t, options) });
-    try {
-      return await this.#served(options, needed, () => inTime(t, 'stream', send));
-    } catch (error) {
-      if (!(error instanceof NoAnswer) || t.signal.aborted) throw error;
-      t.must(false, { expected, actual: error.message });
-      throw error;
-    }
   }
 
   async #served<S extends HeldStream>(options: OpenEvents, needed: boolean, send: () => Promise<S>): Promise<S> {

@@ -52,20 +52,16 @@ const patienceLeftMs = (
 
 export class Subscription {
   readonly events: SeenEvent[] = [];
-  readonly #t: Device;
+  readonly device: Device;
   readonly #reopen: Reopen | undefined;
   #stream: EventStream;
   #resumedAt = -1;
   #bytes = 0;
 
   constructor(t: Device, stream: EventStream, reopen?: Reopen) {
-    this.#t = t;
+    this.device = t;
     this.#stream = stream;
     this.#reopen = reopen;
-  }
-
-  get device(): Device {
-    return this.#t;
   }
 
   get stream(): EventStream {
@@ -103,7 +99,7 @@ export class Subscription {
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
     const kind = 'replay';
-    const within = timeoutMs(this.#t, kind);
+    const within = timeoutMs(this.device, kind);
     const patience = new Patience(within, last === undefined ? within : undefined);
     const came: SseFrame[] = [];
     let bytes = 0;
@@ -120,19 +116,19 @@ export class Subscription {
       if (risen !== newest) {
         // Measures no event after `last`, because it was published later.
         if (last !== undefined && risen !== undefined && risen <= last)
-          recordSuccess(this.#t, kind, within - patience.leftMs);
+          recordSuccess(this.device, kind, within - patience.leftMs);
         patience.renew();
       }
       newest = risen;
       if (fresh.length > 0) continue;
       if (stream.ended?.by === 'too large' || bytes > MOST_BYTES) {
         await this.close();
-        this.#t.blocked(`the stream holds more than Muster reads: ${stream.ended?.reason ?? `${bytes} bytes`}`);
+        this.device.blocked(`the stream holds more than Muster reads: ${stream.ended?.reason ?? `${bytes} bytes`}`);
       }
       if (stream.ended !== undefined) break;
-      const left = patienceLeftMs(this.#t, { kind, within, patience });
+      const left = patienceLeftMs(this.device, { kind, within, patience });
       if (left <= 0) {
-        if (last !== undefined) recordTimeout(this.#t, kind);
+        if (last !== undefined) recordTimeout(this.device, kind);
         break;
       }
       const { bytes: before } = stream;
@@ -142,7 +138,7 @@ export class Subscription {
       if (stream.unfinished && stream.bytes > before) patience.renew();
     }
     await this.close();
-    return eventsOf(this.#t, { frames: came });
+    return eventsOf(this.device, { frames: came });
   }
 
   close(): Promise<void> {
@@ -150,13 +146,13 @@ export class Subscription {
   }
 
   #wait(what: string, probe: Probe | undefined, kind: WaitKind): EventWait {
-    const within = timeoutMs(this.#t, kind);
+    const within = timeoutMs(this.device, kind);
     return { what, kind, within, patience: new Patience(within, LONGEST_MS), probe, hurry: undefined, taken: [] };
   }
 
   async #next(wait: EventWait): Promise<SeenEvent> {
     for (;;) {
-      const event = readEvent(this.#t, await this.#nextFrame(wait));
+      const event = readEvent(this.device, await this.#nextFrame(wait));
       if (event === undefined) continue;
       // A resumed stream may repeat events (section 6.2, rule 1).
       const before = this.events.slice(0, Math.max(0, this.#resumedAt));
@@ -164,10 +160,10 @@ export class Subscription {
       this.events.push(event);
       this.#bytes += eventBytes(event.text);
       // Undecided, because without a cursor a device may replay its whole log.
-      const { newest = event.id } = this.#t.session.get(LOG_STATE);
+      const { newest = event.id } = this.device.session.get(LOG_STATE);
       if (this.#bytes > MOST_BYTES && event.id < newest)
-        this.#t.undecided(`${wait.what}: more than the ${this.events.length} events before it are replayed`);
-      this.#t.must(this.#bytes <= MOST_BYTES, {
+        this.device.undecided(`${wait.what}: more than the ${this.events.length} events before it are replayed`);
+      this.device.must(this.#bytes <= MOST_BYTES, {
         expected: wait.what,
         actual: `${this.events.length} other events: ${showIds(this.events)}`,
       });
@@ -178,7 +174,7 @@ export class Subscription {
   async #nextFrame(wait: EventWait): Promise<SseFrame> {
     const { what, probe } = wait;
     const started = performance.now();
-    const waits = this.#t.session.waits.device;
+    const waits = this.device.session.waits.device;
     // Sends the probe, which costs one event, after twice the wait for the slowest event: at least 400 ms, or 50 ms
     // once an event failed to come.
     const silenceMs = Math.max(waits.inVain('event') > 0 ? 50 : 400, 2 * waits.slowestMs('event'));
@@ -186,12 +182,12 @@ export class Subscription {
     try {
       const frame = await this.#nextInTime(wait);
       // The extra event may have caused this one.
-      if (probe?.isSent !== true) recordSuccess(this.#t, wait.kind, performance.now() - started);
+      if (probe?.isSent !== true) recordSuccess(this.device, wait.kind, performance.now() - started);
       return frame;
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
       if (await this.#resume()) return this.#nextFrame(wait);
-      this.#t.must(false, {
+      this.device.must(false, {
         expected: `${what}, on an open stream`,
         actual: `${error.message}${this.events.length === 0 ? '' : `; events before it: ${showIds(this.events)}`}`,
       });
@@ -206,17 +202,17 @@ export class Subscription {
     const { stream } = this;
     const started = performance.now();
     for (let { bytes } = stream; ; ) {
-      const left = leftMs(this.#t, wait);
+      const left = leftMs(this.device, wait);
       try {
         return await stream.next({ within: Math.max(0, Math.min(left, LOOK_MS)), for: wait.what });
       } catch (error) {
         if (!(error instanceof StreamTimeout)) throw error;
         if (stream.unfinished && stream.bytes > bytes) wait.patience.renew();
         ({ bytes } = stream);
-        if (left > LOOK_MS || leftMs(this.#t, wait) > 0) continue;
+        if (left > LOOK_MS || leftMs(this.device, wait) > 0) continue;
         if (wait.hurry === undefined && wait.patience.bound === 'endless')
-          this.#t.blocked(`${wait.what}: other events kept coming for ${LONGEST_MS / 1000} s`);
-        recordTimeout(this.#t, wait.kind);
+          this.device.blocked(`${wait.what}: other events kept coming for ${LONGEST_MS / 1000} s`);
+        recordTimeout(this.device, wait.kind);
         const { frames, comments } = stream;
         const ms = Math.round(performance.now() - started);
         const came = `${frames.length} frames, ${comments.length} comments, ${bytes} bytes`;
@@ -240,7 +236,7 @@ export class Subscription {
     if (stream === undefined) return false;
     this.#resumedAt = this.events.length;
     this.#stream = stream;
-    this.#t.note('the device ended a stream that was still read; it was resumed from the last id');
+    this.device.note('the device ended a stream that was still read; it was resumed from the last id');
     return true;
   }
 }

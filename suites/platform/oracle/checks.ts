@@ -54,8 +54,8 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
   const isAbout = (each: Comparison): boolean => decide(each).ids.includes(id) && isMeant(each);
   const isWorst = (each: Difference): boolean => level !== 'MUST' || decide(each).level === 'MUST';
   await exploration.until(async () => {
-    if (explorer.suspects.some(isAbout)) await settle(explorer);
-    return explorer.over.has(part) || [...explorer.found.values()].some((each) => isAbout(each) && isWorst(each));
+    if (explorer.suspects.values().some(isAbout)) await settle(explorer);
+    return explorer.over.has(part) || explorer.found.values().some((each) => isAbout(each) && isWorst(each));
   }, t.signal);
   await settle(explorer);
   const { found, model, notes, budget, lacking } = explorer;

@@ -13,20 +13,19 @@ interface Row {
   level: Level;
 }
 
-const must = (ids: string | readonly string[], what: Row['what'], rest: Partial<Row> = {}): Row => ({
-  what,
-  ...rest,
-  ids: [ids].flat(),
-  level: 'MUST',
-});
-const should = (id: string | readonly string[], what: Row['what'], rest: Partial<Row> = {}): Row => ({
-  ...must(id, what, rest),
-  level: 'SHOULD',
-});
+const rowsOf =
+  (level: Level) =>
+  (ids: string | readonly string[], what: Row['what'], rest: Partial<Row> = {}): Row => ({
+    what,
+    ...rest,
+    ids: [ids].flat(),
+    level,
+  });
+const [must, should] = [rowsOf('MUST'), rowsOf('SHOULD')];
 
 const PAGE = ['limit', 'offset', 'refused', 'error', 'size', 'more', 'count', 'items', 'envelope'] as const;
 const REFUSAL = ['served', 'unrefused'] as const;
-const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 'pingDevice';
+export const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 'pingDevice';
 /** Excludes a list below a resource, which is no collection (section 4.2). */
 const isList = ({ exchange: { operation } }: Comparison): boolean => operation.list === true && operation.sub !== true;
 const isLimited = ({ exchange }: Comparison): boolean => exchange.key === 'limited';
@@ -139,7 +138,6 @@ const ROWS: readonly Row[] = [
   must('platform.group.tree', ['value', 'effect', 'side-effect'], { member: /\/group_id$/ }),
   must('platform.group.tree', ['value', 'effect', 'side-effect'], { kind: 'group', member: /\/(name|parent_id)$/ }),
   should('platform.robust.fields', ['effect', 'side-effect']),
-  should('platform.resource.same', ['value', 'lacking', 'unasked', 'expansion', 'shape']),
 ];
 
 export const DECIDED: readonly string[] = [...new Set(ROWS.flatMap(({ ids }) => ids))];

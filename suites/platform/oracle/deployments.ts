@@ -1,10 +1,9 @@
-import { pollWithin } from '../../../harness/common/waiting.ts';
 import { versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import { askFor, type Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
-import type { World } from './world.ts';
+import { AT_ONCE, type World } from './world.ts';
 
 type Parent = string | null | undefined;
 const VERSION = versionNamed('everglades');
@@ -32,9 +31,8 @@ const stateIn = ({ json }: Exchange) =>
 
 /** Polls, because no section states how soon a platform shows a new target. */
 async function waitForTarget(ex: Explorer, record: KnownRecord, isDue: (target: unknown) => boolean): Promise<boolean> {
-  const look = async () => isDue(stateIn(await readAlone(ex, record)).target_status) || undefined;
-  const wait = { timeoutMs: ex.t.patienceMs / 2, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
-  return (await pollWithin(`the target of ${record.id}`, look, wait)) === true;
+  const look = async () => isDue(stateIn(await readAlone(ex, record)).target_status);
+  return await ex.comes(`the target of ${record.id}`, look);
 }
 
 /** Tries `parent_id` (section 9, rule 3) on new devices without any deployment. */
@@ -71,11 +69,10 @@ async function accepts(ex: Explorer, world: World, expectation: Expectation): Pr
   const other = made ?? (await deployAny(world, device, control, targets));
   if (other === undefined || last === undefined) return undefined;
   const path = parent === null ? '/parent_id null' : '/parent_id';
-  const about = { what: 'parent', kind: 'deployment', path } as const;
   const expected = `a deployment with parent_id ${parent === undefined ? 'omitted' : parent}, as ${why}`;
   const actual = `${last.status} ${last.text.slice(0, 200)}; with ${control ?? 'none'} ${other.id} was created`;
   // A server error proves nothing about the parent.
-  if (made !== undefined || refused(last)) ex.hold(last, made !== undefined, about, expected, actual);
+  if (made !== undefined || refused(last)) ex.hold(last, made !== undefined, 'parent', path, expected, actual);
   return other;
 }
 
@@ -93,19 +90,19 @@ async function onTarget(ex: Explorer, world: World): Promise<void> {
   const why = 'it is the current target of the device';
   const second = await accepts(ex, world, { device, parent: first.id, control: undefined, why });
   if (second === undefined) return;
-  const about = { what: 'targets', kind: 'deployment', path: '/parent_id' } as const;
   const isTarget = stateIn(await readAlone(ex, second)).target_status === 'deployed';
   if (isTarget) {
     const isReplaced = await waitForTarget(ex, first, (target) => target !== 'deployed');
     const why = `${first.id} not to be the target of its device any more, as ${second.id} is`;
-    ex.hold(await readAlone(ex, first), isReplaced, about, why, 'target_status deployed');
+    ex.hold(await readAlone(ex, first), isReplaced, 'targets', '/parent_id', why, 'target_status deployed');
   }
   const target = isTarget ? second : first;
   const filled = await accepts(ex, world, { ...expected, control: target.id });
   const parent = filled?.members.get('parent_id')?.value;
   // The published document allows a platform to fill in the parent.
   const isFilled = parent === undefined || parent === target.id;
-  if (filled !== undefined) ex.hold(await readAlone(ex, filled), isFilled, about, `parent_id ${target.id}`, parent);
+  if (filled !== undefined)
+    ex.hold(await readAlone(ex, filled), isFilled, 'targets', '/parent_id', `parent_id ${target.id}`, parent);
   const stranger = deployments.find(({ members }) => members.get('device_id')?.value !== device.id);
   if (stranger === undefined) return;
   const made = await deployAny(world, device, stranger.id);
@@ -123,14 +120,12 @@ async function refusesNull(ex: Explorer, world: World, device: KnownRecord): Pro
     item['target_status'] !== 'archived' &&
     ex.model.records.get(id)?.isOurs !== true;
   const unasked = ex.model.list('deployment').reference?.items.find(isUnasked);
-  const about = { kind: 'deployment', path: '/parent_id null beside a target' } as const;
+  const path = '/parent_id null beside a target';
   const expected = 'parent_id null to be refused, and nothing created: the device has a current target deployment';
   const isRefused = made === undefined && unasked === undefined;
-  ex.hold(last, isRefused, { ...about, what: 'parent' }, expected, made?.id ?? unasked?.id);
-  ex.hold(last, ok(last) || refused(last), { ...about, what: 'targets' }, 'a 4xx (409)', last.status);
+  ex.hold(last, isRefused, 'parent', path, expected, made?.id ?? unasked?.id);
+  ex.hold(last, ok(last) || refused(last), 'targets', path, 'a 4xx (409)', last.status);
 }
-
-const AT_ONCE = 6;
 
 async function atOnce(ex: Explorer, { writes, parts: [part], deployments }: World): Promise<void> {
   const device = await writes.device(VERSION);
@@ -142,9 +137,8 @@ async function atOnce(ex: Explorer, { writes, parts: [part], deployments }: Worl
   deployments.push(...made);
   const { last } = writes;
   if (last === undefined || made.length === 0) return;
-  const about = { what: 'targets', kind: 'deployment', path: '/parent_id null at once' } as const;
   const expected = `one of ${AT_ONCE} deployments, which were asked for at once with parent_id null for one device`;
-  ex.hold(last, made.length === 1, about, expected, `${made.length} were created`);
+  ex.hold(last, made.length === 1, 'targets', '/parent_id null at once', expected, `${made.length} were created`);
 }
 
 /** Archived deployments cannot be deployed, drifted ones only after a review (section 2.2). */
@@ -171,11 +165,11 @@ export async function staysAt(ex: Explorer, { writes }: World, record: KnownReco
   const { activity_status: activity, target_status: target } = stateIn(before);
   if (activity !== state)
     return void ex.notes.push(`not asked to deploy again: a deployment that is ${activity}, not ${state}`);
-  const about = { what: 'revived', kind: 'deployment', path: `/activity_status ${state}` } as const;
+  const path = `/activity_status ${state}`;
   const expected = `a target other than deployed in ${record.id}, which is ${state}`;
   // A deployment that a newer one replaced may keep its target.
   const isAsked = record.members.get('target_status')?.value === 'archived';
-  ex.hold(before, !isAsked || target !== 'deployed', about, expected, target);
+  ex.hold(before, !isAsked || target !== 'deployed', 'revived', path, expected, target);
   await writes.act(ex.newest, record, 'deploy');
   const { last: answer = before } = writes;
   const after = await readAlone(ex, record);
@@ -185,7 +179,7 @@ export async function staysAt(ex: Explorer, { writes }: World, record: KnownReco
   const isDeployed = now.activity_status === 'queued' || now.activity_status === 'deployed';
   const stays = `${record.id} to stay ${state} when it is asked to deploy`;
   const actual = `${answer.status}, and it is ${now.activity_status} with target ${now.target_status}`;
-  ex.hold(after, !isLeft && !isDeployed, about, stays, actual);
+  ex.hold(after, !isLeft && !isDeployed, 'revived', path, stays, actual);
   const refusal = 'a 4xx to deploy of an archived deployment';
-  if (state === 'archived') ex.hold(answer, !ok(answer), { ...about, what: 'accepted' }, refusal, answer.status);
+  if (state === 'archived') ex.hold(answer, !ok(answer), 'accepted', path, refusal, answer.status);
 }

@@ -113,7 +113,7 @@ async function probeNotations(ex: Explorer, kinds: readonly ResourceKind[]): Pro
     const wrong = repeated.find((exchange) => !isBoth(shownIn(exchange).split(',')));
     if (wrong === undefined) ex.model.notations.add('repeated');
     else if (isBoth(await servedAlone()))
-      ex.hold(wrong, false, { what: 'expansion', path: '?expand' }, `${both}, as expand may repeat`, shownIn(wrong));
+      ex.hold(wrong, false, 'expansion', '?expand', `${both}, as expand may repeat`, shownIn(wrong));
     if ((await shown(['expand[]', one])) === one) ex.model.notations.add('bracketed');
     if ((await shown(['expand', `${other},${one}`])) === both) ex.model.notations.add('with commas');
     return;
@@ -180,9 +180,8 @@ async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<void, v
   await Promise.all([...kinds].map((kind) => ex.walk(kind)));
   const shown = new Map<string, Readonly<Record<string, unknown>>>();
   for (const { id, kind } of new Map(touched.map((each) => [each.id, each])).values()) {
-    const get = getOf(kind);
-    if (get === undefined || !ex.has(ex.newest, get)) continue;
-    const { json } = await ex.send(askFor(get, ex.newest, [id]));
+    if (!ex.has(ex.newest, getOf(kind))) continue;
+    const { json } = await ex.send(askFor(getOf(kind), ex.newest, [id]));
     if (isObject(json)) shown.set(id, json);
   }
   for (const exchange of sent) holdUndone(ex, exchange, shown);
@@ -210,7 +209,7 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
   const isChanged = set.some(([name, value]) => record?.[name] === value && known?.get(name)?.value !== value);
   const done = record === undefined ? made : isChanged ? record : undefined;
   const expected = `nothing to be carried out, since ${why}`;
-  ex.hold(exchange, done === undefined, { what: 'served', kind, path: ` ${why}` }, expected, done);
+  ex.hold(exchange, done === undefined, 'served', ` ${why}`, expected, done);
 }
 
 /** Writes of each version, valid except for the key or an ended version. */
@@ -238,7 +237,7 @@ function bodyOf(
 ): Pick<Ask, 'ids' | 'body'> | undefined {
   const made = writes.bodies.get(id);
   if (made !== undefined) return { ids: [], body: writes.renewed(made) };
-  const name = writes.names.next();
+  const name = writes.name();
   const changes: Readonly<Record<string, readonly [KnownRecord | undefined, object]>> = {
     updateDevice: [devices[0], { name }],
     pingDevice: [devices[0], { timeout_nanos: MILLISECOND_NANOS }],
@@ -303,6 +302,6 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
     if (accepted !== undefined && (await succeeds(each))) continue;
     const expected = 'code success from an online device, whatever its timeout up to 10 s';
     const actual = pingCode(exchange) ?? exchange.status;
-    return ex.hold(exchange, false, { what: 'shape', path: '/code' }, expected, actual);
+    return ex.hold(exchange, false, 'shape', '/code', expected, actual);
   }
 }

@@ -3,6 +3,7 @@ import { isModest } from '../../../harness/client/body.ts';
 import { BodyTooLarge, NoAnswer, NoAnswerInTime, Unfinished } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
+import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { Operation, ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS, operationsOf } from '../../../harness/contract/platform/operations.ts';
 import { instantOf } from '../../../harness/contract/shape.ts';
@@ -14,8 +15,7 @@ import {
 } from '../../../harness/contract/versions.ts';
 import { type Budget, Cells, Draw } from '../../../harness/runner/explore.ts';
 import { Standstill, TooLittleSeen } from '../../../harness/runner/violation.ts';
-import { isObject } from '../../json.ts';
-import { type Page, withTextIds } from '../support/lists.ts';
+import { isItem, type Page, withTextIds } from '../support/lists.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { ok, type Platform, refused, send } from '../support/requests.ts';
 import { causeOf, type Difference } from './differences.ts';
@@ -31,20 +31,19 @@ import {
   queryOf,
   seenIn,
 } from './exchange.ts';
-import { Judgement, Model, type More, type Shown, type Words } from './model.ts';
+import { Judgement, Model, type Shown, UNSURE } from './model.ts';
 import { dueRefusal, judge } from './refusals.ts';
 
 export const operation = (id: string): Operation => OPERATIONS.find((each) => each.id === id) as Operation;
 export const listOf = (kind: ResourceKind): Operation =>
   OPERATIONS.find((each) => each.kind === kind && each.list === true && each.sub !== true) as Operation;
-export const getOf = (kind: ResourceKind): Operation | undefined =>
-  OPERATIONS.find((each) => each.kind === kind && each.method === 'GET' && each.list !== true);
+export const getOf = (kind: ResourceKind): Operation =>
+  OPERATIONS.find((each) => each.kind === kind && each.method === 'GET' && each.list !== true) as Operation;
 
 /** Leaves out what is no resource, because the envelope is judged elsewhere. */
 export function itemsOf(exchange: Exchange): Shown[] {
   const { data } = Object(ok(exchange) ? exchange.json : undefined) as { data?: unknown };
-  const isShown = (each: unknown): each is Shown => isObject(each) && typeof each['id'] === 'string';
-  return Array.isArray(data) ? data.filter(isShown) : [];
+  return Array.isArray(data) ? data.filter(isItem) : [];
 }
 
 export class Explorer {
@@ -55,6 +54,7 @@ export class Explorer {
   readonly budget: Budget;
   readonly versions: readonly SupportedVersion[];
   readonly found = new Map<string, Difference>();
+  readonly suspects = new Map<string, Difference>();
   readonly notes: string[] = [];
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
   readonly over = new Set<string>();
@@ -62,7 +62,6 @@ export class Explorer {
   laggedMs = 0;
   tidy = async (): Promise<void> => {};
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
-  #suspects = new Map<string, Difference>();
   #clients = new Map<string, HttpClient>();
   readonly #began = Date.now();
   /** True once a reused connection was closed without an answer; later requests use new connections. */
@@ -85,16 +84,6 @@ export class Explorer {
   turnTo(t: Platform): void {
     this.t = t;
     this.#clients = new Map();
-  }
-
-  get suspects(): Difference[] {
-    return [...this.#suspects.values()];
-  }
-
-  takeSuspects(): Difference[] {
-    const { suspects } = this;
-    this.#suspects = new Map();
-    return suspects;
   }
 
   get newest(): SupportedVersion {
@@ -194,6 +183,12 @@ export class Explorer {
     }
   }
 
+  /** Polls `isThere` until it is true; false if it stays false. */
+  async comes(what: string, isThere: () => Promise<boolean>, timeoutMs = this.t.patienceMs / 2): Promise<boolean> {
+    const wait = { timeoutMs, firstPauseMs: 50, growth: 2, signal: this.t.signal };
+    return (await pollWithin(what, async () => (await isThere()) || undefined, wait)) === true;
+  }
+
   async look(ask: Ask): Promise<Exchange> {
     const exchange = await this.send(ask);
     this.note(this.judge(exchange));
@@ -201,7 +196,8 @@ export class Explorer {
   }
 
   /** `predicted`: members due afterwards, unless the platform refuses the write. */
-  async write(ask: Ask, kind: ResourceKind, predicted: Readonly<Record<string, unknown>>): Promise<Exchange> {
+  async write(ask: Ask, predicted: Readonly<Record<string, unknown>> = {}): Promise<Exchange> {
+    const kind = ask.operation.kind as ResourceKind;
     const sentAt = Date.now();
     const exchange = await this.send(ask);
     const { object, id: shown, created_at: at } = Object(exchange.json) as Readonly<Record<string, unknown>>;
@@ -222,8 +218,7 @@ export class Explorer {
         const drift = ahead - this.#clock;
         const isRight = Math.abs(drift) <= this.#mostDriftMs;
         const expected = 'the time at which it was created, by the clock of earlier records';
-        const about = { what: 'value', kind, path: '/created_at' } as const;
-        this.hold(exchange, isRight, about, expected, `${Math.round(drift / 1000)} s from that`);
+        this.hold(exchange, isRight, 'value', '/created_at', expected, `${Math.round(drift / 1000)} s from that`);
       }
     } else if (!ok(exchange) && !refused(exchange)) {
       // Forgets the values, because the write may have taken effect.
@@ -234,16 +229,9 @@ export class Explorer {
     return exchange;
   }
 
-  hold(
-    exchange: Exchange,
-    isRight: boolean,
-    about: Pick<Difference, 'what' | 'path'> & More,
-    expected: Words,
-    actual: unknown,
-  ): void {
+  hold(exchange: Exchange, ...[isRight, what, pointer, expected, actual, more]: Parameters<Judgement['hold']>): void {
     const judgement = new Judgement(this.model, exchange);
-    const { what, path, ...more } = about;
-    judgement.hold(isRight, what, path, expected, actual, more);
+    judgement.hold(isRight, what, pointer, expected, actual, { kind: exchange.operation.kind, ...more });
     this.note(judgement.found);
   }
 
@@ -261,7 +249,7 @@ export class Explorer {
       const cause = causeOf(each);
       if (this.found.has(cause)) this.#adopt(each);
       else if (each.certain) this.confirm(each);
-      else if (!this.#suspects.has(cause)) this.#suspects.set(cause, each);
+      else if (!this.suspects.has(cause)) this.suspects.set(cause, each);
     }
   }
 
@@ -306,8 +294,8 @@ export class Explorer {
       const ids = items.map(({ id }) => id);
       const moved = firstMoved(before, ids);
       const expected = `the items of the list in the order that they had: ${moved?.due} at place ${moved?.place}`;
-      const about = { what: 'unstable', path: '/data', certain: false } as const;
-      if (before.length > 0) this.hold(exchange, moved === undefined, about, expected, moved?.shown);
+      if (before.length > 0)
+        this.hold(exchange, moved === undefined, 'unstable', '/data', expected, moved?.shown, UNSURE);
       list.reference = { items, ids, isWhole, total: isWhole ? items.length : total };
       break;
     }
@@ -317,8 +305,9 @@ export class Explorer {
     const made = this.model.of(kind, true);
     const { id } = made.find((each) => !listed.has(each.id)) ?? {};
     if (made.length === 0) return;
-    const about = { what: 'unlisted', kind, path: '/data', id, certain: false } as const;
-    this.hold(last, id === undefined, about, `${id}, which was made, in its list`, `not among ${listed.size} items`);
+    const expected = `${id}, which was made, in its list`;
+    const actual = `not among ${listed.size} items`;
+    this.hold(last, id === undefined, 'unlisted', '/data', expected, actual, { ...UNSURE, id });
   }
 }
 

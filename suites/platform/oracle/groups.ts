@@ -1,10 +1,9 @@
 /** Section 9, everglades: groups form a tree, and no device can write its group. */
-import { pollWithin } from '../../../harness/common/waiting.ts';
 import { ok, refused, serverError } from '../support/requests.ts';
 import { type Ask, askFor, type Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
-import { readRecord, type World } from './world.ts';
+import { isCircle, pathFrom, readRecord, type World } from './world.ts';
 import type { Writes } from './writes.ts';
 
 export async function groupsOfDevices(
@@ -12,22 +11,18 @@ export async function groupsOfDevices(
   { writes, devices: [device], groups: [group] }: World,
 ): Promise<void> {
   if (device === undefined || group === undefined) return;
-  const bodies = [
-    { group_id: group.id },
-    { name: writes.names.next(), group_id: group.id },
-    { group: { id: group.id } },
-  ];
+  const bodies = [{ group_id: group.id }, { name: writes.name(), group_id: group.id }, { group: { id: group.id } }];
   for (const body of bodies) {
     for (const name of ['updated_at', 'name']) device.members.delete(name);
-    await ex.write(askFor(operation('updateDevice'), ex.newest, [device.id], { body }), 'device', {});
+    await ex.write(askFor(operation('updateDevice'), ex.newest, [device.id], { body }));
     await readRecord(ex, device, ex.newest);
   }
-  const body = { name: writes.names.next(), group_id: group.id };
-  const made = await ex.write(askFor(operation('createDevice'), ex.newest, [], { body }), 'device', {});
+  const body = { name: writes.name(), group_id: group.id };
+  const made = await ex.write(askFor(operation('createDevice'), ex.newest, [], { body }));
   const { id, group_id: shown } = (made.json ?? {}) as { id?: string; group_id?: unknown };
   const isWritten = ok(made) && id !== undefined && shown === group.id;
   const expected = 'no group to be written with a device';
-  ex.hold(made, !isWritten, { what: 'side-effect', kind: 'device', path: '/group_id' }, expected, shown);
+  ex.hold(made, !isWritten, 'side-effect', '/group_id', expected, shown);
 }
 
 export async function circles(ex: Explorer, { groups }: World): Promise<void> {
@@ -39,30 +34,18 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   if (chain.length < 2 || above === undefined || isShown === 0) return;
   for (const to of chain) {
     const ask = askFor(operation('moveGroup'), ex.newest, [above.id], { body: { parent_id: to } });
-    const exchange = await ex.write(ask, 'group', {});
+    const exchange = await ex.write(ask);
     // A move that is not refused may take effect, and a platform may then repair the tree in any way.
     if (!refused(exchange)) for (const group of groups) group.members.delete('parent_id');
     for (const group of groups) await readRecord(ex, group, ex.newest);
     const path = pathFrom(ex, above.id);
     const circle = isCircle(path) ? path : undefined;
-    const about = { what: 'circle', kind: 'group', path: '/parent_id' } as const;
-    const expected = 'a tree: the parents of every group lead to a top';
-    ex.hold(exchange, circle === undefined, about, expected, circle?.join(' → '));
-    const allowed = { what: 'accepted', kind: 'group', path: '/parent_id' } as const;
-    ex.hold(exchange, !ok(exchange), allowed, 'a 4xx to a move below itself', exchange.status);
+    ex.hold(exchange, circle === undefined, 'circle', '/parent_id', TREE, circle?.join(' → '));
+    ex.hold(exchange, !ok(exchange), 'accepted', '/parent_id', 'a 4xx to a move below itself', exchange.status);
   }
 }
 
-function pathFrom({ model }: Explorer, id: string): string[] {
-  const path: string[] = [];
-  for (let at: unknown = id; typeof at === 'string' && !isCircle(path); ) {
-    path.push(at);
-    at = model.records.get(at)?.members.get('parent_id')?.value;
-  }
-  return path;
-}
-
-const isCircle = (path: readonly string[]): boolean => new Set(path).size < path.length;
+const TREE = 'a tree: the parents of every group lead to a top';
 
 /** Number of repetitions, because concurrent writes collide only sometimes. */
 const ROUNDS = 3;
@@ -78,7 +61,7 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
     const move = ({ record: { id } }: Group, to: Group): Ask =>
       askFor(operation('moveGroup'), ex.newest, [id], { body: { parent_id: to.record.id } });
     const rename = (): Ask =>
-      askFor(operation('updateGroup'), ex.newest, [third.record.id], { body: { name: writes.names.next() } });
+      askFor(operation('updateGroup'), ex.newest, [third.record.id], { body: { name: writes.name() } });
     const swapped = await answersAtOnce(ex, [move(one, other), move(other, one)]);
     if (swapped === undefined) return;
     const [isDown = false, isUp = false] = swapped.map(ok);
@@ -103,10 +86,9 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
 async function answersAtOnce(ex: Explorer, asks: readonly Ask[]): Promise<Exchange[] | undefined> {
   const answers = await Promise.all(asks.map((ask) => ex.send(ask)));
   const isClear = answers.every((answer) => ok(answer) || refused(answer));
-  const about = { what: 'error', kind: 'group', path: ' at once' } as const;
   for (const answer of answers)
     if (serverError(answer) && answer.status !== 501)
-      ex.hold(answer, false, about, 'no 5xx', answer.text || answer.status);
+      ex.hold(answer, false, 'error', ' at once', 'no 5xx', answer.text || answer.status);
   for (const { ids } of asks)
     for (const name of isClear ? ['updated_at'] : ['updated_at', 'name', 'parent_id'])
       ex.model.records.get(ids[0] ?? '')?.members.delete(name);
@@ -141,22 +123,20 @@ async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<boole
         const known = record.members.get(name);
         if (known !== undefined) record.members.set(name, { ...known, value });
       }
-    return groups.every((group) => problemOf(ex, group) === undefined) || undefined;
+    return groups.every((group) => problemOf(ex, group) === undefined);
   };
-  const wait = { timeoutMs: ex.t.patienceMs / 2, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
-  const isThere = await pollWithin('groups that read as they were written', look, wait);
+  const isThere = await ex.comes('groups that read as they were written', look);
   for (const group of groups) {
     const exchange = await read(group);
     const [expected, actual] = problemOf(ex, group) ?? ['', ''];
-    const about = { what: 'circle', kind: 'group', path: '/parent_id at once' } as const;
-    if (ok(exchange)) ex.hold(exchange, expected === '', about, expected, actual);
+    if (ok(exchange)) ex.hold(exchange, expected === '', 'circle', '/parent_id at once', expected, actual);
   }
-  return isThere === true;
+  return isThere;
 }
 
 function problemOf(ex: Explorer, { record, names, parent }: Group): [string, string] | undefined {
   const path = pathFrom(ex, record.id);
-  if (isCircle(path)) return ['a tree: the parents of every group lead to a top', path.join(' → ')];
+  if (isCircle(path)) return [TREE, path.join(' → ')];
   const [name, above] = ['name', 'parent_id'].map((each) => record.members.get(each)?.value ?? null);
   if (names.includes(name) && (parent === undefined || above === parent)) return undefined;
   const expected = `${record.id} named ${names.join(' or ')}, below ${parent ?? 'nothing'}`;

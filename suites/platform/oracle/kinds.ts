@@ -1,67 +1,32 @@
 /** Members of each resource, by how long the exploration expects a value to stay. */
-import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 
 /** Duration of a value: `fixed` forever, `written` until a client writes it, `timely` until the next read. */
 type Holding = 'fixed' | 'written' | 'timely';
-type Promised = Readonly<Partial<Record<'2' | '2.1' | '2.2' | '2.6' | '9' | 'published', string>>>;
 
-const ALL: Promised = { '2': 'object', '2.6': 'id', published: 'created_at' };
+const ALL = 'object id created_at';
 
-/** Members by section; a difference in a `published` one is a SHOULD, and `open` ones are never compared. */
-const KINDS: Readonly<Record<ResourceKind, Readonly<Partial<Record<Holding | 'open', Promised>>>>> = {
-  config_type: {
-    fixed: ALL,
-    written: { '9': 'slug', published: 'name' },
-    timely: { published: 'updated_at' },
-  },
+/** Leaves out `config_type_name` and `digest`, which stay open: they are never compared. */
+const KINDS: Readonly<Record<ResourceKind, Readonly<Partial<Record<Holding, string>>>>> = {
+  config_type: { fixed: ALL, written: 'slug name', timely: 'updated_at' },
   config_schema: {
-    fixed: {
-      ...ALL,
-      '9': 'instance_slots instance_filepath',
-      published: 'created_at config_type_id instance_format language format documents',
-    },
-    timely: { published: 'updated_at' },
-    open: { published: 'config_type_name digest' },
+    fixed: `${ALL} instance_slots instance_filepath config_type_id instance_format language format documents`,
+    timely: 'updated_at',
   },
-  config_instance: {
-    fixed: { ...ALL, '9': 'content', published: 'created_at config_schema_id config_type_id filepath slot_key' },
-    open: { published: 'config_type_name' },
-  },
-  release: {
-    fixed: { ...ALL, published: 'created_at version git_commit_id config_schemas' },
-    timely: { published: 'updated_at' },
-  },
+  config_instance: { fixed: `${ALL} content config_schema_id config_type_id filepath slot_key` },
+  release: { fixed: `${ALL} version git_commit_id config_schemas`, timely: 'updated_at' },
   deployment: {
-    fixed: {
-      ...ALL,
-      '2.1': 'description device_id release_id created_at',
-      '9': 'parent_id',
-      published: 'config_instances',
-    },
-    timely: {
-      '2.2': 'status activity_status error_status target_status',
-      '9': 'queued_at deployed_at archived_at',
-      published: 'updated_at',
-    },
+    fixed: `${ALL} description device_id release_id parent_id config_instances`,
+    timely: 'status activity_status error_status target_status queued_at deployed_at archived_at updated_at',
   },
   device: {
     fixed: ALL,
-    written: { '9': 'group_id', published: 'name description' },
-    timely: {
-      '9': 'status current_deployment current_release',
-      published: 'agent_version last_connected_at last_disconnected_at updated_at',
-    },
+    written: 'group_id name description',
+    timely: 'status current_deployment current_release agent_version last_connected_at last_disconnected_at updated_at',
   },
-  group: {
-    fixed: ALL,
-    written: { '9': 'name parent_id' },
-    timely: { published: 'updated_at' },
-  },
+  group: { fixed: ALL, written: 'name parent_id', timely: 'updated_at' },
   git_commit: {
-    fixed: {
-      ...ALL,
-      published: 'created_at sha message repository_owner repository_name repository_type repository_url commit_url',
-    },
+    fixed: `${ALL} sha message repository_owner repository_name repository_type repository_url commit_url`,
   },
 };
 
@@ -71,10 +36,9 @@ export const UNCHANGING = ['device_id', 'release_id', 'created_at'] as const;
 type Held = ReadonlyMap<string, Holding>;
 
 export const HOLDINGS = Object.fromEntries(
-  RESOURCE_KINDS.map((kind): [ResourceKind, Held] => {
-    const kinds = KINDS[kind];
-    const held = (['fixed', 'written', 'timely'] as const).flatMap((holding) =>
-      Object.values(kinds[holding] ?? {}).flatMap((names) => names.split(' ').map((name) => [name, holding] as const)),
+  Object.entries(KINDS).map(([kind, members]): [string, Held] => {
+    const held = Object.entries(members).flatMap(([holding, names]) =>
+      names.split(' ').map((name) => [name, holding as Holding] as const),
     );
     return [kind, new Map(held)];
   }),

@@ -22,22 +22,15 @@ describe('a deployment of this run that was queued, and is archived', () => {
     const found: string[] = [];
     const item = { id: 'dpl_1', activity_status: 'archived', created_at: CREATED, queued_at, archived_at };
     const record = new KnownRecord('dpl_1', 'deployment', true);
-    record.notYet.set('archived', Date.parse(CREATED) + 100);
     judgeMoments(item, record, Date.parse(CREATED) + 60_000, (isRight, isStrict, expected) => {
       if (isStrict && !isRight) found.push(expected);
     });
     return found;
   };
-  const order = 'queued, deployed and archived in that order';
   const possible = `no time before ${CREATED}, when it was created, and none to come`;
-  const copied = `not to be archived at ${CREATED}: it was created then, and not archived at 2026-11-21T10:00:00.600Z`;
   it.for([
-    ['may be archived by a clock that is 70 ms behind', '10:00:00.680Z', '10:00:00.610Z', []],
-    ['is not archived 2 s before', '10:00:02.680Z', '10:00:00.680Z', [order]],
-    ['may have whole seconds', '10:00:00Z', '10:00:00Z', []],
     ['is not queued 2 s before its creation', '09:59:58.500Z', '10:00:01Z', [possible]],
     ['is not archived in two minutes', '10:00:01Z', '10:02:01Z', [possible]],
-    ['was not archived when it was created', '10:00:00.500Z', '10:00:00.500Z', [copied]],
   ] as const)('%s', ([, queued, archived, expected]) => {
     expect(wrongWith(`2026-11-21T${queued}`, `2026-11-21T${archived}`)).toEqual(expected);
   });

@@ -5,7 +5,7 @@ import type { ResourceKind } from '../../../harness/contract/platform/operation.
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { containsValue, isSame } from '../../../harness/runner/explore.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
-import type { Page } from '../support/lists.ts';
+import { type Page, resources } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
 import { decide } from './decides.ts';
 import { causeOf, type Difference } from './differences.ts';
@@ -24,8 +24,11 @@ const READ_AGAIN = 3;
 const MOST_CHANGES = 6;
 const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'offset']);
 
-export const settle = async (ex: Explorer): Promise<void> =>
-  void (await Promise.all(ex.takeSuspects().map((suspect) => settleOne(ex, suspect))));
+export async function settle(ex: Explorer): Promise<void> {
+  const suspects = [...ex.suspects.values()];
+  ex.suspects.clear();
+  await Promise.all(suspects.map((suspect) => settleOne(ex, suspect)));
+}
 
 async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
   const began = performance.now();
@@ -89,9 +92,8 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
 
 async function learnAgain(ex: Explorer, id: string): Promise<void> {
   const record = ex.model.records.get(id);
-  const operation = record && getOf(record.kind);
-  if (record === undefined || operation === undefined) return;
-  const ask = askFor(operation, ex.newest, [id]);
+  if (record === undefined) return;
+  const ask = askFor(getOf(record.kind), ex.newest, [id]);
   const exchange = await ex.send(ask);
   const shown = ok(exchange) ? findIn(exchange.json, id) : undefined;
   for (const [name, known] of record.members)
@@ -103,13 +105,12 @@ async function valueNow(ex: Explorer, suspect: Difference, member: string) {
   const { id = '', kind } = suspect;
   const record = ex.model.records.get(id);
   const before = record?.members.get(member)?.ask;
-  const read = kind === undefined ? undefined : getOf(kind as ResourceKind);
   const asks: Ask[] = [];
   if (before !== undefined && before.operation.method === 'GET') asks.push(before);
-  if (read !== undefined) {
+  if (kind !== undefined) {
     const { expansions } = RESOURCES[kind as ResourceKind];
     const query = member in expansions ? ([['expand', member]] as const) : [];
-    asks.push(askFor(read, ex.newest, [id], { query }));
+    asks.push(askFor(getOf(kind as ResourceKind), ex.newest, [id], { query }));
   }
   for (const ask of asks) {
     const exchange = await ex.send(ask);
@@ -150,8 +151,8 @@ export async function connectionOf(ex: Explorer, found: Difference): Promise<str
 }
 
 async function isGone(ex: Explorer, { operation: { kind }, ids: [id] }: Exchange): Promise<boolean> {
-  const read = kind === undefined ? undefined : getOf(kind);
-  if (id === undefined || read === undefined || ex.model.records.get(id)?.isOurs === true) return false;
+  if (id === undefined || kind === undefined || ex.model.records.get(id)?.isOurs === true) return false;
+  const read = getOf(kind);
   const versions = ex.versions.filter((version) => ex.has(version, read));
   const answers = await Promise.all(versions.map((version) => ex.send(askFor(read, version, [id]))));
   return !answers.some(ok);
@@ -214,15 +215,8 @@ async function stillUnstable(ex: Explorer, suspect: Difference): Promise<Differe
   return undefined;
 }
 
-function findIn(json: unknown, id: string): Record<string, unknown> | undefined {
-  if (typeof json !== 'object' || json === null) return undefined;
-  if ('id' in json && json.id === id && 'object' in json) return json as Record<string, unknown>;
-  for (const value of Object.values(json)) {
-    const found = findIn(value, id);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
+const findIn = (json: unknown, id: string): Readonly<Record<string, unknown>> | undefined =>
+  resources(json).find((each) => each.id === id);
 
 const keptValue = (value: unknown): unknown => {
   if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null && 'object' in each))

@@ -1,5 +1,4 @@
 /** Sends writes that versions changed (section 9), and writes with odd or wrong values (section 4.2). */
-import { pollWithin } from '../../../harness/common/waiting.ts';
 import { codenamesFrom, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import { ends, parents, staysAt } from './deployments.ts';
@@ -57,9 +56,8 @@ async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: Worl
     if (exchange === undefined || !ok(exchange)) continue;
     const [path] = pathsIn((exchange.json as { instance_slots?: unknown } | undefined)?.instance_slots);
     const isDerived = typeof path === 'string' && path !== '' && !pathsIn(slots).includes(path);
-    const about = { what: 'shape', kind: 'config_schema', path: '/instance_slots', earlier } as const;
     const expected = 'a filepath that the server derives where instance_slots are omitted, and that is not reused';
-    ex.hold(exchange, isDerived, about, expected, path ?? 'none');
+    ex.hold(exchange, isDerived, 'shape', '/instance_slots', expected, path ?? 'none', { earlier });
   }
 }
 
@@ -70,7 +68,7 @@ async function yamlContents(ex: Explorer, { writes }: World): Promise<void> {
   for (const version of codenamesFrom('rainier').map(versionNamed)) {
     if (!ex.versions.includes(version)) continue;
     if (!ex.model.served.has(`createConfigInstance ${version}`)) continue;
-    const data = `# rates\nspeed: 1\nmarked: ${writes.names.next()}\n`;
+    const data = `# rates\nspeed: 1\nmarked: ${writes.name()}\n`;
     let made: KnownRecord | undefined;
     let last: Exchange | undefined;
     for (const format of ['json', 'yaml'] as const) {
@@ -83,9 +81,8 @@ async function yamlContents(ex: Explorer, { writes }: World): Promise<void> {
     }
     if (made !== undefined) await readRecord(ex, made, version, 'content');
     else if (last !== undefined && refused(last)) {
-      const about = { what: 'refused', kind: 'config_instance', path: '/content yaml' } as const;
       const expected = `content of format yaml to be accepted in ${version}`;
-      ex.hold(last, false, about, expected, last.text || last.status);
+      ex.hold(last, false, 'refused', '/content yaml', expected, last.text || last.status);
     }
   }
 }
@@ -96,7 +93,7 @@ async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promi
   if (type === undefined || !ex.versions.includes(version)) return;
   const schema = await writes.schema(version, type, { instanceFormat: 'yaml' });
   if (schema === undefined) return;
-  await writes.instance(version, schema, { format: 'yaml', data: `speed: 1\nmarked: ${writes.names.next()}\n` });
+  await writes.instance(version, schema, { format: 'yaml', data: `speed: 1\nmarked: ${writes.name()}\n` });
   const status = writes.last?.status ?? 0;
   ex.observed.set('platform.config-instance.yaml-before', [`yaml content in ${version}`, status]);
 }
@@ -116,8 +113,7 @@ export async function names(ex: Explorer, { writes, types, devices, groups }: Wo
       named.map(async ({ record, create, update }) => {
         if (record === undefined) return;
         const { kind } = record;
-        const get = getOf(kind);
-        const slug = writes.names.next();
+        const slug = writes.name();
         const name = `${script} ${slug}`;
         const isNew = n === 0;
         const body = { name, ...(isNew && kind === 'config_type' && { slug }) };
@@ -126,17 +122,15 @@ export async function names(ex: Explorer, { writes, types, devices, groups }: Wo
         const exchange = await ex.send(askFor(write, ex.newest, isNew ? [] : [record.id], { body }));
         const { id = record.id } = (exchange.json ?? {}) as { id?: string };
         let shown: unknown;
-        const isKept = async (): Promise<true | undefined> => {
-          const { json } = get === undefined ? exchange : await ex.send(askFor(get, ex.newest, [id]));
+        const isKept = async (): Promise<boolean> => {
+          const { json } = await ex.send(askFor(getOf(kind), ex.newest, [id]));
           shown = (json as { name?: unknown } | undefined)?.name;
-          return typeof shown !== 'string' || shown.normalize() === name.normalize() || undefined;
+          return typeof shown !== 'string' || shown.normalize() === name.normalize();
         };
-        const wait = { timeoutMs, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
-        const isRight = ok(exchange) ? await pollWithin(`the name of ${id}`, isKept, wait) : refused(exchange);
-        if (isRight !== true) timeoutMs = 0;
-        const about = { what: 'name', kind, path: '/name' } as const;
+        const isRight = ok(exchange) ? await ex.comes(`the name of ${id}`, isKept, timeoutMs) : refused(exchange);
+        if (!isRight) timeoutMs = 0;
         const actual = ok(exchange) ? shown : exchange.status;
-        ex.hold(exchange, isRight === true, about, `the name ${name}, or a 4xx`, actual);
+        ex.hold(exchange, isRight, 'name', '/name', `the name ${name}, or a 4xx`, actual);
         ex.model.list(kind).isStale = true;
       }),
     );
@@ -149,7 +143,7 @@ const LONG = 1100;
 async function longDescription(ex: Explorer, { writes, devices: [device], parts: [part] }: World): Promise<void> {
   if (device === undefined || part === undefined) return;
   // Ends with a visible character, because a platform may trim texts.
-  const description = `${`settings of ${writes.names.next()}`.padEnd(LONG - 1, ', and more')}.`;
+  const description = `${`settings of ${writes.name()}`.padEnd(LONG - 1, ', and more')}.`;
   const made = await writes.deployment(ex.newest, { device, ...part }, { description });
   if (made === undefined) ex.notes.push(`a description of ${LONG} characters is refused: ${writes.last?.status}`);
   else await readRecord(ex, made, ex.newest);
@@ -160,22 +154,21 @@ async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promis
   const version = versionNamed('everglades');
   if (type === undefined || !ex.versions.includes(version)) return;
   for (const body of [
-    { slug: writes.names.next() },
-    { name: writes.names.next(), slug: writes.names.next() },
+    { slug: writes.name() },
+    { name: writes.name(), slug: writes.name() },
     { slug: null },
-    { slug: type.members.get('slug')?.value ?? writes.names.next() },
-    { Slug: writes.names.next() },
+    { slug: type.members.get('slug')?.value ?? writes.name() },
+    { Slug: writes.name() },
   ]) {
     type.members.delete('updated_at');
     const name = type.members.get('name');
     if ('name' in body) type.members.delete('name');
     const ask = askFor(operation('updateConfigType'), version, [type.id], { body });
-    const exchange = await ex.write(ask, 'config_type', {});
+    const exchange = await ex.write(ask);
     if (refused(exchange) && name !== undefined) type.members.set('name', name);
-    const expected = 'a 4xx to PATCH with slug';
-    const about = { what: 'accepted', kind: 'config_type', path: '/slug' } as const;
     // A platform may ignore an unknown member such as `Slug`.
-    if ('slug' in body) ex.hold(exchange, !ok(exchange), about, expected, exchange.status);
+    if ('slug' in body)
+      ex.hold(exchange, !ok(exchange), 'accepted', '/slug', 'a 4xx to PATCH with slug', exchange.status);
     await readRecord(ex, type, version);
   }
 }
@@ -206,9 +199,8 @@ async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {
   for (let at = 0; at < asked.length && !ex.budget.isLate; at += AT_ONCE)
     await Promise.all(
       asked.slice(at, at + AT_ONCE).map(({ id, body, place, other }) => {
-        const ask = askFor(operation(id), ex.newest, [], { body: put(writes.renewed(body), place, other) });
-        const { kind } = ask.operation;
-        return kind === undefined ? ex.look(ask) : ex.write(ask, kind, {});
+        const wrongBody = put(writes.renewed(body), place, other);
+        return ex.write(askFor(operation(id), ex.newest, [], { body: wrongBody }));
       }),
     );
 }
@@ -224,8 +216,9 @@ async function unknownReferences(ex: Explorer, { writes }: World): Promise<void>
       if (other === undefined || ex.budget.isLate) continue;
       const asked = askFor(operation(id), ex.newest, [], { body: put(writes.renewed(body), place, other) });
       const exchange = await ex.send(asked);
-      const about = { what: 'accepted', path: ' unknown reference' } as const;
-      ex.hold(exchange, refused(exchange), about, 'a 4xx to an id that nothing has', exchange.status);
+      const expected = 'a 4xx to an id that nothing has';
+      const about = { kind: undefined };
+      ex.hold(exchange, refused(exchange), 'accepted', ' unknown reference', expected, exchange.status, about);
       const { kind } = asked.operation;
       if (ok(exchange) && kind !== undefined) ex.model.list(kind).isStale = true;
     }

@@ -4,7 +4,7 @@ import { type Ask, askFor, type Exchange } from './exchange.ts';
 import { type Explorer, getOf, listOf, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
 import { settle } from './settling.ts';
-import { Names, Writes } from './writes.ts';
+import { Writes } from './writes.ts';
 
 export const AT_ONCE = 6;
 
@@ -28,7 +28,7 @@ export interface World {
 
 export async function makeWorld(ex: Explorer): Promise<World> {
   // Names without the seed, because an earlier run with it may have left equal names.
-  const writes = new Writes(ex, new Names(randomInt(2 ** 31).toString(36)));
+  const writes = new Writes(ex, randomInt(2 ** 31).toString(36));
   const world: World = { writes, types: [], parts: [], devices: [], groups: [], deployments: [] };
   const keep = <T>(list: T[], made: T | undefined): T | undefined => {
     if (made !== undefined) list.push(made);
@@ -41,7 +41,7 @@ export async function makeWorld(ex: Explorer): Promise<World> {
     const schema = await writes.schema(version, type);
     await writes.schema(version, type, { hasPath: false });
     if (schema === undefined) continue;
-    const data = JSON.stringify({ speed: world.parts.length, unit: 'm/s²', made: writes.names.next() });
+    const data = JSON.stringify({ speed: world.parts.length, unit: 'm/s²', made: writes.name() });
     const instance = await writes.instance(version, schema, { format: 'json', data });
     const release = await writes.release(version, [schema]);
     if (release === undefined || instance === undefined) continue;
@@ -63,15 +63,14 @@ export async function makeWorld(ex: Explorer): Promise<World> {
 }
 
 const MORE_THAN_A_PAGE = 101;
-const MADE_AT_ONCE = 8;
 
 /** Only a list beyond 100 items shows whether a platform obeys a limit. */
 export async function fillOneList(ex: Explorer, { writes, types }: World): Promise<void> {
   const longest = Math.max(...[...ex.model.lists.values()].map(({ reference }) => reference?.total ?? 0));
   if (longest >= MORE_THAN_A_PAGE || types.length === 0) return;
   let missing = MORE_THAN_A_PAGE - (ex.model.list('config_type').reference?.total ?? 0);
-  for (; missing > 0 && !ex.budget.isLate; missing -= MADE_AT_ONCE) {
-    const asked = Array.from({ length: Math.min(missing, MADE_AT_ONCE) }, () => writes.configType(ex.newest));
+  for (; missing > 0 && !ex.budget.isLate; missing -= AT_ONCE) {
+    const asked = Array.from({ length: Math.min(missing, AT_ONCE) }, () => writes.configType(ex.newest));
     // Stops at a refusal, because a platform may limit the number of records.
     if ((await Promise.all(asked)).includes(undefined)) return;
   }
@@ -83,7 +82,7 @@ const rename =
   (list: 'devices' | 'types' | 'groups', id: string): Command =>
   async (ex, world, version) => {
     const record = ex.draw.one(world[list]);
-    if (record !== undefined) await world.writes.change(version, record, id, { name: world.writes.names.next() });
+    if (record !== undefined) await world.writes.change(version, record, id, { name: world.writes.name() });
     return record;
   };
 
@@ -100,7 +99,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const group = ex.draw.one(groups);
     const to = ex.draw.one([undefined, ...groups]);
     const predicted = writes.below(to?.id);
-    if (group === undefined || (to !== undefined && isBelow(ex, to, group)) || !('parent_id' in predicted))
+    if (
+      group === undefined ||
+      (to !== undefined && pathFrom(ex, to.id).includes(group.id)) ||
+      !('parent_id' in predicted)
+    )
       return undefined;
     await writes.change(ex.newest, group, 'moveGroup', { parent_id: to?.id ?? null }, predicted);
     return group;
@@ -122,13 +125,17 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
 };
 
-function isBelow({ model }: Explorer, group: KnownRecord, other: KnownRecord): boolean {
-  for (let at: KnownRecord | undefined = group, steps = 0; at !== undefined && steps < 20; steps += 1) {
-    if (at.id === other.id) return true;
-    at = model.records.get(String(at.members.get('parent_id')?.value));
+/** Ids of a group and of all above it; ends with a repeated one if they form a circle. */
+export function pathFrom({ model }: Explorer, id: string): string[] {
+  const path: string[] = [];
+  for (let at: unknown = id; typeof at === 'string' && !isCircle(path); ) {
+    path.push(at);
+    at = model.records.get(at)?.members.get('parent_id')?.value;
   }
-  return false;
+  return path;
 }
+
+export const isCircle = (path: readonly string[]): boolean => new Set(path).size < path.length;
 
 export async function* eachCommand(ex: Explorer, world: World): AsyncGenerator<void, void> {
   const due = Object.keys(COMMANDS).length * ex.versions.length;
@@ -157,12 +164,9 @@ async function readAround(ex: Explorer, { id, kind }: KnownRecord): Promise<void
   const read = getOf(kind);
   const other = ex.draw.one(ex.model.of(kind, true));
   const version = ex.draw.one(ex.versions);
-  const asks: Ask[] = [];
-  if (read !== undefined) {
-    asks.push(askFor(read, ex.newest, [id]));
-    if (version !== undefined && ex.has(version, read)) asks.push(askFor(read, version, [id]));
-    if (other !== undefined) asks.push(askFor(read, ex.newest, [other.id]));
-  }
+  const asks = [askFor(read, ex.newest, [id])];
+  if (version !== undefined && ex.has(version, read)) asks.push(askFor(read, version, [id]));
+  if (other !== undefined) asks.push(askFor(read, ex.newest, [other.id]));
   await readAll(ex, asks);
   if (version === undefined || !ex.has(version, listOf(kind))) return;
   await ex.look(askFor(listOf(kind), version, [], { query: [['limit', '100']] }));
@@ -174,7 +178,6 @@ export async function readRecord(
   version: string,
   expand?: string,
 ): Promise<Exchange | undefined> {
-  const get = getOf(kind);
-  if (get === undefined || !ex.has(version, get)) return undefined;
-  return await ex.look(askFor(get, version, [id], { query: expand === undefined ? [] : [['expand', expand]] }));
+  if (!ex.has(version, getOf(kind))) return undefined;
+  return await ex.look(askFor(getOf(kind), version, [id], { query: expand === undefined ? [] : [['expand', expand]] }));
 }

@@ -1,4 +1,3 @@
-import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { atLeast, DIALECT_NAMES, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { ok } from '../support/requests.ts';
 import { askFor, type Exchange } from './exchange.ts';
@@ -7,27 +6,6 @@ import { HOLDINGS } from './kinds.ts';
 import type { KnownRecord } from './model.ts';
 
 type Body = Record<string, unknown>;
-
-/** Names that consist of `muster`, a mark of the run, and a number. */
-export class Names {
-  readonly mark: string;
-  #count = 0;
-
-  constructor(mark: string) {
-    this.mark = mark;
-  }
-
-  /** Only lowercase letters and digits, because no section states a rule for names. */
-  next(): string {
-    this.#count += 1;
-    return `muster${this.mark}x${this.#count}`;
-  }
-
-  get number(): number {
-    this.#count += 1;
-    return this.#count;
-  }
-}
 
 interface SchemaOptions {
   hasPath?: boolean;
@@ -38,24 +16,35 @@ interface SchemaOptions {
 
 export class Writes {
   readonly ex: Explorer;
-  readonly names: Names;
+  /** Mark of the run in its names. */
+  readonly #mark: string;
+  #count = 0;
   last: Exchange | undefined;
   /** Parent that the platform shows for a group at the top. */
   #top: { value: unknown } | undefined;
   readonly bodies = new Map<string, Body>();
 
-  constructor(ex: Explorer, names: Names) {
+  constructor(ex: Explorer, mark: string) {
     this.ex = ex;
-    this.names = names;
+    this.#mark = mark;
+  }
+
+  /** New name of lowercase letters and digits alone, because no section states a rule for names. */
+  name(): string {
+    return `muster${this.#mark}x${this.#number}`;
+  }
+
+  get #number(): number {
+    this.#count += 1;
+    return this.#count;
   }
 
   async #post(
     id: string,
-    kind: ResourceKind,
     version: string,
     { body, predicted, ids = [] }: { body: Body; predicted: Body; ids?: readonly string[] },
   ): Promise<KnownRecord | undefined> {
-    const exchange = await this.ex.write(askFor(operation(id), version, ids, { body }), kind, predicted);
+    const exchange = await this.ex.write(askFor(operation(id), version, ids, { body }), predicted);
     this.last = exchange;
     if (ok(exchange)) {
       if (ids.length === 0 && version === this.ex.newest) this.bodies.set(id, body);
@@ -71,35 +60,35 @@ export class Writes {
   }
 
   renewed(body: Body): Body {
-    const own = new RegExp(`muster${this.names.mark}x\\d+|(?<=v\\d+\\.)\\d+(?=\\.0")`, 'g');
+    const own = new RegExp(`muster${this.#mark}x\\d+|(?<=v\\d+\\.)\\d+(?=\\.0")`, 'g');
     const text = JSON.stringify(body);
-    return JSON.parse(text.replaceAll(own, (name) => (/^\d/.test(name) ? `${this.names.number}` : this.names.next())));
+    return JSON.parse(text.replaceAll(own, (name) => (/^\d/.test(name) ? `${this.#number}` : this.name())));
   }
 
   device(version: string): Promise<KnownRecord | undefined> {
-    const name = this.names.next();
-    return this.#post('createDevice', 'device', version, { body: { name }, predicted: { name } });
+    const name = this.name();
+    return this.#post('createDevice', version, { body: { name }, predicted: { name } });
   }
 
   configType(version: string): Promise<KnownRecord | undefined> {
-    const name = this.names.next();
+    const name = this.name();
     // Expects no slug, because a platform may derive another one.
-    const body = { name, slug: this.names.next() };
-    return this.#post('createConfigType', 'config_type', version, { body, predicted: { name } });
+    const body = { name, slug: this.name() };
+    return this.#post('createConfigType', version, { body, predicted: { name } });
   }
 
   async schema(version: string, type: KnownRecord, options: SchemaOptions = {}): Promise<KnownRecord | undefined> {
     const { hasPath = true, slots = 1, format = 'json', instanceFormat = 'json' } = options;
     const hasSlots = atLeast(version as SupportedVersion, 'everglades');
     const root = DIALECT_NAMES[this.ex.t.versionHeader.startsWith('Miru') ? 'miru' : 'spec'].configRoot;
-    const paths = Array.from({ length: hasPath ? slots : 0 }, () => `${root}/${this.names.next()}.${instanceFormat}`);
+    const paths = Array.from({ length: hasPath ? slots : 0 }, () => `${root}/${this.name()}.${instanceFormat}`);
     const instance_slots = paths.map((filepath, place) => ({
       key: place === 0 ? 'default' : `slot${place}`,
       name: `Slot ${place}`,
       filepath,
       required: true,
     }));
-    const schema = { $schema: JSON_SCHEMA, title: this.names.next(), type: 'object' };
+    const schema = { $schema: JSON_SCHEMA, title: this.name(), type: 'object' };
     const lines = Object.entries(schema).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
     const document = { name: `schema.${format}`, data: format === 'json' ? JSON.stringify(schema) : lines.join('') };
     const [filepath] = paths;
@@ -118,24 +107,24 @@ export class Writes {
       ...(hasPath && { instance_slots: paths.map((path) => ({ filepath: path })) }),
       ...(paths.length === 1 && { instance_filepath: filepath }),
     };
-    return this.#post('createConfigSchema', 'config_schema', version, { body, predicted });
+    return this.#post('createConfigSchema', version, { body, predicted });
   }
 
   instance(version: string, schema: KnownRecord, content: { format: string; data: string }) {
     const body = { config_schema_id: schema.id, content };
-    return this.#post('createConfigInstance', 'config_instance', version, { body, predicted: body });
+    return this.#post('createConfigInstance', version, { body, predicted: body });
   }
 
   async release(version: string, schemas: readonly KnownRecord[]): Promise<KnownRecord | undefined> {
     const ids = schemas.map(({ id }) => id);
-    const number = `v${Number.parseInt(this.names.mark, 36)}.${this.names.number}.0`;
+    const number = `v${Number.parseInt(this.#mark, 36)}.${this.#number}.0`;
     const predicted = { version: number, config_schemas: ids.toSorted() };
     const body = { version: number, config_schema_ids: ids };
-    const made = await this.#post('createRelease', 'release', version, { body, predicted });
+    const made = await this.#post('createRelease', version, { body, predicted });
     if (made !== undefined) return made;
     const commit = this.ex.draw.one(this.ex.model.of('git_commit'));
     if (commit === undefined) return undefined;
-    return this.#post('createRelease', 'release', version, {
+    return this.#post('createRelease', version, {
       body: { ...body, git_commit_ref: { id: commit.id } },
       predicted: { ...predicted, git_commit_id: commit.id },
     });
@@ -143,9 +132,9 @@ export class Writes {
 
   /** `parent`: null means the top, undefined omits the member. */
   async group(parent: string | null | undefined): Promise<KnownRecord | undefined> {
-    const body = { name: this.names.next(), ...(parent !== undefined && { parent_id: parent }) };
+    const body = { name: this.name(), ...(parent !== undefined && { parent_id: parent }) };
     const predicted = { name: body.name, ...this.below(parent) };
-    const made = await this.#post('createGroup', 'group', this.ex.newest, { body, predicted });
+    const made = await this.#post('createGroup', this.ex.newest, { body, predicted });
     if ((parent ?? null) === null) this.#top ??= made?.members.get('parent_id');
     return made;
   }
@@ -158,7 +147,7 @@ export class Writes {
 
   async change(version: string, record: KnownRecord, id: string, body: Body, predicted = body): Promise<void> {
     record.members.delete('updated_at');
-    await this.#post(id, record.kind, version, { body, predicted, ids: [record.id] });
+    await this.#post(id, version, { body, predicted, ids: [record.id] });
     const isDone = record.kind === 'group' && this.last !== undefined && ok(this.last);
     if (isDone) this.ex.model.saw(id === 'moveGroup' ? 'moves' : 'renamings');
   }
@@ -166,7 +155,7 @@ export class Writes {
   /** Everglades accepts no new slug (section 9, rule 2); older versions may. */
   async slug(version: string, type: KnownRecord): Promise<void> {
     if (!atLeast(version as SupportedVersion, 'everglades')) type.members.delete('slug');
-    await this.change(version, type, 'updateConfigType', { slug: this.names.next() }, {});
+    await this.change(version, type, 'updateConfigType', { slug: this.name() }, {});
   }
 
   async deployment(
@@ -174,7 +163,7 @@ export class Writes {
     parts: { device: KnownRecord; release: KnownRecord; instances: readonly KnownRecord[] },
     options: { target?: string; parent?: string | null | undefined; description?: string } = {},
   ): Promise<KnownRecord | undefined> {
-    const { target = 'staged', parent, description = `settings of ${this.names.next()} <größe> & "more"` } = options;
+    const { target = 'staged', parent, description = `settings of ${this.name()} <größe> & "more"` } = options;
     const { device, release, instances } = parts;
     const ids = instances.map(({ id }) => id);
     const asked = {
@@ -186,7 +175,7 @@ export class Writes {
     const body = { ...asked, config_instance_ids: ids, ...(parent !== undefined && { parent_id: parent }) };
     const predicted = { ...asked, config_instances: ids.toSorted() };
     this.#forgetStates(device);
-    const made = await this.#post('createDeployment', 'deployment', version, { body, predicted });
+    const made = await this.#post('createDeployment', version, { body, predicted });
     if (made !== undefined) made.mayBeDeployed = target === 'deployed';
     return made;
   }
@@ -201,9 +190,7 @@ export class Writes {
     if (!mayBeSo && !notYet.has(timing)) notYet.set(timing, this.ex.model.newestCreation);
     deployment.mayBeDeployed ||= action === 'deploy';
     const predicted = { target_status: action === 'deploy' ? 'deployed' : 'archived' };
-    const { id, kind } = deployment;
-    const operationId = action === 'deploy' ? 'deployDeployment' : 'archiveDeployment';
-    await this.#post(operationId, kind, version, { body: {}, predicted, ids: [id] });
+    await this.#post(`${action}Deployment`, version, { body: {}, predicted, ids: [deployment.id] });
   }
 
   /** A write to one deployment may change the states of its device and of that device's other deployments. */

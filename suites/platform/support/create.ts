@@ -2,7 +2,7 @@
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { recordName } from '../../../harness/common/names.ts';
 import { type Item, servedCollections } from './lists.ts';
-import { describeResponse, hasSucceeded, NOT_SERVED, ok, type Platform, refused, send } from './requests.ts';
+import { describeResponse, hasSucceeded, NOT_SERVED, ok, type Platform, send } from './requests.ts';
 
 export const mayWrite = (t: Platform): boolean => !t.readOnly && t.capabilities.has('write');
 
@@ -28,17 +28,10 @@ export function createdItem(response: HttpResponse): Item | undefined {
   return ok(response) && whole ? (json as Item) : undefined;
 }
 
-/** After a refusal, tries a slug without dashes, because no section states valid characters. */
-export async function createConfigType(t: Platform): Promise<Item> {
-  const slug = recordName('type');
-  const path = '/config_types';
-  const response = await send(t, { method: 'POST', path, body: { name: slug, slug } });
-  const first = createdItem(response);
-  if (first !== undefined) return first;
-  await requireEndpoint(t, path, response);
-  const plain = { name: slug, slug: slug.replaceAll('-', '') };
-  const second = refused(response) ? createdItem(await send(t, { method: 'POST', path, body: plain })) : undefined;
-  return second ?? t.blocked(`set-up: POST ${path} answered ${describeResponse(response)}`);
+export function createConfigType(t: Platform): Promise<Item> {
+  const name = recordName('type');
+  // A slug without dashes, because no section states valid characters.
+  return create(t, '/config_types', { name, slug: name.replaceAll('-', '') });
 }
 
 export const createDevice = (t: Platform): Promise<Item> => create(t, '/devices', { name: recordName('device') });

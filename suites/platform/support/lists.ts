@@ -5,22 +5,13 @@ import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { isObject } from '../../json.ts';
 import { describeResponse, ok, type Platform, send } from './requests.ts';
 
 /** Section 4.2 shows one path, whose form the others follow. */
-export const COLLECTIONS = [
-  'config_types',
-  'config_schemas',
-  'config_instances',
-  'releases',
-  'deployments',
-  'devices',
-  'groups',
-  'git_commits',
-] as const;
-type Collection = (typeof COLLECTIONS)[number];
+export const COLLECTIONS = Object.values(RESOURCES).map(({ collection }) => collection);
 
 export type Item = ListEnvelope['data'][number] & Readonly<Record<string, unknown>>;
 export interface Page extends Omit<ListEnvelope, 'data'> {
@@ -29,7 +20,7 @@ export interface Page extends Omit<ListEnvelope, 'data'> {
 
 type ListQuery = Record<string, string | number | readonly string[]> | string;
 
-type Collections = [Collection, ...Collection[]];
+type Collections = [string, ...string[]];
 
 /** Served collections by the headers of the request, because each version may have its own. */
 const SERVED = new Fact(() => new Map<string, Collections>());
@@ -42,14 +33,8 @@ export async function servedCollections(t: Platform, http: HttpClient = t.http):
   return found;
 }
 
-interface Tried {
-  collection: Collection;
-  response?: HttpResponse;
-  error?: NoAnswer;
-}
-
 export async function findCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
-  const tried: Tried[] = await Promise.all(
+  const tried = await Promise.all(
     COLLECTIONS.map(async (collection) => {
       try {
         const [response, last] = await Promise.all([
@@ -127,7 +112,7 @@ function readLeniently(value: unknown): Page | undefined {
   };
 }
 
-const isItem = (value: unknown): value is Item => isObject(value) && typeof value['id'] === 'string';
+export const isItem = (value: unknown): value is Item => isObject(value) && typeof value['id'] === 'string';
 
 export function envelopeProblems(value: unknown): string[] {
   if (value === undefined) return ['the body is not JSON'];
@@ -178,12 +163,10 @@ export async function readItem(t: Platform, collection: string, id: string): Pro
   );
 }
 
-const NAMES: ReadonlySet<string> = new Set(COLLECTIONS);
-
 /** False for a list below a resource, such as `/devices/{id}/groups`. */
 export function isCollection(path: string): boolean {
   const [last = '', ...earlier] = path.split('/').reverse();
-  return NAMES.has(last) && !earlier.some((part) => NAMES.has(part));
+  return COLLECTIONS.includes(last) && !earlier.some((part) => COLLECTIONS.includes(part));
 }
 
 export function pageIn(seen: Happening): Page | undefined {
@@ -193,26 +176,17 @@ export function pageIn(seen: Happening): Page | undefined {
   return isPage ? (json as Page) : undefined;
 }
 
-type ResourceSeen = Readonly<Record<string, unknown>> & { readonly object: string; readonly id: string };
+export const resourcesIn = (seen: Happening): Item[] =>
+  seen.kind === 'answer' && seen.answer.status < 300 && isObject(seen.answer.json)
+    ? [...resources(seen.answer.json)]
+    : [];
 
-const RESOURCES = new WeakMap<object, readonly ResourceSeen[]>();
-
-export function resourcesIn(seen: Happening): readonly ResourceSeen[] {
-  if (seen.kind !== 'answer' || seen.answer.status >= 300 || !isObject(seen.answer.json)) return [];
-  const { json } = seen.answer;
-  const known = RESOURCES.get(json);
-  if (known !== undefined) return known;
-  const found = [...resources(json)];
-  RESOURCES.set(json, found);
-  return found;
-}
-
-function* resources(value: unknown): Generator<ResourceSeen> {
+export function* resources(value: unknown): Generator<Item> {
   if (Array.isArray(value)) for (const item of value) yield* resources(item);
   if (!isObject(value)) return;
   const { object, id } = value;
   if (typeof object !== 'string') return;
-  if (typeof id === 'string') yield value as ResourceSeen;
+  if (typeof id === 'string') yield value as Item;
   // Content of users may look like a resource.
   for (const [name, member] of Object.entries(value))
     if (typeof member === 'object' && name !== 'content') yield* resources(member);

@@ -18,7 +18,7 @@ import { archived } from '../9-resources.ts';
 import { pageIn } from '../support/lists.ts';
 import { pingCode } from '../support/ping.ts';
 import { describeResponse, ok, refused } from '../support/requests.ts';
-import { answerIn, answerShown, judgeByModel, listAnswerIn, versions } from './judged.ts';
+import { answerIn, answerShown, judgeByModel, listAnswerIn, listKeyOf, versions } from './judged.ts';
 
 /** Successes other than 200, without 203 (set by a proxy) and 206 (part of an answer). */
 const OTHER_SUCCESSES: ReadonlySet<number> = new Set([201, 202, 204, 205]);
@@ -92,10 +92,10 @@ function clamp(requirement: Requirement, name: Name, becomes: string, isMeant: (
     return (seen, judge: Judge) => {
       const list = listAnswerIn(seen);
       if (list === undefined) return;
-      const { answer, query } = list;
+      const { request, answer, query } = list;
       const value = numberIn(query, name);
       const isOtherInRange = isInRange(query, other);
-      const state = lists.of(list.key);
+      const state = lists.of(listKeyOf(request));
       if (value === undefined || !isMeant(value)) {
         if (!isOtherInRange || !isInRange(query, name)) return;
         state.served = answer.status === 200;
@@ -134,22 +134,23 @@ const listRules = [
   clamp(negativeOffset, 'offset', 'offset 0', isOutOfRange.offset),
 ];
 
-const refusalRule = (isMeant: (version: string) => boolean, why: string) => (): Rule => {
-  const versionIn = versions();
-  return (seen, judge: Judge) => {
-    const version = versionIn(seen);
-    const { answer } = answerShown(seen) ?? {};
-    // Section 9 states no answer to a missing header or to several versions.
-    if (answer === undefined || !version || version.includes(',') || !isMeant(version)) return;
-    if ((!ok(answer) && !refused(answer)) || STATUSES_OF_OTHER_CAUSES.has(answer.status)) return;
-    judge.saw(() => describeResponse(answer));
-    judge.must(refused(answer), {
-      expected: `a 4xx to version ${version}, ${why}`,
-      actual: describeResponse(answer),
-      counterexample: `${seen.asked.method} ${seen.asked.url}`,
-    });
-  };
-};
+const refusal = (due: Requirement, isMeant: (version: string) => boolean, why: string) =>
+  watchedRule(due, [due.id], `a request in a version that ${why}`, () => {
+    const versionIn = versions();
+    return (seen, judge: Judge) => {
+      const version = versionIn(seen);
+      const { answer } = answerShown(seen) ?? {};
+      // Section 9 states no answer to a missing header or to several versions.
+      if (answer === undefined || !version || version.includes(',') || !isMeant(version)) return;
+      if ((!ok(answer) && !refused(answer)) || STATUSES_OF_OTHER_CAUSES.has(answer.status)) return;
+      judge.saw(() => describeResponse(answer));
+      judge.must(refused(answer), {
+        expected: `a 4xx to version ${version}, which ${why}`,
+        actual: describeResponse(answer),
+        counterexample: `${seen.asked.method} ${seen.asked.url}`,
+      });
+    };
+  });
 
 const isEnded = (version: string): boolean => END_OF_LIFE_VERSIONS.some((each) => each === version);
 const isMalformed = (version: string): boolean => !VERSION_FORMAT.test(version);
@@ -159,31 +160,22 @@ const isUnknown = (version: string): boolean =>
   version.slice(0, 10) <= NEWEST_VERSION.slice(0, 10) &&
   !PLATFORM_VERSIONS.some((each) => each === version.toLowerCase());
 
-const statusRule = (id: string, since: 'rainier' | 'everglades') => (): Rule => {
-  const versionIn = versions();
-  return (seen, judge: Judge) => {
-    const version = versionIn(seen);
-    if (version === undefined || !isPlatformVersion(version) || isEnded(version) || atLeast(version, since)) return;
-    judgeByModel(judge, seen, id, version);
-  };
-};
+const newer = (due: Requirement, since: 'rainier' | 'everglades', what: string) =>
+  watchedRule(due, [due.id], `${what}, in an older version`, () => {
+    const versionIn = versions();
+    return (seen, judge: Judge) => {
+      const version = versionIn(seen);
+      if (version === undefined || !isPlatformVersion(version) || isEnded(version) || atLeast(version, since)) return;
+      judgeByModel(judge, seen, due.id, version);
+    };
+  });
 
-const REFUSED = [
-  [endOfLife, isEnded, 'is no longer supported'],
-  [malformed, isMalformed, 'is malformed'],
-  [unknown, isUnknown, 'was never released'],
-] as const;
-const NEWER = [
-  [removing, 'rainier', 'a deployment that is removing'],
-  [archived, 'everglades', 'an archived device'],
-] as const;
 const versionRules = [
-  ...REFUSED.map(([due, isMeant, why]) =>
-    watchedRule(due, [due.id], `a request in a version that ${why}`, refusalRule(isMeant, `which ${why}`)),
-  ),
-  ...NEWER.map(([due, since, what]) =>
-    watchedRule(due, [due.id], `${what}, in an older version`, statusRule(due.id, since)),
-  ),
+  refusal(endOfLife, isEnded, 'is no longer supported'),
+  refusal(malformed, isMalformed, 'is malformed'),
+  refusal(unknown, isUnknown, 'was never released'),
+  newer(removing, 'rainier', 'a deployment that is removing'),
+  newer(archived, 'everglades', 'an archived device'),
 ];
 
 /** Section 2.5 documents no refusal. */

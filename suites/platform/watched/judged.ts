@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { AnswerSeen, Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
-import { OPERATIONS, RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { DIALECT_NAMES, NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { isObject } from '../../json.ts';
@@ -15,7 +15,7 @@ import { getOf } from '../oracle/explorer.ts';
 import { Judgement, Model } from '../oracle/model.ts';
 import { isBare, judgePing } from '../oracle/refusals.ts';
 import { judgeBody } from '../oracle/resources.ts';
-import { isCollection } from '../support/lists.ts';
+import { COLLECTIONS, isCollection } from '../support/lists.ts';
 import { refused } from '../support/requests.ts';
 
 interface Answered {
@@ -66,49 +66,37 @@ export function answerShown(seen: Happening): Answered | undefined {
   return isOfList || isPing(request) ? found : undefined;
 }
 
-interface ListAsked {
-  query: URLSearchParams;
-  /** Short hash of a list in one version for one client, because rules remember many lists. */
-  key: string;
-}
-
-const LISTS = new WeakMap<RequestSeen, ListAsked>();
-
-function listAsked(request: RequestSeen): ListAsked {
-  const known = LISTS.get(request);
-  if (known !== undefined) return known;
+/** Short hash of a list in one version for one client, because rules remember many lists. */
+export function listKeyOf(request: RequestSeen): string {
   const text = `${VERSION_HEADERS.map((name) => request.headers[name])} ${listOf(request)}`;
-  const asked = { query: queryOf(request), key: createHash('sha256').update(text).digest('base64url') };
-  LISTS.set(request, asked);
-  return asked;
+  return createHash('sha256').update(text).digest('base64url');
 }
 
 const isSupported = (request: RequestSeen): boolean =>
   versionHeaders(request).every((name) => SUPPORTED_VERSIONS.some((each) => each === request.headers[name]));
 
 /** Excludes unsupported versions, which may have other lists. */
-export function listAnswerIn(seen: Happening): (Answered & ListAsked) | undefined {
+export function listAnswerIn(seen: Happening): (Answered & { query: URLSearchParams }) | undefined {
   const found = answerIn(seen);
   if (found === undefined || found.request.method !== 'GET' || !isCollection(found.request.path)) return undefined;
   const { request } = found;
-  return isSupported(request) ? { ...found, ...listAsked(request) } : undefined;
+  return isSupported(request) ? { ...found, query: queryOf(request) } : undefined;
 }
 
-interface Judged {
-  ids: ReadonlyMap<string, Difference | undefined>;
-  text: string;
-}
+/** Findings by the requirements that an answer decides. */
+type Judged = ReadonlyMap<string, Difference | undefined>;
 
-const JUDGED = new WeakMap<Happening, Map<string, Judged | undefined>>();
+const JUDGED = new WeakMap<Happening, Map<string, Judged>>();
 
 export function judgeByModel(judge: Judge, seen: Happening, id: string, version: string = NEWEST_VERSION): void {
-  const known = JUDGED.get(seen) ?? new Map<string, Judged | undefined>();
+  if (seen.kind !== 'answer') return;
+  const known = JUDGED.get(seen) ?? new Map<string, Judged>();
   JUDGED.set(seen, known);
-  if (!known.has(version)) known.set(version, judgedIn(seen, version));
-  const judged = known.get(version);
-  if (judged === undefined || !judged.ids.has(id)) return;
-  judge.saw(() => judged.text);
-  const found = judged.ids.get(id);
+  const judged = known.get(version) ?? judgedIn(seen, version);
+  known.set(version, judged);
+  if (!judged.has(id)) return;
+  judge.saw(() => seen.answer.text);
+  const found = judged.get(id);
   judge.must(found === undefined, {
     expected: found?.expected ?? '',
     actual: found?.actual,
@@ -122,16 +110,16 @@ export const inAnswers =
   (seen, judge) =>
     judgeByModel(judge, seen, id);
 
-function judgedIn(seen: Happening, version: string): Judged | undefined {
+function judgedIn(seen: Answer, version: string): Judged {
+  const ids = new Map<string, Difference | undefined>();
   const exchange = exchangeIn(seen, version);
   const { kind } = exchange?.operation ?? {};
-  if (exchange === undefined || (kind !== undefined && isBare(exchange))) return undefined;
+  if (exchange === undefined || (kind !== undefined && isBare(exchange))) return ids;
   const model = new Model();
   const judgement = new Judgement(model, exchange);
   if (kind === undefined) judgePing(judgement, exchange);
   const all = kind === undefined ? judgement.found : judgeBody(model, exchange, kind);
   const found = all.filter((each) => decide(each).level === 'MUST');
-  const ids = new Map<string, Difference | undefined>();
   for (const [cell, { comparison }] of model.comparisons) {
     const known = IDS.get(cell) ?? decide(comparison).ids;
     if (IDS.size >= MOST_COMPARISONS) IDS.clear();
@@ -139,21 +127,23 @@ function judgedIn(seen: Happening, version: string): Judged | undefined {
     for (const id of known) ids.set(id, undefined);
   }
   for (const each of found.toReversed()) for (const id of decide(each).ids) ids.set(id, each);
-  return { ids, text: exchange.text };
+  return ids;
 }
 
 /** Requirement ids by comparison; bounded, because members may have any name. */
 const IDS = new Map<string, readonly string[]>();
 const MOST_COMPARISONS = 10_000;
 
-function exchangeIn(seen: Happening, version: string): Exchange | undefined {
-  if (seen.kind !== 'answer' || seen.answer.status >= 300) return undefined;
+type Answer = Extract<Happening, { kind: 'answer' }>;
+
+function exchangeIn(seen: Answer, version: string): Exchange | undefined {
+  if (seen.answer.status >= 300) return undefined;
   if (seen.request !== undefined && !isSupported(seen.request)) return undefined;
   const { asked, answer, path } = seen;
   const { status, headers, json, text } = answer;
   const [address = '', query = ''] = path.split('?', 2);
   const parts = address.split('/');
-  const below = `/${parts.slice(parts.findIndex((part) => COLLECTIONS.has(part))).join('/')}`;
+  const below = `/${parts.slice(parts.findIndex((part) => COLLECTIONS.includes(part))).join('/')}`;
   // Agents, and users and pages of a console, have endpoints of their own.
   const isOther = seen.request !== undefined && seen.request.headers[KEY] === undefined;
   const found = isOther
@@ -170,4 +160,3 @@ function exchangeIn(seen: Happening, version: string): Exchange | undefined {
 const ROUTES = OPERATIONS.filter(
   ({ id, kind, answer }) => id === 'pingDevice' || (kind !== undefined && answer === undefined),
 ).map((operation) => ({ operation, route: new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }));
-const COLLECTIONS = new Set(Object.values(RESOURCES).map(({ collection }) => collection));

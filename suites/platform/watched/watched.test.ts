@@ -57,10 +57,7 @@ describe('the status of a list', () => {
     [204, id],
     [201, id],
     [206, []],
-    [304, []],
-    [404, []],
     [500, []],
-    [503, []],
   ])('%d', (status, found) => expect(foundIn([at('', undefined, { status })])).toEqual(found));
 
   test.each<[string, Answer, string[]]>([
@@ -73,8 +70,6 @@ describe('the status of a list', () => {
 
 test.each<[string, Record<string, string>, string[]]>([
   ['an agent', { 'x-api-key': 'none', authorization: 'Bearer x' }, []],
-  ['a console', { 'x-api-key': 'none', cookie: 'session=x' }, []],
-  ['nobody known', { 'x-api-key': 'none' }, []],
   ['a client of a future version', { 'service-version': '2027-01-01.yosemite' }, []],
   ['a client of the Platform API', {}, ['platform.list.envelope.everywhere']],
 ])('the rules of a run judge a list without the envelope by who asks: %s', (_, headers, found) => {
@@ -112,8 +107,6 @@ describe('limit and offset', () => {
     ['a refusal in a future version', twice({ ...inRange, ...LATER }, { ...refused, ...LATER }), []],
     ['a refusal with another filter', twice(at('?limit=5&order=a', list(5)), refused), []],
     ['a refusal for want of a key', twice(inRange, { ...refused, status: 401 }), []],
-    ['a refusal of a range', twice(inRange, { ...refused, status: 416 }), []],
-    ['a refusal by a busy platform', twice(inRange, { ...refused, status: 503 }), []],
     ['a refusal of a limit that is no number', twice(inRange, at('?limit=abc', {}, { status: 400 })), []],
     ['a refusal that may be for another number', twice(inRange, at('?limit=500&offset=-1', {}, { status: 400 })), []],
     ['a refusal beside pages with another odd number', twice(at('?limit=50&offset=-1', list(50)), refused), []],

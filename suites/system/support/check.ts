@@ -12,7 +12,6 @@ import type { Device } from '../../device/support/check.ts';
 import { configRoot, requireConfigRoot } from '../../device/support/disk.ts';
 import { parseObject } from '../../json.ts';
 import { propertyBounds } from '../../platform/support/check.ts';
-import { createdItem } from '../../platform/support/create.ts';
 import { type Item, readItem } from '../../platform/support/lists.ts';
 import { describeResponse, ok, type Platform } from '../../platform/support/requests.ts';
 import { sections, writing } from '../../section.ts';
@@ -141,7 +140,6 @@ export async function whileOffline(t: System, body: () => Promise<void>): Promis
 
 export interface RollOut {
   id: string;
-  deployment: Item;
   fixture: ReleaseFixture;
 }
 
@@ -156,14 +154,12 @@ export async function rollOut(t: System, filepaths = [configPath(), configPath()
   }
   if (deployment === undefined) return t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
   const { id } = deployment;
-  const made = { id, deployment, fixture };
   if (deployment['target_status'] !== 'deployed') {
     const response = await actOn(platform, id, 'deploy');
     if (!ok(response)) t.blocked(`set-up: POST /deployments/${id}/deploy answered ${describeResponse(response)}`);
-    made.deployment = createdItem(response) ?? deployment;
   }
   await connectAnew(t);
-  return made;
+  return { id, fixture };
 }
 
 export async function deploy(t: System, events: EventFollower): Promise<RollOut> {
@@ -245,8 +241,9 @@ export class EventFollower implements AsyncDisposable {
     this.#watch = watch;
   }
 
-  /** Resolves once the stream is open, so that the check misses no later event. */
+  /** Resolves once the device is online and the stream open, so that the check misses no later event. */
   static async open(t: System): Promise<EventFollower> {
+    await t.online();
     await using stack = new AsyncDisposableStack();
     const watch = stack.use(new EventWatch(t.device.http));
     await watch.start(t.device.patienceMs, t.signal);

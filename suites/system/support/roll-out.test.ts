@@ -1,21 +1,13 @@
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { clientOf } from '../../../harness/client/testing/served.ts';
-import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
-import type { Platform } from '../../platform/support/requests.ts';
+import { platformThat } from '../../platform/testing/platform.ts';
 import { archiveMade, CheckState, createReleaseFixture, type ReleaseFixture, tryDeployment } from './roll-out.ts';
 
 async function deployed(answer: RequestListener) {
-  const asked: string[] = [];
-  const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
-    answer(request, response);
-  });
   const over = new AbortController();
-  const http = await clientOf(server, { signal: over.signal });
-  const t = { http, session: new Session(), signal: over.signal, patienceMs: 5000 } as unknown as Platform;
+  const { t, asked } = await platformThat(answer, over);
   const state = new CheckState();
   const fixture = { release: { id: 'rls_1' }, files: [{ instance: { id: 'cfi_1' } }] } as unknown as ReleaseFixture;
   await tryDeployment(t, state, fixture, 'dvc_1');
@@ -47,23 +39,13 @@ it.each([
   [2, ['/a.json', '/b.json']],
   [1, ['/b.json']],
 ])('a platform whose releases hold %i schemas gets the files %j', async (most, filepaths) => {
-  let made = 0;
-  const server = createServer(async (request, response) => {
+  const { t, asked } = await platformThat(async (request, response) => {
     const { config_schema_ids: ids = [] } = JSON.parse((await text(request)) || '{}') as {
       config_schema_ids?: string[];
     };
-    made += 1;
     response.writeHead(ids.length > most ? 422 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ id: `x_${made}` }));
+    response.end(JSON.stringify({ id: `x_${asked.length}` }));
   });
-  const { signal } = new AbortController();
-  const t = {
-    http: await clientOf(server, { signal }),
-    session: new Session(),
-    signal,
-    patienceMs: 5000,
-    note: () => {},
-  };
-  const { files } = await createReleaseFixture(t as unknown as Platform, ['/a.json', '/b.json']);
+  const { files } = await createReleaseFixture(t, ['/a.json', '/b.json']);
   expect(files.map(({ filepath }) => filepath)).toEqual(filepaths);
 });

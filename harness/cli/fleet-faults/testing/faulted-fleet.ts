@@ -196,11 +196,6 @@ export class Scene implements AsyncDisposable {
     const running = this.#started(new Running(words, settings));
     return {
       running,
-      workers: (): number[] => {
-        const { pid } = running.child;
-        const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
-        return children.filter((child) => /worker\.[jt]s/.test(readFileSync(`/proc/${child}/cmdline`, 'utf8')));
-      },
       deployments: async (url: string, count: number): Promise<void> => {
         const look = async () => (await totalOf(url)) >= count || undefined;
         await poll(`${count} deployments on the platform`, look, PATIENCE);

@@ -170,14 +170,6 @@ export class Cable implements Disposable {
   }
 }
 
-/** Command prefix that resolves names only by the file `hosts`, which a test may change at any time. */
-export function withHosts(hosts: string, services: string, names: string): string[] {
-  writeFileSync(hosts, names);
-  writeFileSync(services, 'hosts: files\n');
-  const mounts = `mount --bind '${hosts}' /etc/hosts && mount --bind '${services}' /etc/nsswitch.conf && exec "$@"`;
-  return ['unshare', '--mount', 'sh', '-c', mounts, 'sh'];
-}
-
 const PLACES = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib', '/usr/lib64'];
 const library = PLACES.map((place) => `${place}/faketime/libfaketimeMT.so.1`).find((path) => existsSync(path));
 export const noFaketime = library === undefined ? ' (skipped: libfaketime is not installed)' : '';

@@ -15,8 +15,6 @@ export interface DeviceDocument {
   addresses: Record<string, string>;
   retention: number;
   heartbeatSeconds: number;
-  eventLog: string;
-  configRoot: string;
   agent: 'up' | 'down';
   pid: number | null;
   current: Deployment | null;

@@ -13,6 +13,7 @@ import {
   noneIn,
   openPage,
   type PageProps,
+  TONES,
   textTo,
   thousands,
 } from '../shell.ts';
@@ -33,15 +34,6 @@ function AgentCard({ document }: PageProps<DeviceDocument>): VNode {
     </div>
   <//>`;
 }
-
-const TONES: Readonly<Record<string, string>> = {
-  deployed: 'good',
-  queued: 'busy',
-  staged: 'busy',
-  removing: 'busy',
-  retrying: 'warn',
-  failed: 'bad',
-};
 
 function CurrentCard({ document }: PageProps<DeviceDocument>): VNode {
   const { current, agent } = document;

@@ -154,7 +154,8 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
     <ul class="legend" data-counts=${JSON.stringify(robotsOf)}>
       ${counts.map(
         ({ state, robots }) => html`<li key=${state.letter}>
-        <svg class="swatch ${state.colour}" viewBox="0 0 10 10" aria-hidden="true" data-shape=${state.letter}>
+        <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" data-shape=${state.letter}
+          fill=${`var(--${state.colour})`}>
           <path d=${state.shape} fill-rule="evenodd" /></svg>${state.label} <b>${thousands(robots)}</b></li>`,
       )}
     </ul>

@@ -12,22 +12,11 @@ import {
   newest,
   noneIn,
   type PageProps,
+  TONES,
   textTo,
   thousands,
 } from '../shell.ts';
 import type { DeploymentLine, DeviceLine, Exchange, PlatformDocument, RequestLine, ShownBody } from './document.ts';
-
-const TONES: Readonly<Record<string, string>> = {
-  online: 'good',
-  deployed: 'good',
-  activating: 'busy',
-  queued: 'busy',
-  staged: 'busy',
-  removing: 'busy',
-  retrying: 'warn',
-  drifted: 'warn',
-  failed: 'bad',
-};
 
 interface ChipsProps {
   label: string;
@@ -51,45 +40,47 @@ function moment(timestamp: string): string {
   return at.toDateString() === new Date().toDateString() ? time : `${at.toISOString().slice(0, 10)} ${time}`;
 }
 
-function extentOf(lines: readonly object[], counts: Readonly<Record<string, number>>): { all: number; note: string } {
-  const all = Object.values(counts).reduce((total, number) => total + number, 0);
-  const shown = `${thousands(lines.length)} that changed last, of ${thousands(all)}`;
-  return { all, note: all > lines.length ? shown : thousands(all) };
-}
-
-export function DevicesCard({ document }: PageProps<PlatformDocument>): VNode {
-  const { devices, deviceCounts, groups } = document;
+/** A chip chooses the value of `chosen`; the search looks into `texts`. */
+function useFilter<L>(lines: readonly L[], counts: ChipsProps['counts'], chosen: keyof L, texts: readonly (keyof L)[]) {
   const [search, setSearch] = useState('');
   const [status, setStatus] = useState('');
   const [open, setOpen] = useState('');
   const words = search.toLowerCase();
+  const textOf = (line: L) => texts.map((name) => line[name]).join(' ');
+  const found = lines
+    .filter((line) => status === '' || line[chosen] === status)
+    .filter((line) => textOf(line).toLowerCase().includes(words));
+  const all = Object.values(counts).reduce((total, number) => total + number, 0);
+  const shown = `${thousands(lines.length)} that changed last, of ${thousands(all)}`;
+  const note = all > lines.length ? shown : thousands(all);
+  const opened = (id: string) => ({ open: open === id, onToggle: () => setOpen(open === id ? '' : id) });
+  const chips = { counts, chosen: status, onChoice: setStatus };
+  return { search, setSearch, setOpen, chips, found, all, note, opened };
+}
+
+export function DevicesCard({ document }: PageProps<PlatformDocument>): VNode {
+  const { devices, deviceCounts, groups } = document;
   const lines = Object.values(devices).sort((one, other) => one.seq - other.seq);
-  const found = lines.filter(
-    (line) =>
-      (status === '' || line.status === status) &&
-      [line.name, line.id, line.group, line.release].join(' ').toLowerCase().includes(words),
-  );
-  const { all, note } = extentOf(lines, deviceCounts);
+  const { setOpen, found, all, ...list } = useFilter(lines, deviceCounts, 'status', ['name', 'id', 'group', 'release']);
   const shown = ({ id }: { id: string }): string => {
     setOpen(id);
     return 'shown below';
   };
-  return html`<${Card} title="Devices" note=${note}>
-    <${Chips} label="Devices by status" counts=${deviceCounts} chosen=${status} onChoice=${setStatus} />
+  return html`<${Card} title="Devices" note=${list.note}>
+    <${Chips} label="Devices by status" ...${list.chips} />
     <div class="search">
-      <input type="search" aria-label="Filter devices" placeholder="name, id, group or release" value=${search}
-        onInput=${textTo(setSearch)} />
+      <input type="search" aria-label="Filter devices" placeholder="name, id, group or release" value=${list.search}
+        onInput=${textTo(list.setSearch)} />
       ${
-        found.length === 0 && search !== '' && all > lines.length
-          ? html`<${ActionButton} name="show" label="Find" body=${() => ({ device: search })} done=${shown}
+        found.length === 0 && list.search !== '' && all > lines.length
+          ? html`<${ActionButton} name="show" label="Find" body=${() => ({ device: list.search })} done=${shown}
           title="By its whole id or name, among all devices" />`
           : ''
       }
     </div>
     ${noneIn(found, all === 0 ? 'There is no device yet.' : 'No device shown here fits.')}
     <ol class="rows">${found.map(
-      (line) => html`<${DeviceRow} key=${line.id} line=${line} groups=${groups} open=${open === line.id}
-        onToggle=${() => setOpen(open === line.id ? '' : line.id)} />`,
+      (line) => html`<${DeviceRow} key=${line.id} line=${line} groups=${groups} ...${list.opened(line.id)} />`,
     )}</ol>
   <//>`;
 }
@@ -158,25 +149,16 @@ function DeviceDetail({ line, groups }: Pick<DeviceRowProps, 'line' | 'groups'>)
 
 export function DeploymentsCard({ document }: PageProps<PlatformDocument>): VNode {
   const { deployments, deploymentCounts } = document;
-  const [search, setSearch] = useState('');
-  const [activity, setActivity] = useState('');
-  const [open, setOpen] = useState('');
-  const words = search.toLowerCase();
   const lines = Object.values(deployments).sort((one, other) => other.seq - one.seq);
-  const found = lines.filter(
-    (line) =>
-      (activity === '' || line.activity === activity) &&
-      [line.device, line.id, line.release, line.status].join(' ').toLowerCase().includes(words),
-  );
-  const { all, note } = extentOf(lines, deploymentCounts);
-  return html`<${Card} title="Deployments" note=${note}>
-    <${Chips} label="Deployments by activity" counts=${deploymentCounts} chosen=${activity} onChoice=${setActivity} />
+  const texts = ['device', 'id', 'release', 'status'] as const;
+  const { found, all, ...list } = useFilter(lines, deploymentCounts, 'activity', texts);
+  return html`<${Card} title="Deployments" note=${list.note}>
+    <${Chips} label="Deployments by activity" ...${list.chips} />
     <div class="search"><input type="search" aria-label="Filter deployments"
-      placeholder="device, release, status or id" value=${search} onInput=${textTo(setSearch)} /></div>
+      placeholder="device, release, status or id" value=${list.search} onInput=${textTo(list.setSearch)} /></div>
     ${noneIn(found, all === 0 ? 'There is no deployment yet.' : 'No deployment shown here fits.')}
     <ol class="rows">${found.map(
-      (line) => html`<${DeploymentRow} key=${line.id} line=${line} open=${open === line.id}
-        onToggle=${() => setOpen(open === line.id ? '' : line.id)} />`,
+      (line) => html`<${DeploymentRow} key=${line.id} line=${line} ...${list.opened(line.id)} />`,
     )}</ol>
   <//>`;
 }

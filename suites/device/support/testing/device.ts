@@ -12,6 +12,8 @@ import { layered } from '../../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../../harness/targets/open-device.ts';
 import type { DeviceContext, OpenDeviceTarget } from '../../../../harness/targets/opened.ts';
 import { serve } from '../../../../harness/targets/testing/places.ts';
+import { type DeviceChanges, variant } from '../../../../simulators/defects/define-device.ts';
+import { type DeviceBehaviour, referenceBehaviour } from '../../../../simulators/device/behaviour.ts';
 import { deviceSuite } from '../../index.ts';
 import type { Device } from '../check.ts';
 import { check } from '../section.ts';
@@ -32,8 +34,12 @@ export function growingLog() {
   return Object.assign(log, { publish });
 }
 
-export async function openTarget(answer: RequestListener, publish?: Publish, retention?: number) {
-  const url = await serve(answer);
+/** Target that answers only requests for `path`, because its opening sends others. */
+export async function openTarget(answer: RequestListener, publish?: Publish, retention?: number, path = '/events') {
+  const url = await serve((request, response) => {
+    if (request.method === 'GET' && request.url?.includes(path) === true) answer(request, response);
+    else response.writeHead(404).end();
+  });
   const control = layered(noControl, {
     info: async () => ({ capabilities: ['drive'], ...defined({ retention }) }),
     call: (call) => (call.name === 'publish' ? publish?.(call.count) : undefined),
@@ -45,6 +51,10 @@ export async function openTarget(answer: RequestListener, publish?: Publish, ret
 }
 
 const any = requirement({ id: 'device.any', level: 'MUST', section: '6', since: '2026-11-21', text: 'Anything.' });
+
+/** Reference behaviour with some decisions changed. */
+export const behaviourWith = (change: DeviceChanges): DeviceBehaviour =>
+  variant('changed', 'Differs as its test says.', change).behaviour(referenceBehaviour);
 
 export function runOn(
   target: OpenDeviceTarget,
