@@ -134,7 +134,7 @@ export function scenarioFrom(args: Partial<Pick<FleetArguments, 'scenario' | 'up
   return { ...scenario, uplink, thresholds };
 }
 
-/** Bounds for polling robots by the built-in bound for agents; they begin up to 10 s later, and answer no ping. */
+/** Replaces built-in bounds for polling robots, which begin a roll-out up to 10 s later and answer no ping. */
 const POLLING_BOUNDS: Record<string, readonly string[]> = {
   'rollout.ms.p99<5s': ['rollout.ms.p99<15s'],
   'ping.ms.p99<1s': [],

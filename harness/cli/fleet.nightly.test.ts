@@ -67,6 +67,13 @@ describe('muster fleet', () => {
     expect(readdirSync(fleets.path('tmp'))).toEqual([]);
   });
 
+  it('leaves no files when interrupted while it makes keys', async () => {
+    const { child, ended } = fleets.start(fleets.words('', { robots: '500', 'key-bits': '4096' }));
+    child.stderr?.once('data', () => child.kill('SIGINT'));
+    expect((await ended).code).toBe(130);
+    expect(readdirSync(fleets.path('tmp'))).toEqual([]);
+  });
+
   it('keeps the API key out of files, output and the workers’ arguments and environment', async () => {
     const secret = 'key-that-nobody-may-see';
     await using platform = await simulatePlatform({ minKeyBits: 1024, keys: [{ key: secret, scopes: 'all' }] });

@@ -2,10 +2,10 @@ import { randomBytes, randomInt } from 'node:crypto';
 
 /** Uses only letters, digits and dashes, because the specification sets no rules for names. */
 export const uniqueName = (what: string): string =>
-  // The leading digit lets the comparison of two runs recognise and ignore the suffix.
+  // Begins the suffix with a digit, by which `comparableText` masks the name and `isOwnName` knows it.
   `${what}-${randomInt(10)}${randomBytes(4).toString('hex').slice(1)}`;
 
 export const recordName = (what: string): string => uniqueName(`muster-${what}`);
 
 export const isOwnName = (name: string): boolean =>
-  /(?<![a-z])muster(-[a-z-]+-\d[0-9a-f]{7}|[0-9a-z]{1,6}x\d+)(?![0-9a-z])/.test(name);
+  /(?<![a-z])muster(-[a-z-]+-\d[0-9a-f]{7}|type\d[0-9a-f]{7}|[0-9a-z]{1,6}x\d+)(?![0-9a-z])/.test(name);

@@ -8,6 +8,7 @@ it.each([
   [`{"name":"robot ${JSON.stringify(KEY).slice(1, -1)}"}`, false],
   [`{"data":[{"content":"{\\"wifi_password\\":\\"s3cr3t`, true],
   [`{"access_token": "s3cr3t\\"s3cr3t", "name": "cut`, true],
+  ['Authorization: Bearer s3cr3t', false],
   ['eyJhbGciOiJIUzI1NiJ9.s3cr3t.s3cr3t', false],
 ])('masks %s', (text, cut) => {
   const shown = mask.body(text, cut);

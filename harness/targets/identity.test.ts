@@ -65,7 +65,7 @@ test.each([
 });
 
 test('an empty entry of PATH is the folder itself', () => {
-  expect(executableOf('"an agent"', folder, { PATH: '/nonexistent:' })).toEqual({ file: agent });
+  expect(executableOf('"an agent"', folder, { PATH: `/nonexistent:/${'x'.repeat(300)}:` })).toEqual({ file: agent });
   expect(executableOf('"an agent"', folder, { PATH: '/nonexistent' })).toHaveProperty('problem');
 });
 

@@ -73,10 +73,9 @@ export function executableOf(
 }
 
 function isExecutable(file: string): boolean {
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
   try {
     accessSync(file, constants.X_OK);
-    return true;
+    return statSync(file).isFile();
   } catch {
     return false;
   }

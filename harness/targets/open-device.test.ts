@@ -132,8 +132,8 @@ test('a device with a silent control keeps its transport, and reports the contro
 });
 
 test('a first answer may take longer than the patience of a check', async () => {
-  const url = await serve((_, response) => void setTimeout(() => response.writeHead(404).end(), 600));
-  await using target = await openDeviceTarget({ ...options(), url, patienceMs: 400, firstAnswerMs: 30_000 });
+  const url = await serve((_, response) => void setTimeout(() => response.writeHead(404).end(), 3000));
+  await using target = await openDeviceTarget({ ...options(), url, patienceMs: 2000 });
   expect(target.unreachable).toBeUndefined();
 });
 

@@ -8,7 +8,7 @@ import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from '.
 import type { Ending, Side } from './relay.ts';
 import type { Body, Ended, TakeTraffic } from './traffic.ts';
 
-/** Bytes of a body kept whole, ten times a usual page of 100 items. */
+/** Maximum bytes of a body that is kept whole: ten times a usual page of 100 items. */
 const MOST_KEPT = 4 * 1024 * 1024;
 const BEGINNING = 64 * 1024;
 

@@ -1,6 +1,6 @@
 /**
- * Misleading control APIs: a willing control accepts every call without effect; an unwilling control refuses, delays or
- * ignores calls.
+ * Misleading control APIs: a willing control accepts every call without effect; an unwilling control refuses, delays,
+ * breaks or fakes some calls of a real control.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -114,7 +114,8 @@ function judged({ type, text = EVENT, status = 200, method = 'GET', target = '/v
   const tell = history.of('traffic');
   const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
   const asked = asking(target, { method });
-  if (!isCut) tell({ kind: 'answer', ...asked, path: target, answer: { status, headers, text, json: undefined } });
+  if (!isCut)
+    tell({ kind: 'answer', ...asked, path: asked.request.path, answer: { status, headers, text, json: undefined } });
   const rest = isCut ? ({ ended: 'client', began: text } as const) : ({ ended: 'whole' } as const);
   tell({ kind: 'over', ...asked, over: { at: 10, status, headers, ...rest } });
   const { broken, fault, sightings } = history.judged('device.events.content-type.watched');
@@ -130,7 +131,7 @@ describe('the content type of events', () => {
     ['is wrong on a stream that its client left', { type: JSON_TYPE, isCut: true }, 'broken'],
     ['is missing', {}, 'broken'],
     ['is wrong for heartbeats', { type: 'text/plain', text: ': heartbeat\n' }, 'broken'],
-    ['is wrong below the path of a gateway', { type: JSON_TYPE, target: '/robots/7/v0.2/events' }, 'broken'],
+    ['is wrong below the path of a gateway', { type: JSON_TYPE, target: '/robots/7/v0.2/events?after=4' }, 'broken'],
     ['is right', { type: 'text/event-stream' }, 'holds'],
     ['is right on a stream that brought nothing', { type: 'text/event-stream', text: '', isCut: true }, 'holds'],
     ['is written in another way', { type: 'Text/Event-Stream;charset=utf-8' }, 'holds'],

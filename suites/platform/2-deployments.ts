@@ -1,4 +1,4 @@
-/** Sections 2, 3, 8 and 9: deployments, and resources, filters and orders that are alike everywhere. */
+/** Sections 2, 3, 8 and 9: deployments, and values, filters and orders that agree in all answers and versions. */
 import { instantOf } from '../../harness/contract/shape.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { KEY } from '../watched.ts';

@@ -159,7 +159,7 @@ async function checked(args: OptionsOf<typeof options>, context: CommandContext,
       const words = ['check', api, `--${name}`, value, '--report', `json=${file}`, ...context.rest];
       const parsed = await context.parse(words);
       if (parsed === undefined) return [];
-      // Leaves no report of an earlier run to be compared in place of one that cannot be written.
+      // Removes an earlier run's report, which would be compared if the new one cannot be written.
       rmSync(prepareFile('--out', file), { force: true });
       const code = await parsed.command.run(complete(parsed.command.options, parsed.given) as never, context);
       if (signal.aborted) return interruptedCode(signal);

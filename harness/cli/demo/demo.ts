@@ -35,7 +35,7 @@ export { PreflightError } from '../../../simulators/fleet/run/errors.ts';
 /** Bits of a robot's key; short keys are made quickly, and the demo's platform accepts 1024 bits. */
 const DEMO_KEY_BITS = 1024;
 
-/** Devices whose deployments together show every state, which a check needs. */
+/** Seeded devices, enough for a deployment in every state, which the platform suite has to see. */
 const PAST_DEVICES = 12;
 
 interface Demo {
@@ -212,7 +212,7 @@ export class DemoScreen {
       ended = true;
       this.done(label, text, { good, startedMs });
     };
-    /** Ignores calls after the end, because a fleet reports progress while robots run. */
+    /** Ignores progress after the row has ended, because a fleet reports for as long as its robots run. */
     const update = (done: number, doing: string): void => {
       if (!ended) this.#display.progress(`  ${label}`, done, total, { doing });
     };

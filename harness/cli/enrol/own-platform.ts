@@ -165,7 +165,7 @@ async function agentSettings({ command, image, target }: DeviceTargetOptions, re
   return { started: (command ?? file?.device?.command) !== undefined, file };
 }
 
-/** A user starts an agent by the announced variables; one that Muster starts has them. */
+/** Announces the variables only to a user who starts the agent, because Muster passes them to one that it starts. */
 const waitOptions = (started: boolean, { notify }: DeviceTargetOptions) =>
   started
     ? { announce: () => {}, enrolMs: STARTED_ENROL_MS, ...defined({ onWait: notify }) }

@@ -144,7 +144,7 @@ export function openEnvelope(text: string, publicKey: KeyObject): Buffer {
   const payload = bytes(parsed.payload, 'payload');
   const id = keyId(publicKey);
   const [signature, other] = parsed.signatures;
-  // The key id is an optional hint.
+  // Compares the key id only if the signature names one, because DSSE makes it optional.
   if (signature === undefined || other !== undefined || (signature.keyid ?? id) !== id) {
     const by = parsed.signatures.map(({ keyid = 'a key without name' }) => keyid).join(', ');
     throw new Refused(`not signed by this key alone: the key is ${id}, the signature says ${by}`);

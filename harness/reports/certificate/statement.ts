@@ -113,7 +113,7 @@ export const resultOf = ({ warnedTests, failedTests }: Tests): Predicate['result
 export const isOpen = ({ outcome }: Pick<CheckResult, 'outcome'>): boolean =>
   outcome === 'not_applicable' || outcome === 'undecided';
 
-/** Reason if most of the profile's requirements (`due`) are not among those with a decisive verdict (`decided`). */
+/** Reason if fewer than half of the profile's requirements (`due`) have a decisive verdict (`decided`). */
 export function whyTooFew(profile: string, due: readonly string[], decided: readonly string[]): string | undefined {
   const all = new Set(due);
   const known = all.intersection(new Set(decided)).size;
@@ -243,7 +243,7 @@ function subjectDetails(target: TargetDescription): Pick<Own, 'digest_of'> & Par
 /** For a subject without a measured file: SHA-256 of `{"name":…,"version":…}`. */
 export const declaredDigest = (name: string, version: string): string => digestOf(JSON.stringify({ name, version }));
 
-/** Omits evidence, because readers of a certificate cannot repeat the run. */
+/** Omits exchanges and scripts, because readers of a certificate have no target to repeat them on. */
 function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: CheckResult): JudgedCheck {
   return { id, level, section, outcome, ...defined({ reason, in_profile, fails_by, saw: saw && { ...saw } }) };
 }

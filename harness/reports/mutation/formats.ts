@@ -156,7 +156,7 @@ function heading(report: MutationReport, { paint, columns }: Style): string[] {
   return [
     `${paint('bold', `mutate ${side}`)}  ${paint('dim', `defects of the ${api} · ${about}`)}`,
     ...hanging(paint('dim', 'tests'), wrap(printable(report.command), columns - LABEL - 2), 2, LABEL),
-    // Commands stay unwrapped, so that a user can copy them.
+    // Leaves the command for a repetition unwrapped, so that a user can copy it.
     ...again,
     ...wroteLines(first.wrote, paint, WROTE.first),
   ];

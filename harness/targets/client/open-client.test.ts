@@ -50,6 +50,18 @@ test.each(['spec', 'miru'] as const)('the version header of a client follows the
   expect(versionHeader).toBe(DIALECT_NAMES[dialect].versionHeader);
 });
 
+test('a check holds the standard error that its client wrote before it was stopped', async () => {
+  await using target = await open('trap "echo late >&2; exit" TERM; echo oh >&2; while :; do sleep 0.1; done', {
+    capability: ['list'],
+  });
+  const context = target.context(new Recorder(), AbortSignal.abort());
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const run = context.start({ variables: {} }, { line: () => {}, complaint: () => resolve(), ended: () => {} });
+  await promise;
+  await run.stop();
+  expect(context.standardError?.().trim()).toBe('oh');
+});
+
 test('a run reports its exit code, each line of its standard error, and the end of it', async () => {
   await using target = await open('printf "first\\n%05000d\\noh" 0 >&2; exit 7', { capability: ['list'] });
   const context = target.context(new Recorder(), AbortSignal.abort());

@@ -309,7 +309,7 @@ export const url = {
   },
   addressField: 'url',
   usage: '--url URL',
-  // A gateway before the target may stand elsewhere, but on this machine another process would be taken for the target.
+  // Refuses a used address on this machine alone, because elsewhere a gateway may answer before the target runs.
   prepare: async (address: string): Promise<void> => {
     const place = placeOf(address);
     if (LOOPBACK_HOST.test(place.host) && (await accepts(place)))

@@ -52,7 +52,7 @@ export async function benchPlatform(): Promise<Figure[]> {
   };
   const measures = Object.entries(requests).map(([name, list]) => [name, () => requestsPerSecond(list)]);
   const taken: Record<string, number[]> = await inTurns(1 + ROUNDS, Object.fromEntries(measures));
-  /** Best round but the first, in which Node compiles code. */
+  /** Best round after the first, in which Node still compiles code. */
   const best = (name: keyof typeof requests): number => Math.max(...(taken[name]?.slice(1) ?? []));
   const rss = (await platform.call('memory')) / 1e6;
   const cost = (what: string, name: keyof typeof requests, times: number): Figure =>

@@ -210,7 +210,7 @@ export const variants = [
   variant('follows-without-key', 'Follows a redirection without its key.', {
     calls: { redirected: ({ 'X-API-Key': _, ...headers }) => headers },
   }),
-  // A server may close an idle connection at any time, after which this client must repeat its request.
+  // Excludes `never-again`, because a server may close a kept connection, after which this client must retry.
   variant(
     'keeps-connections',
     'Keeps its connection for the next request.',

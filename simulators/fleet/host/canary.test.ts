@@ -58,10 +58,12 @@ describe('a canary', () => {
   });
 
   it('is fatal when the platform refuses a provisioning token, and hides the API key', async () => {
-    const started = Promise.reject(new PlatformFailure(403, 'POST /provisioning_tokens was answered 403: key s3cret'));
+    const words = 'POST /provisioning_tokens was answered 403: \u001b[2J key s3cret';
+    const started = Promise.reject(new PlatformFailure(403, words));
     const outcome = await new Canary({ ...config, platform }).outcomeOf(robot, started, new Deadlines());
     expect(outcome).toMatchObject({ end: 'fatal', message: expect.stringContaining('needs the scope') });
     expect(JSON.stringify(outcome)).not.toContain('s3cret');
+    expect(outcome).toMatchObject({ message: expect.not.stringContaining('\u001b') });
   });
 
   it.each<[string, Error, number, string]>([

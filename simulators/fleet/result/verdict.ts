@@ -67,7 +67,7 @@ export function gradeRun(evidence: Evidence) {
   };
 }
 
-/** Passes no values as arguments, because a run of two days has too many for the stack. */
+/** Reduces instead of `Math.max(...values)`, because a run of two days has too many values for the stack. */
 const largest = (values: readonly number[]): number => values.reduce((most, value) => Math.max(most, value), 0);
 
 /** Advises one change, because after several changes nobody knows which helped. */
@@ -133,7 +133,7 @@ function lowerRate(carried: number, evidence: Evidence): string {
 const EASY = 0.7;
 /** Minimum ratio of wanted to used processor time on a machine that other processes slow down. */
 const CROWDED = 1.2;
-/** Minimum share of all processors at which the fleet itself counts as the cause of a busy machine. */
+/** Share of all processors below which the advice blames other processes for a busy machine. */
 const LIGHT = 0.1;
 /** Factor that lowers the advised number of robots or requests, for safety. */
 const MARGIN = 0.8;

@@ -149,7 +149,7 @@ export class StreamCheck {
     this.#unused = [...this.#unused.filter((range) => range.to > this.last), { from, to }];
   }
 
-  /** `text`: JSON of the event as received; `fresh`: false for a repeated event. */
+  /** `text`: JSON of the event as received; `fresh`: false for an id that is not above all earlier ones. */
   see(id: number, text: string): { fresh: boolean; fault?: StreamFault } {
     const first = this.#firstOfConnection;
     this.#firstOfConnection = false;

@@ -226,7 +226,7 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
 
 const MOST_CONNECTIONS = 16_384;
 
-/** Maximum platform connections of a worker: all descriptors that the robots leave, but at least 256. */
+/** Maximum connections of a worker beside its uplinks: the usable descriptors that robots leave, 256 to 16,384. */
 export function connectionsFor(robots: number, cost: RobotCost): number {
   const descriptors = descriptorLimit();
   if (descriptors === 0) return MOST_CONNECTIONS;

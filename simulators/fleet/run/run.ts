@@ -34,7 +34,7 @@ import { Soak } from './soak.ts';
 function liveState({ record, options: { judge } }: Fleet, options: RunOptions, tick: Tick, soak?: Soak): LiveState {
   const { scenario } = options;
   const number = Math.min(record.place, scenario.phases.length - 1);
-  const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
+  const left = scenario.phases.slice(record.place).reduce((sum, phase) => sum + scheduleMs(phase), 0);
   return {
     title: scenario.name,
     tick,

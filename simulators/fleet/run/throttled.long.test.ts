@@ -87,7 +87,8 @@ describe('a platform that throttles', () => {
       },
     );
     const phases = '  - { do: rollout, over: 50ms, within: 1ms }\n';
-    const { counters, metrics } = await runFleet(optionsWith(phases, { platform }));
+    const { counters, metrics, missed } = await runFleet(optionsWith(phases, { platform }));
+    expect(missed).toHaveLength(2);
     expect(counters).toMatchObject({ 'rollout.attempts': 2, 'rollout.missed': 2, 'rollout.errors': 0 });
     expect(metrics['rollout.late.ms']?.count).toBe(2);
     expect(metrics['rollout.ms']).toBeUndefined();

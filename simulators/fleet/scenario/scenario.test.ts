@@ -39,6 +39,7 @@ describe('published schema', () => {
     const text = readFileSync(new URL(name, ready), 'utf8');
     const validate = new Ajv2020({ strict: false }).compile(scenarioJsonSchema());
     expect(validate(parse(text)), JSON.stringify(validate.errors)).toBe(true);
+    expect(validate({ ...parse(text), robotz: 1 })).toBe(false);
     expect(parseScenario(text, name).name).toBe(name.replace('.yaml', ''));
   });
 });
@@ -47,6 +48,11 @@ describe('a bad scenario file', () => {
   const oneRamp = 'name: x\nphases:\n  - do: ramp\n';
   const nested = (own: string) => `name: x\nclasses: {a: ${own}}\nphases: [{do: ramp, over: 1s}]\n`;
   it.each([
+    [
+      'what a rate accepts',
+      `${oneRamp}    over: 1s\n    ping: 50/d\n`,
+      /'ping' is "50\/d"; accepted: a number per time unit/,
+    ],
     ['line and column of a YAML error', 'name: x\nphases: [\n', /^x\.yaml:3:1: ./],
     [
       'an unknown field and the accepted ones',

@@ -45,6 +45,7 @@ test.each([
   ['log', 'events.jsonl', ['events.jsonl.2', 'events.jsonl.1', 'events.jsonl']],
   ['log', 'events.jsonl', ['events.9.jsonl', 'events.10.jsonl', 'events.jsonl']],
   ['log', 'events.2.jsonl', ['events.2.jsonl']],
+  ['log', 'events.log', ['events.log.1', 'events.log']],
   ['folder', '', ['events.jsonl.10', 'events.jsonl.9', 'events.jsonl']],
   ['folder', '', ['0000000001.jsonl', '0000000002.jsonl']],
 ])('the parts of a %s %s are read from the oldest to the newest: %j', async (_, named, parts) => {

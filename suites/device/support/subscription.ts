@@ -221,7 +221,7 @@ export class Subscription {
     }
   }
 
-  /** Ends the check as undecided if the cursor has expired meanwhile. */
+  /** Reopens after the last event read; ends the check as undecided if the log has dropped that event. */
   async expectCursor(): Promise<void> {
     await this.#reopen?.(this.events.at(-1)?.id);
   }

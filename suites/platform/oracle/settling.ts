@@ -216,7 +216,10 @@ async function stillUnstable(ex: Explorer, suspect: Difference): Promise<Differe
 }
 
 const findIn = (json: unknown, id: string): Readonly<Record<string, unknown>> | undefined =>
-  resources(json).find((each) => each.id === id);
+  // Searches items apart from their envelope, whose `object` may be missing.
+  [json, ...(Array.isArray(Object(json).data) ? Object(json).data : [])]
+    .flatMap((each) => [...resources(each)])
+    .find((each) => each.id === id);
 
 const keptValue = (value: unknown): unknown => {
   if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null && 'object' in each))
