@@ -34,6 +34,12 @@ describe('properties', () => {
     expect(again.checks[0]).toMatchObject({ outcome: 'fail', counterexample: '10', seed: result?.seed });
   });
 
+  it('draws new inputs for a replay whose path leads to none any more', async () => {
+    const seeded = { seed: 1, path: '0:3', runs: 1, redactor: new Redactor(), onFound: () => {} };
+    const found = runProperty(fc.constant(10n), async () => Promise.reject(violation()), seeded);
+    await expect(found).rejects.toThrow(Violation);
+  });
+
   let sent = (url: string): Recorded => sampleExchange({ url });
   const context = (recorder: Recorder): object => {
     sent = (url) => recorder.add(sampleExchange({ url, curl: `curl ${url}` }));
