@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { expect, it } from 'vitest';
-import { publish, readUpTo } from './drive.ts';
+import { expect, it, vi } from 'vitest';
+import { publish, readUpTo, subscribeAtKnownCursor } from './drive.ts';
 import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
 
 it('a missing event counts as lost once a later one arrives', async () => {
@@ -53,4 +53,25 @@ it.each([
     await readUpTo(live, await publish(t, 2));
   });
   expect(result.outcome).toBe(outcome);
+});
+
+it('an event that control has named falsely is no cursor of other checks', async () => {
+  const named = [1, 7];
+  const target = await openTarget(
+    ({ url = '' }, response) => {
+      const status = url.endsWith('after=1') ? 410 : 200;
+      response.writeHead(status, { 'content-type': 'text/event-stream' }).flushHeaders();
+      if (status === 410) response.end();
+    },
+    async () => {
+      const id = named.shift() ?? 0;
+      return { first_id: id, last_id: id };
+    },
+  );
+  const result = await runOn(target, async (t, streams) => {
+    vi.spyOn(t.session, 'publishesSlowly', 'get').mockReturnValue(true);
+    await publish(t, 1);
+    expect(await subscribeAtKnownCursor(t, streams)).toMatchObject({ cursor: 7n });
+  });
+  expect(result.outcome).toBe('pass');
 });

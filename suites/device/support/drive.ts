@@ -7,6 +7,7 @@ import { isObject } from '../../json.ts';
 import { type Device, recordTimeout } from './check.ts';
 import { carriesNoEvent, type SeenEvent } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
+import { isEventStream } from './requests.ts';
 import { eventsAfter, mostEvents, retainedFrom } from './retention.ts';
 import type { Streams } from './streams.ts';
 import type { Probe, Subscription } from './subscription.ts';
@@ -41,7 +42,13 @@ export async function subscribeAtKnownCursor(
 ): Promise<{ cursor: bigint; live: Subscription }> {
   const { newest, changedAt } = t.session.get(LOG_STATE);
   const isKept = newest !== undefined && newest > changedAt && eventsAfter(t, newest) <= mostEvents(t);
-  const last = isKept && t.session.publishesSlowly ? newest : (await publish(t, 1)).last;
+  if (isKept && t.session.publishesSlowly) {
+    const stream = await streams.try({ after: newest });
+    if (stream.status === 200 && isEventStream(stream)) return { cursor: newest, live: streams.follow(stream) };
+    // Publishes after all, because control may have named the event of an earlier check falsely.
+    await stream.close();
+  }
+  const { last } = await publish(t, 1);
   return { cursor: last, live: await streams.open({ after: last }) };
 }
 
