@@ -41,8 +41,9 @@ describe('muster watch device', () => {
     expect(await run.ready()).toEqual({ ready: true, socket: at('w.sock') });
     expect(modeOf('w.sock')).toBe(modeOf('a.sock'));
     expect((await ask(at('w.sock'), CURRENT)).status).toBe((await ask(at('a.sock'), CURRENT)).status);
-    run.child.kill('SIGTERM');
-    expect(await run.stop('SIGINT')).toMatchObject({ code: 0 });
+    // Stops the process, so that both signals come at once.
+    for (const signal of ['SIGSTOP', 'SIGTERM', 'SIGINT'] as const) run.child.kill(signal);
+    expect(await run.stop('SIGCONT')).toMatchObject({ code: 0 });
     expect(existsSync(at('w.sock'))).toBe(false);
     expect(jsonProblems('report.schema.json', readFileSync(at('r.json'), 'utf8'))).toEqual([]);
     expect(reportIn(at('r.json')).watched).toMatchObject({ connections: 1, exchanges: 1, gaps: [] });
