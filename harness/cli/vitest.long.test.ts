@@ -20,7 +20,8 @@ interface Results {
 const HEAD = `import { checks, requirement, suite } from '${ROOT}/harness/cli/library.ts';
 import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
 const check = checks<object>();
-const rule = (id: string, level: 'MUST' | 'SHOULD') => requirement({
+const rule = (id: string, level: 'MUST' | 'SHOULD', protective?: true) => requirement({
+  ...(protective && { protective }),
   id,
   level,
   section: '6.2',
@@ -54,6 +55,10 @@ describeSuite(made, open, { fast: true });
 const odd = check(rule('device.odd', 'SHOULD'), {}, async (t) => t.should(false, wrong));
 describeSuite(suite('device', [[good, odd]]), open, { failOn: ['*'] });
 `,
+  protecting: `${HEAD}
+const odd = check(rule('device.odd', 'SHOULD', true), {}, async (t) => t.should(false, wrong));
+describeSuite(suite('device', [[good, odd]]), open, { profile: 'full' });
+`,
   requiring: `${HEAD}
 describeSuite(suite('device', [[good]]), open, { demands: { require: ['drive'] } });
 `,
@@ -63,6 +68,10 @@ describeSuite(suite('device', [[good]]), open, { demands: { minDecided: { count:
   profiled: `${HEAD}
 const driven = check(rule('device.driven', 'MUST'), { needs: ['drive'] }, async () => {});
 describeSuite(suite('device', [[good, driven]]), open, { profile: 'driven' });
+`,
+  filtered: `${HEAD}
+const filtered = check(rule('device.filtered', 'MUST'), { needs: ['drive'] }, async () => {});
+describeSuite(suite('device', [[good, filtered]]), open, { profile: 'driven' });
 `,
   ruled: `${HEAD}
 import { rules } from '${ROOT}/harness/runner/define.ts';
@@ -101,7 +110,8 @@ beforeAll(async () => {
   const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
   const reporters = ['--reporter=json', '--reporter=default', `--outputFile=${file}`];
   // This seed puts the last two of several groups in reverse order.
-  const args = [vitest, 'run', '--root', folder, ...reporters, '--sequence.shuffle.tests', '--sequence.seed=3'];
+  const order = ['--sequence.shuffle.tests', '--sequence.seed=3'];
+  const args = [vitest, 'run', '--root', folder, ...reporters, ...order, '--testNamePattern=^(?!.*device.filtered)'];
   const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('VITEST')));
   printed = await new Promise((resolve) =>
     execFile(process.execPath, args, { cwd: folder, env }, (_error, stdout, stderr) => resolve(stdout + stderr)),
@@ -134,9 +144,12 @@ test('describeSuite runs each check as a test with its outcome', () => {
   expect(messageOf('6.2 device.stuck')).toContain('blocked: ');
 });
 
-test('describeSuite fails a SHOULD by failOn', () => {
-  expect(statusesIn('failing')).toEqual({ '6.2 device.good': 'passed', '6.2 device.odd': 'failed' });
-});
+test.each(['failing', 'protecting'] as const)(
+  'describeSuite fails a SHOULD by failOn and by its profile (%s)',
+  (name) => {
+    expect(statusesIn(name)).toEqual({ '6.2 device.good': 'passed', '6.2 device.odd': 'failed' });
+  },
+);
 
 test.each([
   ['requiring', '--require drive: the target does not have it'],
@@ -146,6 +159,10 @@ test.each([
   expect(results.find((file) => file.name.endsWith(`${name}.test.ts`))?.status).toBe('failed');
   expect(printed).toContain(reason);
   expect(resultsIn(name)[0]?.status).toBe('passed');
+});
+
+test('describeSuite fails no profile for a check that a filter leaves out', () => {
+  expect(results.find(({ name }) => name.endsWith('filtered.test.ts'))?.status).toBe('passed');
 });
 
 test('describeSuite lets no check write that a target or an option forbids to write', () => {

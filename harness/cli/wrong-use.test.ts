@@ -64,10 +64,10 @@ it.each<[string | string[], string]>([
   ['fleet --platform embedded --for 0s', '--for: leaves no time; accepted: a duration above 0, e.g. 72h'],
   ['fleet --platform embedded --for 1h --shard 1/2', '--for: not with --shard'],
   ['fleet --platform https://ops:pw@h --api-key k', '--platform: credentials do not belong into the address'],
-  [
-    'mutate system --command false --api agent --url http://h --mqtt mqtt://a:pw@h',
-    '--mqtt: credentials do not belong',
-  ],
+  ...['--mqtt mqtt://a:pw@h', '--agent-url http://a:pw@h'].map((option): [string, string] => [
+    `mutate system --command false --api agent --url http://h ${option}`,
+    `${option.split(' ')[0]}: credentials do not belong`,
+  ]),
   ['fleet --platform http://a --api-key k --header X-Tenant', "accepted: 'NAME: VALUE'"],
   [
     ['fleet', '--platform', 'http://a', '--api-key', 'k', '--header', 'X-API-Key: a'],

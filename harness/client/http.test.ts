@@ -7,7 +7,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { served } from '../common/testing/servers.ts';
-import { NoAnswer, Unfinished, Unreachable } from './errors.ts';
+import { BodyTooLarge, NoAnswer, Unfinished, Unreachable } from './errors.ts';
 import { HttpClient } from './http.ts';
 import { clientOf } from './testing/served.ts';
 
@@ -116,6 +116,7 @@ describe('a packed answer', () => {
   ])('in %s is held against the target: %s', async (coding, why, body) => {
     const error = await (await packed(coding, body)).get('/').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(NoAnswer);
+    expect(error instanceof BodyTooLarge).toBe(why.includes('larger'));
     expect(String(error)).toContain(why);
   });
 });

@@ -8,7 +8,7 @@ export interface Problem {
 }
 
 /** Steps of a problem's path; those of digits are numbers. */
-export const stepsOf = ({ path }: Pick<Problem, 'path'>): (string | number)[] =>
+export const stepsOf = ({ path }: Problem): (string | number)[] =>
   path
     .split('/')
     .slice(1)

@@ -8,6 +8,7 @@ import { isSecretName, type Redactor } from '../common/redact.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { readYaml, type Yaml } from '../common/yaml.ts';
 import { CAPABILITIES, CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
+import { type Problem, stepsOf } from '../contract/shape.ts';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../contract/versions.ts';
 import {
   controlFields,
@@ -232,11 +233,11 @@ export function loadTargetFile(path: string, env: Environment, redactor: Redacto
   const [problem] = targetFile.problems(merged);
   if (problem !== undefined) {
     const { path: pointer, message } = problem;
-    const beside = stepsOf(pointer).slice(0, -1);
+    const beside = stepsOf(problem).slice(0, -1);
     const holder = beside.reduce<Members | undefined>((at, step) => at?.properties?.[step], targetFile.schema);
     const known = message.includes('not known') ? Object.keys(holder?.properties ?? {}) : [];
     const accepted = known.length === 0 ? '' : `; accepted are ${known.join(', ')}`;
-    throw new UsageError(`--target ${positionOf(pointer, files)}: ${pointer || '/'} ${message}${accepted}`);
+    throw new UsageError(`--target ${positionOf(problem, files)}: ${pointer || '/'} ${message}${accepted}`);
   }
   for (const { path, field } of filedFields) {
     const value = valueAt(merged, path);
@@ -307,8 +308,8 @@ interface Parsed extends Pick<Yaml, 'document' | 'lines'> {
   file: string;
 }
 
-function positionOf(pointer: string, files: readonly Parsed[]): string {
-  for (let path = stepsOf(pointer); path.length > 0; path = path.slice(0, -1)) {
+function positionOf(problem: Problem, files: readonly Parsed[]): string {
+  for (let path = stepsOf(problem); path.length > 0; path = path.slice(0, -1)) {
     for (const { file, document, lines } of files.toReversed()) {
       const at = keyAt(document, path);
       if (at === undefined) continue;
@@ -319,16 +320,11 @@ function positionOf(pointer: string, files: readonly Parsed[]): string {
   return files.at(-1)?.file ?? '';
 }
 
-function stepsOf(pointer: string): string[] {
-  const [, ...steps] = pointer.split('/');
-  return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-function keyAt(document: Document.Parsed, path: readonly string[]): number | undefined {
+function keyAt(document: Document.Parsed, path: readonly (string | number)[]): number | undefined {
   const holder = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
   const items = (holder as { items?: unknown } | null | undefined)?.items;
   if (!Array.isArray(items)) return undefined;
-  const last = path.at(-1);
+  const last = String(path.at(-1));
   for (const [index, item] of items.entries()) {
     const { key, range } = item as { key?: { value?: unknown; range?: number[] }; range?: number[] };
     if (key !== undefined ? String(key.value) === last : String(index) === last) return (key?.range ?? range)?.[0];

@@ -153,6 +153,7 @@ export class TrafficJudge {
     if (!isReadable) count(this.seen.unread, 'of a request whose head is too long');
     const path = target.split('?', 1)[0] ?? '';
     const isBelow = path === base || target.startsWith(`${base}/`) || (isAnywhere && path.includes(`${base}/`));
+    const isOfApi = isReadable && isBelow;
     const request = {
       method,
       target,
@@ -162,15 +163,14 @@ export class TrafficJudge {
       at,
       connection: isForwarded ? { open: true } : known,
     };
-    // A page may have event sources of its own beside the API's.
-    const isEvents = [base, DEVICE_API_PREFIX].some((each) => path.endsWith(`${each}/events`));
     this.#exchanges.set(exchange, {
       request,
       told: lacksHeaders ? {} : { request },
       asked: new RequestEvidence({ method, target, headers: shown }, server, this.redactor),
       connection,
-      isOfApi: isReadable && isBelow,
-      isOfEvents: isReadable && isBelow && isEvents,
+      isOfApi,
+      // A page may have event sources of its own beside the API's.
+      isOfEvents: isOfApi && [base, DEVICE_API_PREFIX].some((each) => path.endsWith(`${each}/events`)),
       stream: {},
     });
   }

@@ -1,4 +1,5 @@
 /** Relays bytes unchanged; a tap observes the bytes without delaying them. */
+import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { limitIn, notConnected } from '../client/errors.ts';
@@ -100,10 +101,7 @@ export class Relay implements AsyncDisposable {
   /** Resolves once clients can connect. Rejects with the system's error. */
   static async open(options: RelayOptions): Promise<Relay> {
     const relay = new Relay(options);
-    await new Promise<void>((resolve, reject) => {
-      relay.#server.once('error', reject);
-      relay.#server.listen({ ...options.listen, backlog: BACKLOG }, resolve);
-    });
+    await once(relay.#server.listen({ ...options.listen, backlog: BACKLOG }), 'listening');
     // Ignores a failed accept, e.g. for lack of descriptors, which affects no open connection.
     relay.#server.on('error', () => {});
     return relay;

@@ -15,7 +15,7 @@ import {
 } from './support/heartbeats.ts';
 import { sampleRetained } from './support/replays.ts';
 import { section } from './support/section.ts';
-import { describeOpen, type Streams } from './support/streams.ts';
+import { describeOpen, ENDS_AT_ONCE_MS, type Streams } from './support/streams.ts';
 import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
@@ -131,8 +131,6 @@ async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): 
   t.signal.throwIfAborted();
   return stream.ended === undefined ? streams.follow(stream) : undefined;
 }
-
-const ENDS_AT_ONCE_MS = 300;
 
 const idleStreams = (t: Device, streams: Streams) => async (isOverdue: boolean) =>
   isOverdue || t.capabilities.has('restart') ? filteredIdleStream(t, streams, ENDS_AT_ONCE_MS) : undefined;

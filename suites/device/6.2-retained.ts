@@ -55,9 +55,9 @@ function expectReplayFromAnywhere(
     await expectServed(t, streams, newest, openAt(newest, newest)).then((stream) => stream?.close());
     // A log that begins at 0 is whole.
     const zero = t.session.get(EXTENT)?.earliest === 0n && events.length < NEWEST ? [0n] : [];
-    const other = fc.constantFrom(...zero, ...events.map(({ id }) => id));
+    const others = fc.constantFrom(...zero, ...events.map(({ id }) => id));
     await t.property(
-      fc.tuple(cursorIn(events, ...zero), other).filter(([cursor, not]) => cursor !== not),
+      fc.tuple(cursorIn(events, ...zero), others).filter(([cursor, other]) => cursor !== other),
       async ([cursor, other]) => {
         const opening = openAt(cursor, other);
         const came = await replayUpTo(t, streams, cursor, newest, opening);

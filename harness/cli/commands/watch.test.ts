@@ -206,6 +206,10 @@ test.each([
   ]),
   [['device', '--url', 'http://localhost:18120', '--listen', '0.0.0.0:18120'], 'is the address of --url itself'],
   [['device', '--socket', 'a', '--listen', 'b', '--record', 'x.har'], 'is written as lines of JSON; name it .jsonl'],
+  [
+    ['device', '--socket', 'a', '--listen', 'b', '--record', 'x', '--record-size', '1', '--report', 'json=x'],
+    'x is taken by --report json=x',
+  ],
   [['device', '--ui', '--replay', 'x'], '--ui and --replay: give one of them'],
   ...['--socket', '--discovery', '--listen', '--record', '--max-time', '--bail'].map((option): [string[], string] => [
     ['device', option, '1', '--replay', 'x'],

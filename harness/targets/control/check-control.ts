@@ -91,7 +91,7 @@ export class CheckControl extends Control implements TargetHooks {
     this.#drives.clear();
     this.#agent.stopping();
     await this.#make(call, over);
-    // Aborts pending calls that need the stopped agent; otherwise they wait until their time limit.
+    // Aborts pending calls, because one that needs the stopped agent would wait until its time limit.
     this.#stopped.abort(new ControlRefused('control: the agent was stopped meanwhile'));
     this.#stopped = new AbortController();
     // Forgets earlier failures, because a stop may cut off pending calls.

@@ -56,7 +56,6 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       this.#failedConnects++;
       throw error;
     }
-    this.signal.throwIfAborted();
     this.#failedConnects = 0;
     await this.untilOnline(() => {
       this.#connecting = this.#connect();

@@ -224,6 +224,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   /** Waits until `online` is settled; rejects when the uplink stops earlier. */
   protected async untilOnline(begin: () => void): Promise<void> {
     const { signal } = this;
+    signal.throwIfAborted();
     const online = Promise.withResolvers<void>();
     this.online = online;
     const abort = () => online.reject(signal.reason);

@@ -222,7 +222,6 @@ export class PollingUplink extends UplinkLifecycle {
 
   protected async open(): Promise<void> {
     await this.enrol((error) => this.onSyncFailed(error));
-    this.signal.throwIfAborted();
     await this.untilOnline(() => void this.sync());
   }
 

@@ -263,26 +263,25 @@ export class Mirror implements Disposable {
     this[Symbol.dispose]();
     if (this.#own === undefined) return undefined;
     let until = performance.now() + DELIVERY_MS;
-    let ends: AbortSignal[] = [signal];
+    let interrupted = false;
     this.#told = Number.NEGATIVE_INFINITY;
     for (;;) {
-      if (signal.aborted && ends.length > 0) {
-        ends = [];
+      if (signal.aborted && !interrupted) {
+        interrupted = true;
         until = Math.min(until, performance.now() + LAST_DELIVERY_MS);
         this.#told = Number.NEGATIVE_INFINITY;
       }
+      // Without an interrupt, an upload may take as long as its size needs.
+      const end = interrupted ? AbortSignal.timeout(Math.ceil(Math.max(PAUSE_MS, until - performance.now()))) : signal;
       try {
-        // Without an interrupt, an upload may take as long as its size needs.
-        const left = Math.ceil(Math.max(PAUSE_MS, until - performance.now()));
-        const within = ends.length > 0 ? ends : [AbortSignal.timeout(left)];
-        for (const file of [FAILED_FILE, RESULT_FILE]) await this.#push(file, AbortSignal.any(within));
+        for (const file of [FAILED_FILE, RESULT_FILE]) await this.#push(file, end);
         return undefined;
       } catch (error) {
         const left = until - performance.now();
         if (error instanceof Refused || left < 0) return whyNot(error);
         this.#tell(`delivering the result, for ${Math.ceil(left / 1000)} s more at most: ${whyNot(error)}`);
       }
-      await delay(PAUSE_MS, undefined, { signal: AbortSignal.any(ends) }).catch(() => {});
+      await delay(PAUSE_MS, undefined, { signal: end }).catch(() => {});
     }
   }
 

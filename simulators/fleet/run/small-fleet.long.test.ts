@@ -96,6 +96,18 @@ describe('a scenario', () => {
     expect(fleet.record.violations).toEqual([]);
   });
 
+  it('counts a robot that is refused as away for the whole wait', async () => {
+    await using fleet = fleets.create('uplink: none\n', { robots: 1, platform: undefined });
+    await fleet.prepare();
+    await fleet.run({ do: 'ramp', over: '0s' });
+    vi.spyOn(Robot.prototype, 'whenOnline').mockRejectedValue(new Error('refused'));
+    onTestFinished(() => void vi.restoreAllMocks());
+    await fleet.run({ do: 'storm', over: '0s' });
+    const { metrics, counters } = await fleet.measured();
+    expect(counters['storm.errors']).toBe(1);
+    expect(metrics['reconnect.ms']?.p50).toBeGreaterThanOrEqual(119_000);
+  });
+
   it('kills a robot once when two kills overlap, and keeps its uplink', async () => {
     await using fleet = fleets.create('  - { do: rollout, over: 0s }\n', { robots: 2 });
     await fleet.prepare();

@@ -1,6 +1,7 @@
 import { type Document, isNode } from 'yaml';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
 import { type Problem, type Shape, stepsOf } from '../../../harness/contract/shape.ts';
+import { isObject } from '../../common/malformed.ts';
 import { checkThreshold, meant } from '../result/thresholds.ts';
 import {
   ACCEPTED,
@@ -78,13 +79,13 @@ export const contradictionsIn = (scenario: Scenario): string[] =>
 
 function mistakesIn(value: unknown): Mistake[] {
   const fields = Object.keys(scenarioHead.schema.properties);
-  if (!isMap(value)) return [{ path: [], message: `a scenario is a map of fields: ${fields.join(', ')}` }];
+  if (!isObject(value)) return [{ path: [], message: `a scenario is a map of fields: ${fields.join(', ')}` }];
   const mistakes = against(scenarioHead, value, []);
   const phases = Array.isArray(value['phases']) ? (value['phases'] as unknown[]) : [];
   for (const [index, phase] of phases.entries()) {
     const kind = kindOf(phase);
-    if (isMap(phase) && kind !== undefined) mistakes.push(...against(phaseShapes[kind], phase, ['phases', index]));
-    else if (isMap(phase) && !('do' in phase))
+    if (isObject(phase) && kind !== undefined) mistakes.push(...against(phaseShapes[kind], phase, ['phases', index]));
+    else if (isObject(phase) && !('do' in phase))
       mistakes.push({ path: ['phases', index], message: `the phase lacks "do"; accepted: ${PHASES.join(', ')}` });
   }
   return [...mistakes, ...contradictions(value, phases)];
@@ -123,14 +124,11 @@ function messageOf({ message }: Problem, path: Path, found: unknown, schema: Pro
   return description === undefined ? `${subject}: ${message}` : `${subject}: ${message} (${description})`;
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const acceptedOf = (given: unknown, known: readonly string[]): string =>
   `accepted: ${known.join(', ')}${meant(String(given), known)}`;
 
 const kindOf = (phase: unknown): PhaseKind | undefined =>
-  isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
+  isObject(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
 
 /** Mistakes that the schema cannot express; fields may break the schema too, and have any type. */
 function contradictions(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
@@ -145,7 +143,7 @@ function phaseMistakes(scenario: Record<string, unknown>, phases: readonly unkno
   const add = (index: number, message: string) => mistakes.push({ path: ['phases', index], message });
   for (const [index, phase] of phases.entries()) {
     const kind = kindOf(phase);
-    if (!isMap(phase) || kind === undefined) continue;
+    if (!isObject(phase) || kind === undefined) continue;
     if (kind !== 'ramp' && index === 0) add(index, "the first phase must be 'ramp': it starts the robots");
     if (kind === 'ramp' && index > 0) add(index, "only the first phase is 'ramp'");
     if (kind === 'stop' && index !== phases.length - 1) add(index, "'stop' must be the last phase");
@@ -162,17 +160,17 @@ function phaseMistakes(scenario: Record<string, unknown>, phases: readonly unkno
   return mistakes;
 }
 
-const classesIn = ({ classes }: Record<string, unknown>): string[] => (isMap(classes) ? Object.keys(classes) : []);
+const classesIn = ({ classes }: Record<string, unknown>): string[] => (isObject(classes) ? Object.keys(classes) : []);
 
 function subscribersIn({ classes, subscribers }: Record<string, unknown>, name: unknown): unknown[] {
-  const all = isMap(classes) ? Object.entries(classes).filter(([own]) => name === undefined || own === name) : [];
+  const all = isObject(classes) ? Object.entries(classes).filter(([own]) => name === undefined || own === name) : [];
   if (all.length === 0) return [subscribers];
-  return all.map(([, own]) => (isMap(own) && own['subscribers']) ?? subscribers);
+  return all.map(([, own]) => (isObject(own) && own['subscribers']) ?? subscribers);
 }
 
 function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
-  if (!isMap(classes)) return [];
-  const shares = Object.values(classes).map((own) => (isMap(own) ? own['share'] : undefined));
+  if (!isObject(classes)) return [];
+  const shares = Object.values(classes).map((own) => (isObject(own) ? own['share'] : undefined));
   if (!shares.every((own) => typeof own === 'string' && new RegExp(SHARE_FORM).test(own))) return [];
   const sum = shares.reduce<number>((total, own) => total + shareOf(String(own)), 0);
   // Tolerates rounded shares, such as three of 33.33%, which do not add up to exactly 1.
@@ -182,14 +180,14 @@ function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
 }
 
 function uplinkMistakes({ classes, uplink = 'agent' }: Record<string, unknown>): Mistake[] {
-  if (!isMap(classes)) return [];
+  if (!isObject(classes)) return [];
   const connected: readonly unknown[] = CONNECTED_UPLINKS;
   const wrong = (name: string, field: string, needs: string, is: unknown): Mistake => ({
     path: ['classes', name, field],
     message: `'${field}' needs the uplink ${needs}, and uplink is ${String(is)}`,
   });
   return Object.entries(classes).flatMap(([name, own]) => {
-    if (!isMap(own)) return [];
+    if (!isObject(own)) return [];
     const { uplink: is = uplink, agent_version } = own;
     if (!connected.includes(uplink))
       return ['uplink', 'agent_version']
@@ -200,7 +198,7 @@ function uplinkMistakes({ classes, uplink = 'agent' }: Record<string, unknown>):
 }
 
 function conditionMistakes(value: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
-  const known = phases.map((phase) => ({ ...(isMap(phase) && phase), do: kindOf(phase) ?? '' }));
+  const known = phases.map((phase) => ({ ...(isObject(phase) && phase), do: kindOf(phase) ?? '' }));
   const parts = { classes: classesIn(value), phases: known };
   const wrong = (expressions: unknown, path: Path): Mistake[] =>
     (Array.isArray(expressions) ? (expressions as unknown[]) : []).flatMap((expression, index) => {
@@ -214,6 +212,6 @@ function conditionMistakes(value: Record<string, unknown>, phases: readonly unkn
   return [
     ...wrong(value['thresholds'], ['thresholds']),
     ...wrong(value['abort_on'], ['abort_on']),
-    ...phases.flatMap((phase, index) => (isMap(phase) ? wrong(phase['gate'], ['phases', index, 'gate']) : [])),
+    ...phases.flatMap((phase, index) => (isObject(phase) ? wrong(phase['gate'], ['phases', index, 'gate']) : [])),
   ];
 }

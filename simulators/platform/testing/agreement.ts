@@ -12,7 +12,7 @@ const OUTCOMES = ['works', 'works when healed', 'never works'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
 /** Muster's agent: reports `failed` after an error that no retry fixes. */
-function listingAgent(source: DeploymentSource) {
+function testAgent(source: DeploymentSource) {
   const device = new MemoryDevice();
   const time = new ManualTime();
   const never = new AbortController().signal;
@@ -59,7 +59,7 @@ interface Tested {
 }
 
 class World {
-  readonly agent: ReturnType<typeof listingAgent>;
+  readonly agent: ReturnType<typeof testAgent>;
   disturbance: Disturbance | undefined;
   readonly #platform: TestPlatform;
   readonly #kit: Kit;
@@ -69,7 +69,7 @@ class World {
     this.#platform = platform;
     this.#kit = kit;
     this.#device = device;
-    this.agent = listingAgent(this.#source());
+    this.agent = testAgent(this.#source());
   }
 
   deployments(): Promise<Item[]> {

@@ -15,7 +15,7 @@ import {
 } from '../../../harness/contract/client.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { ListEnvelope } from '../../../harness/contract/lists.ts';
-import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { Refusal } from '../../../harness/contract/situations.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
@@ -199,7 +199,7 @@ export const IS_ASKED = Object.fromEntries(PLATFORM_JOBS.map((job) => [job, isAs
 >;
 
 /** Lists that a client may read before its job, e.g. to look up the current deployment. */
-const LISTS = new Set(RESOURCE_KINDS.map((kind) => `${PLATFORM_BASE}/${kind}s`));
+const LISTS = new Set(Object.values(RESOURCES).map(({ collection }) => `${PLATFORM_BASE}/${collection}`));
 
 export const platform =
   (answers: Partial<Record<PlatformJob, Answering | undefined>> = {}): Answering =>

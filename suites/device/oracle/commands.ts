@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Form } from '../../../harness/client/equivalent-forms.ts';
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { defined } from '../../../harness/common/defined.ts';
@@ -127,7 +128,7 @@ const AT_ONCE = 11;
 
 export const passTime = (): Command => ({
   text: 'pass time',
-  run: ({ subscribedMs }) => new Promise((resolve) => setTimeout(resolve, Math.min(subscribedMs, 2000))),
+  run: ({ subscribedMs }) => sleep(Math.min(subscribedMs, 2000)),
 });
 
 export const cutAndComeBack = (back: number, bytes: number): Command => ({

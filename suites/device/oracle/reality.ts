@@ -1,4 +1,5 @@
 /** Compares the agent with its model on several open streams. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CODINGS } from '../../../harness/client/body.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import type { OpenEvents } from '../../../harness/client/sse.ts';
@@ -124,7 +125,7 @@ export class Reality {
     if (this.clients.length === 0) await this.open({ way: 'after', options: { after: closed }, after: closed }, true);
     if (this.clients.length === 0) {
       await this.open({ way: 'none', options: {}, after: closed }, true);
-      await new Promise((resolve) => setTimeout(resolve, this.subscribedMs));
+      await sleep(this.subscribedMs);
     }
     if (mostEvents(this.t) > 3)
       await this.open({ way: 'header', options: { lastEventId: closed }, after: closed }, true);
@@ -292,7 +293,7 @@ export class Reality {
   }
 
   #close(client: Client): Promise<void> {
-    this.clients.splice(this.clients.indexOf(client), 1);
+    this.clients = this.clients.filter((one) => one !== client);
     return client.subscription.close();
   }
 
@@ -408,7 +409,7 @@ async function isClockSet(): Promise<boolean> {
   const first = ahead();
   for (let reading = 0; reading < CLOCK_READINGS; reading += 1) {
     if (Math.abs(ahead() - first) > 1000) return true;
-    await new Promise((resolve) => setTimeout(resolve, 1000 / CLOCK_READINGS));
+    await sleep(1000 / CLOCK_READINGS);
   }
   return false;
 }

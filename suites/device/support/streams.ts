@@ -166,9 +166,10 @@ export class Streams {
   }
 }
 
-/** True while the device may notice a closed stream only at its next heartbeat; false after a wait in vain for that. */
-const NOTICES_LATE = new Fact(() => true);
+/** Wait for a closed stream to be noticed, in heartbeat intervals, because only the next heartbeat may fail on it. */
 const HEARTBEATS_LATE = 1.2;
+/** False after one such wait in vain, which no later check repeats. */
+const NOTICES_LATE = new Fact(() => true);
 
 /** Stands for a stream that waits, as for one that is refused; no caller follows either. */
 const WAITING: HeldStream = { status: 503, headers: {}, ended: undefined, close: async () => {} };
@@ -190,7 +191,7 @@ function held(response: OpenResponse): HeldStream & { response: OpenResponse } {
   };
 }
 
-const ENDS_AT_ONCE_MS = 300;
+export const ENDS_AT_ONCE_MS = 300;
 const TYPES_OF_STREAMS = new Fact(() => new Set<string>());
 
 export async function staysOpen({ patienceMs, session }: Device, stream: EventStream): Promise<boolean> {

@@ -118,7 +118,7 @@ async function refusesNull(ex: Explorer, world: World, device: KnownRecord): Pro
   const isUnasked = ({ id, ...item }: { id: string; [name: string]: unknown }): boolean =>
     item['device_id'] === device.id &&
     item['target_status'] !== 'archived' &&
-    ex.model.records.get(id)?.isOurs !== true;
+    ex.model.known(id, 'deployment')?.isOurs !== true;
   const unasked = ex.model.list('deployment').reference?.items.find(isUnasked);
   const path = '/parent_id null beside a target';
   const expected = 'parent_id null to be refused, and nothing created: the device has a current target deployment';

@@ -63,7 +63,7 @@ export interface Difference extends Comparison {
   member?: string | undefined;
   /** Record that other clients may have changed. */
   id?: string | undefined;
-  /** Record whose state decides the finding; read again first. */
+  /** Deployment whose state decides the finding; read again first. */
   restsOn?: string | undefined;
   expected: string;
   actual: unknown;

@@ -201,7 +201,7 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
   if (kind === undefined || why === undefined) return;
   const record = shown.get(ids[0] ?? '');
   const set = Object.entries(ACTED[operation.id] ?? body ?? {});
-  const known = ex.model.records.get(ids[0] ?? '')?.members;
+  const known = ex.model.known(ids[0], kind)?.members;
   const marks = JSON.stringify(body ?? {}).match(/muster\w+x\d+|v\d+\.\d+\.0/g) ?? [];
   const made = ex.model
     .list(kind)

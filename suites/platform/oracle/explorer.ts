@@ -202,7 +202,7 @@ export class Explorer {
     const exchange = await this.send(ask);
     const { object, id: shown, created_at: at } = Object(exchange.json) as Readonly<Record<string, unknown>>;
     // An answer of status 202 may describe the request instead of the resource.
-    const isShown = exchange.status !== 202 || object === (this.model.objects.get(kind)?.value ?? kind);
+    const isShown = exchange.status !== 202 || object === this.model.wordOf(kind);
     const id = ask.ids[0] ?? (isShown ? shown : undefined);
     if (!refused(exchange)) this.model.list(kind).isStale = true;
     if (ok(exchange) && typeof id === 'string') {
@@ -222,7 +222,7 @@ export class Explorer {
       }
     } else if (!ok(exchange) && !refused(exchange)) {
       // Forgets the values, because the write may have taken effect.
-      const { members } = this.model.records.get(ask.ids[0] ?? '') ?? {};
+      const { members } = this.model.known(ask.ids[0], kind) ?? {};
       for (const name of Object.keys(predicted)) members?.delete(name);
     }
     this.note(this.judge(exchange));
@@ -260,9 +260,9 @@ export class Explorer {
   }
 
   /** Adopts a wrong value, so that it causes no further finding. */
-  #adopt({ what, id = '', kind, member, actual, exchange }: Difference): void {
+  #adopt({ what, id, kind, member, actual, exchange }: Difference): void {
     if (what === 'envelope' && kind !== undefined) this.model.list(kind as ResourceKind).isStale = true;
-    const record = this.model.records.get(id);
+    const record = this.model.known(id, kind);
     if (record === undefined || member === undefined || (what !== 'effect' && what !== 'side-effect')) return;
     record.members.set(member, { value: actual, seen: seenIn(exchange), ask: askOf(exchange) });
   }

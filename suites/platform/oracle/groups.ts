@@ -91,7 +91,7 @@ async function answersAtOnce(ex: Explorer, asks: readonly Ask[]): Promise<Exchan
       ex.hold(answer, false, 'error', ' at once', 'no 5xx', answer.text || answer.status);
   for (const { ids } of asks)
     for (const name of isClear ? ['updated_at'] : ['updated_at', 'name', 'parent_id'])
-      ex.model.records.get(ids[0] ?? '')?.members.delete(name);
+      ex.model.known(ids[0], 'group')?.members.delete(name);
   return isClear ? answers : undefined;
 }
 

@@ -36,11 +36,11 @@ export function judgePage(model: Model, exchange: Exchange): Difference[] {
   return [...judgement.found, ...found];
 }
 
-/** Items due on all pages, and, if fewer, those that the request's version can express: a page may show either. */
+/** Possible contents of all pages, because a platform may leave out what the request's version cannot express. */
 export function readingsOf(model: Model, list: ListKnown, exchange: Exchange): (readonly Shown[])[] {
   const all = requestedItems(list, exchange);
   if (all === undefined) return [];
-  const expressible = all.filter(({ id }) => !isBeyond(model.records.get(id), exchange.version));
+  const expressible = all.filter(({ id }) => !isBeyond(model.known(id, exchange.operation.kind), exchange.version));
   return expressible.length < all.length ? [all, expressible] : [all];
 }
 

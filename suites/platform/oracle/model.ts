@@ -54,6 +54,7 @@ export interface ListKnown {
 }
 
 export class Model {
+  /** By kind and id, because each kind may number its own records. */
   readonly records = new Map<string, KnownRecord>();
   readonly lists = new Map<ResourceKind, ListKnown>();
   readonly objects = new Map<ResourceKind, { value: unknown; seen: Seen }>();
@@ -72,16 +73,26 @@ export class Model {
     this.counts.set(what, (this.counts.get(what) ?? 0) + count);
   }
 
+  known(id: string | undefined, kind: string | undefined): KnownRecord | undefined {
+    return this.records.get(`${kind} ${id}`);
+  }
+
   record(id: string, kind: ResourceKind): KnownRecord {
-    const known = this.records.get(id) ?? new KnownRecord(id, kind, false);
-    this.records.set(id, known);
-    return known;
+    return this.known(id, kind) ?? this.#add(new KnownRecord(id, kind, false));
   }
 
   made(id: string, kind: ResourceKind): KnownRecord {
-    const record = new KnownRecord(id, kind, true);
-    this.records.set(id, record);
+    return this.#add(new KnownRecord(id, kind, true));
+  }
+
+  #add(record: KnownRecord): KnownRecord {
+    this.records.set(`${record.kind} ${record.id}`, record);
     return record;
+  }
+
+  /** Word that `object` is to show for a resource of this kind. */
+  wordOf(kind: ResourceKind): unknown {
+    return this.objects.get(kind)?.value ?? kind;
   }
 
   list(kind: ResourceKind): ListKnown {

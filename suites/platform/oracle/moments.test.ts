@@ -18,9 +18,9 @@ it.for([
 
 describe('a deployment of this run that was queued, and is archived', () => {
   const CREATED = '2026-11-21T10:00:00.500Z';
-  const wrongWith = (queued_at: string | null, archived_at: string): string[] => {
+  const wrongWith = (queued_at: string, archived_at: string, created_at?: string): string[] => {
     const found: string[] = [];
-    const item = { id: 'dpl_1', activity_status: 'archived', created_at: CREATED, queued_at, archived_at };
+    const item = { id: 'dpl_1', activity_status: 'archived', created_at, queued_at, archived_at };
     const record = new KnownRecord('dpl_1', 'deployment', true);
     judgeMoments(item, record, Date.parse(CREATED) + 60_000, (isRight, isStrict, expected) => {
       if (isStrict && !isRight) found.push(expected);
@@ -29,9 +29,10 @@ describe('a deployment of this run that was queued, and is archived', () => {
   };
   const possible = `no time before ${CREATED}, when it was created, and none to come`;
   it.for([
-    ['is not queued 2 s before its creation', '09:59:58.500Z', '10:00:01Z', [possible]],
-    ['is not archived in two minutes', '10:00:01Z', '10:02:01Z', [possible]],
-  ] as const)('%s', ([, queued, archived, expected]) => {
-    expect(wrongWith(`2026-11-21T${queued}`, `2026-11-21T${archived}`)).toEqual(expected);
+    ['is not queued 2 s before its creation', '09:59:58.500Z', '10:00:01Z', CREATED, [possible]],
+    ['is not archived in two minutes', '10:00:01Z', '10:02:01Z', CREATED, [possible]],
+    ['may be queued at any time if it shows no creation', '10:00:01Z', '10:00:02Z', undefined, []],
+  ] as const)('%s', ([, queued, archived, created, expected]) => {
+    expect(wrongWith(`2026-11-21T${queued}`, `2026-11-21T${archived}`, created)).toEqual(expected);
   });
 });

@@ -73,7 +73,7 @@ export function judgeMoments(item: Shown, record: KnownRecord, latest: number, h
   const earliest = instantOf(created) - SKEW_MS;
   // Leaves out the deployment, whose time may be of the device's clock.
   const own = ONCE.map((timing) => times.get(timing)).filter((at) => typeof at === 'string');
-  const isPossible = own.map(instantOf).every((at) => at >= earliest && at <= latest);
+  const isPossible = !own.map(instantOf).some((at) => at < earliest || at > latest);
   hold(isPossible, true, `no time before ${created}, when it was created, and none to come`);
   const unused = activity === 'archived' && !record.mayBeDeployed ? (['deployed'] as const) : [];
   for (const timing of [...future, ...unused])

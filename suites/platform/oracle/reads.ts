@@ -36,7 +36,7 @@ function drawRead(ex: Explorer): Candidate | undefined {
   const parts = { expand, filter, page, order };
   const query = Object.values(parts).flatMap((part) => part.query);
   const names = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.name]));
-  const ours = ex.model.records.get(ids[0] ?? '')?.isOurs === true ? 'yes' : 'no';
+  const ours = ex.model.known(ids[0], operation.kind)?.isOurs === true ? 'yes' : 'no';
   return {
     ask: askFor(operation, version, ids, { key, query }),
     cell: { operation: operation.id, version, key, ours, ...names },

@@ -159,3 +159,10 @@ it.each([
   const found = judge(model, read({ format, data: 'speed: 1\n' }));
   expect(found.map((each) => `${each.what} ${decide(each).level}`)).toEqual([`value ${level}`]);
 });
+
+it('tells a device and a group with the same id apart', () => {
+  const model = new Model();
+  const read = (kind: 'Device' | 'Group', created_at: string) =>
+    judge(model, shown(`get${kind}`, { object: kind.toLowerCase(), id: '7', created_at }, { ids: ['7'] }));
+  expect([...read('Device', '2026-05-06T10:00:00Z'), ...read('Group', '2026-05-07T10:00:00Z')]).toEqual([]);
+});

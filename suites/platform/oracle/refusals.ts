@@ -107,7 +107,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   if (isServed) {
     model.adoptions.take(served, 'yes', seenIn(exchange));
     model.served.add(`${operation.id} ${version}`);
-  } else if (isBeyond(model.records.get(ids[0] ?? ''), version)) return;
+  } else if (isBeyond(model.known(ids[0], kind), version)) return;
   const hold = (isRight: boolean, path: string, expected: string, earlier?: Seen): void =>
     judgement.hold(isRight, 'refused', path, expected, status, { certain: false, earlier });
   // A list is due if its items are served, and neither key nor version explains the refusal.

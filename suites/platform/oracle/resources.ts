@@ -50,7 +50,7 @@ export function judgeBody(model: Model, exchange: Exchange, kind: ResourceKind):
   const found = judgePage(model, exchange);
   const { data } = Object(json) as Partial<Page>;
   if (!Array.isArray(data)) return found;
-  const word = model.objects.get(kind)?.value ?? kind;
+  const word = model.wordOf(kind);
   // A list below a resource may hold something else, because the specification shows none.
   for (const item of data)
     if (operation.sub !== true || (isObject(item) && item['object'] === word))

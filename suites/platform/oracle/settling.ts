@@ -5,14 +5,15 @@ import type { ResourceKind } from '../../../harness/contract/platform/operation.
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { containsValue, isSame } from '../../../harness/runner/explore.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
-import { type Page, resources } from '../support/lists.ts';
+import { type Item, type Page, resources } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
 import { decide } from './decides.ts';
 import { causeOf, type Difference } from './differences.ts';
-import { type Ask, askFor, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
+import { askFor, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
 import { type Explorer, firstMoved, getOf, itemsOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
 import { readingsOf, requestedItems } from './lists.ts';
+import type { KnownRecord } from './model.ts';
 
 /** Minimum milliseconds of repetition; a cache may last one second. */
 const CACHED_MS = 1100;
@@ -37,7 +38,7 @@ async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
   const isFailed = ids.every((id) => failed.has(id));
   const isFailedRead =
     suspect.exchange.operation.method === 'GET' && (suspect.what === 'error' || suspect.what === 'refused');
-  const isOurs = ex.model.records.get(suspect.id ?? '')?.isOurs === true;
+  const isOurs = ex.model.known(suspect.id, suspect.kind)?.isOurs === true;
   // No section states how soon a read shows a write.
   const mayLag = (isOurs || isFailedRead) && ex.laggedMs < MOST_LAG_MS;
   const leastMs = isFailed ? ALREADY_FAILED_MS : mayLag ? Math.max(CACHED_MS, ex.t.patienceMs / 2) : CACHED_MS;
@@ -62,7 +63,8 @@ async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
 
 async function reread(ex: Explorer, suspect: Difference): Promise<Difference | 'changing' | undefined> {
   const { exchange, what, member, restsOn } = suspect;
-  if (restsOn !== undefined) await learnAgain(ex, restsOn);
+  const deployment = ex.model.known(restsOn, 'deployment');
+  if (deployment !== undefined) await learnAgain(ex, deployment);
   if (what === 'unstable') return await stillUnstable(ex, suspect);
   if (what === 'unlisted') {
     const kind = exchange.operation.kind as ResourceKind;
@@ -71,12 +73,12 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
     return reference?.isWhole === true && !reference.ids.includes(suspect.id ?? '') ? suspect : undefined;
   }
   if (exchange.operation.list === true && LIST_WHATS.has(what)) return listAgain(ex, suspect);
-  const record = ex.model.records.get(suspect.id ?? '');
+  const record = ex.model.known(suspect.id, suspect.kind);
   const isOfMember = what === 'value' || what === 'effect';
   if (record === undefined || member === undefined || !isOfMember) return sameAgain(ex, suspect);
   const known = record.members.get(member);
   if (known === undefined) return undefined;
-  const now = await valueNow(ex, suspect, member);
+  const now = await valueNow(ex, record, member);
   if (now !== undefined && !isSame(now.value, known.value) && !containsValue(known.value, now.value)) {
     const isHeld = record.isOurs && HOLDINGS[record.kind].get(member) !== 'timely';
     const shows = exchange.operation.method === 'GET' ? suspect : { exchange: now.exchange, actual: now.value };
@@ -90,31 +92,24 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
   return sameAgain(ex, suspect);
 }
 
-async function learnAgain(ex: Explorer, id: string): Promise<void> {
-  const record = ex.model.records.get(id);
-  if (record === undefined) return;
-  const ask = askFor(getOf(record.kind), ex.newest, [id]);
+async function learnAgain(ex: Explorer, record: KnownRecord): Promise<void> {
+  const ask = askFor(getOf(record.kind), ex.newest, [record.id]);
   const exchange = await ex.send(ask);
-  const shown = ok(exchange) ? findIn(exchange.json, id) : undefined;
+  const shown = findIn(ex, exchange, record);
   for (const [name, known] of record.members)
     if (HOLDINGS[record.kind].get(name) === 'timely' && shown !== undefined && name in shown)
       record.members.set(name, { ...known, value: shown[name], seen: seenIn(exchange), ask });
 }
 
-async function valueNow(ex: Explorer, suspect: Difference, member: string) {
-  const { id = '', kind } = suspect;
-  const record = ex.model.records.get(id);
-  const before = record?.members.get(member)?.ask;
-  const asks: Ask[] = [];
-  if (before !== undefined && before.operation.method === 'GET') asks.push(before);
-  if (kind !== undefined) {
-    const { expansions } = RESOURCES[kind as ResourceKind];
-    const query = member in expansions ? ([['expand', member]] as const) : [];
-    asks.push(askFor(getOf(kind as ResourceKind), ex.newest, [id], { query }));
-  }
+async function valueNow(ex: Explorer, record: KnownRecord, member: string) {
+  const { id, kind, members } = record;
+  const before = members.get(member)?.ask;
+  const query = member in RESOURCES[kind].expansions ? ([['expand', member]] as const) : [];
+  const asks = [askFor(getOf(kind), ex.newest, [id], { query })];
+  if (before?.operation.method === 'GET') asks.unshift(before);
   for (const ask of asks) {
     const exchange = await ex.send(ask);
-    const shown = ok(exchange) ? findIn(exchange.json, id) : undefined;
+    const shown = findIn(ex, exchange, record);
     if (shown !== undefined && member in shown) return { value: keptValue(shown[member]), exchange, ask };
   }
   return undefined;
@@ -151,7 +146,7 @@ export async function connectionOf(ex: Explorer, found: Difference): Promise<str
 }
 
 async function isGone(ex: Explorer, { operation: { kind }, ids: [id] }: Exchange): Promise<boolean> {
-  if (id === undefined || kind === undefined || ex.model.records.get(id)?.isOurs === true) return false;
+  if (id === undefined || kind === undefined || ex.model.known(id, kind)?.isOurs === true) return false;
   const read = getOf(kind);
   const versions = ex.versions.filter((version) => ex.has(version, read));
   const answers = await Promise.all(versions.map((version) => ex.send(askFor(read, version, [id]))));
@@ -215,11 +210,12 @@ async function stillUnstable(ex: Explorer, suspect: Difference): Promise<Differe
   return undefined;
 }
 
-const findIn = (json: unknown, id: string): Readonly<Record<string, unknown>> | undefined =>
+function findIn(ex: Explorer, exchange: Exchange, { id, kind }: KnownRecord): Item | undefined {
+  if (!ok(exchange)) return undefined;
   // Searches items apart from their envelope, whose `object` may be missing.
-  [json, ...(Array.isArray(Object(json).data) ? Object(json).data : [])]
-    .flatMap((each) => [...resources(each)])
-    .find((each) => each.id === id);
+  const found = [exchange.json, Object(exchange.json).data].flatMap((each) => [...resources(each)]);
+  return found.find((each) => each.id === id && each['object'] === ex.model.wordOf(kind));
+}
 
 const keptValue = (value: unknown): unknown => {
   if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null && 'object' in each))

@@ -130,7 +130,7 @@ export function pathFrom({ model }: Explorer, id: string): string[] {
   const path: string[] = [];
   for (let at: unknown = id; typeof at === 'string' && !isCircle(path); ) {
     path.push(at);
-    at = model.records.get(at)?.members.get('parent_id')?.value;
+    at = model.known(at, 'group')?.members.get('parent_id')?.value;
   }
   return path;
 }

@@ -49,8 +49,8 @@ export class Writes {
     if (ok(exchange)) {
       if (ids.length === 0 && version === this.ex.newest) this.bodies.set(id, body);
       this.ex.model.served.add(`${id} ${version}`);
-      const made = ids[0] ?? (exchange.json as { id?: unknown } | undefined)?.id;
-      return typeof made === 'string' ? this.ex.model.records.get(made) : undefined;
+      const made = ids[0] ?? (exchange.json as { id?: string } | undefined)?.id;
+      return this.ex.model.known(made, exchange.operation.kind);
     }
     const { lacking, model } = this.ex;
     const isExplained = exchange.isExcused === true || model.served.has(`${id} ${version}`);
@@ -181,7 +181,7 @@ export class Writes {
   }
 
   async act(version: string, deployment: KnownRecord, action: 'deploy' | 'archive'): Promise<void> {
-    const device = this.ex.model.records.get(String(deployment.members.get('device_id')?.value));
+    const device = this.ex.model.known(String(deployment.members.get('device_id')?.value), 'device');
     if (device !== undefined) this.#forgetStates(device);
     // Takes the newest creation, which came before the first request of this kind, and so before its effect.
     const { notYet, moments, mayBeDeployed } = deployment;
