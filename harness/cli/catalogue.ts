@@ -1,5 +1,5 @@
 import { defined } from '../common/defined.ts';
-import { sectionTitle } from '../contract/sections.ts';
+import { sectionTitle } from '../contract/sentences.ts';
 import { isHeld, requirementSet } from '../runner/define.ts';
 import { profilesOf } from '../runner/plan.ts';
 import type { Api, Check, Requirement, Suite } from '../runner/types.ts';

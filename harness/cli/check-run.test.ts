@@ -23,23 +23,25 @@ const rule = requirement({
   text: 'It holds.',
 });
 const made = suite('device', [[check(rule, {}, async () => {})]]) as unknown as Suite<never>;
-const prepare = (args: Partial<EvidenceArguments>, today = '2026-11-21') =>
-  prepareEvidence({ 'update-baseline': false, fast: false, 'last-failed': false, ...args }, made, new Map(), today);
+const none = { 'update-baseline': false, fast: false, 'last-failed': false };
+const prepare = (args: Partial<EvidenceArguments>, narrowedBy: string[] = [], today = '2026-11-21') =>
+  prepareEvidence({ ...none, ...args }, made, new Map(), narrowedBy, today);
 const report = (checksOf: CheckResult[], change: Partial<Report> = {}) =>
   sampleReport(checksOf, { complete: true, ...change });
 const failing = [sampleFailure({ id: 'device.a' })];
 
-test.each<[Partial<EvidenceArguments>, RegExp]>([
+test.each<[Partial<EvidenceArguments>, RegExp, string[]?]>([
   [{ 'update-baseline': true }, /--update-baseline needs --baseline FILE/],
   [{ baseline: '/nonexistent' }, /no such file; --update-baseline writes it/],
-  [{ certificate: 'c', fast: true, only: ['x'] }, /needs a whole profile: leave out --fast and --only/],
+  [{ certificate: 'c', fast: true }, /needs a whole profile: leave out --fast and --only x$/, ['--fast', '--only x']],
+  [{ certificate: 'c' }, /needs a whole profile: leave out --profile core$/, ['--profile core']],
   [{ certificate: 'c', 'last-failed': true }, /needs a whole profile: leave out --last-failed/],
   [{ certificate: 'c' }, /--certificate needs --key/],
   [{ key: 'k' }, /--key is for a --certificate FILE/],
   [{ badge: '/proc/none/badge.svg' }, /--badge .*cannot write \/proc\/none\/badge.svg/],
-])('%j is refused before the run', (args, words) => {
-  expect(() => prepare(args)).toThrow(words);
-  expect(() => prepare(args)).toThrow(UsageError);
+])('%j is refused before the run', (args, words, narrowedBy) => {
+  expect(() => prepare(args, narrowedBy)).toThrow(words);
+  expect(() => prepare(args, narrowedBy)).toThrow(UsageError);
 });
 
 test.each<Partial<EvidenceArguments>>([
@@ -51,8 +53,9 @@ test.each<Partial<EvidenceArguments>>([
   { badge: at('b.yaml'), baseline: at('b.yaml'), 'update-baseline': true },
 ])('%j is refused, because two options name one file', (args) => {
   const places = new Map([[at('r.json'), '--report json=r.json']]);
-  const all = { 'update-baseline': false, fast: false, 'last-failed': false, ...args };
-  expect(() => prepareEvidence(all, made, places)).toThrow(/: \S+ is taken by --(?:report|key|certificate|baseline) /);
+  expect(() => prepareEvidence({ ...none, ...args }, made, places)).toThrow(
+    /: \S+ is taken by --(?:report|key|certificate|baseline) /,
+  );
 });
 
 test('a baseline update excuses a failure, and says so', () => {

@@ -15,7 +15,7 @@ import { Refused } from '../reports/certificate/envelope.ts';
 import { DAY } from '../reports/certificate/statement.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { plural } from '../reports/findings.ts';
-import { claimPlace, type Places } from '../reports/format.ts';
+import { claimPlace, type Places, placesOf } from '../reports/format.ts';
 import {
   applyBaseline,
   type Baseline,
@@ -35,7 +35,7 @@ import type { Api, CheckResult, Report, Suite, TargetDescription } from '../runn
 import { RunOver } from '../runner/violation.ts';
 import type { TargetFile } from '../targets/fields.ts';
 import { withoutOwnDoing } from '../targets/launch/started.ts';
-import { type Checked, type CheckTable, isReadOnly, type PlanArguments, targetOnly } from './check-options.ts';
+import { type Checked, type CheckTable, isReadOnly, type PlanArguments, runsOf, targetOnly } from './check-options.ts';
 import { type Remembered, remember, remembered } from './last-run.ts';
 import { commandLine, type GivenOptions, type OptionsOf, type ReplayPlan, storable, timeFrom } from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
@@ -57,13 +57,13 @@ export async function runAndReport<T extends CheckTable, Context>(
   const { seed, options: kept } = settings;
   const left = args['last-failed'] ? remembered(checked.api, kept) : undefined;
   // Refuses unknown ids of checks before the target starts.
-  makePlan(suite, { ...planned, capabilities: new Set() });
+  const { narrowedBy } = makePlan(suite, { ...planned, capabilities: new Set() });
   const { stdout, stderr, env } = process;
-  const places: Places = new Map();
+  const places = placesOf(again === undefined ? [] : [again.place]);
   const writing = { redactor, stdout, stderr, env, verbose: args.verbose };
   const reporters = createReporters(args.report ?? [], writing, places);
   const file = again?.file ?? jsonReportFile(args.report ?? []);
-  const evidence = prepareEvidence(args, suite as unknown as Suite<never>, places);
+  const evidence = prepareEvidence(args, suite as unknown as Suite<never>, places, narrowedBy);
   using interrupt = interruptSignal();
   const faulty = new AbortController();
   using _ = takeFaults((error) => faulty.abort(new RunOver(`a fault in Muster: ${String(error)}`, { fault: true })));
@@ -193,9 +193,6 @@ function narrowed<Context>(
   return { ...plan, checks, narrowedBy };
 }
 
-/** Factor for the number of inputs in a run for a certificate; a release needs one such run, so it may take longer. */
-const CERTIFYING_RUNS = 3;
-
 function settingsOf<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
   options: OptionsOf<T>,
@@ -206,7 +203,7 @@ function settingsOf<T extends CheckTable, Context>(
   const maxTimeMs = timeFrom('max-time', args['max-time']);
   const demands = demandsOf(api, args);
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
-  const runs = args.runs ?? (args.certificate === undefined ? undefined : CERTIFYING_RUNS);
+  const runs = runsOf(args);
   return {
     command: commandLine(['check', api], table, targetOnly(options as GivenOptions)),
     seed,
@@ -243,12 +240,13 @@ function demandsOf(api: Api, { require: lists = [], 'min-decided': least }: Plan
 }
 
 type Evidence = 'baseline' | 'update-baseline' | 'certificate' | 'key' | 'valid-until' | 'signer' | 'badge';
-export type EvidenceArguments = Pick<PlanArguments, Evidence | 'only' | 'section' | 'fast' | 'last-failed'>;
+export type EvidenceArguments = Pick<PlanArguments, Evidence | 'fast' | 'last-failed'>;
 
 export function prepareEvidence(
   args: EvidenceArguments,
   suite: Suite<never>,
   places: Places,
+  narrowedBy: readonly string[] = [],
   today: string = new Date().toISOString().slice(0, 10),
 ) {
   const scope = { api: suite.api, ids: suite.checks.map((check) => check.id) };
@@ -262,7 +260,7 @@ export function prepareEvidence(
   const baseline: Baseline | undefined = path === undefined ? undefined : readBaseline(path, { mayBeMissing: update });
   let updated: BaselineUpdate | undefined;
   if (update && path !== undefined) prepareFile(`--baseline ${path}`, path);
-  const issuer = args.certificate === undefined ? undefined : issuerFor(args, args.certificate);
+  const issuer = args.certificate === undefined ? undefined : issuerFor(args, args.certificate, narrowedBy);
   const badgeFile = args.badge === undefined ? undefined : prepareFile(`--badge ${args.badge}`, args.badge);
   return {
     opened(target: TargetDescription, say: (text: string) => void): void {
@@ -320,10 +318,11 @@ export function prepareEvidence(
 
 const DAY_MS = 86_400_000;
 
-function issuerFor(args: EvidenceArguments, file: string): Issuer {
-  const narrowing = (['fast', 'only', 'section', 'last-failed'] as const).filter((name) => args[name] ?? false);
-  if (narrowing.length > 0)
-    throw new UsageError(`--certificate needs a whole profile: leave out --${narrowing.join(' and --')}`);
+function issuerFor(args: EvidenceArguments, file: string, narrowedBy: readonly string[]): Issuer {
+  const flags = (['fast', 'last-failed'] as const).filter((name) => args[name]).map((name) => `--${name}`);
+  const narrowing = new Set([...flags, ...narrowedBy]);
+  if (narrowing.size > 0)
+    throw new UsageError(`--certificate needs a whole profile: leave out ${[...narrowing].join(' and ')}`);
   const { 'valid-until': validUntil, signer } = args;
   const isPast = validUntil !== undefined && !(Date.parse(validUntil) + DAY_MS > Date.now());
   if (validUntil !== undefined && (!DAY.test(validUntil) || isPast))

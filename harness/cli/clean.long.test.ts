@@ -6,8 +6,7 @@ import { listenAt } from '../../simulators/defects/null.ts';
 import { PlatformClient } from '../../simulators/fleet/platform/client.ts';
 import { listOf, useFleets } from '../../simulators/fleet/run/testing/fleets.ts';
 import { isOwnName, recordName } from '../common/names.ts';
-import { shape } from '../contract/shape.ts';
-import { Type } from '../contract/type.ts';
+import { shape, Type } from '../contract/shape.ts';
 import { muster, printed, refusal, typed, useFolder } from './testing/muster.ts';
 
 const fleets = useFleets();
@@ -82,7 +81,8 @@ it('isOwnName accepts record names of runs and rejects similar names', () => {
 });
 
 it.each([
-  [[], /^ {2}devices +[1-9]/m],
+  [[], /^ {2}devices +9$/m],
+  [['--repeat', '2'], /^ {2}devices +18$/m],
   [['--read-only'], /^ {2}devices +0$/m],
   [['--target', at('read-only.yaml')], /^ {2}devices +0$/m],
 ])('check platform --dry-run with %j lists the records, and sends nothing to the platform', async (more, devices) => {
@@ -92,7 +92,19 @@ it.each([
   });
   await using listening = await listenAt(server, { port: 0 });
   const url = `${listening.address}/beta`;
-  const words = ['check', 'platform', '--url', url, '--dry-run', '--fast', '--only', 'platform.device.*', ...more];
+  const words = [
+    'check',
+    'platform',
+    '--url',
+    url,
+    '--dry-run',
+    '--fast',
+    '--seed',
+    '5',
+    '--only',
+    'platform.device.*',
+    ...more,
+  ];
   const { code, text } = await printed(words);
   expect([code, connections]).toEqual([0, 0]);
   expect(text).toMatch(devices);

@@ -11,7 +11,7 @@ const ROBOTS = 12;
 
 const SCENARIO = `
 name: looked at
-thresholds: ['rollout.missed.count==0']
+thresholds: ['start.errors.count==0']
 phases:
   - { do: ramp, over: 200ms }
   # Until a page is open on a busy machine.

@@ -145,6 +145,8 @@ describe('the summary of a fleet', () => {
     const empty = summaryOf({ complete: false, metrics: {}, counters: {} });
     expect(empty).toContain('✗ outcome: INCOMPLETE (nothing was measured)');
     expect(empty).not.toContain('valid');
+    const failed = summaryOf({ metrics: { 'http.connect.ms': figures(1) }, counters: { 'http.errors': 9 } });
+    expect(failed).toContain('outcome: INCOMPLETE (nothing was measured)');
   });
 
   it('escapes control characters in texts of platform and robots', () => {

@@ -34,14 +34,15 @@ try {
 }
 
 async function run(all: readonly string[]): Promise<number> {
-  const parsed = await parseOrPrint(all, process.cwd());
+  const from = process.cwd();
+  const parsed = await parseOrPrint(all, from);
   if (parsed === undefined) return 0;
   const { command, given, rest, config } = parsed;
   if (config !== undefined) {
     process.chdir(config.folder);
     process.stderr.write(withoutCiCommands(printable(`options from ${config.file}: ${config.names.join(', ')}\n`)));
   }
-  return await command.run(complete(command.options, given) as never, { rest, parse: parseOrPrint });
+  return await command.run(complete(command.options, given) as never, { rest, from, parse: parseOrPrint });
 }
 
 async function parseOrPrint(all: readonly string[], folder?: string): Promise<ParsedCommand | undefined> {

@@ -59,6 +59,8 @@ export type OptionsOf<T extends OptionTable> = { readonly [K in AlwaysThere<T>]:
 
 export interface ReplayPlan {
   file: string;
+  /** Absolute path of `file`. */
+  place: string;
   outcomes: Record<string, Outcome>;
   keep: boolean;
   checks: readonly (Replay & { check: string })[];
@@ -67,6 +69,8 @@ export interface ReplayPlan {
 
 export interface CommandContext {
   rest: readonly string[];
+  /** Folder of the user; a command with a config file runs in the folder of that file. */
+  from: string;
   /** Returns undefined after printing help. Reads the config file of `folder`, or none. Throws UsageError. */
   parse(words: readonly string[], folder?: string): Promise<ParsedCommand | undefined>;
   again?: ReplayPlan;
@@ -226,6 +230,10 @@ export const absolute = (given: GivenOptions, table: OptionTable, folder = '.'):
       return [name, Array.isArray(value) ? value.map(inFolder) : inFolder(value as string)] as [string, OptionValue];
     }),
   );
+
+/** Options that a user typed in `from`, for a command that may run elsewhere. */
+export const typedFrom = (from: string, { command: { options }, given }: ParsedCommand): GivenOptions =>
+  process.cwd() === from ? given : absolute(given, options, from);
 
 const STARTED = ['image', 'command', 'target'];
 const WHOLE_TARGET = [...STARTED, 'url', 'socket', 'discovery'];

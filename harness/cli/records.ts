@@ -40,7 +40,7 @@ export async function allOf(http: HttpClient, path: string): Promise<Item[]> {
     const known = all.size;
     const response = await http.get(path, { query: { limit: PAGE, offset }, timeoutMs: TIMEOUT_MS });
     const { data, has_more } = (response.json ?? {}) as { data?: unknown; has_more?: unknown };
-    if (response.status !== 200 || !Array.isArray(data))
+    if (response.status !== 200 || !Array.isArray(data) || data.some((item) => Object(item) !== item))
       throw new NoListError(`GET ${path}: ${describeAnswer(http, response)}`);
     for (const item of data as Item[]) all.set(item['id'], item);
     offset += data.length;

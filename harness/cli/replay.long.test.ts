@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { HttpClient } from '../client/http.ts';
 import { HttpControl } from '../targets/control/ends.ts';
@@ -70,6 +70,10 @@ test('the line that repeats a finding of a run with muster.yaml works in a folde
   const second = await below([...again.split(' '), '--', ...report]);
   expect([first.code, second.code], second.stderr).toEqual([1, 1]);
   expect(reportIn(at('sub', 'again.json')).replay_of?.file).toBe(at('below.json'));
+  // Options of `replay` itself make it run in the folder of the file, and typed paths stay relative to the user's.
+  appendFileSync(at('muster.yaml'), '\nreplay: { keep: false }\n');
+  const third = await below([...again.split(' '), '--', '--report', 'json=third.json']);
+  expect([third.code, existsSync(at('sub', 'third.json'))], third.stderr).toEqual([1, true]);
   rmSync(at('muster.yaml'));
 });
 

@@ -59,6 +59,8 @@ describe('muster report', () => {
       [left('half.json', { checks: [{ id: 'device.x', outcome: 'odd' }] })],
       /half\.json: is not a report of `muster check`/,
     ],
+    [[left('leap.json', { ...run, started_at: '2026-12-31T23:59:60Z' })], /is not a report .*\/started_at/],
+    [[left('long.json', { ...run, duration_ms: 1e300 })], /is not a report .*\/duration_ms/],
     [[left('f.json', resultWith()), '--report', 'junit'], /--report junit: accepted are pretty, html, each/],
     [[left('f.json', resultWith()), '--report', 'html='], /the file after = is missing/],
     [[left('fleet-half.json', { robots: 1, verdict: 'valid' })], /is not the result of a fleet/],

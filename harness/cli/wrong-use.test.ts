@@ -13,6 +13,9 @@ writeFileSync(at('all.yaml'), 'device: { socket: agent.sock }\nfail_on: must\n')
 symlinkSync(at('loop'), at('loop'));
 writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
 const ROBOT = at('robot');
+const OLD = at('reports', '1.json');
+mkdirSync(at('reports'));
+writeFileSync(OLD, JSON.stringify(sampleReport([sampleFailure()], { options: { socket: 'a' } })));
 const RARE = 'name: r\nrobots: 5\nclasses: { most: { share: 95% }, rare: { share: 5% } }\n';
 writeFileSync(at('rare.yaml'), `${RARE}phases: [{ do: ramp, over: 1s }, { do: storm, over: 1s, class: rare }]\n`);
 writeFileSync(at('still.yaml'), 'name: still\nrobots: 2\nphases: [{ do: ramp, over: 1s }]\n');
@@ -125,6 +128,24 @@ it.each<[string | string[], string]>([
   [`fit ${at('loop')}`, 'loop: ELOOP'],
   ['verify a --key k --digest d --artifact f', '--digest and --artifact: give one of them'],
   [['keygen', ''], 'FILE: must not be empty'],
+  ...[
+    `replay ${OLD} -- --socket a`,
+    `report ${OLD}`,
+    `verify ${OLD} --key k`,
+    `verify c.json --key ${OLD}`,
+    `compare ${OLD} ${OLD}`,
+  ].map((line): [string, string] => [
+    `${line} --report json=${OLD}`,
+    `--report json=${OLD}: ${OLD} is taken by an input of the command`,
+  ]),
+  [
+    `compare ${at('reports')} --command false --out ${at('reports')}`,
+    `--out ${at('reports')}: ${OLD} is taken by an input of the command`,
+  ],
+  [
+    'check platform --url http://h/beta --api-key k --dry-run --last-failed',
+    '--dry-run and --last-failed: give one of them',
+  ],
   ['replay no-such-file.json', 'no-such-file.json'],
   ['list robots', 'API: robots is not accepted; accepted: device, platform, system, client'],
   ['merge', 'merge: DIR is missing'],
@@ -140,6 +161,11 @@ it.each<[string | string[], string]>([
 it('a replay of a report without options is refused', async () => {
   writeFileSync(at('old.json'), JSON.stringify({ api: 'device', arguments: ['check', 'device'], checks: [] }));
   expect(await refusal(['replay', at('old.json')])).toContain('contains no options to run its checks with');
+});
+
+it('a replay of a run whose target contains a secret asks for the target', async () => {
+  const masked = foreignReport({ command: 'agent --key ***', socket: at('agent.sock') });
+  expect(await refusal(['replay', masked])).toBe(`${masked}: masks a secret in --command, so name the target after --`);
 });
 
 it('a client cannot be kept running by a replay', async () => {
@@ -206,7 +232,7 @@ it('a replay of a foreign report runs nothing and names the options to add', asy
   const ran = at('ran');
   const foreign = { command: `touch ${ran}; exit 1`, control: 'http://192.0.2.1/' };
   const said = await refusal(['replay', foreignReport({ ...foreign, patience: 3 })]);
-  expect(said).toContain('no run on this machine was made with the target of this report');
+  expect(said).toContain('no run in this folder was made with the target of this report');
   expect(said).toContain(`--command 'touch ${ran}; exit 1' --control http://192.0.2.1/`);
   expect(existsSync(ran)).toBe(false);
   // Options in a report are validated like those on the command line.

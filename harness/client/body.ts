@@ -35,6 +35,8 @@ export const CODINGS: ReadonlyMap<string, Coding> = new Map([
   ['zstd', { unpack: promisify(zstdDecompress), unpackSync: zstdDecompressSync, decoder: createZstdDecompress }],
 ]);
 
+export const isCoded = (contentEncoding = ''): boolean => !/^(?:identity)?$/i.test(contentEncoding);
+
 export function decoded(body: Readable, contentEncoding = ''): Readable {
   const coding = CODINGS.get(contentEncoding.trim().toLowerCase());
   return coding === undefined ? body : pipeline(body, coding.decoder(), () => {});

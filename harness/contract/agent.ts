@@ -3,8 +3,7 @@ import type { Static } from 'typebox';
 import { deploymentFields } from './device-api.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from './enums.ts';
 import { listEnvelope } from './lists.ts';
-import { objectShape, oneOf, Timestamp } from './shape.ts';
-import { Type } from './type.ts';
+import { objectShape, oneOf, Timestamp, Type } from './shape.ts';
 
 export const AGENT_BASE_PATH = '/agent/v1';
 

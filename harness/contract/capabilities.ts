@@ -42,11 +42,7 @@ export const CAPABILITIES_OF: Readonly<Record<'device' | 'platform' | 'client', 
   client: [...CLIENT_JOBS, ...(Object.keys(CLIENT_CAPABILITIES) as Capability[])],
 };
 
-export const CAPABILITIES: readonly Capability[] = [
-  ...CAPABILITIES_OF.device,
-  ...CAPABILITIES_OF.platform,
-  ...CAPABILITIES_OF.client,
-];
+export const CAPABILITIES: readonly Capability[] = Object.values(CAPABILITIES_OF).flat();
 
 export const CAPABILITY_MEANINGS = {
   ...DEVICE_CAPABILITIES,

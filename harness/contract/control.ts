@@ -1,8 +1,7 @@
 /** Control API by which Muster drives a target: JSON over HTTP, on a TCP port or a unix socket. */
 import type { Static } from 'typebox';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES, DEPLOYMENT_TARGET_STATUSES } from './enums.ts';
-import { objectShape, oneOf } from './shape.ts';
-import { Type } from './type.ts';
+import { objectShape, oneOf, Type } from './shape.ts';
 
 export const CONTROL_CAPABILITIES = ['drive', 'compact', 'restart', 'log', 'files'] as const;
 export type ControlCapability = (typeof CONTROL_CAPABILITIES)[number];

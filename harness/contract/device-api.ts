@@ -10,8 +10,7 @@ import {
   DEPLOYMENT_STATUSES,
   DEPLOYMENT_TARGET_STATUSES,
 } from './enums.ts';
-import { objectShape, oneOf, Timestamp } from './shape.ts';
-import { Type } from './type.ts';
+import { objectShape, oneOf, Timestamp, Type } from './shape.ts';
 
 export const statusFields = {
   status: oneOf(DEPLOYMENT_STATUSES, 'Merge of activity and error status'),

@@ -1,8 +1,7 @@
 /** Lists, ping and errors of the Platform API (sections 2.5, 2.6, 7 and 8 of the specification). */
 
 import type { Static } from 'typebox';
-import { objectShape } from './shape.ts';
-import { Type } from './type.ts';
+import { objectShape, Type } from './shape.ts';
 
 export const listEnvelope = objectShape('List', {
   object: Type.Literal('list'),
@@ -34,3 +33,14 @@ export const errorBody = objectShape('Error', {
   }),
 });
 export type ErrorBody = Static<typeof errorBody.schema>;
+
+/** The specification states no minimum `limit`; 1 is the smallest useful value. */
+export const LIST_LIMITS = {
+  limitDefault: 10,
+  limitMaximum: 100,
+  limitMinimum: 1,
+  offsetDefault: 0,
+  offsetMinimum: 0,
+} as const;
+
+export const PING_TIMEOUT_MAXIMUM_NANOS = 10_000_000_000;

@@ -1,7 +1,36 @@
 /**
- * Lists each sentence of the specification that states a demand, with the requirements that decide the sentence. A
- * requirement also decides every sentence that its clause quotes.
+ * Lists the sections of the specification, and each sentence that states a demand, with the requirements that decide
+ * that sentence. A requirement also decides every sentence that its clause quotes.
  */
+
+const TITLES: Record<string, string> = {
+  '1': 'What the service does',
+  '2': 'Resources and their fields',
+  '2.1': 'Deployment',
+  '2.2': 'Enumerations and the merge rule',
+  '2.3': 'Event envelope',
+  '2.4': 'Payload of deployment.deployed',
+  '2.5': 'Ping',
+  '2.6': 'List envelope',
+  '3': 'States and transitions',
+  '4': 'Endpoints',
+  '4.1': 'Device API',
+  '4.2': 'Platform API',
+  '5': 'Authentication',
+  '6': 'Events',
+  '6.1': 'Frame',
+  '6.2': 'Rules of the event stream',
+  '6.3': 'Event types',
+  '7': 'Errors',
+  '8': 'Limits',
+  '9': 'Versioning',
+};
+
+export const isSection = (section: string): boolean => Object.hasOwn(TITLES, section);
+
+/** Falls back to the nearest parent section; empty if the specification has neither. */
+export const sectionTitle = (section: string): string =>
+  TITLES[section] ?? (section.includes('.') ? sectionTitle(section.slice(0, section.lastIndexOf('.'))) : '');
 
 export interface Sentence {
   readonly section: string;

@@ -7,16 +7,11 @@ describe('ISO 8601 date-time', () => {
   it.each([
     '2026-05-06T10:00:00Z',
     '2026-05-06T10:00:00.123456789Z',
-    '2026-05-06T10:00:00,5Z',
     '2026-05-06T10:00Z',
     '2026-05-06T10:00:00',
     '2026-05-06T10:00:00+02:00',
-    '2026-05-06T10:00:00-0330',
-    '2026-05-06T10:00:00+02',
     '2024-02-29T00:00:00Z',
-    '2016-12-31T23:59:60Z',
     '2026-05-06T24:00:00Z',
-    '2026-05-06t10:00:00z',
   ])('accepts and reads %s', (text) => {
     expect(isIso8601(text)).toBe(true);
     expect(instantOf(text)).not.toBeNaN();
@@ -28,7 +23,10 @@ describe('ISO 8601 date-time', () => {
     ['2026-05-06t10:00:00-0330', '2026-05-06T13:30:00.000Z'],
     ['2016-12-31T23:59:60,25z', '2017-01-01T00:00:00.250Z'],
     ['2026-05-06T24:00Z', '2026-05-07T00:00:00.000Z'],
-  ])('reads %s as %s', (text, instant) => expect(new Date(instantOf(text)).toISOString()).toBe(instant));
+  ])('accepts %s, and reads it as %s', (text, instant) => {
+    expect(isIso8601(text)).toBe(true);
+    expect(new Date(instantOf(text)).toISOString()).toBe(instant);
+  });
 
   it.each([
     '',

@@ -8,9 +8,8 @@ import {
   DEPLOYMENT_STATUSES,
   DEPLOYMENT_TARGET_STATUSES,
 } from './enums.ts';
-import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from './limits.ts';
-import { listEnvelope, pingRequest, pingResponse } from './lists.ts';
-import { sectionTitle } from './sections.ts';
+import { LIST_LIMITS, listEnvelope, PING_TIMEOUT_MAXIMUM_NANOS, pingRequest, pingResponse } from './lists.ts';
+import { sectionTitle } from './sentences.ts';
 import type { Shape } from './shape.ts';
 
 const statuses = { status: 'deployed', activity_status: 'deployed', error_status: 'none', target_status: 'deployed' };

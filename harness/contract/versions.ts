@@ -54,16 +54,8 @@ export function codenamesBefore(end: Codename): SupportedCodename[] {
 export const DIALECTS = ['spec', 'miru'] as const;
 export type Dialect = (typeof DIALECTS)[number];
 
-/** Names that differ between the specification and the published service. */
-export interface DialectNames {
-  versionHeader: string;
-  agentHeaderPrefix: string;
-  /** Claim `iss` of a device token. */
-  tokenIssuer: string;
-  configRoot: string;
-}
-
-export const DIALECT_NAMES: Record<Dialect, DialectNames> = {
+/** Names that differ between the specification and the published service; `tokenIssuer`: claim `iss` of its tokens. */
+export const DIALECT_NAMES = {
   spec: {
     versionHeader: 'Service-Version',
     agentHeaderPrefix: 'Agent',
@@ -76,6 +68,7 @@ export const DIALECT_NAMES: Record<Dialect, DialectNames> = {
     tokenIssuer: 'miru',
     configRoot: '/srv/miru/configs',
   },
-};
+} satisfies Record<Dialect, object>;
+export type DialectNames = (typeof DIALECT_NAMES)[Dialect];
 
 export const AGENT_API_VERSION = 'v0.4';

@@ -60,6 +60,7 @@ test('a run that decides nothing is incomplete', () => {
   const accepted = sampleSubject({ name: 'v', kind: 'variant', state: 'accepted' });
   const unscored = { exit_code: 2, meaning: expect.stringContaining('no score') };
   expect(settled([accepted], { minScore: 80 })).toMatchObject(unscored);
+  expect(settled([accepted, never]).meaning).toBe('the tests asked nothing that a defect could show in');
   expect(settled([accepted], { kind: 'variant' })).toMatchObject({ exit_code: 0 });
   expect(settled([sampleSubject({ kind: 'variant', state: 'never_asked' })], { kind: 'variant' }).exit_code).toBe(2);
   const ended = { how: 'ended with exit code 7', durationMs: 5, wrote: 'oh', leftBehind: false };

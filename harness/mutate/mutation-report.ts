@@ -168,9 +168,9 @@ function verdictOn(
       ? conformant(`every variant that ran was accepted${known}; no defect was looked for`)
       : incomplete('the tests asked nothing in which a variant differs');
   if (score === undefined && summary.known === 0)
-    return summary.accepted > 0
-      ? incomplete('no defect was looked for, so that there is no score')
-      : incomplete('the tests asked nothing that a defect could show in');
+    return subjects.some((subject) => subject.kind === 'defect')
+      ? incomplete('the tests asked nothing that a defect could show in')
+      : incomplete('no defect was looked for, so that there is no score');
   const never = inState(subjects, 'never_asked').filter(({ kind }) => kind === 'defect').length;
   const unseen = never === 0 ? '' : `; ${never} ${never === 1 ? 'was' : 'were'} never asked for`;
   const all = `every defect that ran was killed${known}`;

@@ -1,5 +1,5 @@
 import { type Format, printable } from '../common/terminal.ts';
-import { sectionTitle } from '../contract/sections.ts';
+import { sectionTitle } from '../contract/sentences.ts';
 import { isFinding, rateInWords } from '../runner/attempts.ts';
 import { leadsFirst } from '../runner/causes.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { throwAll, writingTo } from '../client/errors.ts';
 import type { Redactor } from '../common/redact.ts';
 import { type Output, type Paint, painter, printable, printableJson } from '../common/terminal.ts';
@@ -61,6 +62,10 @@ export function writeReport(path: string, text: string, write: typeof writeWhole
 
 /** Options of a run by the file that each reads or writes: an absolute path, or undefined for stdout. */
 export type Places = Map<string | undefined, string>;
+
+/** Keeps reports from the files that a command reads. */
+export const placesOf = (inputs: readonly string[]): Places =>
+  new Map(inputs.map((file) => [resolve(file), 'an input of the command']));
 
 /** Throws UsageError for a file that another option has reserved. */
 export function claimPlace(places: Places, option: string, path: string | undefined): void {

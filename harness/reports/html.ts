@@ -4,7 +4,7 @@ import type { Mark, MarkKind } from '../client/timeline.ts';
 import { html, type Markup, NOTHING, reportPage } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { readableDuration, ticks } from '../common/units.ts';
-import { sectionTitle } from '../contract/sections.ts';
+import { sectionTitle } from '../contract/sentences.ts';
 import { summaryOf } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { exchangesOf } from './exchanges.ts';

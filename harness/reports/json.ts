@@ -4,8 +4,7 @@ import type { TProperties } from 'typebox';
 import { MARK_KINDS } from '../client/timeline.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
-import { objectShape, oneOf, Timestamp } from '../contract/shape.ts';
-import { Type } from '../contract/type.ts';
+import { DATE, objectShape, oneOf, Type, UtcTimestamp } from '../contract/shape.ts';
 import { APIS, CAPABILITIES, type CheckResult, LEVELS, OUTCOMES, type Report } from '../runner/types.ts';
 import { jsonDocument } from './format.ts';
 
@@ -144,7 +143,7 @@ export const jsonReportShape = objectShape(
     }),
     profile: text,
     requirements_version: Type.String({
-      pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+      pattern: `^${DATE}$`,
       description: 'Date of the requirement set that was run',
     }),
     requirements_digest: Type.Optional(
@@ -162,8 +161,8 @@ export const jsonReportShape = objectShape(
       ),
     ),
     complete: Type.Boolean(),
-    started_at: Timestamp,
-    duration_ms: count,
+    started_at: UtcTimestamp,
+    duration_ms: Type.Integer({ minimum: 0, maximum: 1e12 }),
     exit_code: Type.Integer(),
     summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count]))),
     coverage: coverage('How much of the requirement set was decided'),

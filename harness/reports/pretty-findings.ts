@@ -1,6 +1,6 @@
 import { cutTo, hanging, type Paint, printable, wrap } from '../common/terminal.ts';
 import { readableDuration } from '../common/units.ts';
-import { sectionTitle } from '../contract/sections.ts';
+import { sectionTitle } from '../contract/sentences.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { exchangesOf } from './exchanges.ts';
 import {

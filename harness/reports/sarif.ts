@@ -9,7 +9,7 @@ import { isFinding } from '../runner/attempts.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { findingText } from './findings.ts';
 import { jsonDocument } from './format.ts';
-import { headlineOf } from './verdict.ts';
+import { headlineOf, isOpen } from './verdict.ts';
 
 const NOTIFIED: Partial<Record<Outcome, 'error' | 'warning' | 'note'>> = {
   blocked: 'error',
@@ -35,7 +35,7 @@ export const sarifFormat = jsonDocument('sarif', (report) => {
         automationDetails: { id: `muster/${report.api}/` },
         invocations: [
           {
-            executionSuccessful: report.complete,
+            executionSuccessful: !isOpen(report),
             exitCode: report.exit_code,
             exitCodeDescription: headlineOf(report).meaning,
             startTimeUtc: new Date(start).toISOString(),

@@ -24,6 +24,8 @@ test('SARIF: alerts are the problems of a run, with fingerprints stable across r
   expect(failed).toMatchObject({ webRequest: { method: 'GET' }, webResponse: { statusCode: 200 } });
   const notified = run.invocations[0].toolExecutionNotifications.map(({ level }: { level: string }) => level);
   expect(notified.toSorted()).toEqual(['error', 'warning']);
+  const succeeds = (change: object) => documentOf(change).invocations[0].executionSuccessful;
+  expect([1, 2].map((exit_code) => succeeds({ exit_code, complete: false }))).toEqual([true, false]);
 
   const { target } = sampleReport();
   const elsewhere = documentOf({ target: { ...target, address: 'unix:/tmp/muster-other/agent.sock' }, seed: 9 });

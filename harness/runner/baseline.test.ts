@@ -8,6 +8,7 @@ import { applyBaseline, type BaselineEntry, readBaseline, updatedBaseline, write
 import { comparableText } from './causes.ts';
 import { coverageOf } from './coverage.ts';
 import { suite as made } from './define.ts';
+import { ALSO_WHEN_ASKED } from './form-variation.ts';
 import { makePlan } from './plan.ts';
 import { exitCode } from './results.ts';
 import { declared, planOf, run } from './testing/checks.ts';
@@ -147,11 +148,13 @@ test('an update lists the entries it adds, keeps and removes', () => {
   });
 });
 
-test('an update marks an intermittent finding as flaky, with its failure rate', () => {
+test('an update marks as flaky a finding that is intermittent, with its rate, or shows in one form of requests', () => {
   const rated = (id: string, failed: number): CheckResult =>
     sampleFailure({ id, rate: { times: 3, failed, alone: { times: 3, failed } } });
-  const { known } = updatedBaseline([rated('device.a', 3), rated('device.b', 2)], { known: [] }, TODAY, suite);
-  expect(known.map(({ kind }) => kind)).toEqual(['bug', 'flaky']);
+  const inForm = { ...rated('device.c', 3), expected: `${expected}${ALSO_WHEN_ASKED}with names in capitals` };
+  const results = [rated('device.a', 3), rated('device.b', 2), inForm];
+  const { known } = updatedBaseline(results, { known: [] }, TODAY, suite);
+  expect(known.map(({ kind }) => kind)).toEqual(['bug', 'flaky', 'flaky']);
   expect(known[1]?.reason).toBe(`found on ${TODAY}, 2 of 3 times: expected ${expected}; actual: ${actual}`);
 });
 

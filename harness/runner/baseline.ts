@@ -6,10 +6,10 @@ import { printable } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { writeWhole } from '../common/user-files.ts';
 import { readYaml } from '../common/yaml.ts';
-import { exact, oneOf, shape } from '../contract/shape.ts';
-import { Type } from '../contract/type.ts';
+import { DATE, exact, oneOf, shape, Type } from '../contract/shape.ts';
 import { isFinding, rateInWords } from './attempts.ts';
 import { comparableText, type FindingText } from './causes.ts';
+import { ALSO_WHEN_ASKED } from './form-variation.ts';
 import type { CheckResult } from './types.ts';
 
 const words = (description: string) => Type.String({ minLength: 1, description });
@@ -44,7 +44,7 @@ export const baselineFile = shape(
           reason: words('Why it fails, for the readers of reports'),
           owner: Type.Optional(words('Who answers for it')),
           expires: Type.String({
-            pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
+            pattern: `^${DATE}$`,
             description: 'Last day on which it is excused (YYYY-MM-DD)',
           }),
         }),
@@ -201,9 +201,10 @@ export function updatedBaseline(
     .filter((result) => !isExcused({ known: kept }, result, today))
     .map((result): BaselineEntry => {
       const { id, expected = 'the requirement to hold', actual = 'it does not', rate } = result;
-      const isFlaky = rate !== undefined && rate.failed < rate.times;
-      const when = isFlaky ? `${today}, ${rateInWords(rate)}` : today;
-      const kind = isFlaky ? 'flaky' : 'bug';
+      const isSeldom = rate !== undefined && rate.failed < rate.times;
+      const when = isSeldom ? `${today}, ${rateInWords(rate)}` : today;
+      // Another seed asks in another form.
+      const kind = isSeldom || expected.includes(ALSO_WHEN_ASKED) ? 'flaky' : 'bug';
       const reason = printable(`found on ${when}: ${inWords({ expected, actual })}`);
       const end = new Date(Date.parse(`${today}T00:00:00Z`) + EXCUSED_DAYS * 86_400_000);
       const expires = end.toISOString().slice(0, 10);

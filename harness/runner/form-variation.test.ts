@@ -51,6 +51,8 @@ test.each<[string, Outcome[], Outcome, number, string?]>([
   ['is blocked in it, and fails in the usual one', ['blocked', 'fail'], 'fail', 2],
   ['does not apply in it, and fails in the usual one', ['not_applicable', 'fail'], 'fail', 2],
   ['ends the target, so that nothing decides after it', ['fail', 'blocked'], 'fail', 2, GOES_ON],
+  ['warns in both: the usual one stands', ['warn', 'warn'], 'warn', 2],
+  ['warns in it, and fails in the usual one', ['warn', 'fail'], 'fail', 2],
   ['fails every other time', ['fail', 'pass', 'fail'], 'fail', 3],
   ['fails every third time', ['fail', 'pass', 'pass', 'fail', 'pass'], 'fail', 5],
   ['fails every fourth time', ['fail', 'pass', 'pass', 'pass'], 'fail', 4],
@@ -74,6 +76,12 @@ test.each(EQUIVALENT_FORMS)('a check that fails only when asked $name fails if a
   else expect(result).toMatchObject({ outcome: 'fail', expected: expect.stringContaining(form.promise) });
 });
 
+test.each(EQUIVALENT_FORMS)('a check that fails asked $name, and warns otherwise, fails if promised', async (form) => {
+  const { once } = scripted((asked) => (asked === undefined ? 'warn' : 'fail'));
+  const { result } = await new FormVariation(SEED).run(await idIn(form), once);
+  expect(result.outcome).toBe(form.promise === undefined ? 'warn' : 'fail');
+});
+
 test.each(UNPROMISED_FORMS)('a check asked $name fails by that alone only if it ends the target', async (form) => {
   const ending = async (usual: Outcome, expected?: string): Promise<CheckResult> => {
     const { once } = scripted((asked) => (asked === undefined ? usual : 'fail'), expected);
@@ -93,11 +101,14 @@ test('a form that makes a difference is not used for later checks', async () => 
   expect(new Set(others).size).toBe(EQUIVALENT_FORMS.length - 1);
 });
 
-test('form variation stops after two checks that fail in every form', async () => {
+test.each<[Outcome, boolean]>([
+  ['fail', true],
+  ['warn', false],
+])('after two checks that %s in every form, form variation stops: %j', async (outcome, stops) => {
   const forms = new FormVariation(SEED);
   const found = await inForms();
-  for (const [id] of found.slice(0, 2)) await forms.run(id, scripted(() => 'fail').once);
-  expect(await inForms(forms)).toEqual([]);
+  for (const [id] of found.slice(0, 2)) await forms.run(id, scripted(() => outcome).once);
+  expect((await inForms(forms)).length).toBe(stops ? 0 : found.length);
 });
 
 test('an undecided check is retried in the usual form, unless it took long', async () => {

@@ -6,6 +6,8 @@ import { seedOf } from './run-check.ts';
 import type { CheckResult } from './types.ts';
 import { GOES_ON } from './violation.ts';
 
+export const ALSO_WHEN_ASKED = ', also when asked ';
+
 /** Checks that fail in both forms, after which only the usual form is sent. */
 const MOST_ALIKE = 2;
 /** Milliseconds, by outcome, above which a check does not run again in the usual form. */
@@ -34,9 +36,12 @@ export class FormVariation {
     const isLong = first.duration_ms > (LONG_MS[first.outcome] ?? Number.POSITIVE_INFINITY);
     if (form === undefined || isLong) return { result: first };
     if (isRight(first)) return { result: first.outcome === 'pass' && !this.#isReplay ? first : await once() };
+    // A SHOULD that never holds must not hide a MUST.
+    const isBetter = (other: CheckResult): boolean =>
+      isRight(other) || (other.outcome === 'warn' && first.outcome === 'fail');
     const usual = await once();
-    if (!isRight(usual)) {
-      if (usual.outcome !== 'undecided') this.#alike += 1;
+    if (!isBetter(usual)) {
+      if (usual.outcome === 'fail' || usual.outcome === 'blocked') this.#alike += 1;
       if (!counts(first, form) || isFinding(usual)) return { result: usual };
       this.found.set(id, form);
       return { result: first };
@@ -45,12 +50,12 @@ export class FormVariation {
     for (const each of [undefined, form, form, undefined]) {
       const attempt = await once(each);
       others.push(attempt);
-      if (isRight(attempt) !== (each === undefined)) return { result: first, others };
+      if (isBetter(attempt) !== (each === undefined)) return { result: first, others };
     }
     this.#left.delete(form);
     if (counts(first, form)) {
       const why = form.promise === undefined ? '' : ` (${form.promise})`;
-      const expected = `${first.expected}, also when asked ${form.name}${why}`;
+      const expected = `${first.expected}${ALSO_WHEN_ASKED}${form.name}${why}`;
       this.found.set(id, form);
       return { result: { ...first, expected } };
     }

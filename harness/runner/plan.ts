@@ -1,7 +1,7 @@
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { isCondition, isWithin, largestProfile, PROFILES, type Profile } from '../contract/profiles.ts';
-import { isSection } from '../contract/sections.ts';
+import { isSection } from '../contract/sentences.ts';
 import { isHeld, requirementSet } from './define.ts';
 import type { Session } from './session.ts';
 import {

@@ -34,8 +34,8 @@ describe('properties', () => {
     expect(again.checks[0]).toMatchObject({ outcome: 'fail', counterexample: '10', seed: result?.seed });
   });
 
-  it('draws new inputs for a replay whose path leads to none any more', async () => {
-    const seeded = { seed: 1, path: '0:3', runs: 1, redactor: new Redactor(), onFound: () => {} };
+  it.each(['0:3', '0:3:1', 'x'])('draws new inputs for a replay whose path %s leads to none any more', async (path) => {
+    const seeded = { seed: 1, path, runs: 1, redactor: new Redactor(), onFound: () => {} };
     const found = runProperty(fc.constant(10n), async () => Promise.reject(violation()), seeded);
     await expect(found).rejects.toThrow(Violation);
   });

@@ -30,10 +30,12 @@ export async function runProperty<T>(
     ...(options.examples === undefined ? {} : { examples: options.examples as [T][] }),
   };
   const property = fc.asyncProperty(arbitrary, neverWeaker(predicate, run.onFound));
-  const replayed = run.path !== undefined && { path: run.path, numRuns: 1, endOnFailure: true };
-  let details = await fc.check(property, { ...inputs, ...(replayed || { numRuns }) });
-  // A path leads to no input if the target has shown other values since, from which inputs are drawn.
-  if (details.numRuns === 0 && !details.failed) details = await fc.check(property, { ...inputs, numRuns });
+  const attempt = async (how: fc.Parameters<[T]>) => await fc.check(property, { ...inputs, ...how });
+  // A path leads to no input, or throws, if the target has shown other values since, from which inputs are drawn.
+  const replayed =
+    run.path !== undefined &&
+    (await attempt({ path: run.path, numRuns: 1, endOnFailure: true }).catch(() => undefined));
+  const details = replayed && (replayed.failed || replayed.numRuns > 0) ? replayed : await attempt({ numRuns });
   if (!details.failed) return;
   const error = details.errorInstance;
   const finding = findingOf(error);

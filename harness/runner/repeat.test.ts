@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Recorder } from '../client/recorder.ts';
 import { NO_TRIES } from './plan.ts';
+import type { Rule } from './rules.ts';
 import { declared, run } from './testing/checks.ts';
 import type { Check, CheckContext, CheckResult } from './types.ts';
 import { Blocked, TooLittleSeen } from './violation.ts';
@@ -52,6 +54,24 @@ describe('a check that is run several times', () => {
     );
     const report = await run([reader, odd], { repeat: 3, concurrency: 1, ...never });
     expect(report.checks[0]).toMatchObject({ outcome: 'fail', rate: { times: 3, failed: 3 } });
+  });
+
+  it('counts a rule that broke in one round once', async () => {
+    const asked = { method: 'GET', url: 'http://target/', duration_ms: 1, curl: 'curl' };
+    const context = ({ happened }: Recorder): object => ({
+      ask: (text: string) =>
+        happened({ kind: 'answer', asked, path: '/', answer: { status: 200, headers: {}, text, json: undefined } }),
+    });
+    let round = 0;
+    const asking = declared('test.asking', {}, async (t) => {
+      round += 1;
+      (t as unknown as { ask(text: string): void }).ask(`${round}`);
+    });
+    const judged = declared('test.judged');
+    const rule = (): Rule => (seen, judge) =>
+      judge.must(seen.kind !== 'answer' || seen.answer.text !== '2', { expected: 'another text', actual: '2' });
+    const report = await run([asking, { ...judged, rule }], { repeat: 4, context, ...never });
+    expect(report.checks[1]).toMatchObject({ outcome: 'fail', rate: { times: 4, failed: 1 } });
   });
 
   it('counts its runs alone with the target apart from the others', async () => {

@@ -62,6 +62,7 @@ export async function runRounds<Context>(options: RoundsOptions<Context>) {
     if (signal.aborted) break;
     rounds += 1;
     session = session.forRetry();
+    session.history.renew();
   }
   const worst = (): CheckResult[] =>
     plan.checks.flatMap(({ check, inProfile }) => {

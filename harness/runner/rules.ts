@@ -132,6 +132,11 @@ export class History {
     return this.judged(id).broken !== undefined;
   }
 
+  /** Restarts each rule that ended, so that every round of a run counts its own violations. */
+  renew(): void {
+    for (const judging of this.#rules.values()) if (judging.isOver) judging.renew();
+  }
+
   of(check: string): (happening: Happening) => void {
     return (happening) => {
       for (const [id, judging] of this.#rules) {

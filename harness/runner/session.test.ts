@@ -231,10 +231,15 @@ describe('a gate', () => {
 });
 
 describe('a throttled request', () => {
-  const sending = async (statuses: number[], pauseMs: (answer: number, attempt: number) => number | undefined) => {
+  const sending = async (
+    statuses: number[],
+    pauseMs: (answer: number, attempt: number) => number | undefined,
+    quota = new Gate(),
+  ) => {
     const discarded: number[] = [];
     const left = [...statuses];
     const answer = await retryThrottled(async () => left.shift() ?? 200, {
+      quota,
       signal,
       isThrottled: (status) => status === 429,
       pauseMs,
@@ -272,7 +277,11 @@ describe('a throttled request', () => {
       now += 30_000;
       return 0;
     };
-    expect(await sending([429, 429, 429, 200], waiting)).toEqual({ answer: 429, discarded: [429, 429] });
-    expect(await sending([429, 200], () => undefined)).toEqual({ answer: 429, discarded: [] });
+    const quota = new Gate();
+    expect(await sending([429, 429, 429, 200], waiting, quota)).toEqual({ answer: 429, discarded: [429, 429] });
+    expect(await sending([429, 200], () => undefined, quota)).toEqual({ answer: 429, discarded: [] });
+    expect(quota.isUsedUp).toBe(true);
+    await sending([200], waiting, quota);
+    expect(quota.isUsedUp).toBe(false);
   });
 });

@@ -195,6 +195,8 @@ const seconds = (ms: number): string =>
   ms > 0 && ms < 100 ? `${Math.ceil(ms)} ms` : `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
 
 export class Gate {
+  /** True after a minute of refusals, e.g. by a quota that lasts for hours, until a request passes. */
+  isUsedUp = false;
   #opensAt = 0;
 
   close(ms: number): void {
@@ -213,6 +215,8 @@ const LONGEST_OWN_PAUSE_MS = 2000;
 
 export interface Throttling<A> {
   gate?: Gate;
+  /** Remembers that requests are refused for long, for callers with gates of their own. Default: `gate`. */
+  quota?: Gate;
   signal: AbortSignal | undefined;
   isThrottled(answer: A): boolean;
   /** Milliseconds before the next attempt; undefined if a retry cannot help. */
@@ -234,12 +238,16 @@ export function throttledPauseMs({ status, headers }: Throttled, attempt: number
 
 /** Repeats a throttled request for at most 60 s; the returned answer may still be throttled. */
 export async function retryThrottled<A>(send: () => Promise<A>, throttling: Throttling<A>): Promise<A> {
-  const { gate = new Gate(), signal, isThrottled, pauseMs, discard } = throttling;
+  const { gate = new Gate(), quota = gate, signal, isThrottled, pauseMs, discard } = throttling;
   const deadline = performance.now() + LONGEST_THROTTLING_MS;
   for (let attempt = 0; ; attempt += 1) {
     await gate.pass(signal);
     const answer = await send();
-    if (!isThrottled(answer) || performance.now() >= deadline) return answer;
+    const isRefused = isThrottled(answer);
+    if (!isRefused || performance.now() >= deadline) {
+      quota.isUsedUp = isRefused;
+      return answer;
+    }
     const pause = pauseMs(answer, attempt);
     if (pause === undefined) return answer;
     await discard?.(answer);

@@ -5,8 +5,7 @@ import type { HttpClient } from '../client/http.ts';
 import type { Redactor } from '../common/redact.ts';
 import { headerSecret } from '../common/usage.ts';
 import { CAPABILITIES } from '../contract/capabilities.ts';
-import { oneOf, shape } from '../contract/shape.ts';
-import { Type } from '../contract/type.ts';
+import { oneOf, shape, Type } from '../contract/shape.ts';
 import { DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import type { Control } from './control/control.ts';
 import { TRANSPORT_FIELDS, type TransportFields } from './transports/index.ts';
@@ -249,7 +248,8 @@ export function mergedFields<T extends Fields>(
     const option = field.option === false ? undefined : saidOf(options, name);
     const filed = field.file === false ? undefined : saidOf(file, fileName(name, field));
     if (field.variable === undefined) return [name, option ?? filed];
-    const secret = option ?? filed ?? env[field.variable];
+    // Takes an empty secret for none, because a script may set its variable to an empty text.
+    const secret = (option ?? filed ?? env[field.variable]) || undefined;
     return [name, typeof secret === 'string' ? headerSecret(`--${optionName(name, field)}`, secret) : secret];
   });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Values<T>;

@@ -73,9 +73,10 @@ test.each<[string, string[], string, number]>([
 });
 
 test.each([
-  ['an option', { controlToken: 'tok-1f2e3d4c5b' }],
-  ['the environment', { env: { MUSTER_CONTROL_TOKEN: 'tok-1f2e3d4c5b' } }],
-])('a control API gets the token of %s, which is masked', async (_, given) => {
+  ['an option', { controlToken: 'tok-1f2e3d4c5b' }, 'Bearer tok-1f2e3d4c5b'],
+  ['the environment', { env: { MUSTER_CONTROL_TOKEN: 'tok-1f2e3d4c5b' } }, 'Bearer tok-1f2e3d4c5b'],
+  ['an empty variable, which is none', { env: { MUSTER_CONTROL_TOKEN: '' } }, undefined],
+])('a control API gets the token of %s, which is masked', async (_, given, token) => {
   const sent: (string | undefined)[] = [];
   const api = inJson((__, authorization) => {
     sent.push(authorization);
@@ -86,8 +87,8 @@ test.each([
   await using target = await withControl(`{http: "${port}"}`, { redactor, ...given });
   expect(OF_CONTROL.filter((name) => target.capabilities.has(name))).toEqual(['drive', 'compact', 'log']);
   expect(target.heartbeatSeconds).toBe(2);
-  expect(sent).toEqual(['Bearer tok-1f2e3d4c5b']);
-  expect(redactor.text('tok-1f2e3d4c5b')).toBe('***');
+  expect(sent).toEqual([token]);
+  expect(redactor.text(token ?? '')).toBe(token === undefined ? '' : 'Bearer ***');
 });
 
 test.each([

@@ -152,7 +152,7 @@ async function drive(reached: Reached) {
 
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
   const { file, folder: cwd, startOptions, ca, caFile } = settings;
-  const token = options.controlToken ?? startOptions.env[CONTROL_TOKEN];
+  const token = (options.controlToken ?? startOptions.env[CONTROL_TOKEN]) || undefined;
   if (token !== undefined) headerSecret(options.controlToken === undefined ? CONTROL_TOKEN : '--control-token', token);
   options.redactor.add(token, CONTROL_TOKEN);
   const address = settings.control ?? started?.control;

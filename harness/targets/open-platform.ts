@@ -3,7 +3,7 @@ import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import { wrongBaseUrl } from '../common/usage.ts';
 import { codenameOf, SUPPORTED_VERSIONS } from '../contract/versions.ts';
-import { retryThrottled, throttledPauseMs } from '../runner/session.ts';
+import { Gate, retryThrottled, throttledPauseMs } from '../runner/session.ts';
 import { PATIENCE_MS, type PlatformTargetOptions } from './fields.ts';
 import type { Started } from './launch/started.ts';
 import { described, type OpenPlatformTarget, opening, tryStart, whySilent, writing } from './opened.ts';
@@ -91,10 +91,11 @@ const ENOUGH = 3;
 
 /** A request without an answer only leaves its capability undeclared. */
 async function probePlatform(http: HttpClient, versionHeader: string) {
+  const gate = new Gate();
   const answers = await Promise.all(
-    SUPPORTED_VERSIONS.map((version) => listDevices(http, 1, { [versionHeader]: version })),
+    SUPPORTED_VERSIONS.map((version) => listDevices(http, gate, 1, { [versionHeader]: version })),
   );
-  const { items } = await listDevices(http, 100);
+  const { items } = await listDevices(http, gate, 100);
   const withStatus = (status: string): string | undefined =>
     items.find((item) => item.status === status && typeof item.id === 'string')?.id as string | undefined;
   // Keeps a version that fails, so that checks find its failure; a refused one need not be supported.
@@ -108,13 +109,14 @@ async function probePlatform(http: HttpClient, versionHeader: string) {
   };
 }
 
-async function listDevices(http: HttpClient, limit: number, headers: Record<string, string> = {}) {
+async function listDevices(http: HttpClient, gate: Gate, limit: number, headers: Record<string, string> = {}) {
   let items: { id?: unknown; status?: unknown }[] = [];
   try {
     const { status, json } = await retryThrottled(() => http.get('/devices', { headers, query: { limit } }), {
+      gate,
       signal: http.signal,
       isThrottled: (answer) => answer.status === 429 || answer.status === 503,
-      pauseMs: (answer, attempt) => throttledPauseMs(answer, attempt, PATIENCE_MS),
+      pauseMs: (answer, attempt) => (gate.isUsedUp ? undefined : throttledPauseMs(answer, attempt, PATIENCE_MS)),
     });
     const { data } = Object(json) as { data?: unknown };
     if (Array.isArray(data)) items = data.filter((item) => item !== null && typeof item === 'object');

@@ -46,6 +46,7 @@ test.each<[Partial<DeviceTargetOptions>, RegExp]>([
   [{ command: 'a', url: '127.0.0.1:8080' }, /^--url 127\.0\.0\.1:8080: must be an http:\/\//],
   [{ command: 'a', control: 'http://127.0.0.1:80801' }, /^--control http:\/\/127\.0\.0\.1:80801: is no address; /],
   [{ command: 'a', control: 'HTTP://127.0.0.1:80801' }, /^--control HTTP:\/\/127\.0\.0\.1:80801: is no address; /],
+  [{ command: 'a', control: 'http://rig:pw@h:8082' }, /^--control: credentials do not belong into the address$/],
   [{ command: 'a', control: '99999' }, /^--control 99999: is no address; accepted: an http\(s\) URL, a port or a so/],
   [{ image: 'i', port: 7, control: '/c' }, /^--control \/c: an image with a port has no .* give its control API's URL/],
   [{ target: 'device: {image: {name: i, port: 7, control: /c}}' }, /^--control \/c: an image with a port has no /],
@@ -87,6 +88,8 @@ test.each<[string, Partial<DeviceTargetOptions>, string]>([
   vi.stubEnv('MUSTER_TOKEN', 'e');
   onTestFinished(() => void vi.unstubAllEnvs());
   expect(device(options).fields).toMatchObject({ token });
+  vi.stubEnv('MUSTER_TOKEN', '');
+  expect(device(options).fields).toEqual({ url: 'http://x' });
 });
 
 const usual = { dialect: 'spec', apiVersion: NEWEST_VERSION, readOnly: false, apiKey: 'k', cwd: undefined };
@@ -112,6 +115,8 @@ test.each<[string, Partial<PlatformTargetOptions>, object]>([
 test.each<[Partial<PlatformTargetOptions>, string[]]>([
   [{}, ['seed-data', 'write']],
   [{ limitedKey: 'l', readOnly: true, capability: ['write,online-device'] }, ['limited-key', 'online-device']],
+  [{ limitedKey: '', env: { MUSTER_LIMITED_KEY: 'l' } }, ['seed-data', 'write']],
+  [{ env: { MUSTER_LIMITED_KEY: '' } }, ['seed-data', 'write']],
 ])('a platform by %j declares %j before it is asked', (options, capabilities) => {
   expect([...platform(options).capabilities].sort()).toEqual(capabilities);
 });

@@ -96,7 +96,7 @@ export function platformSettings(options: PlatformTargetOptions) {
   const start = mergedFields(startFields, options, file.platform);
   const values = mergedFields(platformFields, options, file.platform, options.env ?? process.env);
   const { url: address, apiKey, limitedKey, dialect = 'spec', apiVersion = NEWEST_VERSION, readOnly = false } = values;
-  if (apiKey === undefined || apiKey === '') throw new UsageError('--api-key: missing; give it, or set MUSTER_API_KEY');
+  if (apiKey === undefined) throw new UsageError('--api-key: missing; give it, or set MUSTER_API_KEY');
   redactor.add(apiKey, platformFields.apiKey.variable);
   redactor.add(limitedKey, platformFields.limitedKey.variable);
   if (address === undefined && start.command === undefined && start.image === undefined)

@@ -59,6 +59,11 @@ test('a reader reads a stream block by block, and keeps a torn block', () => {
   expect(traffic(...acts).find(({ kind }) => kind === 'over')).toMatchObject({ torn });
 });
 
+test.each(['', 'identity', 'Identity'])('a reader reads a stream in the content coding %j', (coding) => {
+  const coded = STREAM.replace('\r\n\r\n', `\r\nContent-Encoding: ${coding}\r\n\r\nid: 1\n\n`);
+  expect(words(['client', GET], ['server', coded]).at(-1)).toBe('frame id=1');
+});
+
 test('a stream counts as ended by the client when the client leaves first', () => {
   const end = { how: 'end' } as const;
   const left = words(['client', GET], ['server', STREAM], ['client', end], ['server', end]);

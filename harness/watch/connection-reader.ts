@@ -1,7 +1,7 @@
 /** Parses one watched connection; gives up on ambiguous bytes. */
 import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
-import { CODINGS } from '../client/body.ts';
+import { CODINGS, isCoded } from '../client/body.ts';
 import { SseParser } from '../client/sse-parser.ts';
 import { Bytes } from '../common/bytes.ts';
 import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from '../common/http-parser.ts';
@@ -71,7 +71,7 @@ function withoutCodings(bytes: Buffer, codings: string): Buffer | undefined {
   let body = bytes;
   for (const coding of codings.split(',').toReversed()) {
     const name = coding.trim().toLowerCase();
-    if (name === '' || name === 'identity') continue;
+    if (!isCoded(name)) continue;
     const known = CODINGS.get(name);
     if (known === undefined) return undefined;
     try {
@@ -234,7 +234,7 @@ export class ConnectionReader {
     }
     if (exchange.method === 'HEAD' || status === 204 || status === 304) return 'none';
     const isStream = /^text\/event-stream\b/i.test(valuesOf(headers, 'content-type').at(-1) ?? '');
-    if (status === 200 && isStream && exchange.codings === '')
+    if (status === 200 && isStream && !isCoded(exchange.codings))
       exchange.stream = new StreamReader((fields, when) =>
         this.#options.take({ kind: 'frame', at: when, exchange: exchange.id, fields }),
       );

@@ -20,6 +20,8 @@ interface Entry {
   status: number;
   received: Pairs;
   text: string | undefined;
+  /** True if the text has fewer bytes than the answer: Firefox keeps the first MiB. */
+  isCut: boolean;
   ended: Ended;
   origin: string;
 }
@@ -83,6 +85,7 @@ export function trafficOfHar(
 
 const LACKS: Readonly<Record<string, (entry: Entry) => boolean>> = {
   'answers without a body': ({ text, status }) => text === undefined && status !== 0,
+  'answers of which only the beginning is there': ({ isCut }) => isCut,
   'entries without the headers of the request or the answer': ({ lacksHeaders }) => lacksHeaders,
   'requests of which a browser may have left out credentials': ({ sent }) => sent.includes(UNSEEN),
   'entries that do not say how long they took': ({ time }) => time === 0,
@@ -124,6 +127,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     status: Number.isInteger(status) ? status : 0,
     received,
     text: text || emptyText(content['size'], received),
+    isCut: text ? Number(content['size']) > Buffer.byteLength(text) : false,
     // Muster's own reports shorten answers, so the end of an exchange in a report is unknown.
     ended: isOwn ? 'unseen' : endOf(status, received, response['_error'] ?? response['_failureText']),
     origin: url.origin,
@@ -154,7 +158,7 @@ const pairsOf = (value: unknown): Pairs =>
 
 function trafficOf(entry: Entry, exchange: number): Traffic[] {
   const { at, time, connection, method, target, sent, lacksHeaders, origin, body, status, received } = entry;
-  const { text, ended } = entry;
+  const { text, isCut, ended } = entry;
   const end = at + time;
   const traffic: Traffic[] = [
     { kind: 'request', at, connection, exchange, method, target, headers: sent, lacksHeaders, origin },
@@ -176,13 +180,16 @@ function trafficOf(entry: Entry, exchange: number): Traffic[] {
       traffic.push({ kind: 'lost', at: end, connection, why });
     }
   }
-  const whole: Body | undefined = isStream || text === '' ? undefined : known(text);
+  const whole: Body | undefined = isStream || text === '' ? undefined : known(text, isCut);
   traffic.push({ kind: 'over', at: end, exchange, ended, ...defined({ body: whole }) });
   return traffic;
 }
 
 /** A missing text counts as a cut body, which no rule judges. */
-const known = (text: string | undefined): Body =>
-  text === undefined ? { size: 0, cut: { sha256: '' } } : { text, size: Buffer.byteLength(text) };
+const known = (text: string | undefined, isCut = false): Body => ({
+  ...defined({ text }),
+  size: Buffer.byteLength(text ?? ''),
+  ...((isCut || text === undefined) && { cut: { sha256: '' } }),
+});
 
 const typeOf = (headers: Pairs): string => headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';

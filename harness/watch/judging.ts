@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { parseJson } from '../client/body.ts';
+import { isCoded, parseJson } from '../client/body.ts';
 import type { Asked, ExchangeEnd, RequestSeen } from '../client/happening.ts';
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
@@ -199,11 +199,12 @@ export class TrafficJudge {
   }
 
   #frame(fields: Pairs, at: number, exchange: Exchange): void {
-    this.seen.events += 1;
     const { asked, stream, told, isOfEvents } = exchange;
     exchange.parser ??= new SseParser({
       frame: (frame) => {
-        if (isOfEvents) this.#happened({ kind: 'frame', asked, stream, frame, ...told });
+        if (!isOfEvents) return;
+        if (frame.dispatched) this.seen.events += 1;
+        this.#happened({ kind: 'frame', asked, stream, frame, ...told });
       },
       comment: () => {},
     });
@@ -327,7 +328,7 @@ const secretsOf = ({ 'x-api-key': key, authorization = '' }: Fields): string[] =
 const isCodedStream = (status: number | undefined, headers: Fields = {}): boolean =>
   status === 200 &&
   /^text\/event-stream\b/i.test(headers['content-type'] ?? '') &&
-  !/^(?:identity)?$/i.test(headers['content-encoding'] ?? '');
+  isCoded(headers['content-encoding']);
 
 function count(counts: Record<string, number>, reason: string): void {
   const known = Object.hasOwn(counts, reason) || Object.keys(counts).length < MOST_REASONS ? reason : 'other reasons';

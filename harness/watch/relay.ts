@@ -4,6 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { limitIn, notConnected } from '../client/errors.ts';
 import { tls } from '../common/node-tls.ts';
+import { reset } from '../common/reset.ts';
 
 /** TLS connections that ended without close_notify. */
 const torn = new WeakSet<Socket>();
@@ -239,13 +240,3 @@ export class Relay implements AsyncDisposable {
  */
 const whyOf = (error: Error): string =>
   limitIn(error) ?? ('syscall' in error && error.syscall === 'connect' ? error.message : notConnected(error).message);
-
-/** Resets a TCP connection, and destroys other sockets, because only TCP has resets. */
-function reset(socket: Socket): void {
-  if (socket.destroyed) return;
-  try {
-    socket.resetAndDestroy();
-  } catch {
-    socket.destroy();
-  }
-}

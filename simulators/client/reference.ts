@@ -3,7 +3,7 @@ import { defined } from '../../harness/common/defined.ts';
 import { retryAfterMs } from '../../harness/common/units.ts';
 import { backoffMs } from '../../harness/common/waiting.ts';
 import { CALL_JOBS, filledIn, jobOf } from '../../harness/contract/client.ts';
-import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
+import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/lists.ts';
 import { isObject, objectIn } from '../common/malformed.ts';
 import {
   type CallBehaviour,

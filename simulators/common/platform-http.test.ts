@@ -98,10 +98,10 @@ describe('a request to the platform', () => {
     const body = JSON.stringify({ error: { code: 'nope', params: {}, message: 'not like this' } });
     await using http = await setUp([answer(409, body), answer(503, 'oops')]);
     const refused = await http.get().catch((error: ApiError) => error);
-    expect(refused).toMatchObject({ status: 409, code: 'nope', refused: true, unauthorized: false });
+    expect(refused).toMatchObject({ status: 409, refused: true, unauthorized: false });
     const broken = await http.get().catch((error: ApiError) => error);
     expect(broken).toBeInstanceOf(ApiError);
-    expect(broken).toMatchObject({ status: 503, code: 'unknown', refused: false });
+    expect(broken).toMatchObject({ status: 503, refused: false });
     expect((broken as ApiError).message).toMatch(/^HTTP 503: oops \(/);
     expect(http.requests).toHaveLength(2);
   });

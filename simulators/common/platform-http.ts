@@ -104,13 +104,11 @@ const UNKNOWN = 'unknown';
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
-  /** `error.code` of the answer, or `unknown`. */
-  readonly code: string;
   readonly retryAfterMs: number | undefined;
+  /** `code`: `error.code` of the answer, or `unknown`; no member, because members of that name are the system's. */
   constructor(status: number, code: string, message: string, retryAfterMs?: number) {
     super(`HTTP ${status}${code === UNKNOWN ? '' : ` ${code}`}: ${message}`);
     this.status = status;
-    this.code = code;
     this.retryAfterMs = retryAfterMs;
   }
   get unauthorized(): boolean {

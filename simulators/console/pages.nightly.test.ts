@@ -21,7 +21,7 @@ const FLEET: FleetDocument = {
   latenessLimitMs: 50,
   soFar: { verdict: 'valid', atBest: 'valid', reasons: [] },
   bands: [],
-  thresholds: [{ expr: 'rollout.ms.p99<5s', value: 12, ok: true }],
+  thresholds: [{ expr: 'rollout.ms.p99<5s', value: 12, tone: 'good' }],
   trouble: [],
   ending: null,
   links: [],
@@ -57,9 +57,11 @@ describeConsole('the page of a fleet', (open) => {
     expect(await early.locator('main').textContent()).toMatch(/preparing\s*0:50(.|\n)*judged\s*1 of 9 answers/);
   });
 
-  it('shows at once that the result is invalid, and marks no threshold as met', async () => {
+  it('shows at once that the result is invalid, and whether a threshold decides', async () => {
     const reasons = ['actions started late: p99 370.0 ms (limit 50 ms)', 'this machine carries about 67 robots'];
-    await using page = await shown({ soFar: { verdict: 'invalid', atBest: 'valid', reasons }, endable: true });
+    const thresholds = FLEET.thresholds.map((one) => ({ ...one, tone: 'open' as const }));
+    const soFar = { verdict: 'invalid', atBest: 'valid', reasons };
+    await using page = await shown({ thresholds, soFar, endable: true });
     const banner = page.locator('[data-so-far=invalid]');
     expect(await banner.textContent()).toMatch(/As it stands, .* invalid.*decide nothing.*67 robots.*End the run now/s);
     expect(await page.locator('main').textContent()).not.toContain('Nothing went wrong');

@@ -14,7 +14,7 @@ import type { DiskIo } from './log/io.ts';
 import type { StoredEvent } from './log/line.ts';
 import type { Incarnation } from './log/log-file.ts';
 import { asStartError, type Identity, type Logger, type Settings } from './options.ts';
-import type { Opened, Seen, SeenEvent, SeenFrame, SeenListener, SeenLog, Uplink } from './ports.ts';
+import type { Opened, Seen, SeenEvent, SeenFrame, SeenListener, SeenLog, SyncResult, Uplink } from './ports.ts';
 import { ConfigFiles } from './state/config-files.ts';
 import { readState } from './state/deployment-store.ts';
 import { Deployments } from './state/deployments.ts';
@@ -316,7 +316,7 @@ export class Agent implements RequestHandler, ServedAgent {
 
   async sync() {
     const attempted = timestamp(this.#env.clock);
-    const { code, message } = (await this.uplink?.sync()) ?? {
+    const { code, message, endsAt }: SyncResult = (await this.uplink?.sync()) ?? {
       code: 'network_connection_error',
       message: 'this robot has no uplink to a platform',
     };
@@ -326,7 +326,7 @@ export class Agent implements RequestHandler, ServedAgent {
       last_synced_at: this.uplink?.lastSyncedAt ?? NEVER,
       last_attempted_sync_at: attempted,
       in_cooldown: code === 'in_cooldown',
-      cooldown_ends_at: attempted,
+      cooldown_ends_at: endsAt ?? attempted,
     };
   }
 }

@@ -37,6 +37,8 @@ export interface DeploymentPort {
 export interface SyncResult {
   code: 'success' | 'network_connection_error' | 'in_cooldown';
   message: string;
+  /** End of the cooldown. */
+  endsAt?: string;
 }
 
 export type UplinkStatus = 'starting' | 'online' | 'offline' | 'stopped';

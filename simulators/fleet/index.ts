@@ -74,7 +74,10 @@ export interface RunningFleet extends AsyncDisposable {
   robotName(index: number): string;
   /** Deploys a release to robots; waits while a user of the page has paused the fleet. */
   rollout(options?: RolloutOptions): Promise<RolloutResult>;
-  /** Waits up to 5 s until the robots' clients have read all events; resolves with the first 100 stream faults. */
+  /**
+   * Waits until the robots' clients have read all events, or read none for 5 s, at most ten minutes; resolves with the
+   * first 100 stream faults.
+   */
   verify(): Promise<Violation[]>;
   measured: Fleet['measured'];
   /** Returns the result so far, as in `result.json` of `muster fleet`. `version`: version of Muster. */

@@ -1,5 +1,4 @@
-import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
-import type { PingRequest } from '../../harness/contract/lists.ts';
+import { PING_TIMEOUT_MAXIMUM_NANOS, type PingRequest } from '../../harness/contract/lists.ts';
 import { DISPOSITIONS, type InstanceFormat } from '../../harness/contract/platform/config-instance.ts';
 import type { CreateConfigSchema, OlderCreateConfigSchema } from '../../harness/contract/platform/config-schema.ts';
 import type { CreateDeployment } from '../../harness/contract/platform/deployment.ts';

@@ -238,7 +238,7 @@ for (const job of PLATFORM_JOBS)
   check(printed, { ...forJob(job), aspect: job }, async (t) => {
     const refuse = (asked: ClientRequest): void => asked.answer(401, errorOf('unauthorized'));
     for (const answer of [platform(), platform({ [job]: refuse })]) {
-      await using run: JobRun = await JobRun.untilEnded(t, { job, answer });
+      await using run: JobRun = await JobRun.untilSettled(t, { job, answer });
       const asked = run.requests.some(IS_ASKED[job]);
       run.must(!asked || !run.printedSecret, { expected: 'no API key', actual: 'the API key, in what it wrote' });
     }

@@ -213,16 +213,16 @@ check(huge, { ...afterLarge, aspect: 'many-lines' }, (t) => {
 async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) => string): Promise<void> {
   const [first, last] = [event(1), event(3)];
   await using run: StreamRun = await StreamRun.after(t, [first]);
-  const stream = run.current;
   // The client may hang up or stop reading.
-  void stream.send(render(big));
-  void stream.send(frame(last));
+  void run.current.send(render(big));
+  void run.current.send(frame(last));
   const isBound = (): boolean => run.reported !== undefined && !run.dispatched.some(({ id }) => id === big.id);
+  const isGone = (): boolean => run.current.isLeft && isBound();
   for (let round = 0; !run.dispatched.some(({ id }) => id === last.id); round += 1) {
-    if (stream.closed && isBound()) await (await run.stream()).send(frame(last));
+    if (isGone()) await (await run.stream()).send(frame(last));
     const seen = run.dispatched.length + run.requests.length;
-    const isNew = (): boolean => run.dispatched.length + run.requests.length > seen || (stream.closed && isBound());
-    const more = await run.until(() => isNew() || undefined, FOR_LARGE * run.patienceMs);
+    const isNew = (): boolean => run.dispatched.length + run.requests.length > seen || isGone();
+    const more = await run.untilRead(() => isNew() || undefined, FOR_LARGE * run.patienceMs);
     const expected = 'an event of 10 MiB to be dispatched, or a gap, and the event after it';
     run.must(more && round < MOST_ROUNDS, { expected, actual: run.outcome });
   }

@@ -245,7 +245,7 @@ const nul = requirement({
 check(nul, WITH_CURSOR, async (t) => {
   await using run: StreamRun = await StreamRun.after(t, [first]);
   await run.current.send(frame(second).replace(`id: ${second.id}`, `id: ${second.id}\u0000`));
-  await run.until(() => run.dispatched.length > 1 || undefined);
+  await run.untilRead(() => run.dispatched.length > 1 || undefined);
   run.current.end();
   const asked = await nextOf(run);
   const cursor = asked?.cursor ?? '';

@@ -197,7 +197,7 @@ check(bigIds, WITH_CURSOR, async (t) => {
   await using run: StreamRun = await StreamRun.open(t);
   const ids = ['9007199254740993', '9007199254740995'];
   await run.current.send(ids.map((id) => frame(event(id))).join(''));
-  await run.until(() => (run.dispatched.length >= ids.length ? true : undefined));
+  await run.untilRead(() => (run.dispatched.length >= ids.length ? true : undefined));
   const expected = `events ${ids.join(', ')} to be dispatched`;
   run.must(run.dispatched.length === ids.length, { expected, actual: run.outcome });
   run.current.cut();

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
+import { CLIENT_VARIABLES, DEPLOYMENT } from '../../harness/contract/client.ts';
 import { TooLittleSeen } from '../../harness/runner/violation.ts';
 import { type InProcessClient, referenceWith } from '../../harness/tools/subjects/clients.ts';
 import { type RunChoice, runClientSuite } from '../../harness/tools/subjects/run.ts';
-import { CallFailed, type ClientBehaviour } from '../../simulators/client/behaviour.ts';
+import { type Block, CallFailed, type ClientBehaviour } from '../../simulators/client/behaviour.ts';
 import { referenceBehaviour } from '../../simulators/client/reference.ts';
 import { clientDefects } from '../../simulators/defects/client/index.ts';
 import { ClientRun } from './support/client-run.ts';
@@ -23,6 +23,8 @@ async function resultsOf(client: InProcessClient, only: string[], choice: RunCho
 
 const PATIENCE_MS = 60_000;
 
+const { stream, follow, calls, jobs } = referenceBehaviour;
+
 test.each([
   ['first-page-again', 'client.pages.next', 'fail', /GET .*offset=0 again and again, 20 times in .* answered 200$/],
   ['repeats-when-refused', 'client.errors.told.list', 'warn', /again and again, 31 times in .* answered 403$/],
@@ -31,6 +33,19 @@ test.each([
   const [result] = await checked(defect, [id], { patienceMs: PATIENCE_MS });
   expect(result).toMatchObject({ outcome, actual: expect.stringMatching(words) });
   expect(result?.duration_ms).toBeLessThan(PATIENCE_MS);
+});
+
+test('a client that hammers before its pace is known is red', async () => {
+  const own: Partial<ClientBehaviour> = {
+    follow: {
+      ...follow,
+      expired: (cursor) => ({ told: true, cursor }),
+      reconnect: (why) => (why.status === 410 ? 0 : follow.reconnect(why)),
+    },
+  };
+  const client = referenceWith(() => ({ ...referenceBehaviour, ...own }));
+  const result = { outcome: 'warn', actual: expect.stringMatching(/again and again, 31 times in .* answered 410$/) };
+  expect(await resultsOf(client, ['client.expired.no-loop'], {})).toMatchObject([result]);
 });
 
 test('a client without an end has its requests judged', async () => {
@@ -59,31 +74,71 @@ test('a client that starts too late for a check of pauses is undecided', async (
   for (const result of results) expect(result).toMatchObject({ outcome: 'undecided', reason: said });
 });
 
-const { follow, calls } = referenceBehaviour;
 const leaving = { ...follow, mostEvents: 5, deduplicates: false };
 function shortPages(wanted = 50): number {
   if (wanted > 100) throw new CallFailed('a page has at most 100 items');
   return wanted;
 }
 
+const oneEach: Partial<ClientBehaviour> = {
+  stream: () => {
+    let isTaken = false;
+    const isDispatched = ({ data }: Block): boolean => {
+      const before = isTaken;
+      isTaken ||= data !== '';
+      return data !== '' && !before;
+    };
+    return { ...stream(), isDispatched, idOf: (value, before) => (isTaken ? before : value) };
+  },
+  follow: { ...leaving, mostEvents: 1 },
+};
+const bounded: Partial<ClientBehaviour> = {
+  follow: {
+    ...leaving,
+    mostEvents: 1,
+    envelope: (block) => (block.data.length < 4_000_000 ? follow.envelope(block) : { type: 'gap' }),
+    show: (line) => (line['type'] === 'gap' ? ['{"saw":"gap"}'] : follow.show(line)),
+  },
+};
+const fixedLimit = { calls: { ...calls, limit: () => 50 } };
+const noTimeout = { jobs: { ...jobs, ping: { ...jobs.ping, body: () => ({}) } } };
 test.each<[string, string, Partial<ClientBehaviour>, string]>([
   ['leaves its streams, and shows what comes again', 'client.stream.boundaries.crlf', { follow: leaving }, 'pass'],
+  ['takes one event from a stream', 'client.delivery.big-ids', oneEach, 'pass'],
+  ['takes one event from a stream', 'client.stream.huge.one-line', oneEach, 'pass'],
+  ['leaves the stream of a large event, and tells of a gap', 'client.stream.huge.one-line', bounded, 'pass'],
+  ['has pages of one size', 'client.pages.clamped', fixedLimit, 'not_applicable'],
+  ['has pages of one size', 'client.pages.limit', fixedLimit, 'not_applicable'],
+  ['sends no types', 'client.request.types', { follow: { ...follow, types: () => '' } }, 'not_applicable'],
+  ['sends no timeout', 'client.ping.timeout', noTimeout, 'not_applicable'],
+  ['sends no timeout', 'client.ping.wish', noTimeout, 'not_applicable'],
+  ['sends no timeout', 'client.ping.patience', noTimeout, 'not_applicable'],
   ['refuses long pages', 'client.pages.clamped', { calls: { ...calls, limit: shortPages } }, 'not_applicable'],
 ])('a client that %s does not fail %s', async (_, id, own, outcome) => {
   const client = referenceWith(() => ({ ...referenceBehaviour, ...own }));
   expect(await resultsOf(client, [id], {})).toMatchObject([{ outcome }]);
 });
 
+const { id, device_id, release_id } = DEPLOYMENT;
 test.each<[string, string[], string[]]>([
   ['client.stream.dispatch', ['GET /deployments/current'], []],
-  ['client.deploy.shown', ['GET /deployments', 'GET /releases?limit=1'], ['POST /deployments/dpl_Qa9Ws2/deploy']],
-])('a client with further requests passes %s', async (id, before, after) => {
+  ['client.ping.answer', ['GET /devices', `GET /devices/${device_id}`], []],
+  ['client.key.sent.ping', [`GET /devices/${device_id}`], []],
+  [
+    'client.deploy.shown',
+    ['GET /deployments', `GET /devices/${device_id}`, `GET /releases/${release_id}`],
+    [`POST /deployments/${id}/deploy`, `GET /deployments/${id}`],
+  ],
+])('a client with further requests passes %s', async (only, before, after) => {
   const client: InProcessClient = async (variables, print, signal, complain) => {
     const base = variables[CLIENT_VARIABLES.deviceUrl] ?? variables[CLIENT_VARIABLES.platformUrl];
     const send = async (requests: readonly string[]): Promise<void> => {
       for (const [method = '', path] of requests.map((each) => each.split(' '))) {
-        const { status } = await fetch(`${base}${path}`, { method, signal });
-        if (status !== 200) throw new CallFailed(`${method} ${path} answered ${status}`);
+        const headers = { 'X-API-Key': variables[CLIENT_VARIABLES.platformKey] ?? '' };
+        const answer = await fetch(`${base}${path}`, { method, signal, headers });
+        if (answer.status !== 200) throw new CallFailed(`${method} ${path} answered ${answer.status}`);
+        const isKnown = (await answer.text()).includes(device_id);
+        if (path === '/devices' && !isKnown) throw new CallFailed(`${device_id} is not among the devices`);
       }
     };
     await send(before);
@@ -91,8 +146,18 @@ test.each<[string, string[], string[]]>([
     await send(after);
     return code;
   };
-  const outcomes = new Set((await resultsOf(client, [id], {})).map(({ outcome }) => outcome));
+  const outcomes = new Set((await resultsOf(client, [only], {})).map(({ outcome }) => outcome));
   expect([...outcomes]).toEqual(['pass']);
+});
+
+test('a patience shorter than a wait that is asked for fails no client', async () => {
+  const only = ['client.busy.retry-after.429', 'client.back-off.retry-field', 'client.ping.patience'];
+  const results = await resultsOf(
+    referenceWith(() => referenceBehaviour),
+    only,
+    { patienceMs: 500 },
+  );
+  expect(results.map(({ outcome }) => outcome)).toEqual(['pass', 'pass', 'pass']);
 });
 
 test('a client that starts late finds its agent', async () => {

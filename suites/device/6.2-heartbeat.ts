@@ -123,7 +123,9 @@ check(longLived, { slow: true, premises: STREAM }, async (t: Device, streams) =>
 const UNKNOWN_TYPE = 'robot.rebalanced';
 
 async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): Promise<Subscription | undefined> {
-  const stream = await streams.tryAnother({ types: [UNKNOWN_TYPE] });
+  let stream = await streams.tryAnother({ types: [UNKNOWN_TYPE] });
+  if (stream !== undefined && stream.status !== 200)
+    stream = await streams.tryAnother({ types: ['deployment.removed'] });
   if (stream?.status !== 200) return undefined;
   await stream.rest({ within: idleMs, atMost: idleMs, for: 'the end of an idle stream' }).catch((error: unknown) => {
     if (!(error instanceof StreamTimeout)) throw error;
@@ -132,5 +134,5 @@ async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): 
   return stream.ended === undefined ? streams.follow(stream) : undefined;
 }
 
-const idleStreams = (t: Device, streams: Streams) => async (isOverdue: boolean) =>
+export const idleStreams = (t: Device, streams: Streams) => async (isOverdue: boolean) =>
   isOverdue || t.capabilities.has('restart') ? filteredIdleStream(t, streams, ENDS_AT_ONCE_MS) : undefined;

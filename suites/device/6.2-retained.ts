@@ -8,6 +8,7 @@ import { type Device, RETAINED, RETAINED_REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED, HEADER_IGNORED, TYPES_IGNORED } from './support/deviations.ts';
 import { distinct, eventsOf, expectSameEvents, expectSameIds, type SeenEvent, showIds } from './support/events.ts';
 import { cursorIn, EXTENT, laterThan, sampleRetained } from './support/replays.ts';
+import { isThrottled } from './support/requests.ts';
 import { RETAINED_ONLY, section } from './support/section.ts';
 import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
 import { Subscription } from './support/subscription.ts';
@@ -186,7 +187,12 @@ check(
     );
     const absent = EVENT_TYPES.find((type) => !present.includes(type));
     if (absent === undefined) return;
-    const stream = await streams.try({ after: cursor, types: [absent] });
+    const opening = { after: cursor, types: [absent] };
+    const stream = await streams.try(opening);
+    t.must(stream.status < 500 || isThrottled(stream), {
+      expected: `an event stream for ${describeOpen(opening)}`,
+      actual: stream.status,
+    });
     await stream.idle(250, { within: t.patienceMs, for: 'the end of a replay' });
     const unlisted = eventsOf(t, stream).filter(({ type }) => type !== absent);
     t.must(unlisted.length === 0, {

@@ -118,7 +118,8 @@ async function send(
   };
   const open = t.session.get(OPEN_STREAMS);
   const mayClear = (): boolean => open.count > 0 || open.justClosed(noticedMs(t));
-  return (await retryWhileThrottled(t, once, { mayClear })).result;
+  const ownDoing = (): boolean => t.session.gate('requests').isUsedUp;
+  return (await retryWhileThrottled(t, once, { mayClear, ownDoing })).result;
 }
 
 /** Has a timeout of its own, because an unanswered odd request must not shorten other waits. */
@@ -165,9 +166,9 @@ async function expectHandled(
 }
 
 async function expectNextServed(t: Device, after: string): Promise<void> {
-  const next = await retryWhileThrottled(t, () =>
-    inTime(t, 'answer', (timeoutMs) => t.http.get(CURRENT, { timeoutMs })),
-  ).catch((error: unknown) => {
+  const ask = () => inTime(t, 'answer', (timeoutMs) => t.http.get(CURRENT, { timeoutMs }));
+  const quota = t.session.gate('requests');
+  const next = await retryWhileThrottled(t, ask, { quota }).catch((error: unknown) => {
     if (error instanceof NoAnswer) return error.message;
     throw error;
   });

@@ -63,6 +63,7 @@ const ofWrites = {
   needs: ['write'],
   isMeant: (comparison: Comparison): boolean => !isRead(comparison),
   part: 'refuseWrites',
+  least: { 'writes without access': 1 },
 } as const;
 check(...byExploring(endOfLife, ofReads));
 check(...byExploring(endOfLife, { aspect: 'operations', ...ofWrites }));

@@ -13,6 +13,7 @@ import {
   section,
   untilActivity,
   untilCurrent,
+  untilReplaced,
 } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ section: '3', since: '2026-11-21' });
@@ -49,7 +50,7 @@ async function mustAgree(t: System, events: EventFollower, { rollOuts }: OutageM
   await untilCurrent(t, last.id);
   await untilActivity(t, last.id, 'deployed');
   for (const { id } of rollOuts) {
-    await untilActivity(t, id, 'archived');
+    await untilReplaced(t, id, last.id);
     const times = events.count('deployment.deployed', id);
     const expected = `${id} to be deployed at most once`;
     t.must(times <= 1, { expected, actual: `${times} events deployment.deployed` });

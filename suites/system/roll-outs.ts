@@ -13,10 +13,11 @@ import {
   deploy,
   EventFollower,
   eventually,
+  filesInPlace,
+  lostFiles,
   mustHaveConfigFiles,
   platformSide,
   type RollOut,
-  readConfigFiles,
   readDeployment,
   rollOut,
   type System,
@@ -24,6 +25,7 @@ import {
   statuses,
   untilActivity,
   untilCurrent,
+  untilReplaced,
   whileOffline,
 } from './support/check.ts';
 import { configPath } from './support/roll-out.ts';
@@ -161,8 +163,8 @@ check(replaces, { needs: ['write'], premises: [arrives.id] }, async (t: System) 
   });
   if (!canReadFiles(t)) return;
   await eventually(t, `no file of ${first.id}, which was replaced, to be on the device`, async () => {
-    const files = await readConfigFiles(t, first);
-    return files.size === 0 ? { found: true } : { seen: [...files.keys()].join(', ') };
+    const files = await filesInPlace(t, first);
+    return files.length === 0 ? { found: true } : { seen: files.join(', ') };
   });
   await mustHaveConfigFiles(t, second);
 });
@@ -182,7 +184,7 @@ check(newer, { needs: ['write'], premises: [arrives.id] }, async (t: System) => 
   const expected = `${first.id}, whose config files are gone, to be another than deployed on the platform`;
   await eventually(t, expected, async () => {
     const item = await readDeployment(t, first);
-    const isThere = (await readConfigFiles(t, first)).size > 0;
+    const isThere = (await lostFiles(t, first)).length < first.fixture.files.length;
     return isThere || item['activity_status'] !== 'deployed' ? { found: true } : { seen: statuses(item) };
   });
 });
@@ -206,8 +208,8 @@ check(replaced, { needs: ['write'], premises: [newer.id] }, async (t: System) =>
   t.observe('deployment.removed of a deployment that a newer one replaced', told > 0 ? 'came' : 'had not come');
   t.observe('a deployment that a newer one replaced', String(item['activity_status']));
   if (!canReadFiles(t)) return;
-  const { size } = await readConfigFiles(t, first);
-  t.observe('the files of a deployment that a newer one replaced', size === 0 ? 'are gone' : 'are there');
+  const { length } = await filesInPlace(t, first);
+  t.observe('the files of a deployment that a newer one replaced', length === 0 ? 'are gone' : 'are there');
 });
 
 interface Replacement {
@@ -240,7 +242,12 @@ const afterDeploy = { needs: ['write'], premises: [arrives.id] } as const;
 check(failed, afterDeploy, async (t: System) => {
   await using events = await EventFollower.open(t);
   await deploy(t, events);
-  const bad = await rollOut(t, [configPath(), IMPOSSIBLE_PATH]);
+  // A platform may refuse such a path; the roll-out before shows that it takes others.
+  const blocked = (reason: string): never =>
+    / answered (deployed: )?4\d\d /.test(reason)
+      ? t.notApplicable(`a platform may refuse a file name that is too long: ${reason}`)
+      : t.blocked(reason);
+  const bad = await rollOut({ ...t, blocked }, [configPath(), IMPOSSIBLE_PATH]);
   await requireFailure(t, bad);
   const end = await eventually(t, `${bad.id} to end failed and archived`, async () => {
     const item = await readDeployment(t, bad);
@@ -294,7 +301,7 @@ async function mustLeaveNothing(t: System, bad: RollOut): Promise<void> {
   });
   if (!canReadFiles(t)) return;
   const expected = `no file of ${bad.id}, which failed, to be on the device`;
-  const isClean = await pollWithin(expected, async () => (await readConfigFiles(t, bad)).size === 0 || undefined, {
+  const isClean = await pollWithin(expected, async () => (await filesInPlace(t, bad)).length === 0 || undefined, {
     ...PAUSES,
     timeoutMs: t.device.patienceMs,
     signal: t.signal,
@@ -350,10 +357,6 @@ check(newest, afterQueued, async (t: System) => {
     await events.until('deployment.deployed', newer.id);
     await untilCurrent(t, newer.id);
     await untilActivity(t, newer.id, 'deployed');
-    // The older one may be deployed or archived: the specification leaves that open, but it must not stay queued.
-    await eventually(t, `${older.id}, which ${newer.id} replaced, not to wait for its device any more`, async () => {
-      const item = await readDeployment(t, older);
-      return item['activity_status'] === 'queued' ? { seen: statuses(item) } : { found: true };
-    });
+    await untilReplaced(t, older.id, newer.id);
   });
 });

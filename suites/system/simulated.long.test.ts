@@ -22,7 +22,19 @@ it('a deployment that was replaced in the queue may end in another state than ar
     retired: (activity) => (activity === 'queued' ? 'drifted' : retired(activity)),
   }));
   await using workspace = await startWorkspace(behavioursWith({ platform: [drifting] }));
-  const only = ['system.offline.newest'];
+  const only = ['system.offline.newest', 'system.soak'];
   const { checks } = await runSystemSuite(workspace, { only, patienceMs: IMPATIENT_MS });
-  expect(checks.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual(['system.offline.newest pass']);
+  expect(checks.map(({ outcome }) => outcome)).toEqual(['pass', 'pass']);
+});
+
+it('a platform may refuse the file name that no device can write', async () => {
+  const refusing = variant('refuses-long-names', 'Refuses a file name above 255 bytes.', ({ bodyProblems }) => ({
+    bodyProblems: (operation, value, check) =>
+      JSON.stringify(value).includes('too-long-')
+        ? [{ path: '', message: 'no such name' }]
+        : bodyProblems(operation, value, check),
+  }));
+  await using workspace = await startWorkspace(behavioursWith({ platform: [refusing] }));
+  const { checks } = await runSystemSuite(workspace, { only: ['system.failed'], patienceMs: IMPATIENT_MS });
+  expect(checks).toMatchObject([{ outcome: 'not_applicable', reason: expect.stringContaining('no such name') }]);
 });

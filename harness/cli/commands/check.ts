@@ -17,6 +17,7 @@ import {
   platformTarget,
   platformTargetOptions,
   refuseOwnPlatform,
+  runsOf,
   systemTargetOptions,
 } from '../check-options.ts';
 import { type Command, complete, type OptionTable, optionsIn } from '../options.ts';
@@ -65,7 +66,10 @@ export const checkDevice = checkCommand({
 const PLATFORM_OPTIONS = {
   ...platformTargetOptions,
   ...planOptions,
-  'dry-run': optionsIn('How').flag('Only list the records that a run would make, by trying it on a platform of Muster'),
+  'dry-run': {
+    ...optionsIn('How').flag('Only list the records that a run would make, by trying it on a platform of Muster'),
+    conflicts: 'last-failed',
+  },
 } as const satisfies OptionTable;
 
 const checks = checkCommand({
@@ -88,14 +92,16 @@ export const checkPlatform: Command<typeof PLATFORM_OPTIONS> = {
   async run(options, context) {
     if (!options['dry-run']) return checks.run(options, context);
     const { dryRun } = await import('../dry-run.ts');
-    const { only, section, fast, profile, runs, seed, target } = options;
+    const { seed, target } = options;
     const { loadTargetFile } = await import('../../targets/settings.ts');
     const file = target === undefined ? {} : loadTargetFile(target, process.env, new Redactor()).file;
     const asked = { url: options.url, dialect: options.dialect, apiVersion: options['api-version'] };
     const { url, dialect, apiVersion, readOnly = false } = mergedFields(platformFields, asked, file.platform);
+    const table: OptionTable = PLATFORM_OPTIONS;
+    const ofPlan = Object.entries(options).filter(([name]) => /^(?:Which|How)/.test(table[name]?.group ?? ''));
     const same = {
-      ...defined({ only, section, profile, runs, dialect, 'api-version': apiVersion }),
-      fast,
+      ...Object.fromEntries(ofPlan),
+      ...defined({ runs: runsOf(options), dialect, 'api-version': apiVersion }),
       'read-only': isReadOnly(options) || readOnly,
     };
     return dryRun({ url: url && webAddress('--url', url), seed, dialect }, async (change) =>

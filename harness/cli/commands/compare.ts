@@ -15,7 +15,7 @@ import {
 } from '../../reports/compare/comparison.ts';
 import { comparePage, compareText } from '../../reports/compare/comparison-formats.ts';
 import { type Entry, entryOf, readEntries } from '../../reports/compare/entries.ts';
-import { paintOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
+import { claimPlace, type Places, paintOf, placesOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { APIS } from '../../runner/types.ts';
 import { loadSuites } from '../catalogue.ts';
@@ -29,6 +29,7 @@ import {
   type OptionsOf,
   type OptionTable,
   REPORTED,
+  typedFrom,
   wholePath,
 } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
@@ -72,15 +73,16 @@ export const compare = command({
   async run(args, context) {
     const { file: files = [], report = ['pretty'], gate } = args;
     if (files.some((file) => file.endsWith('.json') && isFleet(readJson(file)))) {
-      const write = reportWriter(report, FLEET_FORMATS, process.stdout);
+      const write = reportWriter(report, FLEET_FORMATS, process.stdout, placesOf(files));
       const compared = comparedFleets(files, gate !== 'none');
       write(compared);
       return compared.code;
     }
-    const write = reportWriter(report, FORMATS, process.stdout);
     const kept = readEntries(files);
+    const places = placesOf(kept.map(({ source }) => source));
+    const write = reportWriter(report, FORMATS, process.stdout, places);
     using interrupt = interruptSignal();
-    const made = await checked(args, context, interrupt.signal);
+    const made = await checked(args, context, places, interrupt.signal);
     if (typeof made === 'number') return made;
     const entries = [...kept, ...made];
     const checks = (await loadSuites()).flatMap((suite) => suite.checks);
@@ -143,7 +145,7 @@ function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mend
 }
 
 /** Returns the exit code instead of results after an interrupt. */
-async function checked(args: OptionsOf<typeof options>, context: CommandContext, signal: AbortSignal) {
+async function checked(args: OptionsOf<typeof options>, context: CommandContext, places: Places, signal: AbortSignal) {
   const { image = [], command: lines = [], api, out } = args;
   const targets = [
     ...image.map((value) => ({ name: 'image', value })),
@@ -153,6 +155,7 @@ async function checked(args: OptionsOf<typeof options>, context: CommandContext,
   const folder = out === undefined ? ownedFolder('compare') : resolve(out);
   try {
     const entries: Entry[] = [];
+    for (const index of targets.keys()) claimPlace(places, `--out ${folder}`, join(folder, `${index + 1}.json`));
     for (const [index, { name, value }] of targets.entries()) {
       const file = join(folder, `${index + 1}.json`);
       process.stderr.write(`checking ${index + 1} of ${targets.length} (--${name})\n`);
@@ -161,7 +164,10 @@ async function checked(args: OptionsOf<typeof options>, context: CommandContext,
       if (parsed === undefined) return [];
       // Removes an earlier run's report, which would be compared if the new one cannot be written.
       rmSync(prepareFile('--out', file), { force: true });
-      const code = await parsed.command.run(complete(parsed.command.options, parsed.given) as never, context);
+      const code = await parsed.command.run(
+        complete(parsed.command.options, typedFrom(context.from, parsed)) as never,
+        context,
+      );
       if (signal.aborted) return interruptedCode(signal);
       // The code is 1 if a report with findings could not be written.
       if (code !== EXIT.conformant && !existsSync(file)) return EXIT.harness;

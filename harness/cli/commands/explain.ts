@@ -3,8 +3,7 @@ import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
 import { nearest, UsageError } from '../../common/usage.ts';
 import { CAPABILITIES, CAPABILITY_MEANINGS, CAPABILITY_OPTIONS, type Capability } from '../../contract/capabilities.ts';
 import { PROFILE_NAMES, PROFILES } from '../../contract/profiles.ts';
-import { sectionTitle } from '../../contract/sections.ts';
-import { deciding, SENTENCES } from '../../contract/sentences.ts';
+import { deciding, SENTENCES, sectionTitle } from '../../contract/sentences.ts';
 import { countInWords } from '../../runner/results.ts';
 import { APIS, LEVELS } from '../../runner/types.ts';
 import {

@@ -5,7 +5,7 @@ import type { Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
 import { membersOf } from '../../../simulators/fleet/schedule/schedule.ts';
 import { durationMs } from '../../common/units.ts';
 import { EXIT, exitCodesOf, UsageError, usage } from '../../common/usage.ts';
-import { conditionsFrom, fleetOptions, readScenario } from '../fleet-options.ts';
+import { conditionsFrom, type FleetArguments, fleetOptions, readScenario, scenarioFrom } from '../fleet-options.ts';
 import {
   type CommandContext,
   command,
@@ -71,20 +71,23 @@ type ClusterRun = Awaited<ReturnType<typeof clusterRun>>;
 
 async function clusterRun(args: OptionsOf<typeof options>, { rest, parse }: CommandContext) {
   const { shards, image, timeout, results, storage = '10Gi' } = args;
-  const { scenario, text } = readScenario(args.scenario);
+  const fleetArguments = [
+    ...(args.robots === undefined ? [] : [`--robots=${args.robots}`]),
+    `--platform=${urlFrom('platform', args.platform, WEB).href}`,
+    ...(args.mqtt === undefined ? [] : [`--mqtt=${urlFrom('mqtt', args.mqtt, MQTT).href}`]),
+    ...rest,
+  ];
+  const given: Partial<FleetArguments> = (await parse(['fleet', ...shardArguments(fleetArguments)]))?.given ?? {};
+  const scenario = scenarioFrom({ ...given, scenario: args.scenario });
+  // Writes the bounds for another uplink into the scenario, because shards change those of built-in scenarios alone.
+  const text =
+    given.uplink === undefined ? readScenario(args.scenario).text : new Document(scenario).toString({ lineWidth: 0 });
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
   if (robots < shards) throw new UsageError(`--shards: ${shards} shards need as many robots, and there are ${robots}`);
   // Refuses wrong thresholds before any pod starts.
   conditionsFrom([...(scenario.thresholds ?? []), ...(scenario.abort_on ?? [])]);
   usage('--timeout', () => durationMs(timeout));
-  const fleetArguments = [
-    ...(args.robots === undefined ? [] : [`--robots=${robots}`]),
-    `--platform=${urlFrom('platform', args.platform, WEB).href}`,
-    ...(args.mqtt === undefined ? [] : [`--mqtt=${urlFrom('mqtt', args.mqtt, MQTT).href}`]),
-    ...rest,
-  ];
-  await parse(['fleet', ...shardArguments(fleetArguments)]);
   if (/^$|\s/.test(image)) throw new UsageError(`--image: '${image}' is no name of an image`);
   const name = label('name', args.name, 30);
   const secret = label('secret', args.secret, 63);

@@ -1,4 +1,6 @@
+import { resolve } from 'node:path';
 import process from 'node:process';
+import { MASK } from '../../common/secret-names.ts';
 import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { isNamed } from '../../runner/plan.ts';
@@ -6,7 +8,6 @@ import { coordinatesOf } from '../../runner/run-check.ts';
 import { APIS, type CheckResult, type Report } from '../../runner/types.ts';
 import { isRemembered, partsOf } from '../last-run.ts';
 import {
-  absolute,
   type CommandContext,
   command,
   commandLine,
@@ -17,6 +18,7 @@ import {
   OPTION,
   type ParsedCommand,
   type ReplayPlan,
+  typedFrom,
   wholePath,
 } from '../options.ts';
 
@@ -35,10 +37,11 @@ export const replay = command({
     ],
   ],
   epilogue:
-    'A command, an address or a file that a report names is used again only where a run on this machine used it. ' +
+    'A command, an address or a file that a report names is used again only where a run in this folder used it. ' +
     `Of another report, name the target after --.\n\nExit codes: ${exitCodesText('check')}.`,
   takesRest: true,
-  async run({ file, only, keep }, { rest, parse }) {
+  async run({ file, only, keep }, context) {
+    const { rest, parse, from } = context;
     const report = readReport(file);
     if (keep && report.api === 'client')
       throw new UsageError(
@@ -50,7 +53,7 @@ export const replay = command({
     if (anew === undefined) return EXIT.conformant;
     const outcomes = Object.fromEntries(failed.map(({ id, outcome }) => [id, outcome]));
     const { command: check } = anew;
-    const given = await besideRun(report, anew, parse);
+    const given = await besideRun(report, anew, context);
     const before = (await parse(wordsBefore(report, file, anew)))?.given ?? {};
     const kept = Object.entries(before).filter(([name]) => !isReplaced(name, given, check.options));
     const options = { ...Object.fromEntries(kept), ...given };
@@ -59,19 +62,16 @@ export const replay = command({
       coordinatesOf(finding),
       ...(finding.seen_by ?? []).map((seen) => ({ check: seen })),
     ]);
-    const again = { file, outcomes, keep, checks, seed: report.seed };
-    return await check.run(complete(check.options, options) as never, { rest, parse, again });
+    const again = { file, place: resolve(from, file), outcomes, keep, checks, seed: report.seed };
+    return await check.run(complete(check.options, options) as never, { ...context, again });
   },
 });
 
 /** Changes to the folder of `muster.yaml` if the run was made there. Resolves with the typed options for it. */
-async function besideRun({ api, options }: ReplayableReport, anew: ParsedCommand, parse: CommandContext['parse']) {
-  if (isRemembered(api, options)) return anew.given;
-  const own = process.cwd();
-  const folder = (await parse(['check', api], own))?.config?.folder;
-  if (folder === undefined || !isRemembered(api, options, process.env, folder)) return anew.given;
-  process.chdir(folder);
-  return absolute(anew.given, anew.command.options, own);
+async function besideRun({ api, options }: ReplayableReport, anew: ParsedCommand, { from, parse }: CommandContext) {
+  const folder = isRemembered(api, options) ? undefined : (await parse(['check', api], from))?.config?.folder;
+  if (folder !== undefined && isRemembered(api, options, process.env, folder)) process.chdir(folder);
+  return typedFrom(from, anew);
 }
 
 function wordsBefore({ api, options }: ReplayableReport, file: string, { command, given }: ParsedCommand): string[] {
@@ -79,9 +79,12 @@ function wordsBefore({ api, options }: ReplayableReport, file: string, { command
   const isOwn = isRemembered(api, options);
   const isNamed = Object.keys(partsOf(given).reaching).length > 0;
   if (!isOwn && !isNamed && Object.keys(reaching).length > 0) {
+    const masked = Object.keys(reaching).find((name) => String(reaching[name]).includes(MASK));
+    if (masked !== undefined)
+      throw new UsageError(`${file}: masks a secret in --${masked}, so name the target after --`);
     const line = commandLine([], command.options, reaching).replace(/^muster /, '');
     throw new UsageError(
-      `${file}: no run on this machine was made with the target of this report, and what a report names is not run ` +
+      `${file}: no run in this folder was made with the target of this report, and what a report names is not run ` +
         `or asked by itself. Name the target after --; if you trust it, that of the report is: ${line}`,
     );
   }

@@ -5,7 +5,7 @@ import { exitCode, type FleetResult } from '../../../simulators/fleet/result/res
 import { Redactor } from '../../common/redact.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
-import { paintOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
+import { paintOf, placesOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { RunListeners } from '../../runner/run.ts';
 import { endingText, fleetIn, isFleet, summaryText } from '../fleet-summary.ts';
@@ -30,13 +30,15 @@ export const report = command({
   async run({ file, report: formats, verbose }) {
     const value = readJson(file);
     const { stdout, stderr, env } = process;
+    const places = placesOf([file]);
     if (looksLikeReport(value)) {
       const run = reportFrom(value, file);
       // Masks no secrets, because Muster masked the report when writing it.
-      const reporters = createReporters(formats ?? [], { redactor: new Redactor(), stdout, stderr, env, verbose });
+      const writing = { redactor: new Redactor(), stdout, stderr, env, verbose };
+      const reporters = createReporters(formats ?? [], writing, places);
       await new RunListeners(reporters).end(run);
     } else if (isFleet(value)) {
-      const write = reportWriter(formats ?? ['pretty'], FLEET_FORMATS, stdout);
+      const write = reportWriter(formats ?? ['pretty'], FLEET_FORMATS, stdout, places);
       write({ result: fleetIn(file), out: dirname(file) });
     } else {
       throw new UsageError(

@@ -135,7 +135,7 @@ async function controlOf({ control: text, 'control-token': file }: Arguments): P
 }
 
 function uplinkOf(args: Arguments) {
-  const { uplink, platform, token = process.env['MUSTER_TOKEN'], mqtt, dialect } = args;
+  const { uplink, platform, token = process.env['MUSTER_TOKEN'] || undefined, mqtt, dialect } = args;
   if (uplink === 'none') {
     const given = (['platform', 'token', 'mqtt'] as const).find((option) => args[option] !== undefined);
     if (given !== undefined) throw new UsageError(`--${given} needs --uplink agent or --uplink polling`);

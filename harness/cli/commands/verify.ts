@@ -22,7 +22,7 @@ import {
 import { keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
 import { certificatePage } from '../../reports/certificate/page.ts';
 import { DAY, type Statement } from '../../reports/certificate/statement.ts';
-import { paintOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
+import { paintOf, placesOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
 import { columns, command, OPTION, REPORTED, wholePath } from '../options.ts';
@@ -50,7 +50,8 @@ export const verify = command({
   epilogue: `Exit codes: ${exitCodesText('verify')}.`,
   async run({ file, key, digest, artifact, json, report = [json ? 'json' : 'pretty'], ...limited }) {
     const { 'max-age': age, 'at-least': atLeast } = limited;
-    const write = reportWriter(report, FORMATS, process.stdout);
+    const places = placesOf([file, key, ...(artifact === undefined ? [] : [artifact])]);
+    const write = reportWriter(report, FORMATS, process.stdout, places);
     const maxAgeMs = age === undefined ? undefined : usage('--max-age', () => durationMs(age));
     const publicKey = readPublicKey(key);
     const hex = /^(?:sha256:)?([0-9a-f]{64})$/i.exec(digest ?? '')?.[1];
@@ -60,7 +61,7 @@ export const verify = command({
     const paint = painter(process.stdout, process.env);
     try {
       const text = readText(file);
-      if (atLeast !== undefined && !(DAY.test(atLeast) && Date.parse(atLeast) > 0))
+      if (atLeast !== undefined && !DAY.test(atLeast))
         throw new UsageError(`--at-least ${atLeast}: must be the date of requirements, e.g. 2026-11-25`);
       const limits = defined({ digest: wanted, maxAgeMs, atLeast });
       const statement = verifyCertificate(text, publicKey, { own, ...limits });

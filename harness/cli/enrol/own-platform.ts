@@ -260,7 +260,7 @@ export async function openSystem(
   const deviceId = device.unreachable === undefined ? (args['device-id'] ?? (await own?.enrolled())) : undefined;
   if (deviceId === undefined && device.unreachable === undefined)
     throw new UsageError('--device-id: missing; with --platform, which of its devices is this agent?');
-  const apiKey = own?.apiKey ?? args['api-key'] ?? process.env['MUSTER_API_KEY'];
+  const apiKey = own?.apiKey ?? args['api-key'];
   const platform = stack.use(
     await openPlatformTarget({
       url: own?.url ?? args.platform ?? '',

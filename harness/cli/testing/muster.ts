@@ -161,6 +161,7 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   };
   return await parsed.command.run(complete(parsed.command.options, parsed.given) as never, {
     rest: parsed.rest,
+    from: process.cwd(),
     parse,
   });
 }

@@ -20,12 +20,15 @@ const ping = (request: object, response: object): object => ({
 const fieldsOf = (pairs: Pairs): object[] => pairs.map(([name, value]) => ({ name, value }));
 const JSON_TYPE = fieldsOf([['Content-Type', 'application/json']]);
 
-test('missing bodies of a HAR are counted in one note', async () => {
+test('missing and cut bodies of a HAR are counted in one note each, and not judged', async () => {
   const request = { method: 'GET', url: 'http://x/beta/devices', headers: [] };
   const entry = { request, response: { status: 200, headers: [] } };
-  const { judge, lacks } = await judged('platform', [entry, entry]);
+  const response = { status: 200, headers: JSON_TYPE, content: { size: 43, text: '{"object":"lis' } };
+  const cut = { request: { ...request, headers: fieldsOf(KEY) }, response };
+  const { judge, lacks, found } = await judged('platform', [entry, entry, cut]);
   expect(lacks).toContain('answers without a body: 2');
-  expect(judge.seen.unread).toEqual({});
+  expect(lacks).toContain('answers of which only the beginning is there: 1');
+  expect({ found, unread: judge.seen.unread }).toEqual({ found: [], unread: {} });
 });
 
 const TYPED = [{ name: 'content-type', value: 'text/event-stream' }];

@@ -251,6 +251,18 @@ test('the judge counts unread streams and failed connections', async () => {
   expect(times).toBe(1);
 });
 
+test('the judge counts events of the API alone, and no blocks without data', async () => {
+  const { judge } = await judgeOf('device');
+  const steps = ['/v0.2/events', '/updates'].map((target, connection) =>
+    events(0, connection, { target, ids: [1, 2] }),
+  );
+  for (const each of steps.flatMap(trafficOf)) judge.take(each);
+  const [request] = trafficOf(events(50, 3), 3);
+  if (request !== undefined) judge.take(request);
+  judge.take({ kind: 'frame', at: 60, exchange: 3, fields: [['retry', '1000']] });
+  expect(judge.seen.events).toBe(2);
+});
+
 test('a finding about a request is reported before its answer', async () => {
   const { judge, outcomes } = await judgeOf('platform');
   const headers: Pairs = [['Service-Version', '2026-08-17.everglades']];

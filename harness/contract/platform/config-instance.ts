@@ -1,9 +1,8 @@
 /** Config instances: immutable contents of configuration files. */
 import type { Static, TObject } from 'typebox';
-import { oneOf, Timestamp } from '../shape.ts';
-import { Type } from '../type.ts';
+import { exact, oneOf, Timestamp, Type } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { body, fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
+import { fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
 
 export const INSTANCE_FORMATS = ['json', 'yaml', 'jsonc', 'xml', 'text'] as const;
 export type InstanceFormat = (typeof INSTANCE_FORMATS)[number];
@@ -30,10 +29,7 @@ const contentFields = (version: SupportedVersion) => ({
   format: oneOf(instanceFormats(version)),
   data: Type.String(),
 });
-export interface InstanceContent {
-  format: InstanceFormat;
-  data: string;
-}
+export type InstanceContent = Static<TObject<ReturnType<typeof contentFields>>>;
 
 export const configInstanceResource = resource('config_instance', 'cfg_inst_', {
   fields: (version) => fieldsIn(version, fields, { slot_key: 'everglades' }),
@@ -46,9 +42,9 @@ export const configInstanceResource = resource('config_instance', 'cfg_inst_', {
 });
 
 const createBody = (version: SupportedVersion) =>
-  body({
+  exact({
     config_schema_id: Type.String(),
-    content: body(contentFields(version)),
+    content: exact(contentFields(version)),
     ...(atLeast(version, 'everglades') && { slot_key: Type.Optional(Type.String()) }),
   });
 export interface CreateConfigInstance {

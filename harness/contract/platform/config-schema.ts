@@ -2,12 +2,11 @@
  * Config schemas: rules for the instances of a config type, with file paths (section 9, rule 1, of the specification).
  */
 import type { Static, TObject } from 'typebox';
-import { oneOf, Timestamp } from '../shape.ts';
-import { Type } from '../type.ts';
+import { exact, oneOf, Timestamp, Type } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { INSTANCE_FORMATS } from './config-instance.ts';
 import { gitCommitRef } from './git-commit.ts';
-import { body, fieldsIn, type Operation, operationsOn, printable, refTo, resource } from './operation.ts';
+import { fieldsIn, type Operation, operationsOn, printable, refTo, resource } from './operation.ts';
 
 export const SCHEMA_LANGUAGES = ['jsonschema', 'cue', 'opaque'] as const;
 export const SCHEMA_FORMATS = ['json', 'yaml', 'cue'] as const;
@@ -24,7 +23,7 @@ const slotFields = {
   required: Type.Boolean({ description: 'Whether every deployment must fill this slot' }),
   description: Type.Optional(Type.String({ maxLength: 1024 })),
 };
-export const instanceSlot = body(slotFields);
+export const instanceSlot = exact(slotFields);
 export type InstanceSlot = Static<typeof instanceSlot>;
 
 export const schemaDocument = Type.Object({ id: Type.String(), name: Type.String(), data: Type.String() });
@@ -62,19 +61,19 @@ export const configSchemaResource = resource('config_schema', 'cfg_sch_', {
 });
 
 const common = {
-  config_type_ref: body({ id: Type.Optional(Type.String()), slug: Type.Optional(Type.String()) }),
+  config_type_ref: exact({ id: Type.Optional(Type.String()), slug: Type.Optional(Type.String()) }),
   language: oneOf(SCHEMA_LANGUAGES),
   format: oneOf(SCHEMA_FORMATS),
-  documents: Type.Array(body({ name: printable(256, 'Name of the document'), data: Type.String() })),
-  git_commit: Type.Optional(body({ commit_ref: gitCommitRef, schema_filepaths: Type.Array(Type.String()) })),
+  documents: Type.Array(exact({ name: printable(256, 'Name of the document'), data: Type.String() })),
+  git_commit: Type.Optional(exact({ commit_ref: gitCommitRef, schema_filepaths: Type.Array(Type.String()) })),
 };
-const createBody = body({
+const createBody = exact({
   ...common,
   instance_slots: Type.Optional(Type.Array(instanceSlot, { minItems: 1 })),
   instance_format: Type.Optional(oneOf(INSTANCE_FORMATS)),
 });
 export type CreateConfigSchema = Static<typeof createBody>;
-const olderCreateBody = body({
+const olderCreateBody = exact({
   ...common,
   language: oneOf(['jsonschema', 'cue'] as const),
   instance_filepath: Type.Optional(slotFields.filepath),

@@ -2,10 +2,9 @@
  * Config types: kinds of configuration. Slugs are immutable since everglades (section 9, rule 2, of the specification).
  */
 import type { Static, TObject } from 'typebox';
-import { Timestamp } from '../shape.ts';
-import { Type } from '../type.ts';
+import { exact, Timestamp, Type } from '../shape.ts';
 import { atLeast } from '../versions.ts';
-import { body, type Operation, operationsOn, printable, resource } from './operation.ts';
+import { type Operation, operationsOn, printable, resource } from './operation.ts';
 
 const fields = {
   object: Type.Literal('config_type'),
@@ -24,10 +23,10 @@ export const configTypeResource = resource('config_type', 'cfg_typ_', {
 
 const name = printable(128, 'The name of the config type');
 const slug = Type.String({ minLength: 1, maxLength: 128, pattern: '^[a-z0-9][a-z0-9_-]*$' });
-const createBody = body({ name, slug });
+const createBody = exact({ name, slug });
 export type CreateConfigType = Static<typeof createBody>;
-const updateBody = body({ name: Type.Optional(name) });
-const olderUpdateBody = body({ name: Type.Optional(name), slug: Type.Optional(slug) });
+const updateBody = exact({ name: Type.Optional(name) });
+const olderUpdateBody = exact({ name: Type.Optional(name), slug: Type.Optional(slug) });
 export type UpdateConfigType = Static<typeof olderUpdateBody>;
 
 const on = operationsOn(configTypeResource, 'Config Types');

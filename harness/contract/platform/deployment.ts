@@ -7,10 +7,9 @@ import {
   DEPLOYMENT_STATUSES,
   DEPLOYMENT_TARGET_STATUSES,
 } from '../enums.ts';
-import { nullable, oneOf, Timestamp } from '../shape.ts';
-import { Type } from '../type.ts';
+import { exact, nullable, oneOf, Timestamp, Type } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { body, fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
+import { fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
 
 /** `removing` came with rainier (section 9 of the specification). */
 const statusesIn = (version: SupportedVersion, statuses: readonly string[]): readonly string[] =>
@@ -56,23 +55,16 @@ export const deploymentResource = resource('deployment', 'dpl_', {
 });
 
 const createBody = (version: SupportedVersion) =>
-  body({
+  exact({
     target_status: oneOf(['staged', 'deployed'] as const),
     description: Type.String({ maxLength: 4096 }),
     release_id: Type.String(),
     device_id: Type.String(),
     config_instance_ids: Type.Array(Type.String(), { maxItems: 1000 }),
+    // Expected current target: `null` for none, omitted for no expectation.
     parent_id: Type.Optional(atLeast(version, 'everglades') ? nullable(Type.String()) : Type.String()),
   });
-export interface CreateDeployment {
-  target_status: 'staged' | 'deployed';
-  description: string;
-  release_id: string;
-  device_id: string;
-  config_instance_ids: string[];
-  /** Expected current target: `null` for none, omitted for no expectation. */
-  parent_id?: string | null;
-}
+export type CreateDeployment = Static<ReturnType<typeof createBody>>;
 
 const on = operationsOn(deploymentResource, 'Deployments');
 const act = (scope: string) => ({ method: 'POST', scopes: [scope], kind: 'deployment' }) as const;

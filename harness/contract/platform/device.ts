@@ -1,11 +1,9 @@
 /** Devices (sections 2.5, 4.2 and 9 of the specification). */
 import type { Static, TObject } from 'typebox';
 import { pingRequest, pingResponse } from '../lists.ts';
-import { nullable, oneOf, Timestamp } from '../shape.ts';
-import { Type } from '../type.ts';
+import { exact, nullable, oneOf, Timestamp, Type } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { tokenAnswer } from './keys.ts';
-import { body, fieldsIn, type Operation, operationsOn, printable, resource } from './operation.ts';
+import { fieldsIn, type Operation, operationsOn, printable, resource } from './operation.ts';
 
 export const DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline', 'archived'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
@@ -51,12 +49,15 @@ export const deviceResource = resource('device', 'dvc_', {
 
 /** Published platforms allow 48 characters; the specification states no limit. */
 const name = printable(48, 'The name of the device, unique');
-const createBody = body({ name });
+const createBody = exact({ name });
 export type CreateDevice = Static<typeof createBody>;
-const updateBody = body({ name: Type.Optional(name) });
+const updateBody = exact({ name: Type.Optional(name) });
 export type UpdateDevice = Static<typeof updateBody>;
-const pingBody = body(pingRequest.schema.properties);
-const activationBody = body({ allow_reactivation: Type.Optional(Type.Boolean({ default: false })) });
+const pingBody = exact(pingRequest.schema.properties);
+const activationBody = exact({ allow_reactivation: Type.Optional(Type.Boolean({ default: false })) });
+
+/** Answer to a request for a token with which devices provision themselves (section 9 of the specification). */
+export const tokenAnswer = Type.Object({ token: Type.String(), expires_at: Timestamp });
 
 const on = operationsOn(deviceResource, 'Devices');
 export const deviceOperations: Operation[] = [

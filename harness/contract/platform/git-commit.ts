@@ -1,13 +1,12 @@
 import type { Static, TObject } from 'typebox';
-import { oneOf, Timestamp } from '../shape.ts';
-import { Type } from '../type.ts';
-import { body, type Operation, operationsOn, resource } from './operation.ts';
+import { exact, oneOf, Timestamp, Type } from '../shape.ts';
+import { type Operation, operationsOn, resource } from './operation.ts';
 
 export const GIT_REPOSITORY_TYPES = ['github', 'gitlab', 'bitbucket'] as const;
 export type GitRepositoryType = (typeof GIT_REPOSITORY_TYPES)[number];
 
 /** `id` takes precedence over `sha`. */
-export const gitCommitRef = body({ id: Type.Optional(Type.String()), sha: Type.Optional(Type.String()) });
+export const gitCommitRef = exact({ id: Type.Optional(Type.String()), sha: Type.Optional(Type.String()) });
 export type GitCommitRef = Static<typeof gitCommitRef>;
 
 const fields = {
@@ -29,7 +28,7 @@ export const gitCommitResource = resource('git_commit', 'git_cmt_', {
   filters: { id: {}, sha: {} },
 });
 
-const createBody = body({
+const createBody = exact({
   sha: Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }),
   message: Type.String({ maxLength: 65_536 }),
   origin: Type.String({ minLength: 1, maxLength: 1024, description: 'Address of the repository, HTTPS or SSH' }),

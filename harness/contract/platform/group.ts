@@ -1,8 +1,7 @@
 /** Device groups, which form a tree; the API version everglades added groups (section 9 of the specification). */
 import type { Static, TObject } from 'typebox';
-import { nullable, Timestamp } from '../shape.ts';
-import { Type } from '../type.ts';
-import { body, type Operation, operationsOn, printable, resource } from './operation.ts';
+import { exact, nullable, Timestamp, Type } from '../shape.ts';
+import { type Operation, operationsOn, printable, resource } from './operation.ts';
 
 const fields = {
   object: Type.Literal('group'),
@@ -22,11 +21,11 @@ export const groupResource = resource('group', 'grp_', {
 });
 
 const name = printable(128, 'The name of the group, unique among its siblings');
-const createBody = body({ name, parent_id: Type.Optional(nullable(Type.String())) });
+const createBody = exact({ name, parent_id: Type.Optional(nullable(Type.String())) });
 export type CreateGroup = Static<typeof createBody>;
-const updateBody = body({ name: Type.Optional(name) });
+const updateBody = exact({ name: Type.Optional(name) });
 export type UpdateGroup = Static<typeof updateBody>;
-const moveBody = body({ parent_id: nullable(Type.String()) });
+const moveBody = exact({ parent_id: nullable(Type.String()) });
 export type MoveGroup = Static<typeof moveBody>;
 
 const on = operationsOn(groupResource, 'Groups', { since: 'everglades' });

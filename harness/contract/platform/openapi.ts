@@ -1,9 +1,7 @@
 import type { TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
-import { LIST_LIMITS } from '../limits.ts';
-import { errorBody, listEnvelope } from '../lists.ts';
-import { nullable } from '../shape.ts';
-import { Type } from '../type.ts';
+import { errorBody, LIST_LIMITS, listEnvelope } from '../lists.ts';
+import { nullable, Type } from '../shape.ts';
 import { DIALECT_NAMES, type Dialect, type SupportedVersion } from '../versions.ts';
 import { schemaDocument } from './config-schema.ts';
 import {

@@ -1,8 +1,7 @@
 /** Describes resources and operations of the Platform API as data (sections 4.2 and 9 of the specification). */
 import type { TObject, TProperties, TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
-import { exact } from '../shape.ts';
-import { Type } from '../type.ts';
+import { Type } from '../shape.ts';
 import { atLeast, type SupportedCodename, type SupportedVersion, versionNamed } from '../versions.ts';
 
 export const RESOURCE_KINDS = [
@@ -107,9 +106,6 @@ export function operationsOn({ kind, collection }: Resource, tag: string, span: 
 }
 
 export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
-
-/** Refuses unknown fields, so that a client notices a misspelt optional field. */
-export const body = exact;
 
 export const fieldsIn = <P extends TProperties>(
   version: SupportedVersion,

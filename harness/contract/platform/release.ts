@@ -1,8 +1,7 @@
 import type { Static, TObject } from 'typebox';
-import { nullable, Timestamp } from '../shape.ts';
-import { Type } from '../type.ts';
+import { exact, nullable, Timestamp, Type } from '../shape.ts';
 import { gitCommitRef } from './git-commit.ts';
-import { body, type Operation, operationsOn, printable, resource } from './operation.ts';
+import { type Operation, operationsOn, printable, resource } from './operation.ts';
 
 const fields = {
   object: Type.Literal('release'),
@@ -20,7 +19,7 @@ export const releaseResource = resource('release', 'rls_', {
   filters: { id: {}, version: {} },
 });
 
-const createBody = body({
+const createBody = exact({
   version: printable(128, 'The version of the release, unique'),
   config_schema_ids: Type.Array(Type.String(), { maxItems: 1000 }),
   git_commit_ref: Type.Optional(gitCommitRef),

@@ -115,6 +115,8 @@ test.each<[string, RegExp, (statement: Statement) => unknown]>([
   ['a name that is not the subject', /does not fit its digest/, changed({ subject_version: '2' })],
   ['a digest measured and declared', /both measured and declared/, changed({ digest_of: 'executable' })],
   ['a subject that is not the artifact', /the subject is not the artifact/, changed({ digest_of: 'artifact' })],
+  ['a day that no calendar has', /not a certificate: .*valid_until/, changed({ valid_until: '2027-13-45' })],
+  ['a time that Date.parse does not read', /started_at/, changed({ started_at: '2020-01-01T00:00:00,5Z' })],
   ['another kind of statement', /not a certificate/, (statement) => Object.assign(statement, { predicateType: 'x' })],
 ])('a signed certificate with %s is refused', (_, words, change) => {
   expect(() => verifyCertificate(forged(change), publicKey)).toThrow(words);

@@ -13,8 +13,7 @@ import { closeSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Static } from 'typebox';
 import { UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
-import { exact, shape } from '../../contract/shape.ts';
-import { Type } from '../../contract/type.ts';
+import { exact, shape, Type } from '../../contract/shape.ts';
 
 /** SHA-256 of the SubjectPublicKeyInfo, in lowercase hex. */
 export function keyId(key: KeyObject): string {

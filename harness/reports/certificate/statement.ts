@@ -5,8 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Static } from 'typebox';
 import { defined } from '../../common/defined.ts';
-import { exact, oneOf, shape, Timestamp } from '../../contract/shape.ts';
-import { Type } from '../../contract/type.ts';
+import { DATE, exact, oneOf, shape, Type, UtcTimestamp } from '../../contract/shape.ts';
 import { differences } from '../../runner/declarations.ts';
 import { decidedNumber } from '../../runner/results.ts';
 import {
@@ -25,7 +24,7 @@ import { Refused } from './envelope.ts';
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
 
-export const DAY = /^\d{4}-\d{2}-\d{2}$/;
+export const DAY = new RegExp(`^${DATE}$`);
 
 const text = Type.String();
 const sha256 = exact({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
@@ -67,7 +66,7 @@ export const statement = shape(
         requirements_version: text,
         seed: Type.Integer(),
         runs: Type.Optional(Type.Number()),
-        started_at: Timestamp,
+        started_at: UtcTimestamp,
         duration_ms: Type.Integer({ minimum: 0 }),
         valid_until: Type.String({ pattern: DAY.source }),
         signer: Type.Optional(text),

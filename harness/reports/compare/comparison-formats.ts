@@ -1,6 +1,6 @@
 import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
 import { cutTo, hanging, type Paint, printable, width, wrap } from '../../common/terminal.ts';
-import { sectionTitle } from '../../contract/sections.ts';
+import { sectionTitle } from '../../contract/sentences.ts';
 import { comparableText } from '../../runner/causes.ts';
 import type { Outcome } from '../../runner/types.ts';
 import { COLOURS, OUTCOME_WORDS, plural, SYMBOLS, sentence } from '../findings.ts';

@@ -76,11 +76,21 @@ it.each<[pair: string, what: string, runs: readonly Run[], answer: string]>([
 });
 
 describe('a server and a client', () => {
-  it('are unknown where they were tested in different versions', () => {
-    const inVersion = (run: Run, api_version: string): Run => ({ ...run, target: { ...run.target, api_version } });
-    const platform = inVersion(PLATFORM, 'tetons');
-    expect(answers([platform, inVersion(CLIENT, 'rainier')])).toEqual([['hub 7 + ui 3', 'unknown']]);
-    expect(answers([platform, inVersion(CLIENT, 'tetons')])).toEqual([['hub 7 + ui 3', 'yes']]);
+  it('are unknown where the newest run of the client found no job of it', () => {
+    const mute: Run = {
+      ...CLIENT,
+      day: '02',
+      outcome: 'undecided',
+      target: { ...CLIENT.target, capabilities: ['url'] },
+    };
+    const pairs = [
+      ['agent 1 + ui 3', 'unknown'],
+      ['hub 7 + ui 3', 'unknown'],
+    ];
+    expect(answers([AGENT, PLATFORM, CLIENT, mute], { platform: ['hub'] })).toEqual([
+      ['agent 1 + hub 7', 'unknown'],
+      ...pairs,
+    ]);
   });
 
   it('fit by a certificate until it expires', () => {

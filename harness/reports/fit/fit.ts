@@ -3,7 +3,7 @@ import { defined } from '../../common/defined.ts';
 import { html, reportPage } from '../../common/html.ts';
 import { type Paint, printable, wrap } from '../../common/terminal.ts';
 import { EXIT, nearest, UsageError } from '../../common/usage.ts';
-import { DEVICE_JOBS, PLATFORM_JOBS } from '../../contract/client.ts';
+import { CLIENT_JOBS, DEVICE_JOBS, PLATFORM_JOBS } from '../../contract/client.ts';
 import type { Api, Report } from '../../runner/types.ts';
 import { verdictOf } from '../certificate/certificate.ts';
 import type { Statement } from '../certificate/statement.ts';
@@ -26,7 +26,6 @@ interface Evidence {
   startedAt: string;
   subject: Subject;
   platform?: Subject;
-  apiVersion?: string;
   capabilities: readonly string[];
   answer: Answer;
   words: string;
@@ -62,7 +61,7 @@ function ofReport(report: Report, file: string): Evidence {
     words,
     capabilities: target.capabilities,
     subject: { name, ...defined({ version: target.version, digest }) },
-    ...defined({ platform: target.platform, apiVersion: target.api_version }),
+    ...defined({ platform: target.platform }),
     answer: kind === 'CONFORMANT' ? 'yes' : kind === 'NOT CONFORMANT' ? 'no' : 'unknown',
   };
 }
@@ -79,7 +78,7 @@ function ofCertificate({ subject: [what], predicate }: Statement, file: string, 
     startedAt: muster.started_at,
     capabilities: muster.capabilities,
     subject: { name, ...defined({ version: muster.subject_version, digest: digest && `sha256:${digest}` }) },
-    ...defined({ platform: muster.platform, apiVersion: muster.api_version }),
+    ...defined({ platform: muster.platform }),
     answer: result === 'FAILED' ? 'no' : hasEnded ? 'unknown' : 'yes',
     words: `${verdictOf(predicate)}${hasEnded ? `, which ended on ${until}` : ''}`,
   };
@@ -192,7 +191,8 @@ function byContract(server: Piece, client: Piece, evidence: readonly Evidence[])
     newest(evidence.filter((each) => each.api === API_OF[piece.role] && isSame(piece, each.subject))),
   );
   const jobs: readonly string[] = server.role === 'agent' ? DEVICE_JOBS : PLATFORM_JOBS;
-  if (ofClient?.capabilities.some((each) => jobs.includes(each)) === false) return [];
+  const used = ofClient?.capabilities.filter((each) => CLIENT_JOBS.some((job) => job === each)) ?? [];
+  if (used.length > 0 && !used.some((each) => jobs.includes(each))) return [];
   const wrong = [ofServer, ofClient].filter((each) => each?.answer === 'no');
   if (wrong.length > 0) return { pieces, answer: 'no', why: wrong.map((each) => each && said(each)).join('; ') };
   if (ofServer === undefined || ofClient === undefined) {
@@ -200,9 +200,6 @@ function byContract(server: Piece, client: Piece, evidence: readonly Evidence[])
     return { pieces, answer: 'unknown', why: `${untested.role} ${untested.name} was never tested alone` };
   }
   const why = `${said(ofServer)}; ${said(ofClient)}`;
-  const versions = [ofServer.apiVersion, ofClient.apiVersion];
-  if (server.role === 'platform' && !versions.includes(undefined) && versions[0] !== versions[1])
-    return { pieces, answer: 'unknown', why: `tested in two versions, ${versions.join(' and ')}: ${why}` };
   return { pieces, answer: ofServer.answer === 'yes' ? ofClient.answer : ofServer.answer, why };
 }
 

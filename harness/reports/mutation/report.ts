@@ -1,8 +1,7 @@
 /** Data of `muster mutate`; the shape is published as `fixtures/schemas/mutation.schema.json`. */
 import type { Static } from 'typebox';
-import { sectionTitle } from '../../contract/sections.ts';
-import { objectShape, oneOf } from '../../contract/shape.ts';
-import { Type } from '../../contract/type.ts';
+import { sectionTitle } from '../../contract/sentences.ts';
+import { objectShape, oneOf, Type } from '../../contract/shape.ts';
 
 export const SUBJECT_KINDS = ['defect', 'variant'] as const;
 

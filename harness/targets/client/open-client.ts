@@ -2,8 +2,14 @@ import { unlessAborted } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
 import { readableDuration } from '../../common/units.ts';
 import { UsageError } from '../../common/usage.ts';
-import { CLIENT_JOBS, CLIENT_PLACES, CLIENT_VARIABLES, DEVICE_JOBS } from '../../contract/client.ts';
-import { type ClientDescription, clientDescription } from '../../contract/client-lines.ts';
+import {
+  CLIENT_JOBS,
+  CLIENT_PLACES,
+  CLIENT_VARIABLES,
+  type ClientDescription,
+  clientDescription,
+  DEVICE_JOBS,
+} from '../../contract/client.ts';
 import { DIALECT_NAMES } from '../../contract/versions.ts';
 import type { Capability, TargetDescription } from '../../runner/types.ts';
 import { jsonOf } from '../control/control.ts';

@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { NoAnswer } from '../../client/errors.ts';
@@ -110,6 +110,27 @@ test('a call with effect only on its retry is allowed until a second lie', async
   const before = calls.length;
   await expect(next().own.publish(1)).rejects.toThrow('the device shows no trace of it');
   expect([made, calls.length]).toEqual([4, before]);
+});
+
+test.each<[string, begins: readonly number[], why?: string]>([
+  ['right where the log begins', [100]],
+  ['named anew after the agent itself published an event', [101, 101]],
+  ['wrong where the log contradicts it twice', [101, 102], 'event 101, and the log begins with event 102'],
+])('the first event of a compacted log is %s', async (name, begins, why) => {
+  const log = logAt(`${name}.log`);
+  const compact = () => {
+    const made = calls.length - 1;
+    const first = begins[made] ?? expect.unreachable();
+    device.retained = [first, 110];
+    writeFileSync(log.path, `{"id":${first}}\n{"id":110}\n`);
+    return { earliest_id: 100 + made, latest_id: 110 };
+  };
+  const { own, agent, device, calls } = await checking({ compact }, undefined, log);
+  agent.logTells = true;
+  const compacting = own.compact();
+  if (why === undefined) expect(await compacting).toMatchObject({ earliest_id: begins.at(-1) });
+  else await expect(compacting).rejects.toThrow(why);
+  expect(calls).toHaveLength(begins.length);
 });
 
 test('a fault of Muster in a call is passed on unchanged', async () => {

@@ -9,7 +9,7 @@ import { FilesUnreadable, hostFiles } from '../files/target-files.ts';
 import { temporaryFolder } from '../testing/places.ts';
 import { type Answer, type ControlCall, ControlError } from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
-import { Drives, findFalseClaim } from './drive-confirmation.ts';
+import { Drives, findFalseClaim, wrongIds } from './drive-confirmation.ts';
 import { FakeDevice, fakeControl } from './testing/fakes.ts';
 
 const folder = temporaryFolder();
@@ -195,6 +195,28 @@ test.concurrent.each(Object.entries(CASES))('drives are held against the device 
   expect(agent.losesEvents).toBe(losesThen);
   if (given.said.length === 0 && given.compacted === undefined) expect(device.requests).toEqual([]);
   await poll('all streams to be closed', () => device.streams === 0 || undefined, { timeoutMs: 30_000 });
+});
+
+test.concurrent.each<[string, logged: number[], retained: number[], wrong: boolean]>([
+  ['are in neither', [10, 11], [10, 11], true],
+  ['are in the log', [12, 13], [10, 11], false],
+  ['are in the stream, and the log is late', [10, 11], [10, 11, 12, 13], false],
+  ['are not in the log, and the stream is silent', [10, 11], [], false],
+])('the ids 12 to 13 that control named are wrong if they %s', async (name, logged, retained, wrong) => {
+  await using device = await FakeDevice.start();
+  Object.assign(device, { retained });
+  const path = join(folder, `ids ${name}`);
+  writeFileSync(path, '');
+  const drives = new Drives({ path, files: hostFiles });
+  await drives.follow(publish, async () => {
+    appendFileSync(path, logged.map((id) => `{"id":${id}}\n`).join(''));
+    return ids(12, 13);
+  });
+  const agent = { ask: asking(device.http), logTells: true, losesEvents: false, config: undefined };
+  const { signal } = new AbortController();
+  const why = await wrongIds(drives, 2, { control: fakeControl({}).control, agent, signal, traceMs: 150 });
+  const words = 'control named the events 12 to 13, and the log has 10 to 11';
+  expect(why).toBe(wrong ? words : undefined);
 });
 
 test('a silent device contradicts no drive, and a fault in Muster is thrown', async () => {

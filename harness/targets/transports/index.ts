@@ -113,6 +113,7 @@ export function endpointOf(address: string): { origin: string; socketPath?: stri
   const parsed = URL.parse(text);
   if (parsed === null)
     throw new UsageError(`--control ${address}: is no address; accepted: an http(s) URL, a port or a socket`);
+  refuseCredentials('--control', parsed);
   return { origin: parsed.origin, path: parsed.pathname.replace(/\/$/, '') };
 }
 
@@ -320,16 +321,17 @@ export const url = {
   open: ({ address: given, fields: { token }, headers, ...authority }): Connection => {
     const address = webAddress('--url', given);
     const { origin, pathname } = new URL(address);
+    const basePath = pathname === '/' ? DEVICE_API_PREFIX : pathname.replace(/\/$/, '');
     const connection: Connection = {
       kind: 'url',
       address,
       capabilities: [],
       bufferBytes: TCP_BUFFER_BYTES,
-      hint: `Try: curl -i ${address}/deployments/current`,
+      hint: `Try: curl -i ${origin}${basePath}/deployments/current`,
       client: (recorder) =>
         new HttpClient({
           endpoint: webEndpoint(origin, authority),
-          basePath: pathname === '/' ? DEVICE_API_PREFIX : pathname.replace(/\/$/, ''),
+          basePath,
           headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
           recorder,
         }),

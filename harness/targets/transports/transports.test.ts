@@ -98,7 +98,7 @@ describe('a URL', () => {
 });
 
 describe('a connection', () => {
-  const hints = ['curl --unix-socket /a.sock http://localhost/v0.2/', 'Bearer $MUSTER_TOKEN', 'curl -i http://x/depl'];
+  const hints = ['curl --unix-socket /a.sock http://localhost/v0.2/', 'Bearer $MUSTER_TOKEN', 'curl -i http://x/v0.2'];
   it.each([
     ['unix', unix.open(given('/a.sock')), 'unix:/a.sock', 1_200_000, hints[0]],
     ['loopback', loopback.open(given('/d.json')), 'http://127.0.0.1:1 (from /d.json)', 4_500_000, hints[1]],

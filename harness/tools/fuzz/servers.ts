@@ -15,21 +15,17 @@ export const API_KEY = 'key_fuzz_0123456789abcdefghij';
 
 type Ready = Record<string, unknown>;
 
-export interface Server extends AsyncDisposable {
-  readonly ready: Ready;
-  readonly pid: number;
-  readonly trouble: string | undefined;
-}
+export type Server = Awaited<ReturnType<typeof startServer>>;
 
 /** Rejects with the server's output if it ends before it is ready. */
-export async function startServer(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv): Promise<Server> {
+export async function startServer(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv) {
   const loaded = { TMPDIR: tmp, NODE_OPTIONS: `--import=${PROBE}`, ...env };
   const running = startMuster(['simulate', ...words, '--log-level', 'silent'], loaded);
   const { child } = running;
   return {
-    ready: await running.ready(),
+    ready: await running.ready<Ready>(),
     pid: child.pid ?? 0,
-    get trouble() {
+    get trouble(): string | undefined {
       const { stderr } = running;
       if (child.exitCode !== null || child.signalCode !== null)
         return `the process ended (${child.signalCode ?? `exit code ${child.exitCode}`}): ${lastLines(stderr)}`;
@@ -97,12 +93,9 @@ export async function attackClients<T>(
 
 export type ServerName = 'device' | 'deviceControl' | 'platform' | 'platformControl';
 
-export interface Servers extends AsyncDisposable {
-  client(name: ServerName): HttpClient;
-  trouble(): Promise<string | undefined>;
-}
+export type Servers = Awaited<ReturnType<typeof startServers>>;
 
-async function startServers(): Promise<Servers> {
+async function startServers() {
   await using starting = new AsyncDisposableStack();
   const { path } = starting.use(scratch());
   const at = (name: string): string => join(path, name);
@@ -128,7 +121,7 @@ async function startServers(): Promise<Servers> {
   const all = starting.move();
   return {
     client,
-    trouble: async () => {
+    trouble: async (): Promise<string | undefined> => {
       try {
         const health = await client('device').get('/health');
         if (health.status !== 200) return `GET /health is answered ${health.status}`;

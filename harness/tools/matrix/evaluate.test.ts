@@ -18,7 +18,6 @@ const subjectOf = (kind: SubjectKind, checks: CheckResult[], about: Partial<Subj
   api: 'device',
   kind,
   name: 'some-subject',
-  summary: 'Does something.',
   file: 'some-subject.ts',
   run: async () => sampleReport(checks, {}),
   ...about,

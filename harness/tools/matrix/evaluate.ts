@@ -241,9 +241,3 @@ const notAsDeclared = ({ declarations }: Report): Problem[] =>
 
 const concerns = ({ id, requirement_id }: CheckResult, broken: string): boolean =>
   requirement_id === broken || id === broken || id.startsWith(`${broken}.`);
-
-/** Ids of checks that fail on no defect, and so may be unable to fail. */
-export function neverRed(verdicts: readonly Verdict[], ids: readonly string[]): string[] {
-  const red = new Set(verdicts.filter(({ subject }) => subject.kind === 'defect').flatMap((verdict) => verdict.red));
-  return ids.filter((id) => !red.has(id));
-}

@@ -23,7 +23,7 @@ async function recorded(
 ) {
   const golden: Golden = { checks: [...first, ...second].map(({ id }) => id), subjects: {}, costs: {} };
   const run: Subject['run'] = async ({ seed }) => sampleReport(seed === FIRST_SEED ? first : second, {});
-  const subject: Subject = { api: 'device', kind, name: 'some', summary: 'Does something.', run, ...about };
+  const subject: Subject = { api: 'device', kind, name: 'some', run, ...about };
   await recordGolden([subject], { whole, concurrency: 1 }, (name, came) => {
     if (came instanceof Error) throw came;
     golden.subjects[name] = came.row;

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
@@ -6,8 +5,8 @@ import { deviceDefect } from '../../../simulators/defects/device/index.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
 import { referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
 import { referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
-import { Running } from '../../cli/testing/muster.ts';
-import type { CheckResult, Report } from '../../runner/types.ts';
+import { Running, reportIn } from '../../cli/testing/muster.ts';
+import type { CheckResult } from '../../runner/types.ts';
 import { optionsFor, startRobot } from '../subjects/simulators.ts';
 
 const SEED = '11';
@@ -24,8 +23,7 @@ async function checkAndReplay(api: string, only: string, place: readonly string[
 }
 
 function resultOf(file: string, id: string): CheckResult {
-  const { checks } = JSON.parse(readFileSync(file, 'utf8')) as Report;
-  const found = checks.find((check) => check.id === id);
+  const found = reportIn(file).checks.find((check) => check.id === id);
   if (found === undefined) throw new Error(`${file} has no ${id}`);
   return found;
 }

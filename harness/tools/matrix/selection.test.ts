@@ -12,7 +12,6 @@ const subject = (kind: Subject['kind'], name: string, about: Partial<Subject> = 
   api: 'device',
   kind,
   name,
-  summary: 'Does something.',
   run: () => Promise.reject(new Error('not run')),
   ...about,
 });
@@ -52,7 +51,7 @@ function variants(names: readonly string[], isRed: (names: readonly string[]) =>
   };
   const subjects = names.map((name): Subject => {
     const change = deviceVariants.find((each) => each.name === name) ?? variant(name, 'V.', {});
-    return variantSubject('device', change, { device: [change] }, run);
+    return variantSubject('device', name, { device: [change] }, run);
   });
   return { subjects, runs };
 }

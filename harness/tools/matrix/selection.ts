@@ -76,7 +76,6 @@ function bundleOf(members: readonly Subject[]): Subject {
     api: first.api,
     kind: first.kind,
     name: members.map(({ name }) => name).join(' + '),
-    summary: members.map(({ summary }) => summary).join(' '),
     members,
     ...(first.breaks === undefined ? {} : { breaks: members.flatMap(({ breaks = [] }) => breaks) }),
     run: (narrowed) => run(changes, narrowed),

@@ -32,7 +32,6 @@ export interface Subject {
   api: Api;
   kind: SubjectKind;
   name: string;
-  summary: string;
   /** Ids of requirements that the defect breaks; a check of each must fail. */
   breaks?: readonly string[];
   tells?: RegExp;
@@ -99,10 +98,7 @@ function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): C
 const changesBy = (change: Declared): Changes =>
   ({ [change.side]: [change], ...defined({ transport: transportOf(change) }) }) as Changes;
 
-const titleOf = ({ name, summary, side }: Declared, prefixed: boolean) => ({
-  name: prefixed ? `${side} ${name}` : name,
-  summary,
-});
+const nameOf = ({ name, side }: Declared, prefixed: boolean): string => (prefixed ? `${side} ${name}` : name);
 
 const defective = (api: Api, defects: readonly Declared[], prefixed = false): Subject[] =>
   defects.map((defect) => {
@@ -112,7 +108,7 @@ const defective = (api: Api, defects: readonly Declared[], prefixed = false): Su
     return {
       api,
       kind: 'defect',
-      ...titleOf(defect, prefixed),
+      name: nameOf(defect, prefixed),
       file: defect.file,
       ...defined({ breaks: defect.breaks, tells: defect.tells }),
       ...defined({ rate: defect.rate, beside: defect.beside, seldom: defect.seldom }),
@@ -121,23 +117,17 @@ const defective = (api: Api, defects: readonly Declared[], prefixed = false): Su
     };
   });
 
-export const variantSubject = (
-  api: Api,
-  { name, summary }: Pick<Subject, 'name' | 'summary'>,
-  changes: Changes,
-  run: RunWith,
-): Subject => ({
+export const variantSubject = (api: Api, name: string, changes: Changes, run: RunWith): Subject => ({
   api,
   kind: 'variant',
   name,
-  summary,
   together: { changes, run },
   run: (choice) => run(changes, choice),
 });
 
 const variants = (api: Api, all: readonly Declared[], prefixed = false): Subject[] =>
   all.map((variant) => ({
-    ...variantSubject(api, titleOf(variant, prefixed), changesBy(variant), RUN_WITH[api]),
+    ...variantSubject(api, nameOf(variant, prefixed), changesBy(variant), RUN_WITH[api]),
     // Slow streams do not slow the system suite, which waits for deployments.
     slow: api !== 'system' && SLOW_FILE.test(variant.file),
   }));
@@ -155,7 +145,6 @@ const nulls = (
   run: (name: NullServerName, choice: RunChoice) => Promise<Report>,
 ): Subject[] =>
   named(api, 'null', names, (name) => ({
-    summary: NULL_SERVERS[name],
     run: (choice) => run(name, { patienceMs: NULL_PATIENCE_MS, ...choice }),
   }));
 
@@ -196,7 +185,6 @@ const NOT_OF_STREAMS = /^device\.(?!socket\.permissions$|events\.content-type\.a
 
 const deviceSubjects = (): Subject[] => [
   ...named('device', 'reference', Object.keys(LACKED_ON_ROBOTS) as (keyof typeof LACKED_ON_ROBOTS)[], (name) => ({
-    summary: 'The simulated device.',
     notApplicable: LACKED_ON_ROBOTS[name],
     run: (choice) =>
       runOnRobot({ transport: name === 'loopback' ? name : 'unix', fresh: name === 'before its first event' }, choice),
@@ -204,11 +192,10 @@ const deviceSubjects = (): Subject[] => [
   ...defective('device', deviceDefects),
   ...variants('device', deviceVariants),
   ...named('device', 'variant', ['dialect-miru'], () => ({
-    summary: 'Answers as published agents do.',
     run: (choice) => runOnRobot({ behaviour: dialectBehaviour('miru') }, choice),
   })),
   ...named('device', 'variant', ['retains-100000'], () => ({
-    summary: 'Keeps 100,000 events, and they are there (section 8 shows no size).',
+    // Section 8 of the specification shows no size of the log.
     run: (choice) => runOnRobot({ retain: LONG_LOG, past: 1.2 * LONG_LOG }, choice),
   })),
   ...nulls('device', NULL_NAMES, (name, choice) => runDeviceNull(name, false, choice)).map((subject) =>
@@ -216,12 +203,10 @@ const deviceSubjects = (): Subject[] => [
   ),
   ...named('device', 'null', QUIET, (name) => ({
     name: `${name}-willing`,
-    summary: `${NULL_SERVERS[name]}; its control API agrees to everything`,
     run: (choice) => runDeviceNull(name, true, { patienceMs: NULL_PATIENCE_MS, ...choice }),
   })),
   ...named('device', 'null', QUIET, (name) => ({
     name: `${name}-alone`,
-    summary: `${NULL_SERVERS[name]}; its control API agrees to everything, and each check is run by itself`,
     alone: true,
     run: (choice) => runDeviceNull(name, true, { ...choice, fast: true, alone: true, patienceMs: ALONE_PATIENCE_MS }),
   })),
@@ -258,7 +243,6 @@ const NOT_OF_LISTS =
 
 const platformSubjects = (): Subject[] => [
   ...named('platform', 'reference', SUPPORTED_VERSIONS, (apiVersion) => ({
-    summary: 'The simulated platform.',
     notApplicable: NOTHING,
     run: (choice) => runOnPlatform({ apiVersion }, choice),
   })),
@@ -293,7 +277,6 @@ async function runOnSystem(
 
 const systemSubjects = (): Subject[] => [
   ...named('system', 'reference', SUPPORTED_VERSIONS, (apiVersion) => ({
-    summary: 'The simulated platform with a simulated device.',
     notApplicable: NOTHING,
     run: (choice) => runOnSystem({}, { ...choice, apiVersion }),
   })),
@@ -313,7 +296,6 @@ const systemSubjects = (): Subject[] => [
 
 const clientSubjects = (): Subject[] => [
   ...named('client', 'reference', ['url', 'socket', 'discovery'], (place) => ({
-    summary: 'The reference client.',
     run: (choice) =>
       runClientSuite(
         referenceWith(() => behavioursWith({}).client),
@@ -323,11 +305,10 @@ const clientSubjects = (): Subject[] => [
   ...defective('client', clientDefects),
   ...variants('client', clientVariants),
   ...NULL_CLIENTS.map(
-    ({ name, summary, run }): Subject => ({
+    ({ name, run }): Subject => ({
       api: 'client',
       kind: 'null',
       name,
-      summary,
       run: (choice) => runClientSuite(run, { patienceMs: NULL_PATIENCE_MS, ...choice }),
     }),
   ),
@@ -343,7 +324,6 @@ export const allSubjects = (): Subject[] => [
       api: starved.api,
       kind: 'starved',
       name: starved.name,
-      summary: starved.summary,
       ...defined({ reason: starved.codes.includes(EXIT.conformant) ? undefined : starved.reason }),
       run: () => runStarved(starved),
     }),

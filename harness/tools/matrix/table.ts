@@ -2,7 +2,7 @@ import type { Paint } from '../../common/terminal.ts';
 import { readableDuration } from '../../common/units.ts';
 import { lines } from '../../reports/findings.ts';
 import type { Api } from '../../runner/types.ts';
-import { neverRed, type Problem, type Verdict } from './evaluate.ts';
+import type { Problem, Verdict } from './evaluate.ts';
 import type { SubjectKind } from './subjects.ts';
 
 export interface Part {
@@ -61,8 +61,11 @@ function headlinesOf(part: Part): { right: number; wrong: Verdict[] } {
 }
 
 /** Ids of checks that fail on no defect; none if whole suites ran, in which failed checks block others. */
-const unproven = ({ verdicts, checks = [] }: Part): string[] =>
-  verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
+function unproven(part: Part): string[] {
+  const { verdicts, checks = [] } = part;
+  const red = new Set(verdictsOn(part, 'defect').flatMap((verdict) => verdict.red));
+  return verdicts.some(({ headline }) => headline !== undefined) ? [] : checks.filter((id) => !red.has(id));
+}
 
 const countOn =
   (kind: SubjectKind) =>

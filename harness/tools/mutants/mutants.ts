@@ -38,22 +38,17 @@ const LOGGER = {
   isFatalEnabled: off,
 };
 
-export function instrumentedServer(api: PlainApi): Promise<Instrumented> {
+export function instrumentedServer(api: PlainApi) {
   const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
   return withMutants(source, readFileSync(source, 'utf8'));
 }
 
-interface Instrumented {
-  code: string;
-  mutants: Mutant[];
-}
-
-export async function withMutants(name: string, source: string): Promise<Instrumented> {
+export async function withMutants(name: string, source: string) {
   const options = { plugins: null, excludedMutations: [], ignorers: [] };
   const files = [{ name, mutate: true, content: source }];
   const made = await new Instrumenter(LOGGER).instrument(files, options);
   const lines = source.split('\n');
-  const mutants = made.mutants.map(({ id, location: { start, end }, mutatorName: mutator, replacement }) => {
+  const mutants = made.mutants.map(({ id, location: { start, end }, mutatorName: mutator, replacement }): Mutant => {
     const whole = lines.slice(start.line, end.line + 1);
     // Cuts the end first, because start and end may be in the same line.
     whole.push((whole.pop() ?? '').slice(0, end.column));

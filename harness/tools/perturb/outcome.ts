@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import type { Report } from '../../runner/types.ts';
 import { isOpen, type Perturbation } from './perturbation.ts';
+import { KEYS } from './platform.ts';
 import type { Plan } from './proxy.ts';
-import { KEYS_OF_ALL } from './servers.ts';
 
 /**
  * `red`: failed MUST after a change. `warned`: violated SHOULD after a change.
@@ -38,14 +38,13 @@ export async function tryOut(perturbation: Perturbation, line: string, whole = f
   using folder = scratch();
   const inFolder = (name: string): string => join(folder.path, name);
   const [plan, trace, report] = ['plan.json', 'trace', 'report.json'].map(inFolder) as [string, string, string];
-  const given: Plan = { perturbation, server: line, folder: folder.path, keys: KEYS_OF_ALL, trace };
+  const given: Plan = { perturbation, server: line, folder: folder.path, trace };
   writeFileSync(plan, JSON.stringify(given));
   const { api, seed } = perturbation;
-  const { full, limited } = KEYS_OF_ALL;
   const proxy = `exec '${process.execPath}' '${PROXY}' '${plan}'`;
   const ofApi = {
     device: ['--command', `${proxy} {socket} {control} {dir}`],
-    platform: ['--command', proxy, '--api-key', full, '--limited-key', limited],
+    platform: ['--command', proxy, '--api-key', KEYS.full, '--limited-key', KEYS.limited],
   }[api];
   const words = ['check', api, '--fast', '--seed', String(seed), ...ofApi, '--report', `json=${report}`];
   const started = performance.now();

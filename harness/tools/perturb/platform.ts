@@ -7,8 +7,6 @@ import {
   headerOf,
   jsonOf,
   queryOf,
-  type Trace,
-  type Upstream,
   withHeader,
   withoutParameter,
 } from './forward.ts';
@@ -18,10 +16,8 @@ const VERSION = 'service-version';
 const KEY = 'x-api-key';
 const WRITE = /^(PATCH|POST) \/\w+\/[^/]+(?!\/ping$)(\/\w+)?$/;
 
-export interface Keys {
-  full: string;
-  limited: string;
-}
+/** API keys that every server accepts; `limited` lacks the scope `devices:read`. */
+export const KEYS = { full: 'full', limited: 'limited' };
 
 function parts(url: string): { base: string; path: string } {
   const [, base = '', path = ''] = /^((?:\/api)?\/beta)(\/[^?]*)/.exec(url) ?? [];
@@ -36,10 +32,10 @@ function formsOf(query: URLSearchParams): Form[] {
   return forms.length === 0 ? ['plain'] : forms;
 }
 
-function requestInCell(cell: Cell, { method, url, headers, connection }: Exchange, keys: Keys): boolean {
+function requestInCell(cell: Cell, { method, url, headers, connection }: Exchange): boolean {
   const [verb, route = ''] = (cell.operation ?? `${method} /`).split(' ');
   const given = headerOf(headers, KEY);
-  const key = given === keys.full ? 'full' : given === keys.limited ? 'limited' : 'none';
+  const key = given === KEYS.full ? 'full' : given === KEYS.limited ? 'limited' : 'none';
   const version = headerOf(headers, VERSION);
   const fits = new RegExp(cell.operation === undefined ? '^/' : `^${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
   return (
@@ -51,7 +47,7 @@ function requestInCell(cell: Cell, { method, url, headers, connection }: Exchang
 }
 
 /** Returns the same object if the kind of change does not apply. */
-export function changedRequest({ kind, value = '' }: Perturbation, exchange: Exchange, keys: Keys): Exchange {
+export function changedRequest({ kind, value = '' }: Perturbation, exchange: Exchange): Exchange {
   const { url, headers, body } = exchange;
   if (kind === 'other-version') return { ...exchange, headers: withHeader(headers, VERSION, value) };
   if (kind === 'query-lost') {
@@ -59,7 +55,7 @@ export function changedRequest({ kind, value = '' }: Perturbation, exchange: Exc
     return without === url ? exchange : { ...exchange, url: without };
   }
   if (kind === 'let-through') {
-    const [name, let_in] = value === 'key' ? [KEY, keys.full] : [VERSION, SUPPORTED_VERSIONS.at(-1)];
+    const [name, let_in] = value === 'key' ? [KEY, KEYS.full] : [VERSION, SUPPORTED_VERSIONS.at(-1)];
     return { ...exchange, headers: withHeader(headers, name, let_in) };
   }
   if (kind !== 'body-lost') return exchange;
@@ -72,23 +68,17 @@ export function changedRequest({ kind, value = '' }: Perturbation, exchange: Exc
 }
 
 export class PlatformChanges extends Changes {
-  readonly #keys: Keys;
   readonly #seen = new Map<unknown, Json[]>();
   readonly #before = new Map<string, Json>();
   readonly #created = new Set<unknown>();
   #one: string | undefined;
-
-  constructor(it: Perturbation, upstream: Upstream, trace: Trace, keys: Keys) {
-    super(it, upstream, trace);
-    this.#keys = keys;
-  }
 
   async answer(exchange: Exchange): Promise<Answer> {
     const { kind, cell } = this.it;
     const subject = subjectOf(kind);
     if (kind === 'stale' && WRITE.test(`${exchange.method} ${parts(exchange.url).path}`))
       await this.#lookBefore(exchange);
-    if (!requestInCell(cell, exchange, this.#keys)) return this.#forward(exchange);
+    if (!requestInCell(cell, exchange)) return this.#forward(exchange);
     this.trace('v');
     if (subject === 'request') return this.#changedByRequest(exchange);
     // A refused write must have no effect.
@@ -105,7 +95,7 @@ export class PlatformChanges extends Changes {
   }
 
   async #changedByRequest(exchange: Exchange): Promise<Answer> {
-    const made = changedRequest(this.it, exchange, this.#keys);
+    const made = changedRequest(this.it, exchange);
     const usual = made === exchange || exchange.method === 'GET' ? await this.#forward(exchange) : undefined;
     if (made === exchange && usual !== undefined) return usual;
     const answer = await this.#forward(made);
@@ -158,7 +148,7 @@ export class PlatformChanges extends Changes {
     const [, collection, id = ''] = path.split('/');
     const { version } = this.it.cell;
     for (const each of version === undefined ? SUPPORTED_VERSIONS : [version]) {
-      const headers = ['Host', 'platform', KEY, this.#keys.full, VERSION, each];
+      const headers = ['Host', 'platform', KEY, KEYS.full, VERSION, each];
       const read = (to: string): Promise<unknown> => this.read(`${base}/${to}`, headers);
       let record = await read(`${collection}/${id}`);
       // Some servers have no route for a single record.

@@ -10,18 +10,16 @@ import type { AddressInfo, ListenOptions, Socket } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DeviceChanges, type Stream } from './device.ts';
+import { DeviceChanges, Frames, type Stream } from './device.ts';
 import { type Answer, type Exchange, endToEnd, type Trace } from './forward.ts';
-import { Frames } from './frames.ts';
 import { type Kind, type Perturbation, subjectOf } from './perturbation.ts';
-import { type Keys, PlatformChanges } from './platform.ts';
+import { PlatformChanges } from './platform.ts';
 
 export interface Plan {
   perturbation: Perturbation;
   /** Shell line that starts the server; for a device, the proxy appends the paths. */
   server: string;
   folder: string;
-  keys: Keys;
   trace: string;
 }
 
@@ -123,9 +121,9 @@ const responder =
     else send(it.kind, response, answer);
   };
 
-async function beforePlatform({ server, perturbation, keys }: Plan, trace: Trace): Promise<object> {
+async function beforePlatform({ server, perturbation }: Plan, trace: Trace): Promise<object> {
   const url = new URL(String((await started(server))['url']));
-  const api = new PlatformChanges(perturbation, { host: url.hostname, port: Number(url.port) }, trace, keys);
+  const api = new PlatformChanges(perturbation, { host: url.hostname, port: Number(url.port) }, trace);
   const proxy = await listen({ host: '127.0.0.1', port: 0 }, responder(perturbation, api, trace));
   url.port = String((proxy.address() as AddressInfo).port);
   return { url: String(url) };

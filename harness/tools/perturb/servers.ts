@@ -6,6 +6,7 @@ import { inVersion, type Operation } from '../../contract/platform/operation.ts'
 import { OPERATIONS, RESOURCES } from '../../contract/platform/operations.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import { isObject, isTime, type Json } from './change.ts';
+import { KEYS } from './platform.ts';
 
 const file = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const WORKSPACE = file('fixtures/workspaces/warehouse.yaml');
@@ -27,7 +28,7 @@ const NAMED = /^(POST \/groups|PATCH \/groups\/\{\w+\})$/;
 const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|config_types)/{\\w+})$`);
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };
 
-const KEYS = '--key full=devices:read --key limited= --devices 130';
+const RECORDS = '--key full=devices:read --key limited= --devices 130';
 
 export const SERVERS: readonly Server[] = [
   ...LANGUAGES.map(
@@ -35,7 +36,7 @@ export const SERVERS: readonly Server[] = [
       name: language.name,
       weight: language === GO ? 1 : 2,
       missing: language.missing,
-      start: (api, folder) => `${language.start(api, folder)} ${api === 'platform' ? KEYS : '--heartbeat 1'}`,
+      start: (api, folder) => `${language.start(api, folder)} ${api === 'platform' ? RECORDS : '--heartbeat 1'}`,
       writes: WRITES[language.name] ?? /^$/,
     }),
   ),
@@ -52,8 +53,6 @@ export const SERVERS: readonly Server[] = [
     filters: true,
   },
 ];
-
-export const KEYS_OF_ALL = { full: 'full', limited: 'limited' };
 
 export interface Leaf {
   path: readonly string[];
@@ -82,7 +81,7 @@ export async function surveyOf({ writes }: Server, line: string): Promise<Survey
   );
   for (const [{ kind, collection, expansions }, version] of combinations) {
     const names = Object.entries(expansions).flatMap(([name, span]) => (inVersion(span, version) ? [name] : []));
-    const headers = { 'x-api-key': KEYS_OF_ALL.full, 'service-version': version };
+    const headers = { 'x-api-key': KEYS.full, 'service-version': version };
     const read = async (path: string): Promise<Json> => {
       const response = await fetch(`${api.url}/${path}${names.map((name) => `&expand=${name}`).join('')}`, { headers });
       return response.ok ? ((await response.json()) as Json) : {};

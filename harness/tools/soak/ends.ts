@@ -17,9 +17,10 @@ const AT_ONCE = 2;
 const PATIENCE_MS = 180_000;
 const LATEST_SECONDS = 12;
 
-/** `terminal` closes the output and sends SIGHUP, as a lost SSH connection does. */
-const WAYS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL', 'terminal'] as const;
-type Way = (typeof WAYS)[number];
+/** Exit code for each way to end; `terminal` closes the output and sends SIGHUP, as a lost SSH connection does. */
+const CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGKILL: null, terminal: 129 } as const;
+type Way = keyof typeof CODES;
+const WAYS = Object.keys(CODES) as Way[];
 
 const NODE = process.execPath;
 const AGENT = `${NODE} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir} --log-level warn`;
@@ -47,14 +48,6 @@ const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string
     ...['simulate', 'platform', '--db', at('p.db'), '--devices', '20'],
     ...['--control', '0', '--ui'],
   ],
-};
-
-const CODES: Readonly<Record<Way, readonly (number | null)[]>> = {
-  SIGINT: [130],
-  SIGTERM: [143],
-  SIGHUP: [129],
-  SIGKILL: [null],
-  terminal: [129],
 };
 
 /** Only on Linux, because it finds processes in /proc. */
@@ -114,7 +107,7 @@ function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, u
   const { exitCode, signalCode } = child;
   const sent = way === 'terminal' ? 'SIGHUP' : way;
   // A starting command does not handle signals yet.
-  const isDue = CODES[way].includes(exitCode) || signalCode === sent;
+  const isDue = exitCode === CODES[way] || signalCode === sent;
   // A command may end before the signal, or finish by itself.
   const mayBeDone = !underWay || [0, 1, 2].includes(exitCode ?? -1);
   const isTrace = /\n {4}at |node:internal/.test(stdout + stderr);

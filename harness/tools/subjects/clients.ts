@@ -59,12 +59,11 @@ export const referenceWith =
     runClient({ variables, behaviour: behaviour(), signal, print, complain });
 
 /** Clients on which no MUST check may pass. */
-export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProcessClient }[] = [
-  { name: 'exits-at-once', summary: 'Ends at once, with success.', run: async () => {} },
-  { name: 'hangs', summary: 'Does nothing, for ever.', run: (_, __, signal) => until(signal) },
+export const NULL_CLIENTS: readonly { name: string; run: InProcessClient }[] = [
+  { name: 'exits-at-once', run: async () => {} },
+  { name: 'hangs', run: (_, __, signal) => until(signal) },
   {
     name: 'asks-and-hangs',
-    summary: 'Asks once, prints nothing, and never comes back.',
     run: async (variables, _, signal) => {
       const answer = await ask(variables, signal);
       await answer?.text().catch(() => '');
@@ -73,12 +72,10 @@ export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProc
   },
   {
     name: 'asks-and-ends',
-    summary: 'Asks once, prints nothing, and ends with success.',
     run: async (variables, _, signal) => void (await (await ask(variables, signal))?.text().catch(() => '')),
   },
   {
     name: 'echoes',
-    summary: 'Prints what is answered as it comes, over and over.',
     run: async (variables, print, signal) => {
       while (!signal.aborted) {
         const answer = await ask(variables, signal);
@@ -94,7 +91,6 @@ export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProc
   },
   {
     name: 'says-everything',
-    summary: 'Asks for nothing, and claims to have seen everything.',
     run: async (_, print, signal) => {
       claim(print);
       await until(signal);
@@ -102,7 +98,6 @@ export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProc
   },
   {
     name: 'asks-and-claims',
-    summary: 'Asks once, claims to have seen everything, and ends with success.',
     run: async (variables, print, signal) => {
       await ask(variables, signal);
       claim(print);

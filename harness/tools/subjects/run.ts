@@ -144,7 +144,6 @@ export const resultsWith = (report: Report, ...outcomes: Outcome[]): string[] =>
 interface Starved {
   api: Extract<Api, 'device' | 'platform'>;
   name: string;
-  summary: string;
   limit?: string;
   node?: readonly string[];
   words?: readonly string[];
@@ -155,7 +154,6 @@ interface Starved {
 const descriptors = (api: Starved['api'], count: number): Starved => ({
   api,
   name: `${count}-descriptors`,
-  summary: `The command may open ${count} files.`,
   limit: `ulimit -n ${count}`,
   reason: /raise `ulimit -n`/,
   codes: [EXIT.incomplete],
@@ -170,14 +168,12 @@ export const STARVED: readonly Starved[] = [
   {
     api: 'device',
     name: 'small-heap',
-    summary: 'The command has a heap of 64 MiB.',
     node: ['--max-old-space-size=64'],
     codes: [EXIT.conformant],
   },
   {
     api: 'device',
     name: 'full-disk',
-    summary: 'One of the reports goes to a full disk.',
     words: ['--report', 'html=/dev/full'],
     codes: [EXIT.harness],
   },

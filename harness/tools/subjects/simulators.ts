@@ -16,7 +16,6 @@ import { type AgentHabits, type AgentUplinkOptions, createUplink } from '../../.
 import {
   type PlatformBehaviour,
   referenceBehaviour as referencePlatform,
-  type SimulatedPlatform,
   simulatePlatform,
 } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
@@ -66,11 +65,6 @@ export const behavioursWith = ({ device = [], platform = [], agent = [], client 
   client: combined(client, referenceClient),
 });
 
-export interface Robot extends AsyncDisposable {
-  device: SimulatedDevice;
-  place: DevicePlace;
-}
-
 export async function startRobot(
   options: {
     transport?: TransportName | undefined;
@@ -80,7 +74,7 @@ export async function startRobot(
     retain?: number;
     heartbeatMs?: number;
   } = {},
-): Promise<Robot> {
+) {
   const { transport = 'unix', fresh = false, past = PAST_EVENTS, heartbeatMs = HEARTBEAT_MS } = options;
   const { behaviour, retain } = options;
   await using starting = new AsyncDisposableStack();
@@ -103,8 +97,9 @@ export async function startRobot(
     // Checks see how the device merges activity and error status.
     await device.deploy({ activity_status: 'queued', error_status: 'retrying' });
   }
+  const place: DevicePlace = { ...device.address, control };
   const all = starting.move();
-  return { device, place: { ...device.address, control }, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { device, place, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /** Rejects if the enrolment fails. `directory`: folder of the device's files. */
@@ -129,20 +124,12 @@ export async function enrolDevice(
   return Object.assign(device, { deviceId });
 }
 
-export interface Workspace extends AsyncDisposable {
-  platform: SimulatedPlatform;
-  deviceId: string;
-  device: DevicePlace;
-  keys: { apiKey: string; limitedKey: string };
-  links: readonly TcpProxy[];
-  create(path: string, body: object): Promise<Record<string, string>>;
-  place(): Promise<PlatformPlace>;
-}
+export type Workspace = Awaited<ReturnType<typeof startWorkspace>>;
 
 /** Resolves once the device is online. */
 export async function startWorkspace(
   behaviour: { platform?: PlatformBehaviour; device?: DeviceBehaviour; habits?: AgentHabits } = {},
-): Promise<Workspace> {
+) {
   await using starting = new AsyncDisposableStack();
   const { path } = starting.use(scratch());
   const platform = starting.use(
@@ -157,7 +144,7 @@ export async function startWorkspace(
       ...defined({ behaviour: behaviour.platform }),
     }),
   );
-  const create: Workspace['create'] = async (to, body) => {
+  const create = async (to: string, body: object): Promise<Record<string, string>> => {
     const sent = { method: 'POST', headers: KEY_HEADERS, body: JSON.stringify(body) };
     const response = await fetch(platform.url + to, sent);
     return (await response.json()) as Record<string, string>;
@@ -187,7 +174,7 @@ export async function startWorkspace(
     keys,
     links: [agentLink, mqttLink],
     create,
-    place: async () => {
+    place: async (): Promise<PlatformPlace> => {
       const { id: offlineDevice } = await create('/devices', { name: 'never-online' });
       return { url: platform.url, ...keys, onlineDevice: deviceId, ...defined({ offlineDevice }) };
     },

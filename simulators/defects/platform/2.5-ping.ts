@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
+import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/lists.ts';
 import { defect, type PlatformChange, unchecked, variant } from '../define-platform.ts';
 
 const LIMIT = ['platform.ping.limit'];

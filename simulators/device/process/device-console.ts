@@ -23,7 +23,7 @@ export class DeviceConsole implements AsyncDisposable {
     this.#feed = new Feed<DeviceDocument>({
       deviceId: '',
       addresses: {},
-      retention: 0,
+      retention: null,
       heartbeatSeconds: 0,
       agent: 'down',
       pid: null,
@@ -57,8 +57,14 @@ export class DeviceConsole implements AsyncDisposable {
     if (agent !== this.#feed.document.agent) this.#note(agent === 'up' ? 'the agent serves' : 'the agent is down');
     this.#feed.set({ agent, pid: device.running ? (device.pid ?? null) : null });
     if (agent === 'up') {
-      const { retention = 0, heartbeat_seconds: heartbeatSeconds = 0 } = device.told ?? {};
-      this.#feed.set({ retention, heartbeatSeconds });
+      const { ready: _ready, device_id: deviceId = '', ...addresses } = device.ready ?? {};
+      const { retention = null, heartbeat_seconds: heartbeatSeconds = 0 } = device.told ?? {};
+      this.#feed.set({
+        deviceId,
+        addresses: Object.fromEntries(Object.entries(addresses).map(([name, value]) => [name, String(value)])),
+        retention,
+        heartbeatSeconds,
+      });
     } else {
       this.#begins = true;
       this.#feed.set({ listeners: {} });
@@ -67,11 +73,6 @@ export class DeviceConsole implements AsyncDisposable {
 
   async serve(device: SupervisedDevice, port: number): Promise<string> {
     this.#device = device;
-    const { ready: _ready, device_id: deviceId = '', ...addresses } = device.ready ?? {};
-    this.#feed.set({
-      deviceId: String(deviceId),
-      addresses: Object.fromEntries(Object.entries(addresses).map(([name, value]) => [name, String(value)])),
-    });
     this.changed();
     const options = { page: 'device', title: 'Device', feed: this.#feed, actions: this.#actions(device), port };
     this.#console = await asStartError('ui-port', serveConsole(options));

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { scratch } from '../testing/robot.ts';
+import { DeviceConsole } from './device-console.ts';
 import { SupervisedDevice } from './supervisor.ts';
 
 const MARK = 'MUSTER_TEST_MARK';
@@ -43,3 +44,24 @@ test.runIf(existsSync('/proc/self/task'))(
     await poll('the spare processes to end', () => children(mark).length === 0 || undefined, { timeoutMs: 10_000 });
   },
 );
+
+test('a console shows the address of the latest agent, and no retention that the agent does not tell', async () => {
+  using home = scratch();
+  const loopback = { discovery: `${home.path}/discovery.json` };
+  const settings = { device: { dir: `${home.path}/robot`, loopback }, logLevel: 'silent' };
+  await using page = new DeviceConsole(settings, []);
+  const changed = { ...settings, variants: ['retains-6-untold'] };
+  await using device = new SupervisedDevice(changed, { onChange: page.changed });
+  await device.start();
+  const console = await page.serve(device, 0);
+  await device.stop();
+  await device.start();
+  const { body } = await fetch(`${console}events`);
+  let text = '';
+  for await (const piece of body ?? []) {
+    text += Buffer.from(piece).toString();
+    if (text.includes('data: ')) break;
+  }
+  expect(text).toContain(`"url":"${device.ready?.['url']}"`);
+  expect(text).toContain('"retention":null');
+});

@@ -84,7 +84,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   readonly #stopping: StopOptions;
   readonly #patienceMs: number;
   #child: Child | undefined;
-  #starting: Promise<Ready> | undefined;
+  #starting: Promise<void> | undefined;
   readonly #spares = new Spares();
   #nextCall = 1;
   ready: Ready | undefined;
@@ -118,7 +118,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     this.#starting ??= this.#launch().finally(() => {
       this.#starting = undefined;
     });
-    this.ready = await this.#starting;
+    await this.#starting;
   }
 
   /** Resolves once the process has ended; kills a process that does not end in time. */
@@ -161,8 +161,8 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     }
   }
 
-  #launch(): Promise<Ready> {
-    const { promise, resolve, reject } = Promise.withResolvers<Ready>();
+  #launch(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const agent = this.#spares.take();
     const ended = Promise.withResolvers<void>();
     const child: Child = { process: agent, calls: new Map(), ended: ended.promise, serves: false };
@@ -173,8 +173,9 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
       if (reply.kind === 'seen') this.#stopping.onSeen?.(reply.seen);
       else if (reply.kind === 'ready') {
         child.serves = true;
+        this.ready = reply.ready;
         this.told = reply.info;
-        resolve(reply.ready);
+        resolve();
         this.#stopping.onChange?.();
       } else if (reply.kind === 'broken') {
         reject(reply.option === undefined ? new Error(reply.message) : new StartError(reply.option, reply.message));

@@ -122,11 +122,14 @@ describe('the sync scheduler', () => {
 
   it('backs off after other failures, and ignores requests meanwhile', async () => {
     const { scheduler, runs, end, time, events } = setUp();
-    scheduler.syncRequested();
+    const endsAt = '2026-01-01T00:00:15.000Z';
+    const failing = scheduler.sync();
     await end(new ApiError(500, 'x', 'broken'));
+    expect(await failing).toMatchObject({ code: 'in_cooldown', endsAt });
     expect(events.at(-1)).toMatch(/^failed: HTTP 500/);
     time.advance(14_999);
-    expect(await scheduler.sync()).toMatchObject({ code: 'in_cooldown', message: /2026-01-01T00:00:15/ });
+    const message = expect.stringContaining(endsAt);
+    expect(await scheduler.sync()).toMatchObject({ code: 'in_cooldown', message, endsAt });
     scheduler.syncRequested();
     expect(runs).toHaveLength(1);
     time.advance(1);

@@ -56,8 +56,9 @@ export class Scheduler {
     if (this.#signal.aborted) return Promise.resolve(STOPPING);
     const left = this.#cooldownUntil - this.#time.elapsed();
     if (left <= 0) return this.#run();
-    const next = new Date(this.#time.now() + left).toISOString();
-    return Promise.resolve({ code: 'in_cooldown', message: `syncing failed; the next attempt is at ${next}` });
+    const endsAt = new Date(this.#time.now() + left).toISOString();
+    const message = `syncing failed; the next attempt is at ${endsAt}`;
+    return Promise.resolve({ code: 'in_cooldown', message, endsAt });
   }
 
   /** A running sync may miss the change, and is therefore repeated. */
@@ -106,9 +107,9 @@ export class Scheduler {
         return { code: 'network_connection_error', message: error.message };
       }
       this.#unreachable = 0;
-      this.#cooldownUntil = this.#time.elapsed() + failureDelay(this.#failures);
-      this.#failures++;
-      return { code: 'in_cooldown', message: error.message };
+      const delay = failureDelay(this.#failures++);
+      this.#cooldownUntil = this.#time.elapsed() + delay;
+      return { code: 'in_cooldown', message: error.message, endsAt: new Date(this.#time.now() + delay).toISOString() };
     }
     this.#unreachable = 0;
     this.#failures = 0;

@@ -16,8 +16,7 @@ import {
   isDeploymentErrorStatus,
 } from '../../../harness/contract/enums.ts';
 import { listEnvelope } from '../../../harness/contract/lists.ts';
-import { objectShape, oneOf, type Shape, Timestamp } from '../../../harness/contract/shape.ts';
-import { Type } from '../../../harness/contract/type.ts';
+import { objectShape, oneOf, type Shape, Timestamp, Type } from '../../../harness/contract/shape.ts';
 import { DIALECT_NAMES, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest, isTemporary } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';

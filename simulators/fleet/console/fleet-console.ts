@@ -7,7 +7,7 @@ import { durationMs } from '../../../harness/common/units.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import { type Action, serveConsole, wholeNumber } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
-import type { Band, FleetDocument, RobotDetail, Second } from '../../console/page/fleet/document.ts';
+import type { Band, FleetDocument, RobotDetail, Second, Standing } from '../../console/page/fleet/document.ts';
 import { addFailure, failureText, type StateChanges } from '../host/host.ts';
 import { type FleetResult, foundText, judgedText, standingOf, type Tick } from '../result/result.ts';
 import { evaluatedThresholds, type ThresholdResult } from '../result/thresholds.ts';
@@ -79,8 +79,10 @@ const SHORT: Readonly<Record<string, string>> = {
   ramp: 'robots added',
 };
 
-const shown = ({ expr, value, ok }: ThresholdResult): FleetDocument['thresholds'][number] =>
-  defined({ expr, ok, value: value ?? undefined });
+const standingsOf = (result: Parameters<typeof standingOf>[0], thresholds: readonly ThresholdResult[]): Standing[] =>
+  thresholds.map(({ expr, value, ok }) =>
+    defined({ expr, tone: standingOf(result, { ok, value }).tone, value: value ?? undefined }),
+  );
 
 export class FleetConsole {
   readonly #settings: ConsoleSettings;
@@ -132,8 +134,8 @@ export class FleetConsole {
   }
 
   second(tick: Tick, remainingMs: number | null): void {
-    const record = this.#fleet?.record;
-    if (record === undefined) return;
+    if (this.#fleet === undefined) return;
+    const { record, options } = this.#fleet;
     const { counters, trouble } = record.progress;
     const metrics = record.progress.summaries();
     const { at_ms: at, rates, p50, p99 } = tick;
@@ -148,7 +150,7 @@ export class FleetConsole {
       stallMs: tick.loop_max_ms,
     };
     this.#feed.change({ append: 'seconds', items: [second], keep: 7200 });
-    const judged = this.#fleet?.options.judge?.judged;
+    const judged = options.judge?.judged;
     const lines = [
       ...record.violations.map(({ name, message }) => `${name}: ${message}`),
       ...(judged?.findings.map(foundText) ?? []),
@@ -157,13 +159,15 @@ export class FleetConsole {
       ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
     ];
     const isBetween = record.phaseStartedMs === undefined && record.phases.at(-1)?.do === record.phase;
+    const soFar = record.verdictSoFar;
+    const result = { complete: true, verdict: soFar.verdict, shard: options.shard ?? null };
     this.#feed.set({
       phase: isBetween ? 'waiting' : record.phase,
       beginMs: record.phasesBeginMs ?? null,
       elapsedMs: at,
       remainingMs,
-      soFar: record.verdictSoFar,
-      thresholds: evaluatedThresholds(this.#settings, record.standing).map(shown),
+      soFar,
+      thresholds: standingsOf(result, evaluatedThresholds(this.#settings, record.standing)),
       trouble: lines.slice(0, 20),
       ...(judged !== undefined && { judged: judgedText(judged) }),
     });
@@ -174,7 +178,8 @@ export class FleetConsole {
     const { outcome = '', verdict, thresholds, answers: judged } = result;
     const { verdict_reasons: reasons, incomplete_reasons: incomplete } = result;
     const wrong = judged?.findings.filter(({ level }) => level === 'MUST').map(foundText) ?? [];
-    const missed = thresholds.filter((threshold) => standingOf(result, threshold).tone === 'bad');
+    const standings = standingsOf(result, thresholds);
+    const missed = standings.filter(({ tone }) => tone === 'bad');
     const all = [...wrong, ...incomplete, ...missed.map(({ expr }) => `${expr} was missed`), ...reasons];
     this.#showBands();
     const { document } = this.#feed;
@@ -182,7 +187,7 @@ export class FleetConsole {
       phase: 'ended',
       remainingMs: document.remainingMs === null ? null : 0,
       paused: false,
-      thresholds: thresholds.map(shown),
+      thresholds: standings,
       ...(judged !== undefined && { judged: judgedText(judged) }),
       ending: defined({ outcome, verdict, reasons: all, out: this.#settings.out }),
     });

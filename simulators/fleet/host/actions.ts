@@ -122,6 +122,23 @@ interface Action {
   pages?: Random | undefined;
 }
 
+export class UnderWay {
+  #now = 0;
+  #any = false;
+
+  add(by: number): void {
+    this.#now += by;
+    this.#any ||= by > 0;
+  }
+
+  /** True if anything was under way at any time since the last call. */
+  take(): boolean {
+    const any = this.#any;
+    this.#any = this.#now > 0;
+    return any;
+  }
+}
+
 interface ActionsOptions {
   config: HostConfig;
   client: PlatformClient | undefined;
@@ -135,6 +152,7 @@ export class Actions {
   readonly #deadlines: Deadlines;
   readonly #open = new Set<RolloutRow>();
   #outcome: PhaseOutcome | undefined;
+  readonly bursts = new UnderWay();
   readonly rollouts = new Rollouts();
 
   constructor(options: ActionsOptions) {
@@ -142,8 +160,16 @@ export class Actions {
     this.#deadlines = options.deadlines;
   }
 
+  /** Does not count as a burst, because the robot does nothing. */
+  async #rest({ burst }: Action, end: number): Promise<void> {
+    this.bursts.add(-Number(burst));
+    await this.#deadlines.until(end);
+    this.bursts.add(Number(burst));
+  }
+
   async carryOut(action: Action): Promise<void> {
-    const { kind, record, robot, outcome } = action;
+    const { kind, record, robot, outcome, burst } = action;
+    this.bursts.add(Number(burst));
     // Leaves actions with a request to `#sent`, which records their lateness when the request is sent.
     if (kind !== 'rollout' && Object.values(TRAFFIC).every((each) => each.action !== kind)) {
       recordLateness(action);
@@ -162,6 +188,8 @@ export class Actions {
       addFailure(outcome.failures, { kind, robot: robot.name, message, count: 1 });
       if (error instanceof PlatformFailure && error.status > 0) record.count(`http.status.${error.status}`);
       if (isExhausted(error)) this.#options.onExhausted();
+    } finally {
+      this.bursts.add(-Number(burst));
     }
   }
 
@@ -187,7 +215,7 @@ export class Actions {
         try {
           await robot.publish(eventsOf(phase));
         } finally {
-          await this.#deadlines.until(end);
+          await this.#rest(action, end);
           robot.rejoin();
         }
         return this.#untilOnline(record, end, robot);
@@ -195,7 +223,7 @@ export class Actions {
       case 'kill': {
         const end = intended + durationMs((phase.do === 'kill' ? phase.down : undefined) ?? '1s');
         if (!robot.kill()) return;
-        await this.#deadlines.until(end);
+        await this.#rest(action, end);
         if (this.#deadlines.ended) return;
         await robot.restart(eventsOf(phase));
         return this.#untilOnline(record, end, robot);
@@ -251,7 +279,7 @@ export class Actions {
 
   soFar(): PhaseOutcome | undefined {
     const rollouts = this.#outcome?.rollouts.map((row) => (this.#open.has(row) ? { ...row, open: true } : row));
-    return this.#outcome && rollouts && { ...this.#outcome, rollouts };
+    return this.#outcome && rollouts && { ...this.#outcome, rollouts, late: this.rollouts.takeLate() };
   }
 
   async #read(action: Action, kind: 'list' | 'read' | 'expand'): Promise<void> {

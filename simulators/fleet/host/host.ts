@@ -100,7 +100,7 @@ export interface HostTick {
   robots: Partial<Record<RobotState, number>>;
   interval: Snapshot;
   load: LoadSample;
-  /** False in a warm-up or burst, whose load the verdict ignores. */
+  /** False between phases, and in a warm-up or burst, whose load the verdict ignores. */
   judged: boolean;
   trouble?: string;
 }

@@ -17,7 +17,7 @@ import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../robot/uplinks.ts';
 import { classOf, robotName, settingsOf, USUAL_RETAIN, uplinkOf, uplinksIn } from '../scenario/scenario.ts';
 import { type ActionStream, Deadlines, monotonicMs, runSchedule, scheduleMs, streamsOf } from '../schedule/schedule.ts';
-import { Actions } from './actions.ts';
+import { Actions, UnderWay } from './actions.ts';
 import {
   type CanaryOutcome,
   type Host,
@@ -122,7 +122,7 @@ export class RobotHost implements Host {
   #canary: Canary | undefined;
   #trouble: Robot | undefined;
   readonly #disturbed = new Set<DisturbanceKind>();
-  #burst = 0;
+  readonly #phases = new UnderWay();
 
   constructor(config: HostConfig, tell: (notice: HostNotice) => void) {
     this.#config = config;
@@ -237,6 +237,7 @@ export class RobotHost implements Host {
     const plan = { ...scenario, seed: round === 0 ? seed : `${seed}/round ${round}`, robots };
     const streams = streamsOf(plan, index, phase, taking);
     const outcome = actions.begin(label === undefined);
+    this.#phases.add(1);
     const underWay = new Set<Promise<void>>();
     await runSchedule({
       epoch,
@@ -249,16 +250,13 @@ export class RobotHost implements Host {
         outcome.actions += 1;
         const robot = this.#robotOf(which);
         const action = { kind, robot, phase, index, round, intended, at, record, release, outcome, burst, pages };
-        if (burst) this.#burst += 1;
-        const running = actions.carryOut(action).finally(() => {
-          underWay.delete(running);
-          if (burst) this.#burst -= 1;
-        });
+        const running = actions.carryOut(action).finally(() => underWay.delete(running));
         underWay.add(running);
       },
     });
     await this.#deadlines.until(epoch + scheduleMs(phase));
     await Promise.all(underWay);
+    this.#phases.add(-1);
     return { ...outcome, late: actions.rollouts.takeLate() };
   }
 
@@ -389,8 +387,8 @@ export class RobotHost implements Host {
     if (waiting > 0) robots.waiting = waiting;
     const interval = this.#metrics.takeInterval();
     if (isWhole || this.#load === undefined) this.#load = this.#sampler.take();
-    // Excludes bursts, because a burst uses the whole machine by design.
-    const judged = isWhole && this.#metrics.measuring && this.#burst === 0;
+    // Excludes bursts, which use the whole machine by design, and idle seconds, which would dilute the others.
+    const judged = isWhole && this.#phases.take() && this.#actions?.bursts.take() === false && this.#metrics.measuring;
     const told = this.#trouble?.trouble;
     const trouble = told === undefined ? undefined : masked(told, this.#config.platform);
     this.#tell({ tick: { robots, interval, load: this.#load, judged, ...defined({ trouble }) } });

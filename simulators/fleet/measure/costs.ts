@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Static } from 'typebox';
 import { defined } from '../../../harness/common/defined.ts';
 import { memoryText } from '../../../harness/common/units.ts';
-import { Type } from '../../../harness/contract/type.ts';
+import { Type } from '../../../harness/contract/shape.ts';
 
 interface Usage {
   /** PSS: each process counts its part of a page that several processes share. */

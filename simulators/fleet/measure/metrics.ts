@@ -1,7 +1,7 @@
 /** Counters, and durations in HDR histograms of microseconds. */
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
 import type { Static } from 'typebox';
-import { Type } from '../../../harness/contract/type.ts';
+import { Type } from '../../../harness/contract/shape.ts';
 
 export const DURATION_NAMES = {
   'rollout.ms': 'roll-out, POST to event read',

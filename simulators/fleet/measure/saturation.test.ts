@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
+import { ApiError } from '../../common/platform-http.ts';
 import { useFolder } from '../testing/scratch.ts';
 import { isExhausted, MemoryKills, memoryLimit } from './saturation.ts';
 
@@ -24,6 +25,7 @@ test.each([
   ['descriptors that ran out', coded('EMFILE'), true],
   ['a platform that refuses', new Error('GET /devices', { cause: coded('ECONNREFUSED') }), false],
   ['a host of two addresses, one refused', new AggregateError([coded('EADDRNOTAVAIL'), coded('ECONNREFUSED')]), false],
+  ['a platform whose disk is full', new ApiError(500, 'ENOSPC', ''), false],
   ['no error', 'ENOSPC', false],
 ])('this machine is short of something: %s: %s', (_what, error, is) => {
   expect(isExhausted(error)).toBe(is);

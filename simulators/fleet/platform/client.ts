@@ -3,9 +3,8 @@ import { defined } from '../../../harness/common/defined.ts';
 import { Redactor } from '../../../harness/common/redact.ts';
 import { printable } from '../../../harness/common/terminal.ts';
 import { backoffMs, isPassing } from '../../../harness/common/waiting.ts';
-import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
-import { objectShape, shape } from '../../../harness/contract/shape.ts';
-import { Type } from '../../../harness/contract/type.ts';
+import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/lists.ts';
+import { objectShape, shape, Type } from '../../../harness/contract/shape.ts';
 import {
   DIALECT_NAMES,
   type Dialect,
@@ -34,7 +33,7 @@ export class PlatformFailure extends Error {
 }
 
 /** Statuses with which some platforms report that a device did not answer a ping. */
-export const UNANSWERED: ReadonlySet<number> = new Set([408, 409, 424, 504]);
+export const UNANSWERED: ReadonlySet<number> = new Set([400, 408, 409, 410, 412, 422, 424, 504]);
 
 /** Error codes of wrong addresses or certificates, which no retry fixes. */
 const PERMANENT = /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|UNABLE_TO_.*)$/;

@@ -216,7 +216,7 @@ function meaning(result: FleetResult, outcome: FleetOutcome): string {
   const unmeasured = wanted.filter(({ ok }) => !ok);
   if (unmeasured.length > 0) return `Not measured: ${unmeasured.map(({ expr }) => expr).join(', ')}`;
   if (outcome === 'INCOMPLETE') return 'Nothing was measured';
-  if (wanted.length === 0) return 'Nothing went wrong; no thresholds were given';
+  if (wanted.length === 0) return 'No thresholds were given';
   const met = wanted.length === 1 ? 'The threshold was met' : `All ${wanted.length} thresholds met`;
   return `${met}, and every event stream was whole`;
 }

@@ -51,6 +51,12 @@ describe('two runs of a fleet', () => {
     expect(changes.join()).not.toContain('schedule');
   });
 
+  it('lose no duration of late roll-outs when none is late', () => {
+    const { metrics, histograms } = run('a');
+    const late = resultWith({ metrics, histograms: { 'rollout.late.ms': histograms['ping.ms'] ?? '' } });
+    expect(differing(late, resultWith({ metrics, histograms: {} }))).toEqual([]);
+  });
+
   it('list newly missed thresholds, differing settings and reasons against a comparison', () => {
     const threshold = { expr: 'ping.ms.p99<1s', value: 900, ok: true };
     const { metrics } = run('a');

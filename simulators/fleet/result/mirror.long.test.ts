@@ -97,6 +97,17 @@ it('the merge refuses a wrong token, another run and an invalid result', { timeo
   expect(findShards([folder('merge/run')])).toEqual({ parts: [], alive: [], failed: [] });
 });
 
+it('a result without a job replaces no other one', { timeout: 60_000 }, async () => {
+  const { port } = await serve();
+  const put = (notes: string[]) => {
+    const body = JSON.stringify(resultWith({ shard: shard(1), run_id: 'run', notes }));
+    const url = `http://127.0.0.1:${port}/runs/run/shard-1-of-2/result.json`;
+    return fetch(url, { method: 'PUT', body, headers: { authorization: `Bearer ${TOKEN}` } });
+  };
+  const statuses = [await put(['a']), await put(['a']), await put(['b'])].map(({ status }) => status);
+  expect(statuses).toEqual([204, 204, 409]);
+});
+
 it('a 401 ends an upload before it is whole', { timeout: 60_000 }, async () => {
   const { port } = await serve();
   const upload = connect(port, '127.0.0.1');

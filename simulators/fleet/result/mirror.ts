@@ -117,8 +117,8 @@ async function take(folder: string, file: string, request: IncomingMessage): Pro
       const known = join(folder, RESULT_FILE);
       const { job_id: job } = readResult(part);
       const isOther = existsSync(known) && !readFileSync(known).equals(readFileSync(part));
-      if (isOther && readResult(known).job_id !== job)
-        return `${basename(folder)} has a result already, of another job`;
+      if (isOther && (job === undefined || readResult(known).job_id !== job))
+        return `${basename(folder)} has a result already, of another ${job === undefined ? 'run' : 'job'}`;
     }
     renameSync(part, join(folder, file));
     for (const other of [ALIVE_FILE, FAILED_FILE]) if (other !== file) rmSync(join(folder, other), { force: true });

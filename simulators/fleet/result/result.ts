@@ -1,8 +1,7 @@
 /** Shape of `result.json`: the result of a fleet, of a shard, or of merged shards. */
 
 import type { Static } from 'typebox';
-import { nullable, objectShape, oneOf, Timestamp } from '../../../harness/contract/shape.ts';
-import { Type } from '../../../harness/contract/type.ts';
+import { nullable, objectShape, oneOf, Timestamp, Type } from '../../../harness/contract/shape.ts';
 import { runCosts, thousands } from '../measure/costs.ts';
 import { summaryFields } from '../measure/metrics.ts';
 import { VERDICTS } from './verdict.ts';
@@ -157,7 +156,8 @@ export const OWN = /^(schedule\.|start\.ms)/;
 
 /** True if only the load generator was measured; without a platform, event streams that were read count too. */
 export const measuredNothing = ({ metrics, counters, uplink }: Measurable): boolean =>
-  Object.keys(metrics).every((name) => OWN.test(name)) &&
+  // A connection may be all that a platform gives.
+  Object.keys(metrics).every((name) => OWN.test(name) || name === 'http.connect.ms') &&
   (uplink !== 'none' || counters['subscriber.violations'] === undefined);
 
 type Measurable = Pick<FleetResult, 'metrics' | 'counters' | 'uplink'>;
@@ -194,7 +194,9 @@ export const isMissed = ({ ok, value }: Evaluated): boolean => !ok && value !== 
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
   complete && verdict !== 'invalid';
 
-export function standingOf(result: Decisive, threshold: Evaluated): { tone: 'good' | 'bad' | 'open'; words: string } {
+type Deciding = Pick<Decisive, 'complete' | 'verdict' | 'shard'>;
+
+export function standingOf(result: Deciding, threshold: Evaluated): { tone: 'good' | 'bad' | 'open'; words: string } {
   const open = (words: string) => ({ tone: 'open' as const, words: `· ${words}` });
   if (!isJudged(result)) return open('of this shard; muster merge decides');
   if (!result.complete) return open('not evaluated');

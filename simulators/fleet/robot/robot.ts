@@ -213,35 +213,39 @@ export class Robot implements UplinkListener {
   }
 
   async storm(): Promise<void> {
-    this.disturbances += 1;
     for (const subscriber of this.#subscribers) subscriber.drop();
-    if (this.#uplink === undefined) return;
-    this.#online = pending();
-    this.state = 'connecting';
-    await this.#uplink.cut();
-    void this.#uplink.restore();
+    if (this.#uplink === undefined) this.disturbances += 1;
+    else this.#away('connecting');
+    await this.#uplink?.cut();
+    void this.#uplink?.restore();
   }
 
   async cutOff(): Promise<void> {
     if (this.#uplink === undefined) return;
-    this.disturbances += 1;
-    this.#online = pending();
-    this.state = 'cut off';
+    this.#away('cut off');
     await this.#uplink.cut();
   }
 
+  /** Leaves alone a robot that something else has brought back meanwhile. */
   rejoin(): void {
-    void this.#uplink?.restore();
+    if (this.state === 'cut off') void this.#uplink?.restore();
+  }
+
+  #away(state: RobotState): void {
+    this.disturbances += 1;
+    const earlier = this.#online;
+    this.#online = pending();
+    // Ends an earlier wait too, because several disturbances may overlap.
+    this.#online.promise.then(earlier.resolve, earlier.reject);
+    this.state = state;
   }
 
   /** Returns false if an earlier kill still keeps the robot down. */
   kill(): boolean {
     if (this.#latestAtKill !== undefined) return false;
     this.#latestAtKill = this.#device.stats().latestId;
-    this.disturbances += 1;
     this.#device.kill();
-    this.#online = pending();
-    this.state = 'down';
+    this.#away('down');
     return true;
   }
 

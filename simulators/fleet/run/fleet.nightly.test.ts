@@ -71,13 +71,17 @@ it.each([
   expect(exitCode(result)).toBe(2);
 });
 
-it.each([0, 1])('an interrupt keeps the roll-out that it ends (%i workers)', { timeout: 200_000 }, async (workers) => {
+it.each([
+  ['without workers', 0, {}],
+  ['with a worker', 1, {}],
+  ['of a soak', 0, { soak: { forMs: 600_000, everyMs: 600_000 } }],
+])('an interrupt keeps the roll-out %s that it ends', { timeout: 200_000 }, async (_, workers, change) => {
   await using platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
   const interrupt = new AbortController();
   const robots = 4;
   // Spreads the POSTs, so that the first roll-out arrives before the last POST.
   const scenario = 'phases:\n  - { do: ramp, over: 0s }\n  - { do: rollout, over: 20s }\n';
-  const options = { platform, robots, workers, signal: interrupt.signal };
+  const options = { platform, robots, workers, signal: interrupt.signal, ...change };
   const run = runFleet(runOptionsIn(folder(), scenario, options));
   await poll(
     'a robot that was reached',

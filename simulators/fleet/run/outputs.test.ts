@@ -96,6 +96,23 @@ it('a result lists no missed roll-outs of a warm-up', () => {
   expect([missed, rollouts.missed.map(({ name }) => name)]).toEqual([['robot-1'], ['robot-1']]);
 });
 
+it.each(['an action by hand', 'an interrupt', 'an interrupt between phases'])(
+  'a late event that a host tells at %s gets into the row of its roll-out',
+  (end) => {
+    const rollout = { do: 'rollout', over: '1s' } as const;
+    const legs = { command_ms: null, sync_ms: null, write_ms: null, event_ms: null, report_ms: null };
+    const row = { robot: 0, name: 'robot-0', deployment_id: 'd1', phase: 0, at_ms: 0, total_ms: null, late_ms: null };
+    const record = new FleetRecord();
+    const nothing = { actions: 0, notStarted: 0, rollouts: [], missed: [], failures: [], late: [] };
+    record.endPhase({ phase: rollout, index: 0, epoch: 0 }, [{ ...nothing, rollouts: [{ ...row, ...legs }] }]);
+    const late = [{ ...nothing, late: [{ deployment_id: 'd1', late_ms: 70 }] }];
+    if (end === 'an interrupt') record.beginPhase({ phase: rollout, index: 1, epoch: 0 });
+    if (end === 'an action by hand') record.endByHand(rollout, 0, late, '');
+    else record.interruptPhase(late);
+    expect(resultFrom(record, false).rollouts.missed).toMatchObject([{ late_ms: 70 }]);
+  },
+);
+
 it('an interrupted result gives the reason for missing robots', () => {
   expect(resultFrom(recordWith({ trouble: true }), true).incomplete_reasons).toEqual([
     'the run was interrupted',

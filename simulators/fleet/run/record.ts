@@ -100,6 +100,7 @@ export class FleetRecord {
   }
 
   interruptPhase(outcomes: readonly PhaseOutcome[]): void {
+    this.addLate(outcomes.flatMap(({ late }) => late));
     const running = this.#running;
     if (running === undefined) return;
     // Sets `notStarted` to 0, because an interrupted run has its own reason for robots that are not online.
@@ -110,6 +111,7 @@ export class FleetRecord {
   }
 
   endPhase(running: Running, outcomes: readonly PhaseOutcome[]): PhaseReport {
+    this.addLate(outcomes.flatMap(({ late }) => late));
     const report = this.#report(running, outcomes);
     if (this.#interrupted) return report;
     if (report.do === 'ramp') {
@@ -117,7 +119,6 @@ export class FleetRecord {
       this.isUp = true;
     }
     this.#running = undefined;
-    this.addLate(outcomes.flatMap(({ late }) => late));
     this.#add(report, running.index);
     return report;
   }
@@ -134,6 +135,7 @@ export class FleetRecord {
   }
 
   endByHand(phase: Phase, epoch: number, outcomes: readonly PhaseOutcome[], note: string): PhaseReport {
+    this.addLate(outcomes.flatMap(({ late }) => late));
     const report = { ...this.#report({ phase, epoch }, outcomes), measured: false, note };
     this.byHand.push(report);
     return report;
@@ -166,8 +168,8 @@ export class FleetRecord {
     for (const row of this.missedRows()) row.late_ms ??= byId.get(row.deployment_id ?? '') ?? null;
   }
 
-  missedRows(): RolloutRow[] {
-    return this.phases.flatMap(({ rollouts }) => rollouts.filter(isMissed));
+  missedRows(phases = this.phases): RolloutRow[] {
+    return phases.flatMap(({ rollouts }) => rollouts.filter(isMissed));
   }
 
   get rollouts(): FleetResult['rollouts'] {

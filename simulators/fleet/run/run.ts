@@ -143,12 +143,10 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
 async function resultAtEnd(run: Run, measured: Measured | undefined, interrupted: boolean): Promise<FleetResult> {
   const { fleet, outputs, soak, judge } = run;
   const { record } = fleet;
-  if (soak === undefined) {
-    for (const phase of record.phases)
-      if (phase.interrupted === true) outputs.addRollouts(phase.rollouts.filter(({ total_ms }) => total_ms !== null));
-    // Writes missed roll-outs last, because their events may still arrive until then.
-    outputs.addRollouts(record.missedRows());
-  }
+  const cut = record.phases.filter((phase) => phase.interrupted === true);
+  for (const { rollouts } of cut) outputs.addRollouts(rollouts.filter(({ total_ms }) => total_ms !== null));
+  // Writes missed roll-outs last, because their events may still arrive until then; a soak has written earlier ones.
+  outputs.addRollouts(record.missedRows(soak === undefined ? record.phases : cut));
   if (measured === undefined) await judge?.settle();
   record.incomplete.push(...(judge?.faults ?? []));
   return resultSoFar(run, measured ?? (await fleet.measured()), { interrupted });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
 import type { SimulatedPlatform } from '../../platform/index.ts';
@@ -119,6 +120,33 @@ describe('a scenario', () => {
     expect(fleet.record.missed).toEqual([]);
     expect(fleet.record.failures).toEqual([]);
     expect((await fleet.measured()).counters['kill.errors']).toBe(0);
+  });
+
+  it('grades the seconds of its phases only, also while robots are cut off or down', async () => {
+    await using fleet = fleets.create('  - { do: storm, over: 0s }\n', { robots: 1 });
+    const { record } = fleet;
+    await fleet.prepare();
+    await sleep(2500);
+    expect(record.progress.judgedSeconds).toBe(0);
+    await fleet.run({ do: 'ramp', over: '0s' });
+    let before = 0;
+    for (const phase of [
+      { do: 'partition', for: '4s' },
+      { do: 'kill', over: '0s', down: '4s' },
+    ] as const) {
+      before = record.progress.judgedSeconds;
+      await fleet.run(phase);
+      expect(record.progress.judgedSeconds, phase.do).toBeGreaterThan(before);
+    }
+  });
+
+  it('waits no longer for a robot that a second storm has brought back', async () => {
+    await using fleet = fleets.create('  - { do: storm, over: 0s }\n', { robots: 1 });
+    await fleet.prepare();
+    await fleet.run({ do: 'ramp', over: '0s' });
+    const storm = { do: 'storm', over: '0s' } as const;
+    await Promise.all([fleet.run(storm), fleet.runByHand(storm, 0, 'storm')]);
+    expect((await fleet.measured()).counters['storm.errors']).toBe(0);
   });
 
   it('creates its releases even when another shard creates one in the same millisecond', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { durationMs } from '../../../harness/common/units.ts';
 import { useFolder } from '../testing/scratch.ts';
@@ -15,6 +16,13 @@ it('a soak shortens a hold to the time that is left', () => {
     .map(({ phase }) => phase);
   expect(ramp).toMatchObject({ do: 'ramp', over: '0s' });
   expect(durationMs(hold?.do === 'hold' ? hold.for : '')).toBeLessThanOrEqual(5000);
+});
+
+it('a soak counts a pass only if its hold was whole', async () => {
+  const scenario = 'uplink: none\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 1h }]\n';
+  const soak = new Soak({ ...runOptionsIn(folder(), scenario), soak: { forMs: 50, everyMs: 1000 } });
+  for (const { phase } of soak.turns()) if (phase.do === 'hold') await sleep(60);
+  expect(soak.told).toMatchObject({ for_ms: 50, rounds: 0 });
 });
 
 it('the standing of thresholds has units, and separates missed from unmeasured ones', () => {

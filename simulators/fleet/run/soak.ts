@@ -41,8 +41,9 @@ export class Soak {
     for (let carried = 0; this.leftMs > 0; carried = 0) {
       for (const turn of repeated) {
         if (this.leftMs === 0) break;
-        yield { ...turn, phase: this.#inTime(turn.phase), round: this.#round };
-        carried += 1;
+        const phase = this.#inTime(turn.phase);
+        yield { ...turn, phase, round: this.#round };
+        if (phase === turn.phase) carried += 1;
       }
       if (carried === repeated.length) this.#round += 1;
     }

@@ -5,8 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Static, TObject, TProperties } from 'typebox';
 import { DURATION_FORM, DURATION_WORDS, durationMs } from '../../../harness/common/units.ts';
-import { exact, oneOf, shape } from '../../../harness/contract/shape.ts';
-import { Type } from '../../../harness/contract/type.ts';
+import { exact, oneOf, shape, Type } from '../../../harness/contract/shape.ts';
 
 export const UPLINKS = ['agent', 'polling', 'calls', 'none'] as const;
 /**

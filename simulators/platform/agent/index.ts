@@ -12,8 +12,7 @@ import {
 } from '../../../harness/contract/agent.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, isDeploymentActivityStatus } from '../../../harness/contract/enums.ts';
 import { DISPOSITIONS } from '../../../harness/contract/platform/config-instance.ts';
-import { type Shape, shape } from '../../../harness/contract/shape.ts';
-import { Type } from '../../../harness/contract/type.ts';
+import { type Shape, shape, Type } from '../../../harness/contract/shape.ts';
 import { AGENT_API_VERSION, DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
 import { jsonIn } from '../../common/malformed.ts';

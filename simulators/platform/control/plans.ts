@@ -1,11 +1,9 @@
 import type { Static } from 'typebox';
-import { body as closed } from '../../../harness/contract/platform/operation.ts';
-import { shape, type TypeOfShape } from '../../../harness/contract/shape.ts';
-import { Type } from '../../../harness/contract/type.ts';
+import { exact, shape, Type, type TypeOfShape } from '../../../harness/contract/shape.ts';
 import { type PlatformFaults, parseFaults } from '../faults.ts';
 import { PlatformError } from '../ports.ts';
 
-const plannedAnswer = closed({
+const plannedAnswer = exact({
   status: Type.Integer({ minimum: 200, maximum: 599 }),
   headers: Type.Optional(Type.Record(Type.String(), Type.String())),
   /** Text is sent unchanged, any other value as JSON. */
@@ -15,7 +13,7 @@ export type PlannedAnswer = Static<typeof plannedAnswer>;
 
 export const planBody = shape(
   'Plan',
-  closed({
+  exact({
     method: Type.Optional(Type.String()),
     /** Path as in the OpenAPI document, e.g. `/devices/{device_id}`; `{…}` and `*` match one segment. */
     path: Type.String(),

@@ -69,7 +69,11 @@ describe('a device', () => {
     expect(() => attempt('x', 'f2')).toThrow();
     const refused = await issue();
     expect(() => attempt(refused, 'f2')).toThrow(expect.objectContaining({ status: 409 }));
+    const id = await deploy(platform, await createKit(platform), robot);
+    platform.port.report(robot, id, { activity_status: 'deployed' });
     expect(attempt(await issue({ allow_reactivation: true }), 'f2').id).toBe(robot);
+    platform.port.report(robot, id, { activity_status: 'deployed' });
+    expect(await deviceOf(platform, robot)).toMatchObject({ current_deployment: { id } });
     expect(platform.port.deviceById(other)?.status).toBe('inactive');
   });
 });

@@ -62,25 +62,23 @@ export function reprovision(core: Core, text: string, credentials: Credentials):
   }
   const device = findRow(core, 'device', deviceId);
   if (device.status === 'archived') throw conflict('device_archived', 'the device is archived');
-  const enrolled = core.store.write(() => {
-    const target = device.target_deployment_id;
-    const deployment = target === null ? undefined : core.store.collections.deployment.byId(target);
-    if (deployment !== undefined && deployment.activity_status !== 'queued') {
-      const queued = advance(core, { ...deployment, deployed_at: null }, { activity_status: 'queued' });
-      core.store.collections.deployment.update(queued, { deployed_at: null });
-    }
-    return enrol(core, device, credentials);
-  });
+  const enrolled = core.store.write(() => enrol(core, device, credentials));
   core.messenger.disconnect(device.id);
   return enrolled;
 }
 
 function enrol(core: Core, device: DeviceRow, { agent_version, public_key_pem, fingerprint }: Credentials): DeviceRow {
-  const owner = core.store.collections.device.first({ key_fingerprint: fingerprint });
+  const { device: devices, deployment: deployments } = core.store.collections;
+  const owner = devices.first({ key_fingerprint: fingerprint });
   if (owner !== undefined && owner.id !== device.id) {
     throw conflict('key_in_use', 'another device is provisioned with this key');
   }
-  return core.store.collections.device.update(device, {
+  const target = device.target_deployment_id === null ? undefined : deployments.byId(device.target_deployment_id);
+  if (target !== undefined && target.activity_status !== 'queued') {
+    const queued = advance(core, { ...target, deployed_at: null }, { activity_status: 'queued' });
+    deployments.update(queued, { deployed_at: null });
+  }
+  return devices.update(device, {
     status: 'activating',
     agent_version,
     public_key_pem,

@@ -1,8 +1,11 @@
+import { once } from 'node:events';
+import { get } from 'node:https';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { localhostTls } from '../../../harness/common/testing/localhost-tls.ts';
 import { operationsOf } from '../../../harness/contract/platform/operations.ts';
 import { DIALECT_NAMES, DIALECTS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { FAULT_FORMS, parseFaults } from '../faults.ts';
@@ -126,6 +129,9 @@ describe('faults', () => {
   it('reset connections, and delay answers', async () => {
     await using broken = await startPlatform({ faults: parseFaults('reset') });
     await expect(broken.get('/devices')).rejects.toThrow();
+    await using overTls = await startPlatform({ faults: parseFaults('reset'), tls: localhostTls });
+    const answered = once(get(`${overTls.url}/devices`, { rejectUnauthorized: false }), 'response');
+    await expect(answered.then(() => 'an answer')).rejects.toThrow(/ECONNRESET|hang up/);
     await using slow = await startPlatform({ faults: parseFaults('latency=30,slow-body=5'), devices: 12, seed: 1 });
     const start = performance.now();
     const { body } = await slow.get('/devices');

@@ -3,6 +3,7 @@ import { type Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { reset } from '../../../harness/common/reset.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { openApiDocument } from '../../../harness/contract/platform/openapi.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
@@ -25,11 +26,11 @@ function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerPar
     const path = (request.raw.url ?? '').slice(BASE_PATH.length).split('?', 1)[0] ?? '';
     const planned = plans?.take(request.method, path);
     if (planned !== undefined && 'answer' in planned) return answer(reply, planned.answer);
-    const { latency, throttle, failure, reset, slowBody } = planned?.faults ?? faults;
+    const { latency, throttle, failure, reset: resetting, slowBody } = planned?.faults ?? faults;
     if (slowBody && dice.chance(slowBody.rate)) slowBodies.set(request, slowBody.milliseconds);
     if (latency && dice.chance(latency.rate)) await sleep(latency.milliseconds, undefined, { ref: false });
-    if (reset && dice.chance(reset.rate)) {
-      request.raw.socket.resetAndDestroy();
+    if (resetting && dice.chance(resetting.rate)) {
+      reset(request.raw.socket);
       return reply.hijack();
     }
     if (throttle && dice.chance(throttle.rate)) {

@@ -4,9 +4,7 @@ import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts
 import { DEPLOYMENT_STATUSES } from '../../../harness/contract/enums.ts';
 import { INSTANCE_FORMATS } from '../../../harness/contract/platform/config-instance.ts';
 import { SCHEMA_LANGUAGES } from '../../../harness/contract/platform/config-schema.ts';
-import { body } from '../../../harness/contract/platform/operation.ts';
-import { oneOf, shape, stepsOf } from '../../../harness/contract/shape.ts';
-import { Type } from '../../../harness/contract/type.ts';
+import { exact, oneOf, shape, stepsOf, Type } from '../../../harness/contract/shape.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
@@ -25,7 +23,7 @@ import { PlatformError } from '../ports.ts';
 
 // Entries refer to each other by name, not by id (`fixtures/platform-control.md`).
 
-const listOf = <P extends TProperties>(members: P) => Type.Optional(Type.Array(body(members)));
+const listOf = <P extends TProperties>(members: P) => Type.Optional(Type.Array(exact(members)));
 const Name = Type.String({ minLength: 1, maxLength: 128 });
 const Reference = Type.String({ minLength: 1, description: 'By which this file refers to it' });
 

@@ -11,6 +11,9 @@ export const NEWEST = '2026-11-25';
 
 export const FOLLOW = ['follow'] as const;
 
+/** Reason for not applicable; a client may leave its caller no choice. */
+export const NO_CHOICE = 'the client sends the same, whatever its caller wants';
+
 /** Premise that the client dispatches an event which arrives whole. */
 export const DISPATCH = [JOB_TABLE.follow.plainest];
 

@@ -2,8 +2,13 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import { Changes, Patience } from '../../../harness/common/waiting.ts';
-import { CLIENT_VARIABLES, type ClientJob, type ClientPlace } from '../../../harness/contract/client.ts';
-import { type ClientLine, clientLine } from '../../../harness/contract/client-lines.ts';
+import {
+  CLIENT_VARIABLES,
+  type ClientJob,
+  type ClientLine,
+  type ClientPlace,
+  clientLine,
+} from '../../../harness/contract/client.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { Blocked, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
 import type { ClientListener, RunningClient } from '../../../harness/targets/opened.ts';
@@ -71,8 +76,10 @@ export function expectNoCredentials(run: ClientRun, { authorization }: ClientReq
 
 export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   const expected = `at most ${MOST_REFUSED} requests in ${WATCHED_MS / 1000} s ${how}`;
-  run.must(storm.pace !== 'hammers', { expected, actual: run.endless ?? storm.summary });
-  if (storm.pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
+  // Requests before the storm may make the client endless while its pace is still unknown.
+  const { pace = run.endless === undefined ? undefined : 'hammers' } = storm;
+  run.must(pace !== 'hammers', { expected, actual: run.endless ?? storm.summary });
+  if (pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
 }
 
 /** For clocks and timers. */
@@ -134,6 +141,8 @@ export abstract class ClientRun implements AsyncDisposable {
   #folder: string | undefined;
   /** From the start of the client to its first request. */
   #startMs = 0;
+  /** Longest wait that the check has asked of the client. */
+  askedMs = 0;
   readonly #startedAt = performance.now();
 
   protected constructor(t: Client, job: ClientJob) {
@@ -250,13 +259,14 @@ export abstract class ClientRun implements AsyncDisposable {
     this.#changes.announce();
   }
 
-  /** Longest wait without progress; more for a client that started slowly. */
+  /** Longest wait without progress; more for a client that started slowly, or was asked to wait. */
   get patienceMs(): number {
-    return Math.max(this.t.patienceMs, 2 * this.#startMs);
+    return Math.max(this.t.patienceMs, 2 * this.#startMs, this.askedMs);
   }
 
   secondsToWait(usual: number): number {
     const more = Math.round(this.#startMs / 1000);
+    this.askedMs = 1000 * (usual + more);
     if (usual + more <= MOST_SECONDS) return usual + more;
     throw new TooLittleSeen(`this machine was too slow for it: the client took ${more} s to ask for anything`);
   }

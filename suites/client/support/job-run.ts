@@ -7,19 +7,20 @@ import {
   type ClientJob,
   type ClientPlace,
   clientVariables,
+  DEPLOYMENT,
   filledIn,
   JOB_TABLE,
   jobOf,
   PLATFORM_JOBS,
   type PlatformJob,
 } from '../../../harness/contract/client.ts';
-import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
-import type { ListEnvelope } from '../../../harness/contract/lists.ts';
+import { LIST_LIMITS, type ListEnvelope } from '../../../harness/contract/lists.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { Refusal } from '../../../harness/contract/situations.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
+import { parseObject } from '../../json.ts';
 import { type Client, placeOf } from './check.ts';
 import { AGAIN_PATIENCES, ClientRun, expectPauses, type PrintedLine, START_PATIENCES, startRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
@@ -198,17 +199,34 @@ export const IS_ASKED = Object.fromEntries(PLATFORM_JOBS.map((job) => [job, isAs
   Record<PlatformJob, (asked: ClientRequest) => boolean>
 >;
 
-/** Lists that a client may read before its job, e.g. to look up the current deployment. */
-const LISTS = new Set(Object.values(RESOURCES).map(({ collection }) => `${PLATFORM_BASE}/${collection}`));
+const DEVICES = itemsFrom(1, 3);
+
+/** A client may look up the ids that its job names, and the deployment that it has created. */
+const lookUp: Answering = (asked, run) => {
+  const isCreated = (each: ClientRequest): boolean => IS_ASKED.deploy(each) && each.status === 200;
+  const created = parseObject(run.requests.find(isCreated)?.sent) as Item | undefined;
+  const all: Readonly<Record<string, readonly Item[]>> = {
+    ...Object.fromEntries(Object.values(RESOURCES).map(({ collection }) => [collection, []])),
+    devices: DEVICES,
+    releases: [{ object: 'release', id: DEPLOYMENT.release_id }],
+    deployments: created === undefined ? [] : [created],
+  };
+  for (const [collection, items] of asked.method === 'GET' ? Object.entries(all) : []) {
+    const path = `${PLATFORM_BASE}/${collection}`;
+    if (asked.path === path) return pages(items)(asked, run);
+    const item = items.find(({ id }) => asked.path === `${path}/${id}`);
+    if (item !== undefined) return asked.answer(200, item);
+  }
+  asked.answer(404, errorOf('not_found'));
+};
 
 export const platform =
   (answers: Partial<Record<PlatformJob, Answering | undefined>> = {}): Answering =>
   (asked, run) => {
     const job = PLATFORM_JOBS.find((each) => IS_ASKED[each](asked));
-    if (job === undefined && asked.method === 'GET' && LISTS.has(asked.path)) return pages([])(asked, run);
-    if (job === undefined) return asked.answer(404, errorOf('not_found'));
+    if (job === undefined) return lookUp(asked, run);
     const { answer } = jobOf(job);
-    const usual = answer === undefined ? pages(itemsFrom(1, 3)) : (): void => asked.answer(200, answer);
+    const usual = answer === undefined ? pages(DEVICES) : (): void => asked.answer(200, answer);
     return (answers[job] ?? usual)(asked, run);
   };
 

@@ -1,5 +1,5 @@
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
-import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
+import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { listOf, PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';

@@ -8,14 +8,15 @@ import { layered } from '../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
 import type { OpenDeviceTarget } from '../../../harness/targets/opened.ts';
 import { startRobot } from '../../../harness/tools/subjects/simulators.ts';
-import { onRequest, rewritten } from '../../../simulators/defects/define-device.ts';
+import { answered, onRequest, onSome, rewritten } from '../../../simulators/defects/define-device.ts';
 import { deviceDefect, deviceVariant } from '../../../simulators/defects/device/index.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/device/behaviour.ts';
 import type { SimulatedDevice } from '../../../simulators/device/index.ts';
 import type { StoredEvent } from '../../../simulators/device/log/line.ts';
 import { publish } from '../support/drive.ts';
 import { behaviourWith, runNamed, runOn } from '../support/testing/device.ts';
-import { cutAndComeBack, deploy, passTime, publishSome } from './commands.ts';
+import { cutAndComeBack, deploy, openStream, PLAIN, passTime, publishSome, readCurrent } from './commands.ts';
+import { Life } from './explore.ts';
 import { Reality } from './reality.ts';
 import { compactAway, restartAgent } from './survival.ts';
 
@@ -26,14 +27,20 @@ async function stopOnceIdle(device: SimulatedDevice): Promise<undefined> {
   await device.stop();
 }
 
-function drivenTarget(device: SimulatedDevice, driven: Driven): Promise<OpenDeviceTarget> {
+type Publishing = (device: SimulatedDevice, count: number) => ReturnType<SimulatedDevice['publish']>;
+
+function drivenTarget(
+  device: SimulatedDevice,
+  driven: Driven,
+  published: Publishing = (one, count) => one.publish(count),
+): Promise<OpenDeviceTarget> {
   const control = layered(noControl, {
     info: async () => ({ capabilities: ['drive', 'compact'] }),
     call: (call) => {
       if (call.name === 'compact') return device.compact();
       if (call.name === 'stop') return stopOnceIdle(device);
       if (call.name === 'start') return device.start().then(() => undefined);
-      if (call.name === 'publish') return device.publish(call.count);
+      if (call.name === 'publish') return published(device, call.count);
       if (call.name === 'remove') return device.remove(call.deploymentId);
       return call.name === 'deploy' ? driven(device, call.request) : undefined;
     },
@@ -47,10 +54,11 @@ async function departureIn(
   behaviour: DeviceBehaviour = referenceBehaviour,
   driven: Driven = (device, request) => device.deploy(request),
   before = 0,
+  published?: Publishing,
 ): Promise<unknown> {
   await using robot = await startRobot({ fresh: true, behaviour });
   if (before > 0) await robot.device.publish(before);
-  await using target = await drivenTarget(robot.device, driven);
+  await using target = await drivenTarget(robot.device, driven, published);
   let found: unknown;
   const result = await runOn(target, async (t, streams) => {
     const { last } = await publish(t, 1);
@@ -183,4 +191,48 @@ it('times may be of an hour ago from an agent whose answers are dated an hour ag
   const behaviour = deviceDefect('envelope-time-an-hour-ago').behaviour(behaviourWith({ http }));
   const found = await departureIn((real) => publishSome(1).run(real), behaviour);
   expect(found).toBeUndefined();
+});
+
+it('staying streams are opened anew before they hold more than Muster reads', async () => {
+  const pad = 'x'.repeat(2 ** 19);
+  const longer = (event: StoredEvent): StoredEvent => rewritten(event, (envelope) => ({ ...envelope, pad }));
+  const behaviour = behaviourWith({ stream: ({ frame }) => ({ frame: (event) => frame(longer(event)) }) });
+  const found = await departureIn(async (real) => {
+    const life = new Life(real.t, real.streams, new Map());
+    for (let sequence = 0; sequence < 4; sequence += 1) {
+      const departure = await life.departureIn([publishSome(15)]);
+      if (departure !== undefined) return departure;
+    }
+    return undefined;
+  }, behaviour);
+  expect(found).toBeUndefined();
+});
+
+it('a deployment that control made to publish is still the current one after a restart', async () => {
+  const behaviour = deviceDefect('deployments-forgotten').behaviour(referenceBehaviour);
+  const deployed: Publishing = async (device, count) => {
+    const { first_id } = await device.publish(1);
+    await device.deploy();
+    const { last_id } = await device.publish(count);
+    return { first_id, last_id };
+  };
+  const commands = [readCurrent(), publishSome(1), restartAgent('SIGTERM')];
+  const run = async (real: Reality) => {
+    for (const command of commands) await command.run(real);
+  };
+  const found = await departureIn(run, behaviour, undefined, 0, deployed);
+  expect(found).toMatchObject({ id: 'device.deployment.restart' });
+});
+
+it.for([
+  [400, undefined],
+  [503, undefined],
+  [500, { id: 'device.events.types' }],
+] as const)('a list with an unknown type may be answered %i: %j', async ([status, finding]) => {
+  const http = onSome(({ url = '' }, response) => url.includes('robot.') && answered(response, status));
+  const found = await departureIn(
+    (real) => openStream({ ...PLAIN, types: 'unknown' }).run(real),
+    behaviourWith({ http }),
+  );
+  expect(found).toEqual(finding && expect.objectContaining(finding));
 });

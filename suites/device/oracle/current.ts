@@ -75,7 +75,8 @@ export class CurrentDeployment {
     this.#deviceId ??= body['device_id'];
   }
 
-  async expectUnchanged({ restarted = false } = {}): Promise<void> {
+  /** `isEarly`: true while the event of a new deployment may still come. */
+  async expectUnchanged({ restarted = false, isEarly = false } = {}): Promise<void> {
     const real: AgentUnderTest = this.#real;
     this.#looks += 1;
     const http = this.#looks % 2 === 0 ? real.t.http.with({ keepsAlive: true }) : real.t.http;
@@ -83,13 +84,15 @@ export class CurrentDeployment {
     real.t.saw('looks at the current deployment');
     if (body !== null) this.#expectMerged(body);
     const before = this.#shown;
-    const lookedAt = this.#lookedAt;
-    this.#shown = body;
-    this.#lookedAt = real.ledger.newest;
+    const isNew = body !== null && body['id'] !== before?.['id'];
+    const isAnnounced = isNew && real.announces(String(body['id']), this.#lookedAt);
     if (body !== null && body['id'] === this.#removedId && body['activity_status'] === 'deployed')
       real.departs('status left', { expected: `${this.#removedId} removed, as before`, actual: 'deployed again' });
+    if (isEarly && before !== undefined && isNew && !isAnnounced) return;
+    this.#shown = body;
+    this.#lookedAt = real.ledger.newest;
     if (before === undefined) return;
-    if (body !== null && body['id'] !== before?.['id'] && real.announces(String(body['id']), lookedAt)) {
+    if (isAnnounced) {
       // Control may deploy in order to publish events.
       this.mayChange = isUnsettled(body);
       this.files = [];
@@ -206,5 +209,5 @@ export class CurrentDeployment {
   }
 }
 
-const isUnsettled = ({ error_status, activity_status, target_status }: Members): boolean =>
+export const isUnsettled = ({ error_status, activity_status, target_status }: Members): boolean =>
   error_status !== 'none' || activity_status !== target_status;

@@ -46,6 +46,7 @@ export const ROWS: readonly Row[] = [
   { situation: ['tear'], id: 'device.log.torn-tail' },
   { situation: ['kill'], id: 'device.log.crash' },
   { situation: ['restart'], id: 'device.log.restart' },
+  { what: ['not served'], filtered: true, id: 'device.events.types' },
   { what: ['not served'], way: ['none'], id: 'device.events.no-cursor.live' },
   { what: ['not served'], way: ['header'], id: 'device.events.header-cursor' },
   { what: ['not served'], id: 'device.events.replay.complete' },

@@ -100,7 +100,7 @@ const MOST_FINDINGS = 9;
 const EXPLORING_SHARE = 0.4;
 /** Number of repeated findings that ends an exploration; without it, a defect in every sequence repeats 40 times. */
 const MOST_REPEATED = 15;
-/** Milliseconds with `--runs 1` after which no random sequence starts. */
+/** Milliseconds with `--runs 1` after which no random sequence starts; at most half of the check's time. */
 const DRAWING_MS = 10_000;
 const MOST_TRIES = 3;
 
@@ -114,9 +114,10 @@ async function explore(t: Device): Promise<Explored> {
   };
   const started = runningMs();
   const directedMs = EXPLORING_SHARE * t.remainingMs();
+  const drawingMs = Math.min(DRAWING_MS * Math.max(1, t.runs), t.leftMs() / 2);
   let repeated = 0;
   const isOver = (isDirected: boolean): boolean => {
-    const ms = isDirected ? directedMs : DRAWING_MS * Math.max(1, t.runs);
+    const ms = isDirected ? directedMs : drawingMs;
     return repeated >= MOST_REPEATED || result.found.size >= MOST_FINDINGS || runningMs() - started > ms;
   };
   try {
@@ -153,7 +154,7 @@ async function explore(t: Device): Promise<Explored> {
 
 const isSame = (one: Departure, other: Departure): boolean => one.id === other.id && one.isShould === other.isShould;
 
-class Life {
+export class Life {
   readonly #t: Device;
   readonly #streams: Streams;
   readonly #found: ReadonlyMap<string, Found>;
@@ -176,6 +177,10 @@ class Life {
         await this.#real.openStaying(last);
       }
       const real: Reality = this.#real;
+      if (real.witness.subscription.holdsMuch) {
+        await real.closeAll();
+        await real.openStaying(real.ledger.closed);
+      }
       for (const command of commands) {
         if (command.isPossible?.(real) === false) continue;
         done.push(command);

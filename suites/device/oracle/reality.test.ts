@@ -9,6 +9,7 @@ it.for([
   ['2026-01-02T03:04:07Z', false, false],
   ['2026-01-02T05:04:05+02:00', true, true],
   ['2026-01-02T05:04:05', true, false],
+  ['2026-01-02T03:04Z', true, false],
 ] as const)('%s may be a time from 03:04:05.6 to 03:04:05.7 UTC: %s, and surely is: %s', ([written, may, surely]) => {
   const started = { transport: { kind: 'unix' }, standardError: () => '' } as unknown as Device;
   const real = new Reality(started, {} as Streams, 0n);

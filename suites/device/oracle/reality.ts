@@ -151,7 +151,7 @@ export class Reality {
     const fate = way === 'none' ? 'served' : ledger.fate(asking.after);
     const isKept = fate === 'served' && !mayBeGone(t, options) && this.isKept(asking.after);
     const mayBeExpired = way !== 'none' && !isKept;
-    const mayRefuse = asking.mayRefuse === true || way === 'future' || (mayBeExpired && status < 500);
+    const mayRefuse = way === 'future' || ((asking.mayRefuse === true || mayBeExpired) && status < 500);
     const follow = eventsAfter(t, asking.after);
     if (status === 200 && Number.isFinite(follow)) this.#keeps = Math.max(this.#keeps, follow);
     const client: Client = {
@@ -345,7 +345,7 @@ export class Reality {
     this.departs(what, { expected, actual: String(written) });
   }
 
-  /** `unclear`: result for a moment that cannot be judged: unreadable, without an offset, or of another clock. */
+  /** `unclear`: result for a moment that cannot be judged: unreadable, inexact, without offset, of another clock. */
   isWithin(
     member: string,
     written: unknown,
@@ -356,9 +356,9 @@ export class Reality {
     const { transport, standardError } = this.t;
     // A URL, even of this machine, may lead to another clock, unless Muster started the agent.
     const isLocal = transport.kind !== 'url' || standardError !== undefined;
-    // Without an offset, the zone is the agent's.
-    const isZoned = /(?:Z|[+-]\d{2}(?::?\d{2})?)$/i.test(String(written));
-    if (Number.isNaN(when) || !isZoned || !isLocal || this.#isElsewhere || until < since) return unclear;
+    // Without an offset, the zone is the agent's; without seconds, the time is of a whole minute.
+    const isExact = /T\d\d:\d\d:\d\d.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/i.test(String(written));
+    if (Number.isNaN(when) || !isExact || !isLocal || this.#isElsewhere || until < since) return unclear;
     const offMs = unclear && standardError === undefined ? CLOCK_OFF_MS : 0;
     if (when % 1000 !== 0) this.#fractions.add(member);
     const slackMs = this.#fractions.has(member) ? SLACK_MS : 1000 + SLACK_MS;

@@ -1,3 +1,4 @@
+import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
 import { AgentEnded, ControlError } from '../../../harness/targets/control/control.ts';
 import { compact, relocate, restart, timeoutMs } from '../support/check.ts';
@@ -5,8 +6,10 @@ import { appendTo, lastLine } from '../support/disk.ts';
 import { countWithin, publish, publishUnread } from '../support/drive.ts';
 import { eventsOf } from '../support/events.ts';
 import { sampleRetained } from '../support/replays.ts';
+import { currentDeployment } from '../support/requests.ts';
 import { mostEvents } from '../support/retention.ts';
 import { type Command, hasCapabilities, publishSome } from './commands.ts';
+import { isUnsettled } from './current.ts';
 import { Departure, type Reality } from './reality.ts';
 
 export const compactLog = ({ isLast = false } = {}): Command => ({
@@ -116,7 +119,16 @@ export const restartAgent = (signal: StopSignal, counted?: string): Command => (
   isPossible: hasCapabilities('restart'),
   async run(real) {
     const { t } = real;
-    await during(real, signal === 'SIGTERM' ? 'restart' : 'kill', (whileDown) => restart(t, signal, whileDown));
+    await real.current.expectUnchanged({ isEarly: true });
+    await during(real, signal === 'SIGTERM' ? 'restart' : 'kill', async (whileDown) => {
+      await restart(t, signal, whileDown);
+      // An agent may load its deployment late, or apply it again.
+      const settled = async () => (isUnsettled((await currentDeployment(t)) ?? {}) ? undefined : true);
+      const wait = { timeoutMs: real.subscribedMs, signal: t.signal };
+      if (real.current.id !== undefined && !real.current.mayChange) await pollWithin('the deployment', settled, wait);
+      // Looks before an event is published, because control may publish by a new deployment.
+      await real.current.expectUnchanged({ restarted: true, isEarly: true });
+    });
     if (counted !== undefined) t.saw(counted);
   },
 });

@@ -39,6 +39,13 @@ test.each([
   }
 });
 
+test('a long log in many parts is read at its ends', async () => {
+  const parts = Array.from({ length: 100 }, (_, part) => `{"id":${part}}\n`.repeat(100));
+  const { lines, isCut, bytes } = await readLog(written('hundred', ...parts), 2000);
+  const ids = new Set(lines.map(({ value }) => (value as { id: number }).id));
+  expect([isCut, bytes, [...ids]]).toEqual([true, parts.join('').length, [0, 1, 2, 98, 99]]);
+});
+
 const line = (id: number): string => `${JSON.stringify({ id })}\n`;
 
 test.each([

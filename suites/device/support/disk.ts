@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer';
 import { basename, dirname, join, normalize, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { uniqueName } from '../../../harness/common/names.ts';
@@ -27,26 +28,27 @@ const END_BYTES = 16 * 1024 * 1024;
 /** Accepts a last line of JSON without its newline, which the agent may be about to write. */
 export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
   const files = await segments(t);
+  const sizes: number[] = [];
+  for (const file of files) sizes.push((await t.files.stat(file))?.size ?? 0);
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  const isCut = bytes > 2 * endBytes;
+  if (!isCut && bytes > constants.MAX_STRING_LENGTH) t.blocked(`the event log of ${bytes} bytes is too long to read`);
   const texts: string[] = [];
-  const log: Log = { lines: [], bytes: 0, isCut: false };
-  for (const file of files) {
-    const { size } = (await t.files.stat(file)) ?? { size: 0 };
-    const most = Math.ceil(endBytes / files.length);
-    const isLong = size > 2 * most;
-    log.bytes += size;
-    log.isCut ||= isLong;
-    if (isLong) {
-      const head = (await t.files.readPart(file, 0, most))?.toString('utf8') ?? '';
-      const tail = (await t.files.readPart(file, size - most, most))?.toString('utf8') ?? '';
-      texts.push(head.slice(0, head.lastIndexOf('\n') + 1), tail.slice(tail.indexOf('\n') + 1));
+  let before = 0;
+  for (const [at, file] of files.entries()) {
+    const size = sizes[at] ?? 0;
+    const head = Math.max(0, endBytes - before);
+    before += size;
+    const tail = Math.max(0, endBytes - (bytes - before));
+    if (head + tail < size) {
+      const first = (head > 0 && (await t.files.readPart(file, 0, head))?.toString('utf8')) || '';
+      const last = (tail > 0 && (await t.files.readPart(file, size - tail, tail))?.toString('utf8')) || '';
+      texts.push(first.slice(0, first.lastIndexOf('\n') + 1), last.slice(last.indexOf('\n') + 1 || last.length));
     } else texts.push((await t.files.read(file))?.toString('utf8') ?? '');
   }
-  const lines = texts.join('').split('\n');
-  const last = lines.pop() ?? '';
-  log.lines = lines.map(lineOf);
-  const tail = lineOf(last);
-  if (last !== '' && tail.json) log.lines.push(tail);
-  return log;
+  const lines = texts.join('').split('\n').map(lineOf);
+  if (lines.at(-1)?.json === false) lines.pop();
+  return { lines, bytes, isCut };
 }
 
 function lineOf(text: string): LogLine {

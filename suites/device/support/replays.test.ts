@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { extendStretch, type LogStretch, requireRetained } from './replays.ts';
-import { frame, openTarget, runOn } from './testing/device.ts';
+import { frame, growingLog, openTarget, runNamed, runOn } from './testing/device.ts';
 
 it('the earliest cursor is searched anew when compaction overtakes it', async () => {
   // Compacts ten events between the search for a cursor and the first replay.
@@ -54,4 +54,27 @@ it.each([
   const stretch: LogStretch = { cursor: 0n, events: [] };
   const result = await runOn(target, (t, streams) => extendStretch(t, streams, stretch, 3));
   expect([result.outcome, stretch.events.length]).toEqual([outcome, events]);
+});
+
+it('a slow reader that is sent a stretch of events again has missed none', async () => {
+  const log = growingLog();
+  const clients = new Set<{ write(text: string): void }>();
+  const long = (id: number): string => frame(id).replace('{}', JSON.stringify({ pad: 'x'.repeat(10_000) }));
+  const target = await openTarget(
+    ({ url = '' }, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      const after = Number(new URL(url, 'http://device').searchParams.get('after') ?? log.newest);
+      for (let id = after + 1; id <= log.newest; id += 1) response.write(long(id));
+      clients.add(response);
+      response.once('close', () => clients.delete(response));
+    },
+    async (count) => {
+      const range = await log.publish(count);
+      const ids = Array.from({ length: count }, (_, n) => range.first_id + n);
+      const again = ids.slice(-21, -19);
+      for (const client of clients) client.write([...ids, ...again].map(long).join(''));
+      return range;
+    },
+  );
+  expect(await runNamed(target, 'device.events.slow-reader.complete')).toMatchObject({ outcome: 'pass' });
 });

@@ -3,7 +3,7 @@ import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import { countInWords } from '../../../harness/runner/results.ts';
-import { Fact, retryThrottled, throttledPauseMs } from '../../../harness/runner/session.ts';
+import { Fact, Gate, retryThrottled, throttledPauseMs } from '../../../harness/runner/session.ts';
 import { isObject } from '../../json.ts';
 import { type Device, inTime } from './check.ts';
 
@@ -22,20 +22,23 @@ interface RetryOptions<A> {
   /** True if this check itself causes the throttling, so that waiting is useless. */
   ownDoing?: () => boolean;
   discard?: (answer: A) => Promise<void>;
+  /** Requests are sent once while it is used up. */
+  quota?: Gate;
 }
 
 export function retryWhileThrottled<A extends Answer>(
   { signal, patienceMs }: Device,
   send: () => Promise<A>,
-  { mayClear = () => false, ownDoing = () => false, discard = async () => {} }: RetryOptions<A> = {},
+  { mayClear = () => false, ownDoing = () => false, quota = new Gate(), ...rest }: RetryOptions<A> = {},
 ): Promise<A> {
   return retryThrottled<A>(send, {
     signal,
     isThrottled,
-    discard,
+    quota,
+    ...rest,
     pauseMs: (answer, attempt) => {
       if (mayClear()) return throttledPauseMs({ status: 429, headers: {} }, attempt, patienceMs);
-      return ownDoing() ? undefined : throttledPauseMs(answer, attempt, patienceMs);
+      return ownDoing() || quota.isUsedUp ? undefined : throttledPauseMs(answer, attempt, patienceMs);
     },
   });
 }
@@ -46,9 +49,8 @@ export async function request(
   expected = 'an answer',
   http: HttpClient = t.http,
 ): Promise<HttpResponse> {
-  return expectAnswer(t, expected, () =>
-    retryWhileThrottled(t, () => inTime(t, 'answer', (within) => http.request({ timeoutMs: within, ...request }))),
-  );
+  const send = () => inTime(t, 'answer', (within) => http.request({ timeoutMs: within, ...request }));
+  return expectAnswer(t, expected, () => retryWhileThrottled(t, send, { quota: t.session.gate('requests') }));
 }
 
 export async function expectAnswer<A>(t: Device, expected: string, ask: () => Promise<A>): Promise<A> {

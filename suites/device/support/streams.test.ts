@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
 import type { Device } from './check.ts';
-import { withStreams } from './streams.ts';
+import { type Streams, withStreams } from './streams.ts';
 import { openTarget, runOn } from './testing/device.ts';
 
 /** `isPool`: lets a stream that is one too many wait until another one ends. `noticedMs`: after its end. */
@@ -64,6 +64,18 @@ it('a stream that waits for the end of another one counts as refused', async () 
     session,
   );
   expect([...seen, holding.outcome]).toEqual([undefined, true, 'pass', 'pass']);
+});
+
+it('streams that are opened at once and wait beside others count as refused', async () => {
+  const { target } = await startDevice(3, { isPool: true });
+  const session = new Session();
+  session.waits.device.timedOut('stream');
+  const openBeside = async (_t: Device, streams: Streams) => {
+    await streams.open();
+    const more = await Promise.all(Array.from({ length: 4 }, () => streams.openAnother({})));
+    expect(more.filter((stream) => stream === undefined)).toHaveLength(2);
+  };
+  expect(await runOn(target, openBeside, session)).toMatchObject({ outcome: 'pass' });
 });
 
 it('a device that answers no stream is not one whose streams wait', async () => {

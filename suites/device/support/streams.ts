@@ -131,8 +131,8 @@ export class Streams {
       const { count } = all;
       const stream = await send().catch((error: unknown) => {
         // A device may let a stream wait until another one ends, instead of refusing it.
-        const mayWait = count > 0 && count === all.most && (all.count === count || all.justClosed(noticedMs(t)));
-        if (!(error instanceof NoAnswerInTime) || !mayWait) throw error;
+        const isFull = all.count === all.most || (count === all.most && all.justClosed(noticedMs(t)));
+        if (!(error instanceof NoAnswerInTime) || count === 0 || !isFull) throw error;
         return WAITING as S;
       });
       all.isScarce ||= isThrottled(stream);

@@ -68,6 +68,11 @@ export class Subscription {
     return this.#stream;
   }
 
+  /** True if the events read fill half the memory for them. */
+  get holdsMuch(): boolean {
+    return this.#bytes > MOST_BYTES / 2;
+  }
+
   /** Skips blocks without an event, which do not extend the wait. */
   next(what: string, kind: WaitKind = 'event'): Promise<SeenEvent> {
     return this.#next(this.#wait(what, undefined, kind));

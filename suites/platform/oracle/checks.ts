@@ -12,7 +12,7 @@ import { decide } from './decides.ts';
 import type { Comparison, Difference } from './differences.ts';
 import { describeAsk, seenIn } from './exchange.ts';
 import { explore } from './exploration.ts';
-import { Explorer, TooSlow } from './explorer.ts';
+import { EndedEarly, Explorer } from './explorer.ts';
 import { connectionOf, settle } from './settling.ts';
 
 const EXPLORED = new Fact((): { shared?: { explorer: Explorer; exploration: SharedExploration } } => ({}));
@@ -33,7 +33,7 @@ async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
   try {
     yield* explore(explorer);
   } catch (error) {
-    if (!(error instanceof TooSlow)) throw error;
+    if (!(error instanceof EndedEarly)) throw error;
     budget.isClosed = true;
     notes.push(error.message);
     await explorer.tidy();

@@ -2,6 +2,7 @@
 import {
   inVersion,
   type Operation,
+  RESOURCE_KINDS,
   type ResourceKind,
   type Span,
 } from '../../../harness/contract/platform/operation.ts';
@@ -24,14 +25,13 @@ export function refusals(ex: Explorer): Ask[] {
   for (const version of ex.versions)
     for (const each of operationsOf(version)) {
       if (each.method !== 'GET') continue;
-      const isOne = each.path.includes('{');
-      const record = each.kind === undefined ? undefined : ex.draw.one(ex.model.of(each.kind));
-      if (isOne && record === undefined) continue;
-      const ask = askFor(each, version, isOne ? [record?.id ?? ''] : []);
+      const kind = RESOURCE_KINDS.find((one) => each.path.startsWith(`/${RESOURCES[one].collection}/{`));
+      const record = kind && ex.draw.one(ex.model.of(kind));
+      if (kind !== undefined && record === undefined) continue;
+      const ask = askFor(each, version, record === undefined ? [] : [record.id]);
       asks.push({ ...ask, key: ex.draw.one(['none', ...WRONG_KEYS, 'none'] as const) });
       if (ex.t.limitedKey !== undefined) asks.push({ ...ask, key: 'limited' });
-      if (isOne && each.kind !== undefined)
-        asks.push({ ...ask, ids: [`${RESOURCES[each.kind].prefix}${UNKNOWN}${ex.draw.one(TAILS)}`] });
+      if (kind !== undefined) asks.push({ ...ask, ids: [`${RESOURCES[kind].prefix}${UNKNOWN}${ex.draw.one(TAILS)}`] });
     }
   const newest = asks.filter(({ version, key }) => version === ex.newest && key !== 'full' && key !== 'limited');
   const list = ex.draw.one(servedLists(ex));
@@ -93,7 +93,7 @@ function ends(ex: Explorer, { kind }: Operation): Ask['query'][] {
     .map((page) => pairs({ ...page, expand: 'total_count' }));
 }
 
-const servedLists = ({ newest, model }: Explorer): Operation[] =>
+export const servedLists = ({ newest, model }: Explorer): Operation[] =>
   operationsOf(newest).filter(
     ({ id, list, sub }) => list === true && sub !== true && model.served.has(`${id} ${newest}`),
   );

@@ -19,6 +19,8 @@ export const isWrong = (key: Key): boolean => key in WRONG;
 
 /** Changes a key so that decoded hexadecimal or base64 differs too, except for `recased`. */
 export function changedKey(key: string, how: Key): string | undefined {
+  // Leaves out the padding of base64, because decoders may ignore it and all after it.
+  const bare = key.replace(/=+$/, '');
   const swapped = [...key].map((each) => (each === each.toUpperCase() ? each.toLowerCase() : each.toUpperCase()));
   const recased = swapped.join('');
   return {
@@ -27,9 +29,9 @@ export function changedKey(key: string, how: Key): string | undefined {
     none: undefined,
     empty: '',
     changed: `${/[a-m0-4]/i.test(key[0] ?? '') ? 'z' : 'a'}${key.slice(1)}`,
-    cut: key.slice(0, -1),
-    half: key.slice(0, Math.floor(key.length / 2)),
-    longer: `${key}a0a0a0a0`,
+    cut: bare.slice(0, -1),
+    half: bare.slice(0, Math.floor(bare.length / 2)),
+    longer: `${bare}a0a0a0a0`,
     recased: recased === key ? `${key}A` : recased,
   }[how];
 }
@@ -88,12 +90,15 @@ export const queryOf = ({ query, rawQuery }: Ask): string =>
 export const valuesOf = ({ query }: Ask, name: string): string[] =>
   query.flatMap(([each, value]) => (each === name ? [value] : []));
 
-export const expansionsOf = (ask: Ask): string[] =>
-  [...valuesOf(ask, 'expand'), ...valuesOf(ask, 'expand[]')].flatMap((value) => value.split(','));
+/** `expand`, or as clients write lists: `expand[]` and `expand[0]`. */
+export const isExpand = ([name]: Ask['query'][number]): boolean => name.startsWith('expand');
 
-export function notationOf({ query }: Pick<Ask, 'query'>): string {
-  const asked = query.filter(([name]) => name === 'expand' || name === 'expand[]');
-  if (asked.some(([name]) => name === 'expand[]')) return 'bracketed';
+export const expansionsOf = ({ query }: Ask): string[] =>
+  query.filter(isExpand).flatMap(([, value]) => value.split(','));
+
+export function notationOf({ query }: Ask): string {
+  const asked = query.filter(isExpand);
+  if (asked.some(([name]) => name !== 'expand')) return 'bracketed';
   if (asked.some(([, value]) => value.includes(','))) return 'with commas';
   return asked.length > 1 ? 'repeated' : 'alone';
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { runPlatformSuite } from '../../../harness/tools/subjects/run.ts';
 import { answers } from '../../../simulators/defects/define-platform.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
@@ -61,4 +62,21 @@ it.each([
   const options = { only: [`platform.ping.${what}`], runs: 0.4 };
   const checks = await checksOf({}, options, { [`${state}Device`]: 'dvc_gone' });
   expect(checks.find(({ id }) => id === `platform.ping.${what}`)?.outcome).toBe(due);
+});
+
+it.each(['timeout', 'limit'])('a device that has come online leaves the %s of pings blocked', async (what) => {
+  const behaviour = {
+    ...referenceBehaviour,
+    resource: (_: unknown, resource: object) => ({ ...resource, status: 'online' }),
+    pingTimeout: () => 1_000_000,
+    pingAnswer: () => ({ status: 200, body: { code: 'success', round_trip_nanos: 1000 } }),
+  };
+  await using platform = await simulatePlatform({ seed: 1, mqtt: false, devices: 3, behaviour });
+  const { url, apiKey } = platform;
+  const list = await fetch(`${url}/devices`, { headers: { 'X-API-Key': apiKey, 'Service-Version': NEWEST_VERSION } });
+  const { data } = (await list.json()) as { data: { id: string }[] };
+  const offlineDevice = data[0]?.id ?? '';
+  const only = [`platform.ping.${what}`];
+  const { checks } = await runPlatformSuite({ url, apiKey, offlineDevice }, { only, runs: 0.4 });
+  expect(checks.find(({ id }) => id === only[0])?.reason).toBe(`${offlineDevice} has come online meanwhile`);
 });

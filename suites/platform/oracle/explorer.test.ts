@@ -6,6 +6,7 @@ import { Budget } from '../../../harness/runner/explore.ts';
 import { Standstill } from '../../../harness/runner/violation.ts';
 import type { Platform } from '../support/requests.ts';
 import { platformThat } from '../testing/platform.ts';
+import { parents, staysAt } from './deployments.ts';
 import { type Ask, askFor, type Exchange, pairs } from './exchange.ts';
 import { pings } from './exploration.ts';
 import { Explorer, operation } from './explorer.ts';
@@ -128,6 +129,64 @@ it('reads again for as long as reads of its own records may lag behind', async (
   await ex.look(askFor(operation('getGroup'), NEWEST_VERSION, ['grp_1']));
   expect(ex.suspects.size).toBe(1);
   await settle(ex);
+  expect([...ex.found.values()]).toEqual([]);
+});
+
+it('reads an archived deployment again, because a replica may lag behind', async () => {
+  const states = ['archived', 'staged', 'archived'];
+  const ex = explorerOf(({ operation: { method } }) => {
+    if (method === 'POST') return { status: 409 };
+    return { status: 200, json: { object: 'deployment', id: 'dpl_1', activity_status: states.shift() } };
+  });
+  const writes = new Writes(ex, 'a');
+  await staysAt(ex, { writes } as unknown as World, ex.model.made('dpl_1', 'deployment'), 'archived');
+  expect([states, ...ex.found.values()]).toEqual([[]]);
+});
+
+it('deploys again to a device that the platform may not know yet before it judges a refusal of parent_id', async () => {
+  let refusals = 2;
+  let made = 0;
+  const ex = explorerOf(({ operation: { id, method, kind }, body }) => {
+    if (method === 'GET') return { status: 404 };
+    if (id === 'createDeployment' && refusals-- > 0) return { status: 422 };
+    made += 1;
+    return { status: 201, json: { object: kind, id: `${kind}_${made}`, ...(body as object) } };
+  });
+  const [schema, release] = [ex.model.made('sch_1', 'config_schema'), ex.model.made('rls_1', 'release')];
+  const parts = [{ schema, release, instances: [] }];
+  const t = { ...ex.t, patienceMs: 400 };
+  Object.assign(ex, { t, versions: SUPPORTED_VERSIONS.toReversed() });
+  await parents(ex, { writes: new Writes(ex, 'a'), parts, deployments: [] } as unknown as World);
+  expect([...ex.found.values()].filter(({ what }) => what === 'parent')).toEqual([]);
+});
+
+it('waits for a replica before it judges the items of a list', async () => {
+  const data = ['dvc_1', 'dvc_2'].map((id) => ({ object: 'device', id }));
+  let readyAt: number | undefined;
+  const ex = explorerOf(({ query }) => {
+    const isWalk = query.some(([, value]) => value === '100');
+    readyAt ??= performance.now() + 1500;
+    const items = isWalk || performance.now() > readyAt ? data : data.slice(0, 1);
+    const page = { limit: isWalk ? 100 : 10, offset: 0, has_more: false, total_count: items.length, data: items };
+    return { status: 200, json: { object: 'list', ...page } };
+  });
+  await ex.walk('device');
+  await ex.look(askFor(operation('listDevices'), NEWEST_VERSION, [], { query: pairs({ expand: 'total_count' }) }));
+  expect(ex.suspects.size).toBe(2);
+  await settle(ex);
+  expect([...ex.found.values()]).toEqual([]);
+});
+
+it('takes the refusal of all that was served for the end of the key', async () => {
+  let asked = 0;
+  const page = { object: 'list', limit: 10, offset: 0, has_more: false, data: [] };
+  const ex = explorerOf(() => {
+    asked += 1;
+    return asked === 1 ? { status: 200, json: page } : { status: 403 };
+  });
+  for (let times = 0; times < 2; times += 1) await ex.look(askFor(operation('listDevices'), NEWEST_VERSION));
+  expect(ex.suspects.size).toBe(1);
+  await expect(settle(ex)).rejects.toThrow('the platform no longer accepts the API key');
   expect([...ex.found.values()]).toEqual([]);
 });
 

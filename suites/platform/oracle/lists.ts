@@ -1,11 +1,11 @@
 /** Compares a page of a list with its request and with the whole list (sections 2.6 and 8). */
-import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
+import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
 import { instantOf } from '../../../harness/contract/shape.ts';
 import { SUPPORTED_VERSIONS, versionNamed } from '../../../harness/contract/versions.ts';
 import { isSame } from '../../../harness/runner/explore.ts';
 import { envelopeProblems, type Page } from '../support/lists.ts';
 import type { Difference } from './differences.ts';
-import { type Exchange, expansionsOf, notationOf, valuesOf } from './exchange.ts';
+import { type Exchange, expansionsOf, isExpand, notationOf, valuesOf } from './exchange.ts';
 import { isBeyond, Judgement, type ListKnown, type Model, type Reference, type Shown, UNSURE } from './model.ts';
 
 export function judgePage(model: Model, exchange: Exchange): Difference[] {
@@ -27,9 +27,10 @@ export function judgePage(model: Model, exchange: Exchange): Difference[] {
   judgeCount(model, judgement, exchange, page);
   const list = kind && model.list(kind);
   if (list === undefined || list.isStale) return judgement.found;
+  const isProven = filtersOf(exchange).every(([name]) => list.filters.get(name) === exchange.version);
   const readings = readingsOf(model, list, exchange).map((due) => {
     const reading = new Judgement(model, exchange, suffix);
-    judgeAgainst(model, reading, { list, exchange, page, due });
+    judgeAgainst(model, reading, { list, exchange, page, due, isProven });
     return reading.found;
   });
   const [found = []] = readings.toSorted((one, other) => one.length - other.length);
@@ -39,8 +40,9 @@ export function judgePage(model: Model, exchange: Exchange): Difference[] {
 /** Possible contents of all pages, because a platform may leave out what the request's version cannot express. */
 export function readingsOf(model: Model, list: ListKnown, exchange: Exchange): (readonly Shown[])[] {
   const all = requestedItems(list, exchange);
-  if (all === undefined) return [];
-  const expressible = all.filter(({ id }) => !isBeyond(model.known(id, exchange.operation.kind), exchange.version));
+  const isOut = ({ id }: Shown) => isBeyond(model.known(id, exchange.operation.kind), exchange.version);
+  if (all === undefined || all.some((item) => isOut(item) === undefined)) return [];
+  const expressible = all.filter((item) => isOut(item) === false);
   return expressible.length < all.length ? [all, expressible] : [all];
 }
 
@@ -136,7 +138,7 @@ export function requestedItems(list: ListKnown, exchange: Exchange): readonly Sh
 }
 
 const filtersOf = ({ query }: Exchange): Exchange['query'] =>
-  query.filter(([name]) => !['limit', 'offset', 'expand', 'expand[]', 'order_by'].includes(name));
+  query.filter((each) => !isExpand(each) && !['limit', 'offset', 'order_by'].includes(each[0]));
 
 /** Excludes statuses that an older version may show differently. */
 function isKnown({ items }: Reference, name: string, version: string): boolean {
@@ -151,11 +153,13 @@ interface Compared {
   exchange: Exchange;
   page: Page;
   due: readonly Shown[];
+  /** False with a filter that was not seen to take effect in this version; its items alone are judged. */
+  isProven: boolean;
 }
 
 /** Findings are uncertain, because other clients may write meanwhile. */
 function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): void {
-  const { exchange, page, due } = compared;
+  const { exchange, page, due, isProven } = compared;
   const { limit, offset, data, has_more: more, total_count: count } = page;
   const filters = filtersOf(exchange).map(([name, value]) => `${name}=${value}`);
   if (due.length > 0) model.saw(more ? 'pages before others' : 'last pages');
@@ -170,6 +174,7 @@ function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): v
   judgement.hold(strange === undefined, what, '/data', expected, strange?.id, UNSURE);
   if (strange !== undefined) return;
   judgeEnds(judgement, what, compared);
+  if (!isProven) return;
   const from = asked(exchange, 'offset') ?? 0;
   if (from > 0 && from < due.length)
     judgement.hold(offset === from, 'offset', '/offset', `offset ${from}`, `offset ${offset}`, UNSURE);
@@ -179,7 +184,8 @@ function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): v
   judgeOrder(judgement, compared);
 }
 
-function judgeEnds(judgement: Judgement, what: 'filter' | 'items', { exchange, page, due }: Compared): void {
+function judgeEnds(judgement: Judgement, what: 'filter' | 'items', compared: Compared): void {
+  const { exchange, page, due, isProven } = compared;
   const { limit, offset, data, has_more: more } = page;
   const left = Math.max(0, Math.min(limit, due.length - offset));
   const isPastEnd = offset >= due.length;
@@ -187,7 +193,7 @@ function judgeEnds(judgement: Judgement, what: 'filter' | 'items', { exchange, p
   const where = (isBeyond: boolean): string => (isBeyond ? ' past the end' : '');
   const expected = `${left} items at offset ${offset} of ${due.length}`;
   judgement.hold(data.length === left, what, `/data${where(isPastEnd)}`, expected, `${data.length} items`, UNSURE);
-  if (limit === 0 || data.length !== left) return;
+  if (limit === 0 || data.length !== left || !isProven) return;
   const hasMore = offset + limit < due.length && !isPast;
   const follows = `has_more ${hasMore} at offset ${offset} with limit ${limit} of ${due.length} items`;
   judgement.hold(more === hasMore, 'more', `/has_more${where(isPast)}`, follows, `has_more ${more}`, UNSURE);

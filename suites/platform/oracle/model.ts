@@ -1,6 +1,6 @@
 /** Knowledge about a platform, and comparisons with it; no I/O, no clock. */
 import type { Resource, ResourceKind } from '../../../harness/contract/platform/operation.ts';
-import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { OPERATIONS, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { Adoptions } from '../../../harness/runner/explore.ts';
 import { isObject } from '../../json.ts';
@@ -48,7 +48,8 @@ export interface Reference {
 export interface ListKnown {
   reference?: Reference | undefined;
   isStale: boolean;
-  filters: Set<string>;
+  /** Newest version in which each filter was seen to take effect; undefined if it is only expected to. */
+  filters: Map<string, string | undefined>;
   orders: boolean;
   isUnordered: boolean;
 }
@@ -68,6 +69,11 @@ export class Model {
   newestCreation = 0;
   /** Latest moment that an answer may show, in milliseconds since 1970 by the platform's clock. */
   latest = Number.POSITIVE_INFINITY;
+
+  /** True once a read of this kind was served in this version. */
+  serves(kind: ResourceKind | undefined, version: string): boolean {
+    return OPERATIONS.some((each) => each.kind === kind && this.served.has(`${each.id} ${version}`));
+  }
 
   saw(what: string, count = 1): void {
     this.counts.set(what, (this.counts.get(what) ?? 0) + count);
@@ -98,7 +104,7 @@ export class Model {
   list(kind: ResourceKind): ListKnown {
     const known = this.lists.get(kind) ?? {
       isStale: true,
-      filters: new Set<string>(),
+      filters: new Map<string, string | undefined>(),
       orders: false,
       isUnordered: false,
     };
@@ -169,15 +175,23 @@ export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
 export const knows = (kind: ResourceKind, name: string, version: SupportedVersion, value: unknown): boolean =>
   isInVocabulary(fieldsOf(kind, version)[name] ?? RESOURCES[kind].expansions[name]?.schema?.(version), value);
 
-/** True for a record of which an older version lacks a value or a slot; no section states how it shows that. */
-export function isBeyond(record: KnownRecord | undefined, version: string): boolean {
+/**
+ * True for a record of which an older version lacks a value or a slot; no section states how it shows that. Undefined
+ * for a record of which an expansion that differs between the versions was never shown.
+ */
+export function isBeyond(record: KnownRecord | undefined, version: string): boolean | undefined {
   if (record === undefined || version === NEWEST_VERSION) return false;
   const [{ kind, members }, own] = [record, version as SupportedVersion];
   const isLacking = (name: string, value: unknown): boolean =>
     name === 'instance_slots' && !(name in fieldsOf(kind, own))
       ? Array.isArray(value) && value.length > 1
       : knows(kind, name, NEWEST_VERSION, value) && !knows(kind, name, own, value);
-  return [...members].some(([name, { value }]) => isLacking(name, value));
+  if ([...members].some(([name, { value }]) => isLacking(name, value))) return true;
+  const isOpen = Object.entries(RESOURCES[kind].expansions).some(
+    ([name, { schema }]) =>
+      !members.has(name) && JSON.stringify(schema?.(own)) !== JSON.stringify(schema?.(NEWEST_VERSION)),
+  );
+  return isOpen ? undefined : false;
 }
 
 export const mayBeNull = (kind: ResourceKind, name: string, version: SupportedVersion): boolean =>

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { NEWEST_VERSION, versionNamed } from '../../../harness/contract/versions.ts';
+import { Draw } from '../../../harness/runner/explore.ts';
 import { decide } from './decides.ts';
-import { type Exchange, seenIn } from './exchange.ts';
-import { operation } from './explorer.ts';
+import { refusals } from './directed.ts';
+import { changedKey, type Exchange, pathOf, SURELY_WRONG_KEYS, seenIn } from './exchange.ts';
+import { type Explorer, operation } from './explorer.ts';
 import { Model } from './model.ts';
-import { judge } from './refusals.ts';
+import { dueRefusal, judge } from './refusals.ts';
 
 const asked = { method: 'GET', url: 'http://platform/devices', duration_ms: 1, curl: 'curl' };
 const answer = (status: number, query: Exchange['query']): Exchange => ({
@@ -28,6 +30,7 @@ function shown(id: string, json: unknown, more: Partial<Exchange> = {}): Exchang
   return { ...answer(200, []), operation: operation(id), key: 'full', headers, json, ...more };
 }
 
+const TETONS = versionNamed('tetons');
 const pageOf = (data: object[]): object => ({ object: 'list', limit: 10, offset: 0, has_more: false, data });
 
 it('demands no paging, nor items of its kind, and the envelope only as a SHOULD, of a list below a resource', () => {
@@ -85,6 +88,45 @@ describe('an older version', () => {
     judge(model, read(online));
     expect(judge(model, exchange).map(({ what }) => what)).toEqual(found);
   });
+
+  it.each<[string, object, string[]]>([
+    ['may lack a config instance of unknown content', {}, []],
+    ['lacks no config instance in json', { content: { format: 'json', data: '{}' } }, ['items', 'refused']],
+  ])('%s', (_, rest, found) => {
+    const model = new Model();
+    const [one, other] = ['cfg_1', 'cfg_2'].map((id) => ({ object: 'config_instance', id, ...rest }));
+    const reference = { items: [one, other], ids: ['cfg_1', 'cfg_2'], isWhole: true, total: 2 };
+    for (const each of [one, other]) judge(model, shown('getConfigInstance', each, { ids: [each?.id ?? ''] }));
+    const older = (id: string, json: unknown, more: object) =>
+      judge(model, shown(id, json, { version: versionNamed('tetons'), ...more }));
+    older('getConfigInstance', one, { ids: ['cfg_1'] });
+    older('listConfigInstances', pageOf([]), {});
+    Object.assign(model.list('config_instance'), { isStale: false, reference });
+    const page = older('listConfigInstances', pageOf([{ object: 'config_instance', id: 'cfg_1' }]), {});
+    const missing = older('getConfigInstance', {}, { ids: ['cfg_2'], status: 404 });
+    expect(
+      [...page, ...missing].map(({ what }) => what).filter((what) => what !== 'lacking' && what !== 'unasked'),
+    ).toEqual(found);
+  });
+});
+
+it.each<[string, string | undefined, string[]]>([
+  ['as no filter, where it was never seen to take effect', undefined, []],
+  ['as no filter, where it was seen in another version alone', versionNamed('tetons'), []],
+  ['as a filter, where it was seen to take effect', NEWEST_VERSION, ['more MUST', 'count MUST']],
+])('a page of matching items may treat agent_version %s', (_, provenIn, found) => {
+  const model = new Model();
+  const items = ['1.2', '1.2', '1.3'].map((agent_version, at) => ({
+    object: 'device',
+    id: `dvc_${at}`,
+    agent_version,
+  }));
+  const reference = { items, ids: items.map(({ id }) => id), isWhole: true, total: 3 };
+  Object.assign(model.list('device'), { isStale: false, reference, filters: new Map([['agent_version', provenIn]]) });
+  const page = { object: 'list', limit: 2, offset: 0, has_more: true, total_count: 3, data: items.slice(0, 2) };
+  const query = Object.entries({ limit: '2', expand: 'total_count', agent_version: '1.2' });
+  const wrong = judge(model, shown('listDevices', page, { query }));
+  expect(wrong.map((each) => `${each.what} ${decide(each).level}`)).toEqual(found);
 });
 
 it.each([
@@ -138,6 +180,52 @@ it.each<[string, object, string[]]>([
   Object.assign(model.list('device'), { isStale: false, reference });
   const refusal = { key: 'none', status: 401, text: JSON.stringify(json) } as const;
   expect(judge(model, shown('listDevices', json, refusal)).map(({ what }) => what)).toEqual(found);
+});
+
+it.each<[string, string, Exchange[], string[]]>([
+  ['that the platform may lack', 'getSelf', [], []],
+  ['that an older version may lack', 'listDevices', [shown('listDevices', pageOf([]))], []],
+  ['that is served', 'listDevices', [shown('listDevices', pageOf([]), { version: TETONS })], ['unrefused']],
+])('404 without a key to a request %s: %s', (_, id, before, found) => {
+  const model = new Model();
+  for (const each of before) judge(model, each);
+  const missing = judge(model, shown(id, undefined, { key: 'none', status: 404, version: TETONS }));
+  expect(missing.map(({ what }) => what)).toEqual(found);
+});
+
+it('asks for the file of a config instance with no key, or a wrong one', () => {
+  const model = new Model();
+  model.record('cfg_1', 'config_instance');
+  const about = { model, draw: new Draw(1), versions: [NEWEST_VERSION], newest: NEWEST_VERSION, t: {} };
+  const asks = refusals(about as unknown as Explorer);
+  const asked = asks.find((ask) => pathOf(ask) === '/config_instances/cfg_1/content');
+  expect(asked && dueRefusal(asked)).toMatch(/key/);
+});
+
+it.each(SURELY_WRONG_KEYS)('a key in base64 decodes to other bytes if it is %s', (how) => {
+  for (const key of ['c2VjcmV0QQ==', 'c2VjcmV0QUI=', 'c2VjcmV0QUJD'])
+    expect(Buffer.from(changedKey(key, how) ?? '', 'base64')).not.toEqual(Buffer.from(key, 'base64'));
+});
+
+describe('a deployment and its device that show no release', () => {
+  const deployed = { activity_status: 'deployed', target_status: 'deployed', error_status: 'none', status: 'deployed' };
+  const named = { device_id: 'dvc_1', release_id: 'rls_1', release: null };
+  const deployment = { object: 'deployment', id: 'dpl_1', ...deployed, ...named };
+  const device = { object: 'device', id: 'dvc_1', current_release: null };
+  it.each<[string, string[], string[]]>([
+    ['may be shown to a key that reads no releases', [], []],
+    ['lack it otherwise', ['listReleases'], ['/release', '/current_release']],
+  ])('%s', (_, served, found) => {
+    const model = new Model();
+    for (const id of served) judge(model, shown(id, pageOf([])));
+    const read = (id: string, json: { id: string }, expand: string): Exchange =>
+      shown(id, json, { ids: [json.id], query: [['expand', expand]] });
+    const all = [
+      ...judge(model, read('getDeployment', deployment, 'release')),
+      ...judge(model, read('getDevice', device, 'current_release')),
+    ];
+    expect(all.flatMap(({ what, path }) => (what === 'expansion' ? path : []))).toEqual(found);
+  });
 });
 
 it('learns nothing from an answer that is not judged', () => {

@@ -1,10 +1,9 @@
-import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { VERSION_FORMAT } from '../../watched.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { isJson, NOT_SERVED, ok, refused } from '../support/requests.ts';
 import type { Difference } from './differences.ts';
-import { type Ask, type Exchange, isWrong, type Seen, seenIn, valuesOf } from './exchange.ts';
+import { type Ask, type Exchange, isExpand, isWrong, type Seen, seenIn, valuesOf } from './exchange.ts';
 import { oddParameter } from './lists.ts';
 import { isBeyond, Judgement, type Model, UNSURE } from './model.ts';
 import { askedExpansions, judgeBody } from './resources.ts';
@@ -43,6 +42,10 @@ function judgeStatus(model: Model, exchange: Exchange): Difference[] {
   return judgement.found;
 }
 
+/** A platform may lack what it has not served in this version yet. */
+const isLacking = (model: Model, { operation, version, status }: Exchange): boolean =>
+  NOT_SERVED.includes(status) && !model.served.has(`${operation.id} ${version}`);
+
 /** Expects a refusal without data; its status is only a SHOULD, because no section states one. */
 function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, why: string): void {
   const { operation, key, status, json } = exchange;
@@ -58,6 +61,8 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   judgement.hold(!isServed, 'served', path, `a refusal that shows nothing: ${why}`, leaked ?? status);
   const isWrite = operation.method !== 'GET' && operation.id !== 'pingDevice';
   if (ok(exchange) || status === 0 || !isUsualPath || isWrite) return;
+  // A router may answer 404 before it asks for a key.
+  if (key !== 'full' && operation.method === 'GET' && isLacking(model, exchange)) return;
   const usual = key === 'full' ? undefined : key === 'limited' ? [403] : [401, 403];
   const isUsual = usual?.includes(status) ?? refused(exchange);
   judgement.hold(isUsual, 'unrefused', path, `${usual?.join(' or ') ?? 'a 4xx'}: ${why}`, status, UNSURE);
@@ -107,14 +112,11 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   if (isServed) {
     model.adoptions.take(served, 'yes', seenIn(exchange));
     model.served.add(`${operation.id} ${version}`);
-  } else if (isBeyond(model.known(ids[0], kind), version)) return;
+  } else if (isBeyond(model.known(ids[0], kind), version) !== false) return;
   const hold = (isRight: boolean, path: string, expected: string, earlier?: Seen): void =>
     judgement.hold(isRight, 'refused', path, expected, status, { certain: false, earlier });
   // A list is due if its items are served, and neither key nor version explains the refusal.
-  const isDue = (): boolean =>
-    list === true &&
-    !NOT_THERE.has(status) &&
-    OPERATIONS.some(({ id, kind: other }) => kind === other && model.served.has(`${id} ${version}`));
+  const isDue = (): boolean => list === true && !NOT_THERE.has(status) && model.serves(kind, version);
   const form = formOf(exchange);
   if (form !== 'plain' && form !== 'odd') {
     const asked = `${operation.id} ${form}`;
@@ -123,7 +125,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
     hold(earlier === undefined, `?${form}`, `the same answer as elsewhere: ${earlier?.answer}`, earlier?.seen);
   } else if (!model.adoptions.has(served, 'yes') && !isDue()) {
     // No section demands that the platform serves this request.
-  } else if (NOT_SERVED.includes(status) && !model.served.has(`${operation.id} ${version}`)) {
+  } else if (isLacking(model, exchange)) {
     // No section lists the endpoints of each version.
   } else if (form === 'plain') {
     const total = kind && model.lists.get(kind)?.reference?.total;
@@ -169,7 +171,7 @@ function formOf(exchange: Exchange): string {
   const names = [...new Set(query.map(([name]) => name))];
   const others = names.filter((name) => name !== 'limit' && name !== 'offset');
   if (others.length === 0) return oddParameter(exchange)[1] === '' ? 'plain' : 'odd';
-  const expansions = query.filter(([name]) => name.startsWith('expand'));
+  const expansions = query.filter(isExpand);
   if (others.length === 1 && expansions.length === 1 && expansions[0]?.[1] === 'total_count') return 'plain';
   const values = expansions.map(([, value]) => value).sort();
   return others.map((name) => (name.startsWith('expand') ? `${name}=${values.join()}` : name)).join('&');

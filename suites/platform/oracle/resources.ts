@@ -300,20 +300,21 @@ class OneResource {
   }
 
   #expanded(name: string, below: readonly string[]): void {
-    const value = this.#item[name] ?? undefined;
-    // An expansion may need a scope that the limited key lacks.
-    if (value === undefined && this.#answer.exchange.key === 'limited') return;
+    const [value, { exchange, model, version }] = [this.#item[name] ?? undefined, this.#answer];
+    // An expansion may need a scope that the key lacks.
+    if (value === undefined && exchange.key === 'limited') return;
+    const { kind, many } = RESOURCES[this.#kind].expansions[name] ?? {};
+    const isReadable = model.serves(kind, version);
     const id = NAMED_BY[name];
     const named = this.#item[id ?? ''];
     const isCurrent = CURRENT.test(name);
     // A current deployment may end at any time.
     const due = named ?? (isCurrent ? undefined : this.#record.members.get(name)?.value) ?? undefined;
-    if (this.#kind === 'device' && isCurrent) this.#current(name);
+    if (this.#kind === 'device' && isCurrent) this.#current(name, isReadable);
     if (due !== undefined || value !== undefined) this.#served(name, value !== undefined);
-    if (value === undefined && id !== undefined && this.#item[name] === null)
+    if (value === undefined && id !== undefined && this.#item[name] === null && isReadable)
       this.#hold(due === undefined, 'expansion', name, `${name} ${due}`, null, UNSURE);
     if (value === undefined) return;
-    const { kind, many } = RESOURCES[this.#kind].expansions[name] ?? {};
     if (kind === undefined) return void this.#member(name, sorted(value));
     const path = `${this.#place.path}/${name}`;
     const expand = below.flatMap((each) => (each === name ? [] : [each.slice(name.length + 1)]));
@@ -331,7 +332,7 @@ class OneResource {
   }
 
   /** Judges section 9; no section shows the current deployment in lists. */
-  #current(name: string): void {
+  #current(name: string, isReadable: boolean): void {
     const [value, { exchange, model }] = [this.#item[name], this.#answer];
     const deployed = model.of('deployment').find(({ members }) => {
       const is = (each: string, due: string): boolean => members.get(each)?.value === due;
@@ -339,7 +340,7 @@ class OneResource {
     });
     const isRead = this.#place.expand.includes(name) && notationOf(exchange) === 'alone' && this.#place.name === 'read';
     const due = `${name}, as ${deployed?.id} is deployed on that device`;
-    if (isRead && deployed?.members.get('error_status')?.value === 'none')
+    if (isRead && isReadable && deployed?.members.get('error_status')?.value === 'none')
       this.#hold(isObject(value), 'expansion', name, due, value ?? 'nothing', { ...UNSURE, restsOn: deployed.id });
     const isAlone = name === 'current_release' && this.#item['current_deployment'] === null;
     if (isObject(value) && isAlone && this.#place.expand.includes('current_deployment'))

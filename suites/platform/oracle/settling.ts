@@ -9,8 +9,9 @@ import { type Item, type Page, resources } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
 import { decide } from './decides.ts';
 import { causeOf, type Difference } from './differences.ts';
+import { servedLists } from './directed.ts';
 import { askFor, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
-import { type Explorer, firstMoved, getOf, itemsOf } from './explorer.ts';
+import { EndedEarly, type Explorer, firstMoved, getOf, itemsOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
 import { readingsOf, requestedItems } from './lists.ts';
 import type { KnownRecord } from './model.ts';
@@ -36,11 +37,8 @@ async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
   const { ids, level } = decide(suspect);
   const failed = new Set([...ex.found.values()].map(decide).flatMap((one) => (one.level === level ? one.ids : [])));
   const isFailed = ids.every((id) => failed.has(id));
-  const isFailedRead =
-    suspect.exchange.operation.method === 'GET' && (suspect.what === 'error' || suspect.what === 'refused');
-  const isOurs = ex.model.known(suspect.id, suspect.kind)?.isOurs === true;
   // No section states how soon a read shows a write.
-  const mayLag = (isOurs || isFailedRead) && ex.laggedMs < MOST_LAG_MS;
+  const mayLag = ex.laggedMs < MOST_LAG_MS;
   const leastMs = isFailed ? ALREADY_FAILED_MS : mayLag ? Math.max(CACHED_MS, ex.t.patienceMs / 2) : CACHED_MS;
   let stands = 0;
   let changes = 0;
@@ -120,10 +118,16 @@ async function sameAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   const exchange = await ex.send(askOf(suspect.exchange));
   if (exchange.isExcused === true) return undefined;
   if (suspect.what === 'silent') return exchange.status === 0 ? { ...suspect, exchange } : undefined;
-  if (suspect.what === 'refused')
-    return ok(exchange) || (await isGone(ex, exchange)) ? undefined : { ...suspect, exchange };
-  return sameIn(ex, suspect, exchange);
+  if (suspect.what !== 'refused') return sameIn(ex, suspect, exchange);
+  if (ok(exchange) || (await isGone(ex, exchange))) return undefined;
+  const lists = exchange.key === 'full' && isDenied(exchange) ? servedLists(ex) : [];
+  const answers = await Promise.all(lists.map((list) => ex.send(askFor(list, ex.newest))));
+  // The key may have expired, or many wrong keys may have locked this address out.
+  if (answers.length > 0 && answers.every(isDenied)) throw new EndedEarly('the platform no longer accepts the API key');
+  return { ...suspect, exchange };
 }
+
+const isDenied = ({ status }: Exchange): boolean => status === 401 || status === 403;
 
 const sameIn = (ex: Explorer, suspect: Difference, exchange: Exchange): Difference | undefined =>
   ex.judge(exchange).find((each) => causeOf(each) === causeOf(suspect) && each.id === suspect.id);
@@ -139,7 +143,7 @@ export async function connectionOf(ex: Explorer, found: Difference): Promise<str
   } catch (error) {
     // Keeps the finding if the platform no longer answers.
     ex.t.signal.throwIfAborted();
-    if (error instanceof NoAnswer || error instanceof Blocked) return '';
+    if (error instanceof NoAnswer || error instanceof Blocked || error instanceof EndedEarly) return '';
     throw error;
   }
   return isKept ? ' on a connection that was used before' : ' on a new connection';

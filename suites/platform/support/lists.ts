@@ -2,9 +2,7 @@
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
-import { defined } from '../../../harness/common/defined.ts';
-import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
-import { type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
+import { LIST_LIMITS, type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { isObject } from '../../json.ts';
@@ -139,14 +137,14 @@ export function withTextIds(value: unknown): unknown {
 
 const SEARCHED_PAGES = 20;
 
-export async function search(t: Platform, collection: string, id: string): Promise<{ item?: Item; whole: boolean }> {
+export async function search(t: Platform, collection: string, id: string): Promise<Item | undefined> {
   const limit = LIST_LIMITS.limitMaximum;
   for (let page = 0; page < SEARCHED_PAGES; page += 1) {
     const { data, has_more: more } = await getPage(t, collection, { limit, offset: page * limit });
     const item = data.find((each) => each.id === id);
-    if (item !== undefined || !more || data.length === 0) return { ...defined({ item }), whole: true };
+    if (item !== undefined || !more || data.length === 0) return item;
   }
-  return { whole: false };
+  return undefined;
 }
 
 /** Reads an item by its path or from its list, because no section states the path. */
@@ -158,7 +156,7 @@ export async function readItem(t: Platform, collection: string, id: string): Pro
     return item;
   }
   return (
-    (await search(t, collection, id)).item ??
+    (await search(t, collection, id)) ??
     t.blocked(`GET /${collection}/${id} answered ${describeResponse(response)}, and the list does not show it`)
   );
 }

@@ -59,13 +59,12 @@ async function isDeleted(t: Platform, device: string): Promise<boolean> {
   if (ok(await send(t, { path: `/devices/${encodeURIComponent(device)}` }))) return false;
   // A platform without a list of devices does not show which devices it has.
   if (NOT_SERVED.includes((await getList(t, 'devices', { limit: 1 })).status)) return false;
-  const { item, whole } = await search(t, 'devices', device);
-  return whole && item === undefined;
+  return (await search(t, 'devices', device)) === undefined;
 }
 
 /** Blocks the check, because a device that does not exist is not offline. */
 export async function blockIfDeleted(t: Platform, device: string, { status }: HttpResponse): Promise<void> {
-  if (status === 404 && (await isDeleted(t, device))) t.blocked(`the platform has no device ${device}`);
+  if (status === 404 && (await isDeleted(t, device))) t.blocked(`the platform shows no device ${device}`);
 }
 
 /** Blocks the check, because later refusals would prove nothing. */

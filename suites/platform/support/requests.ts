@@ -3,7 +3,7 @@ import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/cli
 import { type RetryHeaders, retryAfterMs } from '../../../harness/common/units.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { type SupportedCodename, versionNamed } from '../../../harness/contract/versions.ts';
-import { Fact, type Gate, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
+import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import { shortText } from '../../../harness/runner/violation.ts';
 import type { PlatformContext } from '../../../harness/targets/opened.ts';
@@ -40,8 +40,6 @@ export function pauseMs(headers: RetryHeaders, attempt: number): number {
 const BUSY_TRIES = { unknown: 4, known: 10 };
 const UNAVAILABLE_KINDS = new Fact(() => new Set<string>());
 const ANSWERED_KINDS = new Fact(() => new Set<string>());
-/** Gates that stayed closed for a minute, e.g. by a quota that lasts for hours; later requests are tried once. */
-const USED_UP = new Fact(() => new Set<Gate>());
 
 const isLimited = ({ status, headers }: HttpResponse): boolean =>
   status === 429 || (status === 403 && headers['retry-after'] !== undefined);
@@ -51,7 +49,6 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
   const whole = { ...request, headers: { accept: 'application/json', ...request.headers } };
   const kind = kindOfRequest(method, path);
   const [unavailable, answered] = [t.session.get(UNAVAILABLE_KINDS), t.session.get(ANSWERED_KINDS)];
-  const usedUp = t.session.get(USED_UP);
   // Pauses all checks together, but pings per device: some platforms allow one ping per device at a time.
   const gate = t.session.gate(path.endsWith('/ping') ? path : '');
   const isBusy = ({ status }: HttpResponse): boolean =>
@@ -62,15 +59,13 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
     isThrottled: (answer) => isLimited(answer) || isBusy(answer),
     pauseMs: (answer, attempt) => {
       const tries = BUSY_TRIES[answered.has(kind) ? 'known' : 'unknown'];
-      const isInVain = isBusy(answer) ? attempt + 1 >= tries : usedUp.has(gate);
+      const isInVain = isBusy(answer) ? attempt + 1 >= tries : gate.isUsedUp;
       return isInVain ? undefined : pauseMs(answer.headers, attempt);
     },
   });
-  if (isLimited(response)) {
-    usedUp.add(gate);
+  if (isLimited(response))
     t.blocked(`the platform kept answering ${response.status} for a minute, at last to ${method} ${path}`);
-  }
-  usedUp.delete(gate);
+  gate.isUsedUp = false;
   (isBusy(response) ? unavailable : answered).add(kind);
   if (method !== 'GET' && ok(response)) t.session.get(SUCCESSFUL_WRITES).add(kind);
   return response;

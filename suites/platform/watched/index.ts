@@ -1,5 +1,5 @@
 /** Rules for watched traffic of a platform: pings (section 2.5), lists (section 8) and versions (section 9). */
-import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
+import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
 import {
   atLeast,
   END_OF_LIFE_VERSIONS,

@@ -133,6 +133,14 @@ describe('limit and offset', () => {
   });
 });
 
+test.each([
+  ['expand[0]=total_count', []],
+  ['expand[]=total_count', []],
+  ['offset=0', ['platform.list.total-count.everywhere']],
+])('a count that is asked for by %s', (query, found) =>
+  expect(foundIn([at(`?limit=5&${query}`, { ...list(5), total_count: 1 })], listChecks)).toEqual(found),
+);
+
 const asksFor = (header: string, status = 400): Answer =>
   at('', { error: `${header} is missing` }, { status, headers: { 'service-version': 'none' } });
 

@@ -1,4 +1,6 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
@@ -74,13 +76,22 @@ it('a device that goes on refusing its stream blocks the check', async () => {
   await expect(events.until('deployment.deployed', 'dpl_1')).rejects.toThrow('the device answered 503 to GET /events');
 });
 
+it('a config file counts wherever it lies below the config root', async () => {
+  const at = join(folder, 'releases/7/srv');
+  mkdirSync(at, { recursive: true });
+  writeFileSync(join(at, 'x.json'), '{ "a": 1 }');
+  const rolledOut = { fixture: { files: [{ filepath: '/srv/x.json', content: '{"a":1}' }] } } as unknown as RollOut;
+  const device = { info: { config_root: folder }, files: hostFiles };
+  await expect(mustHaveConfigFiles({ ...tools(), device } as unknown as System, rolledOut)).resolves.toBeUndefined();
+});
+
 it('a missing config file blocks the check if its root is missing, too', async () => {
   const rolledOut = { fixture: { files: [{ filepath: '/a.json', content: '{}' }] } } as unknown as RollOut;
   const lookBelow = (config_root: string) => {
     const device = { info: { config_root }, files: hostFiles };
     return mustHaveConfigFiles({ ...tools(), device } as unknown as System, rolledOut);
   };
-  await expect(lookBelow(folder)).rejects.toThrow('actual: no such file');
+  await expect(lookBelow(folder)).rejects.toThrow('actual: /a.json is not there');
   const nothing = 'control names /nonexistent/root as its config_root, and nothing is there';
   await expect(lookBelow('/nonexistent/root')).rejects.toThrow(nothing);
 });
@@ -93,7 +104,7 @@ it('a deployment is on its device only with each of its files', async () => {
     { ...tools(), device } as unknown as System,
     { fixture: { files } } as unknown as RollOut,
   );
-  await expect(looking).rejects.toThrow('/b.json on the device');
+  await expect(looking).rejects.toThrow('actual: /b.json is not there');
 });
 
 it.each([

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, TLSSocket, Server as TlsServer } from 'node:tls';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
+import { reset } from '../../../common/reset.ts';
 import type { ServerCertificate } from '../../enrol/authority.ts';
 
 export interface ProxyOptions {
@@ -111,10 +112,6 @@ export class FaultyProxy implements AsyncDisposable {
     else setTimeout(pass, this.delayMs);
   }
 }
-
-/** Resets a connection, or closes a TLS connection without close_notify, because Node cannot reset TLS. */
-const reset = (socket: Socket): void =>
-  void (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy());
 
 /** Numbers cables for short names, because Linux limits names of interfaces to 15 characters. */
 let cables = 0;

@@ -13,7 +13,8 @@ export interface Deviation {
 export interface DeviceDocument {
   deviceId: string;
   addresses: Record<string, string>;
-  retention: number;
+  /** Null if the agent does not tell it. */
+  retention: number | null;
   heartbeatSeconds: number;
   agent: 'up' | 'down';
   pid: number | null;

@@ -21,7 +21,8 @@ import type { Deployment, DeviceDocument, SeenFrame } from './document.ts';
 
 function AgentCard({ document }: PageProps<DeviceDocument>): VNode {
   const { agent, pid, addresses, retention, heartbeatSeconds } = document;
-  const facts = { ...addresses, keeps: `${retention} events`, heartbeat: `every ${heartbeatSeconds} s` };
+  const keeps = retention === null ? {} : { keeps: `${retention} events` };
+  const facts = { ...addresses, ...keeps, heartbeat: `every ${heartbeatSeconds} s` };
   const up = agent === 'up';
   const state = up ? `up, process ${pid}` : 'down';
   const note = html`<span class="state ${up ? 'good' : 'bad'}" data-agent=${agent}>${state}</span>`;
@@ -98,10 +99,8 @@ const MOST_EVENTS = 80;
 function LogCard({ document }: PageProps<DeviceDocument>): VNode {
   const { log, events, retention } = document;
   const [chosen, setChosen] = useState<number | undefined>(undefined);
-  const note =
-    log.count === 0
-      ? 'empty'
-      : `${thousands(log.count)} of at most ${thousands(retention)} events, ${bytes(log.bytes)}`;
+  const most = retention === null ? '' : ` of at most ${thousands(retention)}`;
+  const note = log.count === 0 ? 'empty' : `${thousands(log.count)}${most} events, ${bytes(log.bytes)}`;
   return html`<${Card} title="Event log" note=${note}>
     <${Extent} document=${document} />
     <ol class="rows log">${newest(events, MOST_EVENTS).map(({ id, type, json }) => {

@@ -25,7 +25,8 @@ export interface Band {
 export interface Standing {
   expr: string;
   value?: number;
-  ok: boolean;
+  /** `open`: the figures decide nothing, or not yet. */
+  tone: 'good' | 'bad' | 'open';
 }
 
 export interface SoFar {

@@ -195,21 +195,16 @@ const Lines = ({ lines }: { lines: readonly string[] }): VNode =>
   html`<ul class="plain">${lines.map((line) => html`<li key=${line}>${line}</li>`)}</ul>`;
 
 function ThresholdsCard({ document }: PageProps<FleetDocument>): VNode {
-  const { thresholds, ending, soFar } = document;
-  const missed = thresholds.filter(({ ok, value }) => !ok && value !== undefined).length;
-  const { verdict } = ending ?? soFar;
-  const isVoid = verdict === 'invalid' || ending?.outcome === 'INCOMPLETE';
-  const tone = ({ ok, value }: Standing): string => {
-    if (isVoid || (!ok && value === undefined && ending === null)) return '';
-    return ok ? 'good' : 'bad';
-  };
-  const note = isVoid ? 'not judged' : missed === 0 ? 'as they stand' : `${missed} missed`;
+  const { thresholds } = document;
+  const missed = thresholds.filter(({ tone }) => tone === 'bad').length;
+  const judged = thresholds.some(({ tone }) => tone === 'good');
+  const note = missed > 0 ? `${missed} missed` : judged ? 'as they stand' : 'not judged';
   return html`<${Card} title="Thresholds" note=${note}>
     ${noneIn(thresholds, 'None was given.')}
     <ul class="standings">${thresholds.map(
       (one) => html`<li key=${one.expr}>
       <span class="code">${one.expr}</span>
-      <span class="state ${tone(one)}">${shownValue(one)}</span></li>`,
+      <span class="state ${one.tone}">${shownValue(one)}</span></li>`,
     )}</ul>
   <//>`;
 }

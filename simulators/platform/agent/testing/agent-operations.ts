@@ -13,11 +13,9 @@ import {
   reprovisionRequest,
   syncMessage,
 } from '../../../../harness/contract/agent.ts';
-import { LIST_LIMITS } from '../../../../harness/contract/limits.ts';
-import { errorBody } from '../../../../harness/contract/lists.ts';
+import { errorBody, LIST_LIMITS } from '../../../../harness/contract/lists.ts';
 import { GIT_REPOSITORY_TYPES } from '../../../../harness/contract/platform/git-commit.ts';
-import { exact, nullable, oneOf, type Shape, shape } from '../../../../harness/contract/shape.ts';
-import { Type } from '../../../../harness/contract/type.ts';
+import { exact, nullable, oneOf, type Shape, shape, Type } from '../../../../harness/contract/shape.ts';
 
 const Instant = Type.String({
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$',

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { firstMessage } from '../../common/testing/requests.ts';
+import { resultWith } from '../result/testing/result.ts';
+import type { ByHand } from '../run/by-hand.ts';
+import type { Fleet } from '../run/fleet.ts';
+import { FleetConsole } from './fleet-console.ts';
+
+const MET = { value: 12, ok: true };
+
+it.each([
+  ['of a whole run', {}, MET, 'good'],
+  ['of a shard', { shard: { index: 1, count: 2 } }, MET, 'open'],
+  ['of an incomplete run', { complete: false }, MET, 'open'],
+  ['of an invalid run', { verdict: 'invalid' }, MET, 'open'],
+  ['of an incomplete run that broke a rule', { complete: false, violations: [{}] }, MET, 'open'],
+  ['without a measurement', {}, { value: null, ok: false }, 'open'],
+  ['that was missed', {}, { value: 9000, ok: false }, 'bad'],
+])('the page marks a threshold %s as the report does', async (_, change, threshold, tone) => {
+  let url = '';
+  const scenario = { name: 'test', phases: [] };
+  const onServed = (served: string): void => {
+    url = served;
+  };
+  const page = new FleetConsole({ scenario, robots: 1, thresholds: [], onServed });
+  await using stack = new AsyncDisposableStack();
+  await page.serve({} as Fleet, {} as ByHand, stack);
+  page.end(resultWith({ ...change, thresholds: [{ expr: 'ping.ms.p99<1s', ...threshold }] } as object));
+  const [, whole = ''] = /^data: (.*)$/m.exec(await firstMessage(`${url}events`)) ?? [];
+  expect(JSON.parse(whole)).toMatchObject({ whole: { thresholds: [{ tone }] } });
+});
