@@ -122,14 +122,16 @@ export function runIdFrom(text: string | undefined, env: NodeJS.ProcessEnv): str
   );
 }
 
-export function scenarioFrom(args: Partial<Pick<FleetArguments, 'scenario' | 'uplink' | 'rate'>>): Scenario {
-  const { uplink, rate, scenario: name = uplink === 'calls' ? 'calls' : 'rollout' } = args;
-  const { scenario: read, isBuiltIn } = readScenario(name);
-  const scenario = rate === undefined ? read : atRate(read, rate);
+export function scenarioFrom(
+  args: Partial<Pick<FleetArguments, 'scenario' | 'uplink' | 'rate'>>,
+  read = readScenario(args.scenario ?? (args.uplink === 'calls' ? 'calls' : 'rollout')),
+): Scenario {
+  const { uplink, rate } = args;
+  const scenario = rate === undefined ? read.scenario : atRate(read.scenario, rate);
   if (uplink === undefined) return scenario;
   const [reason] = contradictionsIn({ ...scenario, uplink });
   if (reason !== undefined) throw new UsageError(`--uplink ${uplink}: ${reason}; --scenario names another`);
-  if (uplink !== 'polling' || !isBuiltIn) return { ...scenario, uplink };
+  if (uplink !== 'polling' || !read.isBuiltIn) return { ...scenario, uplink };
   const thresholds = (scenario.thresholds ?? []).flatMap((each) => POLLING_BOUNDS[each] ?? each);
   return { ...scenario, uplink, thresholds };
 }

@@ -54,7 +54,7 @@ export function codenamesBefore(end: Codename): SupportedCodename[] {
 export const DIALECTS = ['spec', 'miru'] as const;
 export type Dialect = (typeof DIALECTS)[number];
 
-/** Names that differ between the specification and the published service; `tokenIssuer`: claim `iss` of its tokens. */
+/** Names that differ between the specification and the published service; `tokenIssuer`: `iss` of device tokens. */
 export const DIALECT_NAMES = {
   spec: {
     versionHeader: 'Service-Version',

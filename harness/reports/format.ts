@@ -63,7 +63,7 @@ export function writeReport(path: string, text: string, write: typeof writeWhole
 /** Options of a run by the file that each reads or writes: an absolute path, or undefined for stdout. */
 export type Places = Map<string | undefined, string>;
 
-/** Keeps reports from the files that a command reads. */
+/** Reserves the files that a command reads, so that no report overwrites them. */
 export const placesOf = (inputs: readonly string[]): Places =>
   new Map(inputs.map((file) => [resolve(file), 'an input of the command']));
 

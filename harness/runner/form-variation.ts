@@ -36,7 +36,7 @@ export class FormVariation {
     const isLong = first.duration_ms > (LONG_MS[first.outcome] ?? Number.POSITIVE_INFINITY);
     if (form === undefined || isLong) return { result: first };
     if (isRight(first)) return { result: first.outcome === 'pass' && !this.#isReplay ? first : await once() };
-    // A SHOULD that never holds must not hide a MUST.
+    // Takes a warning for better than a failure, because a SHOULD that never holds must not hide a MUST.
     const isBetter = (other: CheckResult): boolean =>
       isRight(other) || (other.outcome === 'warn' && first.outcome === 'fail');
     const usual = await once();

@@ -31,7 +31,7 @@ export async function runProperty<T>(
   };
   const property = fc.asyncProperty(arbitrary, neverWeaker(predicate, run.onFound));
   const attempt = async (how: fc.Parameters<[T]>) => await fc.check(property, { ...inputs, ...how });
-  // A path leads to no input, or throws, if the target has shown other values since, from which inputs are drawn.
+  // Draws new inputs if the path leads to none or throws, because the target may have shown other values since.
   const replayed =
     run.path !== undefined &&
     (await attempt({ path: run.path, numRuns: 1, endOnFailure: true }).catch(() => undefined));

@@ -115,7 +115,6 @@ test.each<[string, Partial<PlatformTargetOptions>, object]>([
 test.each<[Partial<PlatformTargetOptions>, string[]]>([
   [{}, ['seed-data', 'write']],
   [{ limitedKey: 'l', readOnly: true, capability: ['write,online-device'] }, ['limited-key', 'online-device']],
-  [{ limitedKey: '', env: { MUSTER_LIMITED_KEY: 'l' } }, ['seed-data', 'write']],
   [{ env: { MUSTER_LIMITED_KEY: '' } }, ['seed-data', 'write']],
 ])('a platform by %j declares %j before it is asked', (options, capabilities) => {
   expect([...platform(options).capabilities].sort()).toEqual(capabilities);

@@ -99,6 +99,7 @@ describe('a request to the platform', () => {
     await using http = await setUp([answer(409, body), answer(503, 'oops')]);
     const refused = await http.get().catch((error: ApiError) => error);
     expect(refused).toMatchObject({ status: 409, refused: true, unauthorized: false });
+    expect((refused as ApiError).message).toMatch(/^HTTP 409 nope: not like this \(/);
     const broken = await http.get().catch((error: ApiError) => error);
     expect(broken).toBeInstanceOf(ApiError);
     expect(broken).toMatchObject({ status: 503, refused: false });

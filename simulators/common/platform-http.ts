@@ -105,7 +105,7 @@ export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
   readonly retryAfterMs: number | undefined;
-  /** `code`: `error.code` of the answer, or `unknown`; no member, because members of that name are the system's. */
+  /** Shows `code` in the message alone, because a member `code` marks an error of this machine. */
   constructor(status: number, code: string, message: string, retryAfterMs?: number) {
     super(`HTTP ${status}${code === UNKNOWN ? '' : ` ${code}`}: ${message}`);
     this.status = status;

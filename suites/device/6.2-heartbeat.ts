@@ -124,6 +124,7 @@ const UNKNOWN_TYPE = 'robot.rebalanced';
 
 async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): Promise<Subscription | undefined> {
   let stream = await streams.tryAnother({ types: [UNKNOWN_TYPE] });
+  // A device may refuse a type that it does not know.
   if (stream !== undefined && stream.status !== 200)
     stream = await streams.tryAnother({ types: ['deployment.removed'] });
   if (stream?.status !== 200) return undefined;

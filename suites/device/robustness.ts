@@ -118,8 +118,8 @@ async function send(
   };
   const open = t.session.get(OPEN_STREAMS);
   const mayClear = (): boolean => open.count > 0 || open.justClosed(noticedMs(t));
-  const ownDoing = (): boolean => t.session.gate('requests').isUsedUp;
-  return (await retryWhileThrottled(t, once, { mayClear, ownDoing })).result;
+  const cannotClear = (): boolean => t.session.gate('requests').isUsedUp;
+  return (await retryWhileThrottled(t, once, { mayClear, cannotClear })).result;
 }
 
 /** Has a timeout of its own, because an unanswered odd request must not shorten other waits. */

@@ -153,11 +153,12 @@ async function checked(args: OptionsOf<typeof options>, context: CommandContext,
   ];
   if (targets.length === 0) return [];
   const folder = out === undefined ? ownedFolder('compare') : resolve(out);
+  const fileOf = (index: number): string => join(folder, `${index + 1}.json`);
   try {
     const entries: Entry[] = [];
-    for (const index of targets.keys()) claimPlace(places, `--out ${folder}`, join(folder, `${index + 1}.json`));
+    for (const index of targets.keys()) claimPlace(places, `--out ${folder}`, fileOf(index));
     for (const [index, { name, value }] of targets.entries()) {
-      const file = join(folder, `${index + 1}.json`);
+      const file = fileOf(index);
       process.stderr.write(`checking ${index + 1} of ${targets.length} (--${name})\n`);
       const words = ['check', api, `--${name}`, value, '--report', `json=${file}`, ...context.rest];
       const parsed = await context.parse(words);

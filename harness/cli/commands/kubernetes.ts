@@ -78,10 +78,10 @@ async function clusterRun(args: OptionsOf<typeof options>, { rest, parse }: Comm
     ...rest,
   ];
   const given: Partial<FleetArguments> = (await parse(['fleet', ...shardArguments(fleetArguments)]))?.given ?? {};
-  const scenario = scenarioFrom({ ...given, scenario: args.scenario });
-  // Writes the bounds for another uplink into the scenario, because shards change those of built-in scenarios alone.
-  const text =
-    given.uplink === undefined ? readScenario(args.scenario).text : new Document(scenario).toString({ lineWidth: 0 });
+  const read = readScenario(args.scenario);
+  const scenario = scenarioFrom(given, read);
+  // Writes the bounds for another uplink into the scenario, because a shard sets them in a built-in scenario only.
+  const text = given.uplink === undefined ? read.text : new Document(scenario).toString({ lineWidth: 0 });
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
   if (robots < shards) throw new UsageError(`--shards: ${shards} shards need as many robots, and there are ${robots}`);

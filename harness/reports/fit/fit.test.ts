@@ -46,6 +46,7 @@ const CLIENT: Run = { api: 'client', target: { name: 'ui', version: '3', capabil
 const BOTH: Run = { api: 'system', target: { name: 'agent', platform: { name: 'hub', version: '7' } } };
 const FAILED: Run = { ...BOTH, outcome: 'fail' };
 const LATER: Run = { ...BOTH, day: '02' };
+const MUTE: Run = { ...CLIENT, day: '02', outcome: 'undecided', target: { ...CLIENT.target, capabilities: ['url'] } };
 const FOLLOWER: Run = { ...CLIENT, target: { ...CLIENT.target, capabilities: ['follow'] } };
 
 it('names the runs without a name, and the nearest name or version', () => {
@@ -70,29 +71,13 @@ it.each<[pair: string, what: string, runs: readonly Run[], answer: string]>([
   ['ui 3', 'fit when each conforms', [AGENT, CLIENT], 'yes'],
   ['ui 3', 'do not fit when the client fails', [AGENT, { ...CLIENT, outcome: 'fail' }], 'no'],
   ['ui 3', 'do not fit when the server fails', [{ ...AGENT, outcome: 'fail' }, CLIENT], 'no'],
+  ['ui 3', 'are unknown when the newest run of the client found no job of it', [AGENT, CLIENT, MUTE], 'unknown'],
   ['ui 3', 'are unknown when one was not decided', [AGENT, { ...CLIENT, outcome: 'undecided' }], 'unknown'],
 ])('an agent and %s %s', (other, _, runs, answer) => {
   expect(answers(runs)).toEqual([[`agent 1 + ${other}`, answer]]);
 });
 
 describe('a server and a client', () => {
-  it('are unknown where the newest run of the client found no job of it', () => {
-    const mute: Run = {
-      ...CLIENT,
-      day: '02',
-      outcome: 'undecided',
-      target: { ...CLIENT.target, capabilities: ['url'] },
-    };
-    const pairs = [
-      ['agent 1 + ui 3', 'unknown'],
-      ['hub 7 + ui 3', 'unknown'],
-    ];
-    expect(answers([AGENT, PLATFORM, CLIENT, mute], { platform: ['hub'] })).toEqual([
-      ['agent 1 + hub 7', 'unknown'],
-      ...pairs,
-    ]);
-  });
-
   it('fit by a certificate until it expires', () => {
     const { capabilities: _, ...target } = CLIENT.target;
     const certified = (validUntil: string): string => {

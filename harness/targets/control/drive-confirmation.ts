@@ -180,7 +180,7 @@ export async function wrongIds(drives: Drives, count: number, asked: Confirmatio
   const logged = idsIn(await drives.addedSince(mark));
   const [first] = logged;
   if (first === undefined || logged.length !== count || logged.includes(last)) return undefined;
-  // Asks for the named event too, because a log that is written late shows those of an earlier call.
+  // Asks for the named event too, because a log that is written late shows the events of an earlier call.
   const isTrue = async (looking: Looking) =>
     (await firstAfter(looking, first - 1n)) !== first || (await firstAfter(looking, last - 1n)) === last;
   if ((await ask(drives, asked, isTrue)) !== false) return undefined;

@@ -28,7 +28,7 @@ const NAMED = /^(POST \/groups|PATCH \/groups\/\{\w+\})$/;
 const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|config_types)/{\\w+})$`);
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };
 
-const RECORDS = '--key full=devices:read --key limited= --devices 130';
+const WITH_KEYS = '--key full=devices:read --key limited= --devices 130';
 
 export const SERVERS: readonly Server[] = [
   ...LANGUAGES.map(
@@ -36,7 +36,7 @@ export const SERVERS: readonly Server[] = [
       name: language.name,
       weight: language === GO ? 1 : 2,
       missing: language.missing,
-      start: (api, folder) => `${language.start(api, folder)} ${api === 'platform' ? RECORDS : '--heartbeat 1'}`,
+      start: (api, folder) => `${language.start(api, folder)} ${api === 'platform' ? WITH_KEYS : '--heartbeat 1'}`,
       writes: WRITES[language.name] ?? /^$/,
     }),
   ),

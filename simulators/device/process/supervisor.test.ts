@@ -60,7 +60,7 @@ test('a console shows the address of the latest agent, and no retention that the
   let text = '';
   for await (const piece of body ?? []) {
     text += Buffer.from(piece).toString();
-    if (text.includes('data: ')) break;
+    if (/^data: .*\n\n/m.test(text)) break;
   }
   expect(text).toContain(`"url":"${device.ready?.['url']}"`);
   expect(text).toContain('"retention":null');

@@ -10,7 +10,6 @@ const MET = { value: 12, ok: true };
 it.each([
   ['of a whole run', {}, MET, 'good'],
   ['of a shard', { shard: { index: 1, count: 2 } }, MET, 'open'],
-  ['of an incomplete run', { complete: false }, MET, 'open'],
   ['of an invalid run', { verdict: 'invalid' }, MET, 'open'],
   ['of an incomplete run that broke a rule', { complete: false, violations: [{}] }, MET, 'open'],
   ['without a measurement', {}, { value: null, ok: false }, 'open'],

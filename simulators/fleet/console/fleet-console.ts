@@ -9,7 +9,7 @@ import { type Action, serveConsole, wholeNumber } from '../../console/console.ts
 import { Feed } from '../../console/feed.ts';
 import type { Band, FleetDocument, RobotDetail, Second, Standing } from '../../console/page/fleet/document.ts';
 import { addFailure, failureText, type StateChanges } from '../host/host.ts';
-import { type FleetResult, foundText, judgedText, standingOf, type Tick } from '../result/result.ts';
+import { type Deciding, type FleetResult, foundText, judgedText, standingOf, type Tick } from '../result/result.ts';
 import { evaluatedThresholds, type ThresholdResult } from '../result/thresholds.ts';
 import { LIMITS } from '../result/verdict.ts';
 import type { ByHand } from '../run/by-hand.ts';
@@ -79,7 +79,7 @@ const SHORT: Readonly<Record<string, string>> = {
   ramp: 'robots added',
 };
 
-const standingsOf = (result: Parameters<typeof standingOf>[0], thresholds: readonly ThresholdResult[]): Standing[] =>
+const standingsOf = (result: Deciding, thresholds: readonly ThresholdResult[]): Standing[] =>
   thresholds.map(({ expr, value, ok }) =>
     defined({ expr, tone: standingOf(result, { ok, value }).tone, value: value ?? undefined }),
   );
@@ -160,7 +160,8 @@ export class FleetConsole {
     ];
     const isBetween = record.phaseStartedMs === undefined && record.phases.at(-1)?.do === record.phase;
     const soFar = record.verdictSoFar;
-    const result = { complete: true, verdict: soFar.verdict, shard: options.shard ?? null };
+    const complete = record.incomplete.length === 0 && record.notStarted === 0;
+    const result = { complete, verdict: soFar.verdict, shard: options.shard ?? null };
     this.#feed.set({
       phase: isBetween ? 'waiting' : record.phase,
       beginMs: record.phasesBeginMs ?? null,

@@ -122,7 +122,7 @@ interface Action {
   pages?: Random | undefined;
 }
 
-export class UnderWay {
+export class Ongoing {
   #now = 0;
   #any = false;
 
@@ -131,7 +131,7 @@ export class UnderWay {
     this.#any ||= by > 0;
   }
 
-  /** True if anything was under way at any time since the last call. */
+  /** True if anything was going on at any time since the last call. */
   take(): boolean {
     const any = this.#any;
     this.#any = this.#now > 0;
@@ -152,7 +152,7 @@ export class Actions {
   readonly #deadlines: Deadlines;
   readonly #open = new Set<RolloutRow>();
   #outcome: PhaseOutcome | undefined;
-  readonly bursts = new UnderWay();
+  readonly bursts = new Ongoing();
   readonly rollouts = new Rollouts();
 
   constructor(options: ActionsOptions) {

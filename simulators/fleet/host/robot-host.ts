@@ -17,7 +17,7 @@ import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../robot/uplinks.ts';
 import { classOf, robotName, settingsOf, USUAL_RETAIN, uplinkOf, uplinksIn } from '../scenario/scenario.ts';
 import { type ActionStream, Deadlines, monotonicMs, runSchedule, scheduleMs, streamsOf } from '../schedule/schedule.ts';
-import { Actions, UnderWay } from './actions.ts';
+import { Actions, Ongoing } from './actions.ts';
 import {
   type CanaryOutcome,
   type Host,
@@ -122,7 +122,7 @@ export class RobotHost implements Host {
   #canary: Canary | undefined;
   #trouble: Robot | undefined;
   readonly #disturbed = new Set<DisturbanceKind>();
-  readonly #phases = new UnderWay();
+  readonly #phases = new Ongoing();
 
   constructor(config: HostConfig, tell: (notice: HostNotice) => void) {
     this.#config = config;

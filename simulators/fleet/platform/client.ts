@@ -33,7 +33,7 @@ export class PlatformFailure extends Error {
 }
 
 /** Statuses with which some platforms report that a device did not answer a ping. */
-export const UNANSWERED: ReadonlySet<number> = new Set([400, 408, 409, 410, 412, 422, 424, 504]);
+export const UNANSWERED: ReadonlySet<number> = new Set([408, 409, 424, 504]);
 
 /** Error codes of wrong addresses or certificates, which no retry fixes. */
 const PERMANENT = /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|UNABLE_TO_.*)$/;

@@ -189,7 +189,7 @@ class Surveyor {
     },
     ping: async () => {
       if (this.#some === undefined) return undefined;
-      return (await look(this.client.ping(this.#some, undefined, 100_000_000), UNANSWERED)).why;
+      return (await look(this.client.ping(this.#some, undefined, 100_000_000), ROUTE_EXISTS)).why;
     },
     name: async () => {
       if (this.#own !== undefined || this.unlisted !== undefined) return undefined;
@@ -302,6 +302,9 @@ class Surveyor {
     return [...names.keys()].slice(0, robots);
   }
 }
+
+/** Statuses of a ping that a platform may refuse for an offline device. */
+const ROUTE_EXISTS: ReadonlySet<number> = new Set([...UNANSWERED, 400, 410, 412, 422]);
 
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
 

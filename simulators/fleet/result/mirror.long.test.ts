@@ -56,7 +56,7 @@ it('a result is delivered only once, when the merge is reachable', { timeout: 60
   expect(await again.made.deliver(signal)).toBeUndefined();
   writeResult(own, result(1, 'another job'));
   expect(await mirror(port, 1).made.deliver(signal)).toMatch(
-    /PUT .*: 409, shard-1-of-2 has a result already, of another job$/,
+    /PUT .*: 409, shard-1-of-2 has a result already; only the job that made it may replace it$/,
   );
   rmSync(own, { recursive: true });
   expect(readFileSync(kept, 'utf8')).toContain('"job_id": "job"');

@@ -118,7 +118,7 @@ async function take(folder: string, file: string, request: IncomingMessage): Pro
       const { job_id: job } = readResult(part);
       const isOther = existsSync(known) && !readFileSync(known).equals(readFileSync(part));
       if (isOther && (job === undefined || readResult(known).job_id !== job))
-        return `${basename(folder)} has a result already, of another ${job === undefined ? 'run' : 'job'}`;
+        return `${basename(folder)} has a result already; only the job that made it may replace it`;
     }
     renameSync(part, join(folder, file));
     for (const other of [ALIVE_FILE, FAILED_FILE]) if (other !== file) rmSync(join(folder, other), { force: true });

@@ -194,7 +194,7 @@ export const isMissed = ({ ok, value }: Evaluated): boolean => !ok && value !== 
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
   complete && verdict !== 'invalid';
 
-type Deciding = Pick<Decisive, 'complete' | 'verdict' | 'shard'>;
+export type Deciding = Pick<Decisive, 'complete' | 'verdict' | 'shard'>;
 
 export function standingOf(result: Deciding, threshold: Evaluated): { tone: 'good' | 'bad' | 'open'; words: string } {
   const open = (words: string) => ({ tone: 'open' as const, words: `· ${words}` });

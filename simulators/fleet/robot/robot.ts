@@ -214,10 +214,12 @@ export class Robot implements UplinkListener {
 
   async storm(): Promise<void> {
     for (const subscriber of this.#subscribers) subscriber.drop();
-    if (this.#uplink === undefined) this.disturbances += 1;
-    else this.#away('connecting');
-    await this.#uplink?.cut();
-    void this.#uplink?.restore();
+    // Restores this uplink alone, because a kill may replace it meanwhile.
+    const uplink = this.#uplink;
+    if (uplink === undefined) return;
+    this.#away('connecting');
+    await uplink.cut();
+    void uplink.restore();
   }
 
   async cutOff(): Promise<void> {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { PhaseOutcome, RolloutRow } from '../host/host.ts';
 import { histogram, Metrics, summary } from '../measure/metrics.ts';
 import { calmLoad } from '../result/testing/result.ts';
 import type { RunOptions } from './fleet.ts';
@@ -81,15 +82,28 @@ it('a record whose hosts have died has the figures of their seconds', () => {
   expect(Object.keys(histograms)).toEqual(['ping.ms']);
 });
 
+const NOTHING: PhaseOutcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], failures: [], late: [] };
+const MISSED: RolloutRow = {
+  robot: 0,
+  name: 'robot-0',
+  deployment_id: null,
+  phase: 0,
+  at_ms: 0,
+  total_ms: null,
+  late_ms: null,
+  command_ms: null,
+  sync_ms: null,
+  write_ms: null,
+  event_ms: null,
+  report_ms: null,
+};
+
 it('a result lists no missed roll-outs of a warm-up', () => {
   const rollout = (measure: boolean) => ({ do: 'rollout', over: '1s', measure }) as const;
-  const row = { robot: 0, deployment_id: null, phase: 0, at_ms: 0, total_ms: null, late_ms: null } as const;
-  const legs = { command_ms: null, sync_ms: null, write_ms: null, event_ms: null, report_ms: null };
   const record = new FleetRecord();
   for (const [index, measure] of [false, true].entries()) {
     const name = `robot-${index}`;
-    const nothing = { actions: 1, notStarted: 0, failures: [], late: [] };
-    const outcome = { ...nothing, rollouts: [{ ...row, ...legs, name }], missed: [name] };
+    const outcome = { ...NOTHING, rollouts: [{ ...MISSED, name }], missed: [name] };
     record.endPhase({ phase: rollout(measure), index, epoch: 0 }, [outcome]);
   }
   const { missed, rollouts } = resultFrom(record, false);
@@ -100,12 +114,10 @@ it.each(['an action by hand', 'an interrupt', 'an interrupt between phases'])(
   'a late event that a host tells at %s gets into the row of its roll-out',
   (end) => {
     const rollout = { do: 'rollout', over: '1s' } as const;
-    const legs = { command_ms: null, sync_ms: null, write_ms: null, event_ms: null, report_ms: null };
-    const row = { robot: 0, name: 'robot-0', deployment_id: 'd1', phase: 0, at_ms: 0, total_ms: null, late_ms: null };
     const record = new FleetRecord();
-    const nothing = { actions: 0, notStarted: 0, rollouts: [], missed: [], failures: [], late: [] };
-    record.endPhase({ phase: rollout, index: 0, epoch: 0 }, [{ ...nothing, rollouts: [{ ...row, ...legs }] }]);
-    const late = [{ ...nothing, late: [{ deployment_id: 'd1', late_ms: 70 }] }];
+    const rollouts = [{ ...MISSED, deployment_id: 'd1' }];
+    record.endPhase({ phase: rollout, index: 0, epoch: 0 }, [{ ...NOTHING, rollouts }]);
+    const late = [{ ...NOTHING, late: [{ deployment_id: 'd1', late_ms: 70 }] }];
     if (end === 'an interrupt') record.beginPhase({ phase: rollout, index: 1, epoch: 0 });
     if (end === 'an action by hand') record.endByHand(rollout, 0, late, '');
     else record.interruptPhase(late);

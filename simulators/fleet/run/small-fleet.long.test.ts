@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
 import type { SimulatedPlatform } from '../../platform/index.ts';
@@ -126,15 +125,14 @@ describe('a scenario', () => {
     await using fleet = fleets.create('  - { do: storm, over: 0s }\n', { robots: 1 });
     const { record } = fleet;
     await fleet.prepare();
-    await sleep(2500);
+    await eventually(() => expect(record.progress.series.length).toBeGreaterThan(1));
     expect(record.progress.judgedSeconds).toBe(0);
     await fleet.run({ do: 'ramp', over: '0s' });
-    let before = 0;
     for (const phase of [
       { do: 'partition', for: '4s' },
       { do: 'kill', over: '0s', down: '4s' },
     ] as const) {
-      before = record.progress.judgedSeconds;
+      const before = record.progress.judgedSeconds;
       await fleet.run(phase);
       expect(record.progress.judgedSeconds, phase.do).toBeGreaterThan(before);
     }

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { durationMs } from '../../../harness/common/units.ts';
+import { eventually } from '../../common/testing/scratch.ts';
 import { useFolder } from '../testing/scratch.ts';
 import { Soak, standingText } from './soak.ts';
 import { runOptionsIn } from './testing/fleets.ts';
@@ -21,7 +21,7 @@ it('a soak shortens a hold to the time that is left', () => {
 it('a soak counts a pass only if its hold was whole', async () => {
   const scenario = 'uplink: none\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 1h }]\n';
   const soak = new Soak({ ...runOptionsIn(folder(), scenario), soak: { forMs: 50, everyMs: 1000 } });
-  for (const { phase } of soak.turns()) if (phase.do === 'hold') await sleep(60);
+  for (const { phase } of soak.turns()) if (phase.do === 'hold') await eventually(() => expect(soak.leftMs).toBe(0));
   expect(soak.told).toMatchObject({ for_ms: 50, rounds: 0 });
 });
 

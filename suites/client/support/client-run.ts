@@ -77,7 +77,7 @@ export function expectNoCredentials(run: ClientRun, { authorization }: ClientReq
 export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   const expected = `at most ${MOST_REFUSED} requests in ${WATCHED_MS / 1000} s ${how}`;
   // Requests before the storm may make the client endless while its pace is still unknown.
-  const { pace = run.endless === undefined ? undefined : 'hammers' } = storm;
+  const pace = storm.pace ?? (run.endless === undefined ? undefined : 'hammers');
   run.must(pace !== 'hammers', { expected, actual: run.endless ?? storm.summary });
   if (pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
 }

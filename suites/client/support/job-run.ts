@@ -116,7 +116,12 @@ export class JobRun extends ClientRun {
       this.neverAsked();
       throw new Blocked(`the client asked for nothing with the job ${this.#job}: ${this.state}`);
     }
-    await this.until(() => undefined, AGAIN_PATIENCES * this.patienceMs);
+    let patienceMs = 0;
+    // Waits again if the check has asked for a longer wait meanwhile, e.g. after a look-up.
+    while (patienceMs < this.patienceMs) {
+      patienceMs = this.patienceMs;
+      await this.until(() => undefined, AGAIN_PATIENCES * patienceMs);
+    }
   }
 
   saw<K extends PrintedLine['saw']>(kind: K): Extract<PrintedLine, { saw: K }>[] {

@@ -111,6 +111,19 @@ it.for([0, 99])('a stream that is cut waits for no event after the newest one (%
   expect({ found, late }).toEqual({ found: undefined, late: 0 });
 });
 
+it('a client is cut off from a log that was compacted just before', async () => {
+  const counted: string[] = [];
+  const found = await departureIn(async (real) => {
+    await compactAway().run(real);
+    vi.spyOn(real.t, 'saw').mockImplementation((what) => void counted.push(what));
+    await cutAndComeBack(real.ledger.events.length - 1, 400).run(real);
+  });
+  expect({ found, counted }).toEqual({
+    found: undefined,
+    counted: expect.arrayContaining(['clients that were cut off']),
+  });
+});
+
 const losing = (lost: number): DeviceBehaviour =>
   behaviourWith({
     stream: { session: () => ({ replay: (events) => events.filter(({ id }) => id % 100 !== lost) }) },

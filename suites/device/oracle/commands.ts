@@ -135,11 +135,17 @@ export const cutAndComeBack = (back: number, bytes: number): Command => ({
   text: `cut after ${bytes} bytes of a stream ${back} back, and come back`,
   async run(real) {
     const { ledger, streams } = real;
-    const after = ledger.events.at(-1 - back)?.id ?? ledger.closed;
-    if (after >= ledger.closed) return;
-    const stream = await streams.tryAnother({ after, cutAfterBytes: bytes });
-    if (stream === undefined) return;
-    if (stream.status !== 200) return stream.close();
+    let after = ledger.events.at(-1 - back)?.id ?? ledger.closed;
+    const open = async () =>
+      after < ledger.closed ? await streams.tryAnother({ after, cutAfterBytes: bytes }) : undefined;
+    let stream = await open();
+    if (stream?.status === 410) {
+      // A sequence before this one may have compacted the event away.
+      await stream.close();
+      after = real.retained();
+      stream = await open();
+    }
+    if (stream?.status !== 200) return await stream?.close();
     const came = await streams.follow(stream).drain(ledger.closed);
     const last = came.at(-1)?.id ?? after;
     real.situation = 'cut';

@@ -177,7 +177,7 @@ export class Life {
         await this.#real.openStaying(last);
       }
       const real: Reality = this.#real;
-      if (real.witness.subscription.holdsMuch) {
+      if (real.clients.some(({ subscription }) => subscription.holdsMuch)) {
         await real.closeAll();
         await real.openStaying(real.ledger.closed);
       }

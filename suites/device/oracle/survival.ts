@@ -123,9 +123,12 @@ export const restartAgent = (signal: StopSignal, counted?: string): Command => (
     await during(real, signal === 'SIGTERM' ? 'restart' : 'kill', async (whileDown) => {
       await restart(t, signal, whileDown);
       // An agent may load its deployment late, or apply it again.
-      const settled = async () => (isUnsettled((await currentDeployment(t)) ?? {}) ? undefined : true);
+      const loaded = async () => {
+        const body = await currentDeployment(t);
+        return (body !== undefined && (real.current.mayChange || !isUnsettled(body))) || undefined;
+      };
       const wait = { timeoutMs: real.subscribedMs, signal: t.signal };
-      if (real.current.id !== undefined && !real.current.mayChange) await pollWithin('the deployment', settled, wait);
+      if (real.current.id !== undefined) await pollWithin('the deployment', loaded, wait);
       // Looks before an event is published, because control may publish by a new deployment.
       await real.current.expectUnchanged({ restarted: true, isEarly: true });
     });

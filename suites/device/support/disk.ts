@@ -40,11 +40,12 @@ export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
     const head = Math.max(0, endBytes - before);
     before += size;
     const tail = Math.max(0, endBytes - (bytes - before));
-    if (head + tail < size) {
-      const first = (head > 0 && (await t.files.readPart(file, 0, head))?.toString('utf8')) || '';
-      const last = (tail > 0 && (await t.files.readPart(file, size - tail, tail))?.toString('utf8')) || '';
+    if (head + tail >= size) texts.push((await t.files.read(file))?.toString('utf8') ?? '');
+    else if (head + tail > 0) {
+      const first = (await t.files.readPart(file, 0, head))?.toString('utf8') ?? '';
+      const last = (await t.files.readPart(file, size - tail, tail))?.toString('utf8') ?? '';
       texts.push(first.slice(0, first.lastIndexOf('\n') + 1), last.slice(last.indexOf('\n') + 1 || last.length));
-    } else texts.push((await t.files.read(file))?.toString('utf8') ?? '');
+    }
   }
   const lines = texts.join('').split('\n').map(lineOf);
   if (lines.at(-1)?.json === false) lines.pop();
@@ -188,13 +189,16 @@ export async function findConfigFile(t: Device, root: string, file: ConfigFile):
   const name = basename(file.filepath);
   const whole = normalize(`${sep}${file.filepath}`);
   const direct = join(root, file.filepath);
-  const below = normalize(root) === sep ? [] : await t.files.list(root, { deep: true });
-  const paths = below.flatMap(({ kind, path }) => (kind === 'file' && basename(path) === name ? [path] : []));
   const found: FoundFile[] = [];
-  for (const path of new Set([direct, ...paths])) {
+  const take = async (path: string): Promise<void> => {
     const text = (await t.files.read(path))?.toString('utf8');
     if (text !== undefined) found.push({ text, inPlace: path === direct || path.endsWith(whole) });
-  }
+  };
+  await take(direct);
+  // Avoids a list where it can, because this user may not be allowed to read each folder.
+  if (found[0]?.text === file.content || normalize(root) === sep) return found;
+  for (const { kind, path } of await t.files.list(root, { deep: true }))
+    if (kind === 'file' && basename(path) === name && path !== direct) await take(path);
   return found.toSorted((left, right) => Number(right.inPlace) - Number(left.inPlace));
 }
 

@@ -19,8 +19,8 @@ export const isThrottled = ({ status }: Pick<Answer, 'status'>): boolean => stat
 interface RetryOptions<A> {
   /** True if the throttling may end soon, e.g. with another check's stream; `Retry-After` is then ignored. */
   mayClear?: () => boolean;
-  /** True if this check itself causes the throttling, so that waiting is useless. */
-  ownDoing?: () => boolean;
+  /** True if the throttling lasts while this check waits, e.g. because the check itself causes it. */
+  cannotClear?: () => boolean;
   discard?: (answer: A) => Promise<void>;
   /** Requests are sent once while it is used up. */
   quota?: Gate;
@@ -29,7 +29,7 @@ interface RetryOptions<A> {
 export function retryWhileThrottled<A extends Answer>(
   { signal, patienceMs }: Device,
   send: () => Promise<A>,
-  { mayClear = () => false, ownDoing = () => false, quota = new Gate(), ...rest }: RetryOptions<A> = {},
+  { mayClear = () => false, cannotClear = () => false, quota = new Gate(), ...rest }: RetryOptions<A> = {},
 ): Promise<A> {
   return retryThrottled<A>(send, {
     signal,
@@ -38,7 +38,7 @@ export function retryWhileThrottled<A extends Answer>(
     ...rest,
     pauseMs: (answer, attempt) => {
       if (mayClear()) return throttledPauseMs({ status: 429, headers: {} }, attempt, patienceMs);
-      return ownDoing() || quota.isUsedUp ? undefined : throttledPauseMs(answer, attempt, patienceMs);
+      return cannotClear() || quota.isUsedUp ? undefined : throttledPauseMs(answer, attempt, patienceMs);
     },
   });
 }

@@ -144,7 +144,7 @@ export class Streams {
       // Counts on streams of other checks alone, because this check keeps its own open.
       mayClear: () =>
         needed && (othersAreOpen() ? this.#waitsForOthers : all.justClosed(Math.max(noticedMs(t), lateMs()))),
-      ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
+      cannotClear: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
       discard: (refused) => refused.close(),
     });
     if (isThrottled(stream)) t.session.isSmall = true;

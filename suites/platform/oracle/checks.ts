@@ -7,12 +7,13 @@ import { countInWords } from '../../../harness/runner/results.ts';
 import { seedOf } from '../../../harness/runner/run-check.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { type Check, LEVELS, type Requirement } from '../../../harness/runner/types.ts';
+import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import type { Platform } from '../support/requests.ts';
 import { decide } from './decides.ts';
 import type { Comparison, Difference } from './differences.ts';
 import { describeAsk, seenIn } from './exchange.ts';
 import { explore } from './exploration.ts';
-import { EndedEarly, Explorer } from './explorer.ts';
+import { Explorer, TooSlow } from './explorer.ts';
 import { connectionOf, settle } from './settling.ts';
 
 const EXPLORED = new Fact((): { shared?: { explorer: Explorer; exploration: SharedExploration } } => ({}));
@@ -33,12 +34,23 @@ async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
   try {
     yield* explore(explorer);
   } catch (error) {
-    if (!(error instanceof EndedEarly)) throw error;
+    if (!(error instanceof TooSlow)) throw error;
     budget.isClosed = true;
     notes.push(error.message);
     await explorer.tidy();
   } finally {
     budget.isClosed = true;
+  }
+}
+
+/** Returns the error of an exploration that was cut off, because what it found before counts. */
+async function cutOffOf(exploring: Promise<void>): Promise<TooLittleSeen | undefined> {
+  try {
+    await exploring;
+    return undefined;
+  } catch (error) {
+    if (error instanceof TooLittleSeen) return error;
+    throw error;
   }
 }
 
@@ -53,11 +65,11 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
   explorer.turnTo(t);
   const isAbout = (each: Comparison): boolean => decide(each).ids.includes(id) && isMeant(each);
   const isWorst = (each: Difference): boolean => level !== 'MUST' || decide(each).level === 'MUST';
-  await exploration.until(async () => {
+  const exploring = exploration.until(async () => {
     if (explorer.suspects.values().some(isAbout)) await settle(explorer);
     return explorer.over.has(part) || explorer.found.values().some((each) => isAbout(each) && isWorst(each));
   }, t.signal);
-  await settle(explorer);
+  const cutOff = await cutOffOf(exploring.then(() => settle(explorer)));
   const { found, model, notes, budget, lacking } = explorer;
   const comparisons = [...model.comparisons.values()].filter(({ comparison }) => isAbout(comparison));
   const values = comparisons.reduce((sum, { count }) => sum + count, 0);
@@ -71,6 +83,7 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
   const rank = (each: Comparison): number => LEVELS.indexOf(decide(each).level);
   const all = [...found.values()].filter(isAbout);
   const [first] = all.toSorted((one, other) => rank(one) - rank(other));
+  if (first === undefined && cutOff !== undefined) throw cutOff;
   const isMade = makes === undefined || model.of(makes, true).length > 0;
   const isOver = explorer.over.has(part);
   if (first !== undefined || isOver) await explorer.tidy();

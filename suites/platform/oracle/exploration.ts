@@ -85,7 +85,7 @@ async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   const isById = await takesEffect('id');
   for (const [name, span] of Object.entries(RESOURCES[kind].filters)) {
     if (!inVersion(span, ex.newest)) continue;
-    const isSeen = await takesEffect(name);
+    const isSeen = name === 'id' ? isById : await takesEffect(name);
     if (isById || isSeen) list.filters.set(name, isSeen ? ex.newest : undefined);
   }
   const [up, down] = [await idsOf('order_by', 'id:asc'), await idsOf('order_by', 'id:desc')];
@@ -254,7 +254,7 @@ function bodyOf(
   if (id === 'createProvisioningToken') return { ids: [], body: {} };
   if (id === 'createGitCommit') {
     const sha = Buffer.from(name).toString('hex').padEnd(40, '0').slice(0, 40);
-    return { ids: [], body: { sha, message: name, origin: 'https://github.com/muster/configs.git' } };
+    return { ids: [], body: { sha, message: name, origin: 'https://github.com/example/configs.git' } };
   }
   return record && { ids: [record.id], body };
 }

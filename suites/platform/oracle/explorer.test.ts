@@ -1,11 +1,14 @@
 import type { RequestListener } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
 import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { Budget } from '../../../harness/runner/explore.ts';
-import { Standstill } from '../../../harness/runner/violation.ts';
+import type { Requirement } from '../../../harness/runner/types.ts';
+import { Standstill, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
 import type { Platform } from '../support/requests.ts';
 import { platformThat } from '../testing/platform.ts';
+import { byExploring } from './checks.ts';
 import { parents, staysAt } from './deployments.ts';
 import { type Ask, askFor, type Exchange, pairs } from './exchange.ts';
 import { pings } from './exploration.ts';
@@ -19,10 +22,11 @@ const asked = { method: 'GET', url: 'http://platform/', duration_ms: 1, curl: 'c
 
 type Answer = Pick<Exchange, 'status'> & { json?: unknown };
 
+const ABOUT = { apiVersion: NEWEST_VERSION, versionHeader: 'Service-Version', apiKey: 'k', capabilities: new Set() };
+
 function explorerFor(t: object): Explorer {
-  const about = { apiVersion: NEWEST_VERSION, versionHeader: 'Service-Version', apiKey: 'k', capabilities: new Set() };
   const budget = new Budget({ ms: 0, requests: 0, least: 0, lateMs: 60_000 });
-  return new Explorer({ ...about, ...t } as unknown as Platform, 1, budget);
+  return new Explorer({ ...ABOUT, ...t } as unknown as Platform, 1, budget);
 }
 
 function explorerOf(answer: (ask: Ask) => Answer | Promise<Answer>): Explorer {
@@ -143,12 +147,21 @@ it('reads an archived deployment again, because a replica may lag behind', async
   expect([states, ...ex.found.values()]).toEqual([[]]);
 });
 
-it('deploys again to a device that the platform may not know yet before it judges a refusal of parent_id', async () => {
-  let refusals = 2;
+it.each<[string, (asked: number, isFirst: boolean) => boolean, string[]]>([
+  ['twice, as it may not know a new device yet', (asked) => asked <= 2, []],
+  ['for each first deployment of a device', (_, isFirst) => isFirst, ['/parent_id null']],
+])('a platform that refuses a null parent_id %s', async (_, isRefused, found) => {
+  const deployed = new Set<unknown>();
+  let asked = 0;
   let made = 0;
   const ex = explorerOf(({ operation: { id, method, kind }, body }) => {
     if (method === 'GET') return { status: 404 };
-    if (id === 'createDeployment' && refusals-- > 0) return { status: 422 };
+    const { device_id: device, parent_id: parent } = body as { device_id?: string; parent_id?: string | null };
+    if (id === 'createDeployment') {
+      asked += 1;
+      if (parent === null && isRefused(asked, !deployed.has(device))) return { status: 422 };
+      deployed.add(device);
+    }
     made += 1;
     return { status: 201, json: { object: kind, id: `${kind}_${made}`, ...(body as object) } };
   });
@@ -157,7 +170,7 @@ it('deploys again to a device that the platform may not know yet before it judge
   const t = { ...ex.t, patienceMs: 400 };
   Object.assign(ex, { t, versions: SUPPORTED_VERSIONS.toReversed() });
   await parents(ex, { writes: new Writes(ex, 'a'), parts, deployments: [] } as unknown as World);
-  expect([...ex.found.values()].filter(({ what }) => what === 'parent')).toEqual([]);
+  expect([...ex.found.values()].flatMap(({ what, path }) => (what === 'parent' ? path : []))).toEqual(found);
 });
 
 it('waits for a replica before it judges the items of a list', async () => {
@@ -188,6 +201,21 @@ it('takes the refusal of all that was served for the end of the key', async () =
   expect(ex.suspects.size).toBe(1);
   await expect(settle(ex)).rejects.toThrow('the platform no longer accepts the API key');
   expect([...ex.found.values()]).toEqual([]);
+});
+
+it('counts what was found before the key ended, and decides nothing else', async () => {
+  let answered = 0;
+  const { t } = await platformThat((_, response) => {
+    answered += 1;
+    const isFirstRead = answered <= RESOURCE_KINDS.length;
+    response.writeHead(isFirstRead ? 200 : 401, { 'content-type': 'application/json' });
+    response.end('{"object":"list","limit":100,"offset":0,"has_more":false,"data":[null]}');
+  });
+  const whole = { ...ABOUT, ...t, runs: 1, runSeed: 1, saw: () => {} } as unknown as Platform;
+  const decided = (id: string): Promise<void> => byExploring({ id, level: 'MUST' } as Requirement)[2](whole);
+  await expect(decided('platform.version.supported')).rejects.toThrow('the platform no longer accepts the API key');
+  await expect(decided('platform.list.envelope')).rejects.toThrow(Violation);
+  await expect(decided('platform.list.has-more')).rejects.toThrow(TooLittleSeen);
 });
 
 async function realExplorer(answer: RequestListener, more: Partial<Platform> = {}) {

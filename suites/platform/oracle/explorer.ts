@@ -127,7 +127,7 @@ export class Explorer {
   /** Repeats throttled requests; status 0 means that no answer came. */
   async send(ask: Ask): Promise<Exchange> {
     if (this.budget.isOverdue)
-      throw new EndedEarly(`answers are slow: the exploration ended after ${this.budget.requests} requests`);
+      throw new TooSlow(`answers are slow: the exploration ended after ${this.budget.requests} requests`);
     const { method, id } = ask.operation;
     const before = this.#lastOf(ask);
     if (before !== undefined) return { ...before, ...ask };
@@ -312,9 +312,9 @@ export class Explorer {
   }
 }
 
-/** Ends the exploration of a slow platform before the time limit of the check, or of one that ceases to serve. */
-export class EndedEarly extends TooLittleSeen {
-  override name = 'EndedEarly';
+/** Ends the exploration of a slow platform before the time limit of the check. */
+export class TooSlow extends TooLittleSeen {
+  override name = 'TooSlow';
 }
 
 /** Operation and expansions, which decide how large an answer is. */

@@ -40,9 +40,10 @@ export function judgePage(model: Model, exchange: Exchange): Difference[] {
 /** Possible contents of all pages, because a platform may leave out what the request's version cannot express. */
 export function readingsOf(model: Model, list: ListKnown, exchange: Exchange): (readonly Shown[])[] {
   const all = requestedItems(list, exchange);
-  const isOut = ({ id }: Shown) => isBeyond(model.known(id, exchange.operation.kind), exchange.version);
-  if (all === undefined || all.some((item) => isOut(item) === undefined)) return [];
-  const expressible = all.filter((item) => isOut(item) === false);
+  if (all === undefined) return [];
+  const beyond = all.map(({ id }) => isBeyond(model.known(id, exchange.operation.kind), exchange.version));
+  if (beyond.includes(undefined)) return [];
+  const expressible = all.filter((_, at) => beyond[at] === false);
   return expressible.length < all.length ? [all, expressible] : [all];
 }
 

@@ -48,7 +48,7 @@ export interface Reference {
 export interface ListKnown {
   reference?: Reference | undefined;
   isStale: boolean;
-  /** Newest version in which each filter was seen to take effect; undefined if it is only expected to. */
+  /** Version in which each filter was seen to take effect; undefined if it is only expected to. */
   filters: Map<string, string | undefined>;
   orders: boolean;
   isUnordered: boolean;
@@ -72,7 +72,9 @@ export class Model {
 
   /** True once a read of this kind was served in this version. */
   serves(kind: ResourceKind | undefined, version: string): boolean {
-    return OPERATIONS.some((each) => each.kind === kind && this.served.has(`${each.id} ${version}`));
+    return OPERATIONS.some(
+      ({ id, method, kind: own }) => method === 'GET' && own === kind && this.served.has(`${id} ${version}`),
+    );
   }
 
   saw(what: string, count = 1): void {

@@ -98,7 +98,7 @@ describe('an older version', () => {
     const reference = { items: [one, other], ids: ['cfg_1', 'cfg_2'], isWhole: true, total: 2 };
     for (const each of [one, other]) judge(model, shown('getConfigInstance', each, { ids: [each?.id ?? ''] }));
     const older = (id: string, json: unknown, more: object) =>
-      judge(model, shown(id, json, { version: versionNamed('tetons'), ...more }));
+      judge(model, shown(id, json, { version: TETONS, ...more }));
     older('getConfigInstance', one, { ids: ['cfg_1'] });
     older('listConfigInstances', pageOf([]), {});
     Object.assign(model.list('config_instance'), { isStale: false, reference });
@@ -112,7 +112,7 @@ describe('an older version', () => {
 
 it.each<[string, string | undefined, string[]]>([
   ['as no filter, where it was never seen to take effect', undefined, []],
-  ['as no filter, where it was seen in another version alone', versionNamed('tetons'), []],
+  ['as no filter, where it was seen in another version alone', TETONS, []],
   ['as a filter, where it was seen to take effect', NEWEST_VERSION, ['more MUST', 'count MUST']],
 ])('a page of matching items may treat agent_version %s', (_, provenIn, found) => {
   const model = new Model();
@@ -135,7 +135,7 @@ it.each([
 ])('a deployment that is %s is compared %i times with what tetons lacks', (activity, count) => {
   const model = new Model();
   const json = { object: 'deployment', id: 'dpl_1', activity_status: 'deployed' };
-  const exchange = shown('getDeployment', json, { version: versionNamed('tetons'), ids: ['dpl_1'] });
+  const exchange = shown('getDeployment', json, { version: TETONS, ids: ['dpl_1'] });
   const known = { value: activity, seen: seenIn(exchange) };
   model.record('dpl_1', 'deployment').members.set('activity_status', known);
   judge(model, exchange);
@@ -148,12 +148,11 @@ it.each<[string, boolean, string[]]>([
   ['keeps an operation', true, ['refused']],
 ])('an older version %s that the newest serves, if it served that before: %s', (_, isServed, found) => {
   const model = new Model();
-  const version = versionNamed('tetons');
   const read = (more: Partial<Exchange>) => judge(model, shown('getRelease', release, { ids: ['rls_1'], ...more }));
   const release = { object: 'release', id: 'rls_1' };
   read({});
-  if (isServed) read({ version });
-  expect(read({ version, status: 404 }).map(({ what }) => what)).toEqual(found);
+  if (isServed) read({ version: TETONS });
+  expect(read({ version: TETONS, status: 404 }).map(({ what }) => what)).toEqual(found);
 });
 
 it.each<[string, number, object, string[]]>([
@@ -212,14 +211,17 @@ describe('a deployment and its device that show no release', () => {
   const named = { device_id: 'dvc_1', release_id: 'rls_1', release: null };
   const deployment = { object: 'deployment', id: 'dpl_1', ...deployed, ...named };
   const device = { object: 'device', id: 'dvc_1', current_release: null };
-  it.each<[string, string[], string[]]>([
-    ['may be shown to a key that reads no releases', [], []],
-    ['lack it otherwise', ['listReleases'], ['/release', '/current_release']],
-  ])('%s', (_, served, found) => {
+  it.each<[string, string[], string, string[]]>([
+    ['may be shown to a key that reads no releases', [], 'expand', []],
+    ['may be shown by a platform that takes no expand[]', ['listReleases'], 'expand[]', []],
+    ['lack it otherwise', ['listReleases'], 'expand', ['/release', '/current_release']],
+  ])('%s', (_, served, name, found) => {
     const model = new Model();
+    // A key that writes releases need not read them.
+    model.served.add(`createRelease ${NEWEST_VERSION}`);
     for (const id of served) judge(model, shown(id, pageOf([])));
     const read = (id: string, json: { id: string }, expand: string): Exchange =>
-      shown(id, json, { ids: [json.id], query: [['expand', expand]] });
+      shown(id, json, { ids: [json.id], query: [[name, expand]] });
     const all = [
       ...judge(model, read('getDeployment', deployment, 'release')),
       ...judge(model, read('getDevice', device, 'current_release')),

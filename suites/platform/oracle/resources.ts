@@ -304,15 +304,15 @@ class OneResource {
     // An expansion may need a scope that the key lacks.
     if (value === undefined && exchange.key === 'limited') return;
     const { kind, many } = RESOURCES[this.#kind].expansions[name] ?? {};
-    const isReadable = model.serves(kind, version);
+    const isPromised = model.serves(kind, version) && model.notations.has(notationOf(exchange));
     const id = NAMED_BY[name];
     const named = this.#item[id ?? ''];
     const isCurrent = CURRENT.test(name);
     // A current deployment may end at any time.
     const due = named ?? (isCurrent ? undefined : this.#record.members.get(name)?.value) ?? undefined;
-    if (this.#kind === 'device' && isCurrent) this.#current(name, isReadable);
+    if (this.#kind === 'device' && isCurrent) this.#current(name, isPromised);
     if (due !== undefined || value !== undefined) this.#served(name, value !== undefined);
-    if (value === undefined && id !== undefined && this.#item[name] === null && isReadable)
+    if (value === undefined && id !== undefined && this.#item[name] === null && isPromised)
       this.#hold(due === undefined, 'expansion', name, `${name} ${due}`, null, UNSURE);
     if (value === undefined) return;
     if (kind === undefined) return void this.#member(name, sorted(value));
@@ -332,7 +332,7 @@ class OneResource {
   }
 
   /** Judges section 9; no section shows the current deployment in lists. */
-  #current(name: string, isReadable: boolean): void {
+  #current(name: string, isPromised: boolean): void {
     const [value, { exchange, model }] = [this.#item[name], this.#answer];
     const deployed = model.of('deployment').find(({ members }) => {
       const is = (each: string, due: string): boolean => members.get(each)?.value === due;
@@ -340,7 +340,7 @@ class OneResource {
     });
     const isRead = this.#place.expand.includes(name) && notationOf(exchange) === 'alone' && this.#place.name === 'read';
     const due = `${name}, as ${deployed?.id} is deployed on that device`;
-    if (isRead && isReadable && deployed?.members.get('error_status')?.value === 'none')
+    if (isRead && isPromised && deployed?.members.get('error_status')?.value === 'none')
       this.#hold(isObject(value), 'expansion', name, due, value ?? 'nothing', { ...UNSURE, restsOn: deployed.id });
     const isAlone = name === 'current_release' && this.#item['current_deployment'] === null;
     if (isObject(value) && isAlone && this.#place.expand.includes('current_deployment'))

@@ -4,14 +4,14 @@ import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { containsValue, isSame } from '../../../harness/runner/explore.ts';
-import { Blocked } from '../../../harness/runner/violation.ts';
+import { Blocked, TooLittleSeen } from '../../../harness/runner/violation.ts';
 import { type Item, type Page, resources } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
 import { decide } from './decides.ts';
 import { causeOf, type Difference } from './differences.ts';
 import { servedLists } from './directed.ts';
 import { askFor, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
-import { EndedEarly, type Explorer, firstMoved, getOf, itemsOf } from './explorer.ts';
+import { type Explorer, firstMoved, getOf, itemsOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
 import { readingsOf, requestedItems } from './lists.ts';
 import type { KnownRecord } from './model.ts';
@@ -123,7 +123,8 @@ async function sameAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   const lists = exchange.key === 'full' && isDenied(exchange) ? servedLists(ex) : [];
   const answers = await Promise.all(lists.map((list) => ex.send(askFor(list, ex.newest))));
   // The key may have expired, or many wrong keys may have locked this address out.
-  if (answers.length > 0 && answers.every(isDenied)) throw new EndedEarly('the platform no longer accepts the API key');
+  if (answers.length > 0 && answers.every(isDenied))
+    throw new TooLittleSeen('the platform no longer accepts the API key');
   return { ...suspect, exchange };
 }
 
@@ -143,7 +144,7 @@ export async function connectionOf(ex: Explorer, found: Difference): Promise<str
   } catch (error) {
     // Keeps the finding if the platform no longer answers.
     ex.t.signal.throwIfAborted();
-    if (error instanceof NoAnswer || error instanceof Blocked || error instanceof EndedEarly) return '';
+    if (error instanceof NoAnswer || error instanceof Blocked || error instanceof TooLittleSeen) return '';
     throw error;
   }
   return isKept ? ' on a connection that was used before' : ' on a new connection';

@@ -177,8 +177,8 @@ export async function readDeployment(t: System, { id }: Pick<RollOut, 'id'>): Pr
   return item;
 }
 
+/** Accepts any activity but queued, because the specification does not say what a replaced deployment becomes. */
 export async function untilReplaced(t: System, id: string, by: string): Promise<void> {
-  // The specification leaves open its end, but it must not stay queued.
   await eventually(t, `${id}, which ${by} replaced, not to wait for its device any more`, async () => {
     const item = await readDeployment(t, { id });
     return item['activity_status'] === 'queued' ? { seen: statuses(item) } : { found: true };
@@ -212,7 +212,7 @@ export function canReadFiles(t: System): boolean {
   return canRead;
 }
 
-/** Paths of the files in place, because folders of earlier releases below the config root may keep theirs. */
+/** Leaves out other places below the config root, because folders of earlier releases may keep their files there. */
 export async function filesInPlace(t: System, { fixture }: RollOut): Promise<string[]> {
   const found: string[] = [];
   for (const { filepath } of fixture.files)
@@ -229,10 +229,8 @@ export async function lostFiles(t: System, { fixture }: RollOut): Promise<readon
 export async function mustHaveConfigFiles(t: System, rolledOut: RollOut): Promise<void> {
   const lost = await lostFiles(t, rolledOut);
   if (lost.length > 0) await requireConfigRoot(deviceSide(t));
-  t.must(lost.length === 0, {
-    expected: `every config instance of ${rolledOut.id} in a file`,
-    actual: lost.join('; '),
-  });
+  const expected = `every config instance of ${rolledOut.id} in a file`;
+  t.must(lost.length === 0, { expected, actual: lost.join('; ') });
 }
 
 const isAbout =
