@@ -19,6 +19,7 @@ function checkOfDevice(name: string, env: Record<string, string> = {}) {
   const command = [...agent, ...typed`--socket {socket} --control {control} --dir {dir}`].join(' ');
   const words = typed`check device --command ${command} --fast --report json=${at(name, 'report.json')}`;
   const run = new Running(words, { env: { TMPDIR: at(name), ...env } });
+  const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   const size = () => globSync(at(name, 'muster-*/agent/events.jsonl')).reduce((sum, file) => sum + sizeOf(file), 0);
   const wait = { timeoutMs: LONGEST_MS, firstPauseMs: 20 };
   const look = () => {
@@ -26,10 +27,6 @@ function checkOfDevice(name: string, env: Record<string, string> = {}) {
     return size() > 100_000 || undefined;
   };
   return { run, begun: () => poll('events in its log', look, wait) };
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 async function expectNothingRed(name: string, run: Running): Promise<void> {

@@ -82,10 +82,8 @@ test('verify accepts a whole certificate by a key of keygen, as text and as a pa
   // Names another version of Muster, so that `verify` compares only requirements, and not checks, with its own.
   const older = { complete: true, muster: '0.0.1-sample' };
   certificateIssuer(file, signer, LASTING).issue(sampleReport([sampleResult()], older));
-  expect(await verified()).toMatchObject({
-    code: 2,
-    text: expect.stringMatching(/full asks for \d+ requirements more/),
-  });
+  const few = await verified();
+  expect([few.code, few.text]).toEqual([2, expect.stringMatching(/full asks for \d+ requirements more/)]);
   const report = sampleReport(await wholeProfile(), older);
   certificateIssuer(file, signer, LASTING).issue(report);
   const good = await muster('verify', file, '--key', `${signer}.pub`);

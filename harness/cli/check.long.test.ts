@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { validate } from 'ctrf';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { referenceBehaviour, simulateDevice } from '../../simulators/device/index.ts';
+import { afterAll, expect, test } from 'vitest';
+import { referenceBehaviour } from '../../simulators/device/index.ts';
 import { robot } from '../../simulators/device/testing/robot.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
 import { REPORT_FORMATS } from '../reports/create.ts';
@@ -11,21 +11,12 @@ import { jsonProblems, junitProblems } from '../reports/testing/schemas.ts';
 import { muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
-const [good, bad] = [at('good.sock'), at('bad.sock')];
-const closers: (() => Promise<void>)[] = [];
-
-beforeAll(async () => {
-  for (const [socket, change] of [
-    [good, {}],
-    [bad, { http: { ...referenceBehaviour.http, deploymentBody: (shown: object) => ({ ...shown, status: 'fine' }) } }],
-  ] as const) {
-    const behaviour = { ...referenceBehaviour, ...change };
-    const device = await simulateDevice({ dir: `${socket}.dir`, socket, behaviour });
-    closers.push(() => device[Symbol.asyncDispose]());
-    await device.deploy({});
-  }
-});
-afterAll(() => Promise.all(closers.map((close) => close())));
+const deploymentBody = (shown: object): object => ({ ...shown, status: 'fine' });
+const behaviour = { ...referenceBehaviour, http: { ...referenceBehaviour.http, deploymentBody } };
+const [right, wrong] = [await robot(), await robot({ behaviour })];
+for (const { device } of [right, wrong]) await device.deploy({});
+const [good, bad] = [right.socket, wrong.socket];
+afterAll(() => Promise.all([right, wrong].map((each) => each[Symbol.asyncDispose]())));
 
 const shape = ['--only', 'device.deployment.shape'];
 
@@ -55,7 +46,7 @@ test('exit code 1: a MUST fails, and every report shows it', async () => {
   expect(code).toBe(1);
   expect(out).toMatch(/✗ device.deployment.shape {2}MUST · section 2.1 Deployment/);
   expect(out).toMatch(
-    /try +curl -s -i --max-time 10 --unix-socket \S+bad.sock .*http:\/\/localhost\/v0.2\/deployments\/current/,
+    /try +curl -s -i --max-time 10 --unix-socket \S+agent.sock .*http:\/\/localhost\/v0.2\/deployments\/current/,
   );
   expect(out).toMatch(/NOT CONFORMANT {2}1 finding, 1 may follow/);
   const text = (format: string): string => readFileSync(at(`bad.${format}`), 'utf8');
@@ -143,11 +134,12 @@ test('compare masks the token in the command line of an agent', async () => {
 
 test('exit code 3: a report that cannot be written is a failure of Muster', async () => {
   const words = typed`check platform --url http://127.0.0.1:1/beta --only platform.list.envelope --name ${SECRET}`;
-  const broken = ['--report', 'json=/dev/full'];
-  const trouble = await new Running([...words, ...broken], { env: { MUSTER_API_KEY: SECRET } }).ended;
-  expect(trouble.stderr).toContain('ENOSPC');
+  const reports = ['--report', 'json=/dev/full', '--report', `json=${at('other.json')}`];
+  const trouble = await new Running([...words, ...reports], { env: { MUSTER_API_KEY: SECRET } }).ended;
+  expect(trouble.stderr).toContain('/dev/full was not written: the disk is full (ENOSPC)');
+  expect(trouble.stderr).not.toMatch(/^ +at /m);
   expect(trouble.code).toBe(3);
-  expect(existsSync('/dev/full')).toBe(true);
+  expect(reportIn(at('other.json'))).toMatchObject({ exit_code: 2 });
   expectNoSecret({ trouble: trouble.stderr + trouble.stdout });
 });
 

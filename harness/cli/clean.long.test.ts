@@ -36,21 +36,18 @@ it('clean platform archives deployments that runs left on their own devices, and
     (await listOf<{ device_id: string; target_status: string }>(fleets.platform, '/deployments'))
       .map(({ device_id, target_status }) => `${[own, numbered, other].indexOf(device_id)} ${target_status}`)
       .toSorted();
-  const words = ['clean', 'platform', '--url', url, '--api-key', apiKey];
+  const cleaned = async (...more: string[]): Promise<[number, string]> => {
+    const { code, text } = await printed(typed`clean platform --url ${url} --api-key ${apiKey} ${more}`);
+    return [code, text];
+  };
 
   const before = await targets();
   expect(before).toEqual(['0 staged', '1 deployed', '1 staged', '2 staged']);
-  expect(await printed([...words, '--dry-run'])).toMatchObject({
-    code: 0,
-    text: expect.stringMatching(/^3 deployments are not/),
-  });
+  expect(await cleaned('--dry-run')).toEqual([0, expect.stringMatching(/^3 deployments are not/)]);
   expect(await targets()).toEqual(before);
-  expect(await printed(words)).toMatchObject({
-    code: 0,
-    text: expect.stringMatching(/^2 of 3 deployments archived; 1 could/),
-  });
+  expect(await cleaned()).toEqual([0, expect.stringMatching(/^2 of 3 deployments archived; 1 could/)]);
   expect(await targets()).toEqual(['0 archived', '1 archived', '1 deployed', '2 staged']);
-  expect(await printed(words)).toMatchObject({ code: 0, text: expect.stringMatching(/^0 of 1 .*\n.*: 2 devices/) });
+  expect(await cleaned()).toEqual([0, expect.stringMatching(/^0 of 1 .*\n.*: 2 devices/)]);
 });
 
 it('clean platform refuses a wrong URL, and masks the key in an answer', async () => {

@@ -22,6 +22,8 @@ const parsed = async (words: readonly string[], folder = root): Promise<ParsedCo
   if ('text' in invocation) throw new Error('a text');
   return invocation;
 };
+const sections = async (...words: string[]): Promise<unknown> =>
+  (await parsed(['list', ...words], join(root, 'sub/deep'))).given['section'];
 const mistake = (words: readonly string[], folder = root): Promise<string> =>
   parsed(words, folder).then(String, (error: Error) => error.message);
 
@@ -69,13 +71,11 @@ test('muster.yaml is found in a parent folder, and typed paths keep the user’s
 test('the nearest muster.yaml inside the repository counts, unless --no-config is typed', async () => {
   file('list: {section: ["5"]}');
   file('list: {section: ["6"]}', 'sub');
-  expect((await parsed(['list'], join(root, 'sub/deep'))).given).toEqual({ section: ['6'] });
-  expect((await parsed(['list', '--no-config'])).given).toEqual({});
+  expect(await sections()).toEqual(['6']);
+  expect(await sections('--no-config')).toBeUndefined();
   mkdirSync(join(root, 'sub/deep/.git'));
-  expect((await parsed(['list'], join(root, 'sub/deep'))).given).toEqual({});
-  expect((await parsed(['list', '--config', '../muster.yaml'], join(root, 'sub/deep'))).given).toEqual({
-    section: ['6'],
-  });
+  expect(await sections()).toBeUndefined();
+  expect(await sections('--config', '../muster.yaml')).toEqual(['6']);
   // A call without a folder reads no config file.
   expect(await parseCommandLine(['list'])).toMatchObject({ given: {} });
 });
@@ -99,7 +99,6 @@ test.each([
 
 test('muster.yaml is ignored in a folder writable by others, or of another user', async () => {
   file('list: {section: ["5"]}');
-  const sections = async () => (await parsed(['list'], join(root, 'sub/deep'))).given['section'];
   expect(await sections()).toEqual(['5']);
   chmodSync(root, 0o777);
   expect(await sections()).toBeUndefined();

@@ -20,9 +20,9 @@ async function device(...options: string[]) {
 }
 
 describeConsole('the console of a device', (open, browser) => {
-  it('deploys, removes, publishes, compacts the log and cuts streams', async () => {
+  it('deploys, removes, publishes, compacts the log, cuts streams and shows the end of the device', async () => {
     const robot = await device('--retain', '30');
-    await using page = await open(robot.url);
+    await using page = await open(robot.url, { except: /ERR_/ });
     await page.getByRole('textbox', { name: 'Content', exact: true }).fill('{"max_speed":7}');
     await press(page, 'deploy');
     const current = () => robot.api('/deployments/current');
@@ -37,6 +37,9 @@ describeConsole('the console of a device', (open, browser) => {
     await press(page, 'publish');
     await expect.poll(async () => (await robot.log()).latest_id, soon).toBe(13);
     await card(page, 'Event log').getByText('13', { exact: true }).waitFor();
+    const shown = await card(page, 'Event log').locator('li b').allTextContents();
+    expect(shown).toEqual(Array.from({ length: 13 }, (_, index) => String(13 - index)));
+    await card(page, 'What happened').getByText('publish: 2 to 13').waitFor();
     await expect.poll(() => stream.ids, soon).toContain(13);
 
     await press(page, 'compact');
@@ -51,6 +54,8 @@ describeConsole('the console of a device', (open, browser) => {
     await press(page, 'remove');
     await expect.poll(async () => (await current())?.status, soon).toBe(404);
     await card(page, 'Current deployment').getByText('None').waitFor();
+    robot.run.child.kill('SIGTERM');
+    await page.locator('.connection.ended').waitFor();
   });
 
   it('renders without animation frames, and after failed loads of one of its scripts', async () => {
@@ -91,23 +96,6 @@ describeConsole('the console of a device', (open, browser) => {
     expect((await robot.api('/health'))?.status).toBe(404);
     // The defect moves the API from /v0.2 to /v0.2.2.
     expect((await robot.api('.2/health'))?.status).toBe(200);
-  });
-
-  it('keeps its event log on reload, and shows the end of the device', async () => {
-    const robot = await device();
-    await using page = await open(robot.url, { except: /ERR_/ });
-    await page.getByRole('spinbutton', { name: 'Events' }).fill('20');
-    await press(page, 'publish');
-    const log = card(page, 'Event log').locator('li b');
-    await card(page, 'Event log').getByText('20', { exact: true }).waitFor();
-    const shown = await log.allTextContents();
-    expect(shown).toEqual(Array.from({ length: 20 }, (_, index) => String(20 - index)));
-    await page.reload();
-    await card(page, 'Event log').getByText('20', { exact: true }).waitFor();
-    expect(await log.allTextContents()).toEqual(shown);
-    await card(page, 'What happened').getByText('publish: 1 to 20').waitFor();
-    robot.run.child.kill('SIGTERM');
-    await page.locator('.connection.ended').waitFor();
   });
 
   it('is accessible in light and dark, also on a phone', async () => {

@@ -94,13 +94,7 @@ describeConsole('the console of a fleet', (open) => {
     const current = (await running.robot(3, '/deployments/current'))?.body['id'];
     await page.locator(`[data-deployment=${String(current)}]`).waitFor();
 
-    const phasesShown = (): Promise<string[]> => card(page, 'Phases').locator('li span').allTextContents();
     await expect.poll(() => card(page, 'Phases').getByText('now').count(), soon).toBe(1);
-    await expect.poll(async () => (await counts(page))['connecting'], soon).toBeUndefined();
-    const before = { counts: await counts(page), phases: await phasesShown() };
-    await page.reload();
-    await page.locator('.card').first().waitFor();
-    expect({ counts: await counts(page), phases: await phasesShown() }).toEqual(before);
     await press(page, 'resume');
     await page.locator('[data-outcome]').waitFor();
     const { code, stderr } = await running.run.ended;
@@ -146,10 +140,8 @@ describeConsole('the console of a fleet', (open) => {
     await page.locator('button[data-action=end]').last().click();
     const { code, stderr } = await running.run.ended;
     expect(code, stderr).toBe(2);
-    expect(running.result()).toMatchObject({
-      complete: false,
-      incomplete_reasons: ['ended early: by hand, on its page'],
-    });
+    const { complete, incomplete_reasons: reasons } = running.result();
+    expect([complete, reasons]).toEqual([false, ['ended early: by hand, on its page']]);
   });
 
   it('is accessible in light and dark, also on a phone', async () => {

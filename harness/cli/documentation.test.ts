@@ -83,21 +83,17 @@ describe('the documents', () => {
     expect(run === undefined && own.includes(name) ? own : Object.keys(PACKAGE.scripts)).toContain(name);
   });
 
-  it.each(inDocuments((text) => [...text.matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(([, link = '']) => link)))(
-    '%s: the link to %s leads somewhere',
-    (file, link) => {
-      expect(existsSync(join(ROOT, dirname(file), link)), link).toBe(true);
-    },
-  );
+  const found = (part: RegExp) => inDocuments((text) => [...text.matchAll(part)].map(([, its = '']) => its));
+  const LINK = /\]\((?!\w+:|#)([^)#\s]+)/g;
+  it.each(found(LINK))('%s: the link to %s leads somewhere', (file, link) => {
+    expect(existsSync(join(ROOT, dirname(file), link)), link).toBe(true);
+  });
 
   // Skips placeholders in capitals and files that a build makes.
   const PATH = /`((?:harness|simulators|suites|fixtures)\/(?!\S*[A-Z]{3}|site\/dist)[\w./-]+)`/g;
-  it.each(inDocuments((text) => [...text.matchAll(PATH)].map(([, path = '']) => path)))(
-    '%s: the path %s exists',
-    (_file, path) => {
-      expect(existsSync(join(ROOT, path)), path).toBe(true);
-    },
-  );
+  it.each(found(PATH))('%s: the path %s exists', (_file, path) => {
+    expect(existsSync(join(ROOT, path)), path).toBe(true);
+  });
 });
 
 const FEW_TERMS = 4;

@@ -8,6 +8,7 @@ import { certificateIssuer, ownSuites } from '../reports/certificate/certificate
 import { generateKey } from '../reports/certificate/envelope.ts';
 import { LASTING } from '../reports/certificate/testing/signed.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
+import type { Report } from '../runner/types.ts';
 import { loadSuites } from './catalogue.ts';
 import { MAIN, type Running, typed, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
@@ -31,6 +32,8 @@ const silent = await listenAt(createServer(), { port: 0 });
 afterAll(() => silent.close());
 const SILENT_DOCKER = { DOCKER_HOST: `tcp://127.0.0.1:${silent.port}` };
 
+const NOBODY = 'http://127.0.0.1:1/beta';
+const SOME_KEY = { MUSTER_API_KEY: 'k' };
 const AGENT = `${process.execPath} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir}`;
 const check = (agent: string, ...more: string[]) => typed`check device --command ${agent} --fast ${more}`;
 const shape = () => check(AGENT, '--only', 'device.deployment.shape');
@@ -41,18 +44,14 @@ const GOOD = [sampleResult({ id: EXCLUSIVE })];
 const BAD = [sampleFailure({ id: EXCLUSIVE })];
 const OTHER = [sampleResult({ id: 'device.events.frame' })];
 
-function report(name: string, checks = GOOD): string {
-  writeFileSync(at(name), JSON.stringify(sampleReport(checks, { complete: true })));
+function report(name: string, checks = GOOD, change: Partial<Report> = {}): string {
+  writeFileSync(at(name), JSON.stringify(sampleReport(checks, { complete: true, ...change })));
   return at(name);
 }
 
-function fitted(outcome: 'pass' | 'fail' | undefined): string[] {
-  const target = { ...sampleReport([]).target, name: 'agent', platform: { name: 'hub' } };
-  const checks = outcome === 'fail' ? BAD : GOOD;
-  if (outcome !== undefined)
-    writeFileSync(at('both.json'), JSON.stringify(sampleReport(checks, { api: 'system', target, complete: true })));
-  return ['fit', outcome === undefined ? report('1.json') : at('both.json'), '--agent', 'agent', '--platform', 'hub'];
-}
+const target = { ...sampleReport([]).target, name: 'agent', platform: { name: 'hub' } };
+const together = (checks = GOOD): string => report('both.json', checks, { api: 'system', target });
+const fitted = (file: string): string[] => ['fit', file, '--agent', 'agent', '--platform', 'hub'];
 
 const compared = (before: string, after: string): string[] => ['compare', before, after, '--gate', 'regressions'];
 const gated = () => compared(report('1.json'), report('2.json'));
@@ -111,16 +110,16 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
     ...onEach(() => ['compare', '--command', AGENT]),
   ],
   fit: [
-    { code: 0, words: () => fitted('pass') },
-    { code: 1, words: () => fitted('fail') },
-    { code: 2, words: () => fitted(undefined) },
-    { code: 3, words: () => fitted('pass'), env: FAULT },
+    { code: 0, words: () => fitted(together()) },
+    { code: 1, words: () => fitted(together(BAD)) },
+    { code: 2, words: () => fitted(report('1.json')) },
+    { code: 3, words: () => fitted(together()), env: FAULT },
     { code: 64, words: () => ['fit', at('none.json')] },
   ],
   fleet: [
     { code: 0, words: rolledOut },
     { code: 1, words: () => fleets.words(ROLLOUT.repeat(2), { robots: '40', defect: 'batch-reversed@17' }) },
-    { code: 2, words: () => fleets.words('', { platform: 'http://127.0.0.1:1/beta' }), env: { MUSTER_API_KEY: 'k' } },
+    { code: 2, words: () => fleets.words('', { platform: NOBODY }), env: SOME_KEY },
     { code: 3, words: rolledOut, env: FAULT },
     { code: 64, words: () => ['fleet', '--robots', 'many'] },
     { code: 98, words: () => fleets.words('  - { do: hold, for: 100ms, lists: 200000/s, arrivals: constant }\n') },
@@ -131,6 +130,7 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
     { code: 0, words: killing },
     { code: 1, words: () => tests('cat') },
     { code: 2, words: () => tests('false') },
+    { code: 2, words: () => typed`mutate system --api agent --url ${NOBODY} --command true`, env: SOME_KEY },
     { code: 3, words: killing, env: FAULT },
     { code: 64, words: () => killing('--section', '99') },
     ...onEach(() => ['mutate', 'client', '--api', 'device', '--command', 'curl -sS "$MUSTER_URL/health"; sleep 1']),
@@ -163,17 +163,17 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
     { code: 2, words: () => recorded() },
     { code: 2, words: watching, sent: 'SIGINT' },
     { code: 3, words: () => recorded(DEPLOYMENT), env: FAULT },
-    { code: 64, words: () => ['watch', 'platform', '--url', 'http://127.0.0.1:1/beta'] },
+    { code: 64, words: () => ['watch', 'platform', '--url', NOBODY] },
     { code: 129, words: watching, sent: 'SIGHUP' },
   ],
 };
 
-async function underWay({ line, said }: Pick<Running, 'line' | 'said'>, [name]: readonly string[]): Promise<void> {
-  if (name === 'compare') await said(/^checking /);
-  else if (name === 'mutate') await said(/^survived /m);
-  else if (name === 'fleet') await said(/phase 2\/2 hold · robots online 8/);
-  else if (name === 'simulate' || name === 'watch') await line((text) => text.includes('"ready":true'));
-  else await line((text) => text.startsWith('check device'));
+async function underWay(running: Running, [name]: readonly string[]): Promise<void> {
+  if (name === 'compare') await running.said(/^checking /);
+  else if (name === 'mutate') await running.said(/^survived /m);
+  else if (name === 'fleet') await running.said(/phase 2\/2 hold · robots online 8/);
+  else if (name === 'simulate' || name === 'watch') await running.ready();
+  else await running.line((text) => text.startsWith('check device'));
 }
 
 describe.each(EXIT_TABLES)('muster %s', { timeout: 240_000 }, (table) => {
@@ -181,21 +181,17 @@ describe.each(EXIT_TABLES)('muster %s', { timeout: 240_000 }, (table) => {
     expect([...new Set(ROWS[table].map(({ code }) => code))]).toEqual(exitCodesOf(table));
   });
 
-  it.each(ROWS[table].map((row) => [row.code, row.sent ?? 'its own end', row] as const))(
-    'exits with %i after %s',
-    async (_, __, row) => {
-      const words = row.words();
-      await using running = fleets.start(words, row.env);
-      if (row.sent !== undefined) {
-        await underWay({ line: (fits) => running.line(fits), said: (pattern) => running.said(pattern) }, words);
-        running.child.kill(row.sent);
-      }
-      const { code, stderr } = await running.ended;
-      const due =
-        table === 'fleet' && (row.code === 0 || row.code === 99)
-          ? unlessSaturated(row.code, fleets.result())
-          : row.code;
-      expect({ code, stderr }).toEqual({ code: due, stderr });
-    },
-  );
+  const rows = ROWS[table].map((row) => [row.code, row.sent ?? 'its own end', row] as const);
+  it.each(rows)('exits with %i after %s', async (_, __, row) => {
+    const words = row.words();
+    await using running = fleets.start(words, row.env);
+    if (row.sent !== undefined) {
+      await underWay(running, words);
+      running.child.kill(row.sent);
+    }
+    const { code, stderr } = await running.ended;
+    const mayBeSaturated = table === 'fleet' && (row.code === 0 || row.code === 99);
+    const due = mayBeSaturated ? unlessSaturated(row.code, fleets.result()) : row.code;
+    expect({ code, stderr }).toEqual({ code: due, stderr });
+  });
 });

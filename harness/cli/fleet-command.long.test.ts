@@ -7,12 +7,12 @@ import { shardFrom } from './fleet-options.ts';
 import { Running, refusal, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
+const ROLLOUT = '  - { do: rollout, over: 200ms }\n';
 
 describe('muster fleet', { timeout: 60_000 }, () => {
   it('runs a scenario, writes result, report and rows, and exits 0', async () => {
-    const { code, stdout } = await fleets.run(
-      fleets.words('  - { do: rollout, over: 200ms }\n', { threshold: 'rollout.ms.count==8' }),
-    );
+    const words = fleets.words(ROLLOUT, { threshold: 'rollout.ms.count==8' });
+    const { code, stdout } = await fleets.run(words);
     const result = fleets.result();
     expect(code).toBe(unlessSaturated(0, result));
     expect(stdout).toMatch(
@@ -35,8 +35,8 @@ describe('muster fleet', { timeout: 60_000 }, () => {
   });
 
   it.skipIf(!existsSync('/dev/full'))('keeps its result when standard error cannot be written', async () => {
-    const words = fleets.words('  - { do: rollout, over: 200ms }\n');
-    const { code, stdout } = await new Running(words, { under: ['sh', '-c', 'exec "$0" "$@" 2> /dev/full'] }).ended;
+    const under = ['sh', '-c', 'exec "$0" "$@" 2> /dev/full'];
+    const { code, stdout } = await new Running(fleets.words(ROLLOUT), { under }).ended;
     expect(stdout).toMatch(/rollout\.ms +8 /);
     expect(fleets.result().metrics['rollout.ms']).toMatchObject({ count: 8 });
     expect(code).toBe(unlessSaturated(3, fleets.result()));
@@ -73,10 +73,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     [{ threshold: 'rolout.ms.p99<5s' }, /there is no metric 'rolout\.ms'; did you mean rollout\.ms\?/],
     [{ scenario: 'nope' }, /--scenario: cannot read nope .*rollout, steady, storm/],
     [{ 'name-prefix': 'a b' }, /--name-prefix: must be 1 to 40/],
-    [
-      { defect: 'seam-gap@8' },
-      /--defect: 'seam-gap@8' is not accepted; accepted: NAME@INDEX with an index from 0 to 7/,
-    ],
+    [{ defect: 'seam-gap@8' }, /--defect: 'seam-gap@8' is not accepted; accepted: NAME@INDEX .* from 0 to 7/],
     [{ defect: 'nonsense@1' }, /--defect nonsense: unknown name\nmuster simulate device --defect list prints/],
     [{ devices: 'ids.txt' }, /--devices: needs robots that stand for them; accepted: --uplink polling or calls/],
   ])('refuses %j and writes nothing', async (change, message) => {
@@ -96,10 +93,8 @@ describe('--shard auto', () => {
     expect(shardFrom(undefined, {})).toBeUndefined();
   });
 
-  it.each([{}, { JOB_COMPLETION_INDEX: '3', MUSTER_SHARDS: '3' }, { JOB_COMPLETION_INDEX: '0' }])(
-    'refuses %j',
-    (env) => {
-      expect(() => shardFrom('auto', env)).toThrow(/needs JOB_COMPLETION_INDEX from 0 and MUSTER_SHARDS above it/);
-    },
-  );
+  const beyond = { JOB_COMPLETION_INDEX: '3', MUSTER_SHARDS: '3' };
+  it.each<NodeJS.ProcessEnv>([{}, beyond, { JOB_COMPLETION_INDEX: '0' }])('refuses %j', (env) => {
+    expect(() => shardFrom('auto', env)).toThrow(/needs JOB_COMPLETION_INDEX from 0 and MUSTER_SHARDS above it/);
+  });
 });

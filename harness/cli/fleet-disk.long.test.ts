@@ -80,22 +80,4 @@ describe.skipIf(!canMount)('a full disk', () => {
     expect(existsSync(badge)).toBe(true);
     expect(code).toBe(3);
   });
-
-  it('keeps a check from writing reports there, but not elsewhere', async () => {
-    mkdirSync(join(small, 'in'));
-    const formats = ['pretty', 'json', 'junit', 'html', 'ctrf', 'github'];
-    const reports = formats.flatMap((format) => ['--report', `${format}=${join(small, 'in', format)}`]);
-    const good = fleets.path('good.json');
-    const words = ['check', 'device', '--socket', '/nonexistent.sock', ...reports, '--report', `json=${good}`];
-    const { code, stdout, stderr } = await muster(...words, '--report', 'pretty');
-    expect(stdout).toContain('INCOMPLETE');
-    expect(JSON.parse(readFileSync(good, 'utf8'))).toMatchObject({ exit_code: 2 });
-    expect(stderr).toContain(`${join(small, 'in', 'html')} was not written: the disk is full (ENOSPC)`);
-    expect(stderr).not.toMatch(/^ +at /m);
-    expect(code).toBe(3);
-    for (const name of readdirSync(join(small, 'in'))) {
-      expect(formats).toContain(name);
-      expect(existsSync(join(small, 'in', name))).toBe(true);
-    }
-  });
 });

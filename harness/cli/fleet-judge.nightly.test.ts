@@ -65,16 +65,10 @@ it('fleet --judge exits with 1 and names the broken rule in output and report', 
 function page(object: string, phase: string): Exchange {
   const item = { object: 'device', id: 'dvc_1', name: 'robot', created_at: '2026-01-01T00:00:00Z' };
   const data = Array.from({ length: 100 }, (_, at) => ({ ...item, id: `dvc_${at}` }));
-  const head = {
-    at: Date.now(),
-    ms: 1,
-    method: 'GET',
-    path: '/devices?limit=100&offset=0',
-    headers: { 'x-api-key': '***' },
-    phase,
-  };
+  const asked = { at: Date.now(), ms: 1, method: 'GET', path: '/devices?limit=100&offset=0', phase };
   const body = JSON.stringify({ object, limit: 100, offset: 0, has_more: false, data });
-  return { ...head, status: 200, answered: { 'content-type': 'application/json' }, body };
+  const answered = { 'content-type': 'application/json' };
+  return { ...asked, headers: { 'x-api-key': '***' }, status: 200, answered, body };
 }
 
 const judgeOf = (): FleetJudge => new FleetJudge({ url: 'http://localhost/beta' });

@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest';
 import { LONGEST_SOCKET_PATH } from '../common/user-files.ts';
 import { sampleFailure, sampleReport } from '../reports/testing/samples.ts';
 import type { Report } from '../runner/types.ts';
-import { MAIN, Running, refusal, reportIn, runCommand, shownText, useFolder } from './testing/muster.ts';
+import { MAIN, Running, refusal, reportIn, runCommand, shownText, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 writeFileSync(at('shoulds.yaml'), 'device: { socket: agent.sock }\nfail_on: [platform.ping, device.loopback.onyl]\n');
@@ -16,25 +16,24 @@ const ROBOT = at('robot');
 const OLD = at('reports', '1.json');
 mkdirSync(at('reports'));
 writeFileSync(OLD, JSON.stringify(sampleReport([sampleFailure()], { options: { socket: 'a' } })));
+writeFileSync(at('old.json'), JSON.stringify({ api: 'device', arguments: ['check', 'device'], checks: [] }));
+writeFileSync(at('client.json'), JSON.stringify(sampleReport([sampleFailure()], { api: 'client', options: {} })));
 const RARE = 'name: r\nrobots: 5\nclasses: { most: { share: 95% }, rare: { share: 5% } }\n';
 writeFileSync(at('rare.yaml'), `${RARE}phases: [{ do: ramp, over: 1s }, { do: storm, over: 1s, class: rare }]\n`);
 writeFileSync(at('still.yaml'), 'name: still\nrobots: 2\nphases: [{ do: ramp, over: 1s }]\n');
+const TAKEN = `${OLD} is taken by an input of the command`;
+const CALLS = 'fleet --uplink calls --platform http://127.0.0.1:1 --api-key k';
+const MUTATE = 'mutate client --command true --api device';
 
 it.each<[string | string[], string]>([
   ['check device --socket a --socket a', '--socket: given twice; accepted: once'],
-  [
-    'check device --profile cor',
-    '--profile cor: there is no such profile of a device; accepted: core, observed, driven, full',
-  ],
+  ['check device --profile cor', 'no such profile of a device; accepted: core, observed, driven, full'],
   ['check device --socket', '--socket: needs a value'],
   ['check device --no-socket', '--no-socket: no such option'],
   ['check device --toString x', '--toString: no such option'],
   ['check device --socket a --seed 0.5', '--seed: must be a whole number'],
   ['check device --socket a -- x', '--: check device takes nothing after it'],
-  [
-    'check platform --url http://ops:pw@h/beta --api-key k --dry-run',
-    '--url: credentials do not belong into the address',
-  ],
+  ['check platform --url http://ops:pw@h/beta --api-key k --dry-run', '--url: credentials do not belong'],
   ['check platform --url http://h/beta --api-key dév', '--api-key: has a blank or a character beyond'],
   ['check device --socket a --only device.events.fram', 'did you mean device.events.frame?'],
   [`check device --target ${at('shoulds.yaml')}`, 'device.loopback.onyl: no check of the device suite has that id'],
@@ -46,36 +45,18 @@ it.each<[string | string[], string]>([
   ['check device --command false --url 127.0.0.1:8080', '--url 127.0.0.1:8080: must be an http:// or https:// address'],
   ['check device --socket a --control http://127.0.0.1:80801', '--control http://127.0.0.1:80801: is no address'],
   ['check client --socket /x', '--socket'],
-  [
-    `fleet --uplink none --scenario ${at('still.yaml')} --judge --out ${at('out')}`,
-    '--judge: judges the answers of a platform; accepted: robots with an uplink',
-  ],
-  [
-    `fleet --uplink calls --platform http://127.0.0.1:1 --api-key k --devices ${at('none.txt')}`,
-    '; accepted: a file with an id on each line',
-  ],
-  [
-    `fleet --uplink calls --platform http://127.0.0.1:1 --api-key k --devices ${at('ids.txt')}`,
-    'ids.txt:2: is not an id alone; accepted: a file with an id on each line, and comments after #',
-  ],
-  [
-    `fleet --platform embedded --scenario ${at('rare.yaml')}`,
-    '--robots: the class rare has a share of 5%, and gets none of 5 robots, so phase 2 (storm) cannot be measured; ' +
-      'accepted: --robots 22 or more',
-  ],
+  [`fleet --uplink none --scenario ${at('still.yaml')} --judge --out ${at('out')}`, '--judge: judges the answers'],
+  [`${CALLS} --devices ${at('none.txt')}`, '; accepted: a file with an id on each line'],
+  [`${CALLS} --devices ${at('ids.txt')}`, 'ids.txt:2: is not an id alone; accepted: a file with an id on each line'],
+  [`fleet --platform embedded --scenario ${at('rare.yaml')}`, 'cannot be measured; accepted: --robots 22 or more'],
   ['demo --robots 1 --out /proc/none', '--out: cannot write /proc/none/fleet.json'],
   ['fleet --platform embedded --for 0s', '--for: leaves no time; accepted: a duration above 0, e.g. 72h'],
   ['fleet --platform embedded --for 1h --shard 1/2', '--for: not with --shard'],
   ['fleet --platform https://ops:pw@h --api-key k', '--platform: credentials do not belong into the address'],
-  ...['--mqtt mqtt://a:pw@h', '--agent-url http://a:pw@h'].map((option): [string, string] => [
-    `mutate system --command false --api agent --url http://h ${option}`,
-    `${option.split(' ')[0]}: credentials do not belong`,
-  ]),
+  ['mutate system --command false --api agent --url http://h --mqtt mqtt://a:pw@h', '--mqtt: credentials'],
+  ['mutate system --command false --api agent --url http://h --agent-url http://a:pw@h', '--agent-url: credentials'],
   ['fleet --platform http://a --api-key k --header X-Tenant', "accepted: 'NAME: VALUE'"],
-  [
-    ['fleet', '--platform', 'http://a', '--api-key', 'k', '--header', 'X-API-Key: a'],
-    'X-API-Key is set by the fleet itself',
-  ],
+  [typed`fleet --platform http://a --api-key k --header ${'X-API-Key: a'}`, 'X-API-Key is set by the fleet itself'],
   ['fleet --platform embedded --rate 10', '--rate: the scenario rollout has no traffic to set'],
   ['simulate device --socket a', '--dir: missing'],
   [`simulate device --dir ${ROBOT}`, '--socket PATH, or --loopback'],
@@ -87,10 +68,7 @@ it.each<[string | string[], string]>([
   [`simulate device --dir ${ROBOT} --socket a --retain-bytes lots`, '--retain-bytes lots: must be a size'],
   [`simulate device --dir ${ROBOT} --socket a --socket-mode 999`, '--socket-mode 999: three octal digits'],
   [`simulate device --dir ${ROBOT} --socket a --durability maybe`, '--durability: maybe is not accepted'],
-  [
-    `simulate device --dir ${ROBOT} --socket a --defect all`,
-    '--defect all: unknown name\nmuster simulate device --defect list prints all of them',
-  ],
+  [`simulate device --dir ${ROBOT} --socket a --defect all`, 'muster simulate device --defect list prints all'],
   [`simulate device --dir ${ROBOT} --socket a --fault x`, 'torn-write=0.01'],
   [`simulate device --dir ${ROBOT} --socket a --name ${'n'.repeat(49)}`, '--name: must have 1 to 48 characters'],
   [`simulate device --dir ${ROBOT} --socket a --device-id x`, '--device-id x: must start with dvc_'],
@@ -102,20 +80,14 @@ it.each<[string | string[], string]>([
   [['simulate', 'platform', '--db', ''], '--db: needs a value'],
   // An empty key is a mistake, e.g. of a script whose variable is empty.
   ['simulate platform --api-key', '--api-key: needs a value'],
-  ['mutate client --command true --api device --devices 3', '--devices: needs --api platform'],
+  [`${MUTATE} --devices 3`, '--devices: needs --api platform'],
   ['mutate client --command true --api platform --heartbeat 1s', '--heartbeat: needs --api device'],
-  ['mutate client --command true --api device --only replay-inclusiv', 'did you mean replay-inclusive'],
-  ['mutate client --command true --api device --test-timeout 5', "--test-timeout 5: '5' is no duration"],
-  ['mutate client --command true --api device --kind variant --min-score 80', '--min-score: needs defects'],
-  ['mutate client --command true --api device --update-baseline', '--update-baseline: needs --baseline FILE'],
-  [
-    'mutate client --command true --api device --update-baseline --baseline /proc/none/b.yaml',
-    '--baseline /proc/none/b.yaml: cannot write',
-  ],
-  [
-    `mutate client --command true --api device --report json=${at('b')} --update-baseline --baseline ${at('b')}`,
-    'b is taken by --report json=',
-  ],
+  [`${MUTATE} --only replay-inclusiv`, 'did you mean replay-inclusive'],
+  [`${MUTATE} --test-timeout 5`, "--test-timeout 5: '5' is no duration"],
+  [`${MUTATE} --kind variant --min-score 80`, '--min-score: needs defects'],
+  [`${MUTATE} --update-baseline`, '--update-baseline: needs --baseline FILE'],
+  [`${MUTATE} --update-baseline --baseline /proc/none/b.yaml`, '--baseline /proc/none/b.yaml: cannot write'],
+  [`${MUTATE} --report json=${at('b')} --update-baseline --baseline ${at('b')}`, 'b is taken by --report json='],
   [`mutate client --command true --api platform --seed-file ${at('none.txt')}`, '--seed-file'],
   ['merge . --run-id auto', '--run-id auto: needs --watch'],
   [['merge', '.', '--run-id', 'a b'], "--run-id: 'a b' is not accepted; accepted: up to 63 letters"],
@@ -128,25 +100,16 @@ it.each<[string | string[], string]>([
   [`fit ${at('loop')}`, 'loop: ELOOP'],
   ['verify a --key k --digest d --artifact f', '--digest and --artifact: give one of them'],
   [['keygen', ''], 'FILE: must not be empty'],
-  ...[
-    `replay ${OLD} -- --socket a`,
-    `report ${OLD}`,
-    `verify ${OLD} --key k`,
-    `verify c.json --key ${OLD}`,
-    `compare ${OLD} ${OLD}`,
-  ].map((line): [string, string] => [
-    `${line} --report json=${OLD}`,
-    `--report json=${OLD}: ${OLD} is taken by an input of the command`,
-  ]),
-  [
-    `compare ${at('reports')} --command false --out ${at('reports')}`,
-    `--out ${at('reports')}: ${OLD} is taken by an input of the command`,
-  ],
-  [
-    'check platform --url http://h/beta --api-key k --dry-run --last-failed',
-    '--dry-run and --last-failed: give one of them',
-  ],
+  [`replay ${OLD} -- --socket a --report json=${OLD}`, `--report json=${OLD}: ${TAKEN}`],
+  [`report ${OLD} --report json=${OLD}`, `--report json=${OLD}: ${TAKEN}`],
+  [`verify ${OLD} --key k --report json=${OLD}`, `--report json=${OLD}: ${TAKEN}`],
+  [`verify c.json --key ${OLD} --report json=${OLD}`, `--report json=${OLD}: ${TAKEN}`],
+  [`compare ${OLD} ${OLD} --report json=${OLD}`, `--report json=${OLD}: ${TAKEN}`],
+  [`compare ${at('reports')} --command false --out ${at('reports')}`, `--out ${at('reports')}: ${TAKEN}`],
+  ['check platform --url http://h --api-key k --dry-run --last-failed', 'and --last-failed: give one of them'],
   ['replay no-such-file.json', 'no-such-file.json'],
+  [`replay ${at('old.json')}`, 'contains no options to run its checks with'],
+  [`replay ${at('client.json')} --keep`, '--keep: each situation starts a new client'],
   ['list robots', 'API: robots is not accepted; accepted: device, platform, system, client'],
   ['merge', 'merge: DIR is missing'],
   ['check', 'Name what to check: device, platform, system or client.'],
@@ -158,21 +121,9 @@ it.each<[string | string[], string]>([
   expect(existsSync(ROBOT)).toBe(false);
 });
 
-it('a replay of a report without options is refused', async () => {
-  writeFileSync(at('old.json'), JSON.stringify({ api: 'device', arguments: ['check', 'device'], checks: [] }));
-  expect(await refusal(['replay', at('old.json')])).toContain('contains no options to run its checks with');
-});
-
 it('a replay of a run whose target contains a secret asks for the target', async () => {
   const masked = foreignReport({ command: 'agent --key ***', socket: at('agent.sock') });
   expect(await refusal(['replay', masked])).toBe(`${masked}: masks a secret in --command, so name the target after --`);
-});
-
-it('a client cannot be kept running by a replay', async () => {
-  writeFileSync(at('client.json'), JSON.stringify(sampleReport([sampleFailure()], { api: 'client', options: {} })));
-  expect(await refusal(['replay', at('client.json'), '--keep'])).toMatch(
-    /--keep: each situation starts a new client.*--scenario NAME/,
-  );
 });
 
 it('all mistakes are named at once, each on a line of its own', async () => {
@@ -255,11 +206,7 @@ const STARTING = ['check', 'device', '--command', 'x {socket}'];
 const LINE_END = /^muster: --api-key: has a line end as character 4 of 4; accepted: ASCII letters, digits and signs$/m;
 
 it.each<[NodeJS.ProcessEnv, string[], RegExp]>([
-  [
-    { TMPDIR: '/none' },
-    STARTING,
-    /^muster: \/none: no folder can be made here \(ENOENT.*\); TMPDIR names a writable folder$/m,
-  ],
+  [{ TMPDIR: '/none' }, STARTING, /^muster: \/none: no folder can be made here \(ENOENT.*TMPDIR names a writable/m],
   [{ TMPDIR: at('a b') }, STARTING, /TMPDIR .*a b: placeholders of a command need a path without blanks or quotes/],
   [{ MUSTER_API_KEY: 'key\n' }, ['check', 'platform', '--url', 'http://h/beta'], LINE_END],
   [{ MUSTER_API_KEY: 'key\n' }, ['fleet', '--platform', 'http://h/beta', '--robots', '2'], LINE_END],

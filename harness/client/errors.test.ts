@@ -1,8 +1,5 @@
-import { Agent } from 'node:http';
-import { describe, expect, it, test } from 'vitest';
-import { BodyReader } from './body.ts';
+import { describe, expect, test } from 'vitest';
 import { classify, LimitReached, NoAnswer, Unreachable } from './errors.ts';
-import { HttpClient } from './http.ts';
 import { talking } from './testing/served.ts';
 
 const withCode = (code: string, more: object = {}): Error => Object.assign(new Error(code), { code, ...more });
@@ -38,19 +35,7 @@ describe('an error of a connection', () => {
   );
 });
 
-describe('a request', () => {
-  it('that finds no free descriptor names the limit', async () => {
-    const noFile = withCode('EMFILE', { syscall: 'connect' });
-    const agent = new Agent();
-    agent.createConnection = (_options, done) => void done?.(noFile, undefined as never);
-    const endpoint = { origin: 'http://127.0.0.1:9' };
-    const http = new HttpClient({ endpoint }, { agent, kept: agent, fresh: agent, bodies: new BodyReader() });
-    await expect(http.get('/')).rejects.toThrow(/may open no more files; raise `ulimit -n` \(EMFILE\)/);
-    await http.close();
-  });
-
-  it('with an answer that is no HTTP is held against the target', async () => {
-    const http = await talking((socket) => socket.end('what?\r\n\r\n'));
-    await expect(http.get('/')).rejects.toBeInstanceOf(NoAnswer);
-  });
+test('an answer that is no HTTP is held against the target', async () => {
+  const http = await talking((socket) => socket.end('what?\r\n\r\n'));
+  await expect(http.get('/')).rejects.toBeInstanceOf(NoAnswer);
 });

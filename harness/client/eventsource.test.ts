@@ -8,13 +8,14 @@ import { StreamTimeout } from './sse.ts';
 import { clientOf } from './testing/served.ts';
 
 const within = 20_000;
+const STREAM = { 'content-type': 'text/event-stream' };
 let http: HttpClient;
 let streams: ServerResponse[];
 let answer: (response: ServerResponse) => void;
 
 beforeEach(async () => {
   streams = [];
-  answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  answer = (response) => response.writeHead(200, STREAM).flushHeaders();
   const server = createServer((_request, response) => {
     streams.push(response);
     answer(response);
@@ -39,9 +40,7 @@ async function cutAndBack(): Promise<void> {
 it('an EventSource client reads typed events, and reconnects with the last id', async () => {
   answer = (response) => {
     const id = streams.length;
-    response
-      .writeHead(200, { 'content-type': 'text/event-stream' })
-      .write(`: hi\n\nid: ${id}\nevent: a.b\ndata: x${id}\n\n`);
+    response.writeHead(200, STREAM).write(`: hi\n\nid: ${id}\nevent: a.b\ndata: x${id}\n\n`);
   };
   const client = connect({ types: ['a.b'], lastEventId: '0' });
   const { cursors, errors } = client;
@@ -60,10 +59,7 @@ it('an EventSource client reads typed events, and reconnects with the last id', 
 });
 
 it('an EventSource client reconnects soon, whatever retry the server asks for', async () => {
-  answer = (response) =>
-    response
-      .writeHead(200, { 'content-type': 'text/event-stream' })
-      .write('retry: 60000\nid: 1\nevent: a.b\ndata: x\n\nid: 2');
+  answer = (response) => response.writeHead(200, STREAM).write('retry: 60000\nid: 1\nevent: a.b\ndata: x\n\nid: 2');
   await cutAndBack();
   expect(streams).toHaveLength(2);
 });
@@ -71,7 +67,7 @@ it('an EventSource client reconnects soon, whatever retry the server asks for', 
 it('an EventSource client reads a compressed stream', async () => {
   answer = (response) => {
     const gzip = createGzip();
-    gzip.pipe(response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' }));
+    gzip.pipe(response.writeHead(200, { ...STREAM, 'content-encoding': 'gzip' }));
     gzip.write('id: 1\ndata: x1\n\n');
     gzip.flush();
   };

@@ -112,6 +112,7 @@ describe('a packed answer', () => {
     ['br', 'a body that is no br', list],
     ['gzip', 'a body larger than 16 MiB, once it is unpacked', gzipSync(Buffer.alloc(2 ** 24 + 1))],
     ['br', 'a body larger than 16 MiB, once it is unpacked', brotliCompressSync(Buffer.alloc(2 ** 26))],
+    ['identity', 'a body larger than 16 MiB', Buffer.alloc(2 ** 25)],
     ['gzip, gzip', 'a body larger than 16 MiB, once', gzipSync(gzipSync(Buffer.alloc(2 ** 26)))],
   ])('in %s is held against the target: %s', async (coding, why, body) => {
     const error = await (await packed(coding, body)).get('/').catch((thrown: unknown) => thrown);
@@ -185,17 +186,6 @@ it('an IPv6 address is accepted in brackets', async () => {
 
 describe('a large answer', () => {
   const MIB = 1024 * 1024;
-
-  it('is held against the target beyond 16 MiB', async () => {
-    const http = await answering((response) => {
-      const pour = (): void => {
-        while (!response.destroyed && response.write('x'.repeat(64 * 1024)));
-        response.once('drain', pour);
-      };
-      pour();
-    }, 10_000);
-    await expect(http.get('/')).rejects.toThrow('a body larger than 16 MiB');
-  });
 
   it('waits for another to be read, and the wait does not count', async () => {
     let first = true;

@@ -87,11 +87,9 @@ describe('changes', () => {
   });
 });
 
-describe('backoff', () => {
-  it('doubles up to the longest delay', () => {
-    const delays = [0, 1, 2, 3, 4, 1000].map((attempt) => backoffMs({ firstMs: 15, longestMs: 100 }, attempt));
-    expect(delays).toEqual([15, 30, 60, 100, 100, 100]);
-  });
+it('backoff doubles up to the longest delay', () => {
+  const delays = [0, 1, 2, 3, 4, 1000].map((attempt) => backoffMs({ firstMs: 15, longestMs: 100 }, attempt));
+  expect(delays).toEqual([15, 30, 60, 100, 100, 100]);
 });
 
 const HELD_UP_MS = 400;

@@ -2,7 +2,9 @@ import { validate } from 'ctrf';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
+import { rateInWords } from '../runner/attempts.ts';
 import { presentableReport } from '../runner/results.ts';
+import type { Rate, Report } from '../runner/types.ts';
 import { badge } from './certificate/certificate.ts';
 import { ctrfFormat } from './ctrf.ts';
 import { annotations, markdownReport } from './github.ts';
@@ -154,9 +156,17 @@ test('HTML: a finding contains its consequences, and the page lists undecided ch
   expect(page).toMatch(/1 check not run because of it<\/p><ul[^>]*><li><code>device.held/);
   expect(page).toMatch(/<b>2 of 4 checks decided<\/b>/);
   expect(page).toMatch(/Not decided, and how to decide it .*<td>needs restart<\/td><td>add <code>--command, or /s);
+  const coverage = { checks: 5, decided: 1, undecided: [{ checks: 4, why: 'left out by --fast' }] };
+  expect(htmlFormat.document({ ...sampleReport(), coverage })).toContain('run without <code>--fast</code>');
 });
 
-test('HTML, JUnit, CTRF: a finding lists its own allowances and those of later checks', () => {
+const PLAIN = { paint: (_: unknown, text: string) => text, columns: 100 };
+
+test('a finding lists its own allowances and those of later checks', () => {
+  const text = prettyText(sampleAllowing(), { ...PLAIN, verbose: true });
+  expect(text).toContain('    later      checks allow for it: the event of the cursor is left out of a replay\n');
+  expect(text).toContain('    allows for cursor-repeated\n');
+  expect(text).toMatch(/✓ device.events.frame allows for cursor-repeated\n/);
   const page = htmlFormat.document(sampleAllowing());
   expect(page).toContain('<dt>Later</dt><dd>checks allow for it: the event of the cursor is left out of a replay</dd>');
   expect(page).toContain('<dt>Allows for</dt><dd>cursor-repeated</dd>');
@@ -168,10 +178,9 @@ test('HTML, JUnit, CTRF: a finding lists its own allowances and those of later c
 test('the standard error of the target is shown with its finding or blocked check', () => {
   const stderr = 'warning: <no> certificate';
   const blocked = sampleResult({ id: 'device.b', outcome: 'blocked', reason: 'no answer', stderr });
-  const plain = { paint: (_: unknown, text: string) => text, columns: 100 };
   for (const checks of [[sampleFailure({ stderr })], [blocked]]) {
     const report = sampleReport(checks);
-    expect(prettyText(report, plain)).toMatch(/wrote[^\n]*\s+warning: <no> certificate/);
+    expect(prettyText(report, PLAIN)).toMatch(/wrote[^\n]*\s+warning: <no> certificate/);
     expect(htmlFormat.document(report)).toContain('<pre>warning: &lt;no&gt; certificate</pre>');
     expect(jsonFormat.document(report)).toContain(`"stderr": "${stderr}"`);
   }
@@ -187,11 +196,15 @@ test('HTML: a script is collapsed, with a button to copy it', () => {
   expect(page).toContain('<pre>#!/bin/sh\necho &quot;$a&quot; &lt;b&gt;</pre><button class="copy"');
 });
 
-test('HTML, GitHub: an unreachable target is the reason, without a list of all checks', () => {
+test('an unreachable target is the reason, without a list of all checks', () => {
   const unreachable = 'unix:/run/agent.sock: cannot connect (no such socket)';
   const blocked = { outcome: 'blocked', reason: unreachable } as const;
   const checks = Array.from({ length: 80 }, (_, index) => sampleResult({ id: `device.c${index}`, ...blocked }));
   const report = sampleReport(checks, { unreachable });
+  const text = prettyText(report, PLAIN);
+  expect(text.split('\n').length).toBeLessThan(12);
+  expect(text).toContain('no such socket');
+  expect(text).toMatch(/INCOMPLETE {2}31.2 s\nexit 2: the target could not be reached/);
   expect(htmlFormat.document(report)).not.toContain('device.c7');
   expect(markdownReport(report)).not.toContain('device.c7');
   expect(annotations(report)).toEqual([
@@ -250,13 +263,59 @@ test('every format cuts a giant value', () => {
   for (const text of [...formats, markdownReport(given), annotations(given).join('')]) {
     expect(longest(text)).toBeLessThanOrEqual(5000);
   }
-  const pretty = prettyText(given, { paint: (_, text) => text, columns: 100 });
+  const pretty = prettyText(given, PLAIN);
   expect(longest(pretty)).toBeLessThanOrEqual(1500);
   expect(pretty.length).toBeLessThan(15_000);
   expect(pretty).toContain('… (10000 characters)');
 });
 
-test('the page tells how to decide checks that an option left out', () => {
-  const coverage = { checks: 5, decided: 1, undecided: [{ checks: 4, why: 'left out by --fast' }] };
-  expect(htmlFormat.document({ ...sampleReport(), coverage })).toContain('run without <code>--fast</code>');
+const rate = (times: number, failed: number, alone: readonly [number, number] = [0, 0], why?: string): Rate => ({
+  times,
+  failed,
+  alone: { times: alone[0], failed: alone[1] },
+  ...(why === undefined ? {} : { not_tried: why }),
+});
+
+test.each<[Rate, string]>([
+  [rate(3, 3, [2, 2]), 'always: 3 of 3 times'],
+  [rate(3, 2, [2, 1]), '2 of 3 times (alone 1 of 2)'],
+  [rate(3, 1, [2, 0]), 'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone'],
+  [rate(3, 1, [3, 1]), '1 of 3 times'],
+  [rate(5, 2, [2, 0]), 'only beside other requests: 2 of 3 times, and 0 of 2 alone'],
+  [rate(12, 1, [2, 0]), '1 of 12 times (alone 0 of 2)'],
+  [rate(10, 0), '0 of 10 times'],
+  [rate(1, 1, [0, 0], 'no time left'), 'not tried again: no time left'],
+  [rate(10, 10, [0, 0], 'no time left'), 'always: 10 of 10 times; not tried alone: no time left'],
+])('%j in words', (given, words) => {
+  expect(rateInWords(given)).toBe(words);
+});
+
+const WORDS = 'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone';
+const seldom = sampleFailure({ rate: rate(3, 1, [2, 0]) });
+const rated = sampleReport([sampleResult(), seldom]);
+const WIDE = { ...PLAIN, columns: 200 };
+
+test('every report shows the rate with the finding, and the JSON report its numbers', () => {
+  for (const { document } of [htmlFormat, junitFormat, ctrfFormat]) expect(document(rated)).toContain(WORDS);
+  expect(prettyText(rated, WIDE)).toContain(`how often  ${WORDS}`);
+  expect(markdownReport(rated)).toContain(`**How often** ${WORDS}`);
+  expect(annotations(rated).join('')).toContain(`How often: ${WORDS}`);
+  const { checks } = JSON.parse(jsonFormat.document(rated)) as Report;
+  expect(checks[1]?.rate).toEqual({ times: 3, failed: 1, alone: { times: 2, failed: 0 } });
+});
+
+test('the verdict says that a failure is intermittent', () => {
+  expect(prettyText(rated, WIDE)).toContain('exit 1: a MUST does not hold; not every time');
+  const other = sampleFailure({ id: 'device.events.frame', actual: 'no id', exchanges: [] });
+  expect(prettyText(sampleReport([seldom, other]), WIDE)).toContain('2 MUSTs do not hold; 1 not every time');
+});
+
+test('reports of repeated checks show the rate of each', () => {
+  const checks = [sampleResult({ rate: rate(10, 0) }), sampleFailure({ rate: rate(10, 3, [2, 1]) })];
+  const repeated = sampleReport(checks, { repeat: 10 });
+  const text = prettyText(repeated, WIDE);
+  expect(text).toContain('Run 10 times each\n  1 check failed in none\n  3 of 10  device.events.replay.exclusive\n');
+  expect(junitFormat.document(repeated)).toContain('how often: 0 of 10 times');
+  expect(htmlFormat.document(repeated)).toContain('each check run 10 times');
+  expect(htmlFormat.document(repeated)).toContain('0 of 10 times · ');
 });

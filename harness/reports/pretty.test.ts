@@ -77,23 +77,6 @@ test('a finding lists its consequences and the checks that it blocks', () => {
   expect(prettyText(sampleReport([held, ...followers, lead]), { ...plain, verbose: true })).toMatch(/✗ device.c13 {2}/);
 });
 
-test('a finding lists its own allowances and those of later checks', () => {
-  const text = prettyText(sampleAllowing(), { ...plain, verbose: true });
-  expect(text).toContain('    later      checks allow for it: the event of the cursor is left out of a replay\n');
-  expect(text).toContain('    allows for cursor-repeated\n');
-  expect(text).toMatch(/✓ device.events.frame allows for cursor-repeated\n/);
-});
-
-test('an unreachable target takes a few lines', () => {
-  const unreachable = 'unix:/run/agent.sock: cannot connect (no such socket). Is the agent running?';
-  const reached = { outcome: 'blocked', reason: unreachable } as const;
-  const checks = Array.from({ length: 80 }, (_, index) => sampleResult({ id: `device.c${index}`, ...reached }));
-  const text = prettyText(sampleReport(checks, { unreachable }), plain);
-  expect(text.split('\n').length).toBeLessThan(12);
-  expect(text).toContain('no such socket');
-  expect(text).toMatch(/INCOMPLETE {2}31.2 s\nexit 2: the target could not be reached/);
-});
-
 test('not applicable and blocked checks are counted and grouped by reason', () => {
   const text = prettyText(sampleReport(), plain);
   expect(text).toContain(

@@ -22,24 +22,21 @@ describe('draws', () => {
   });
 });
 
-describe('cells', () => {
-  const cell = (operation: string, version: string) => ({ operation, version });
-
-  it('yield an unvisited cell before a visited one', () => {
-    const cells = new Cells();
-    cells.visit(cell('list', 'a'));
-    const chosen = cells.rarest(new Draw(1), [cell('list', 'a'), cell('get', 'b')], (each) => each);
-    expect(chosen).toEqual(cell('get', 'b'));
-  });
+it('an unvisited cell comes before a visited one', () => {
+  const [list, get] = [
+    { operation: 'list', version: 'a' },
+    { operation: 'get', version: 'b' },
+  ];
+  const cells = new Cells();
+  cells.visit(list);
+  expect(cells.rarest(new Draw(1), [list, get], (each) => each)).toEqual(get);
 });
 
-describe('an adopted answer', () => {
-  it('is learned from the first answer, and a different answer is reported', () => {
-    const adoptions = new Adoptions<number>();
-    expect(adoptions.take('a slug', 'refused', 1)).toBeUndefined();
-    expect(adoptions.take('a slug', 'refused', 2)).toBeUndefined();
-    expect(adoptions.take('a slug', 'served', 3)).toEqual({ answer: 'refused', seen: 1 });
-  });
+it('an answer is adopted from the first, and a different one is reported', () => {
+  const adoptions = new Adoptions<number>();
+  expect(adoptions.take('a slug', 'refused', 1)).toBeUndefined();
+  expect(adoptions.take('a slug', 'refused', 2)).toBeUndefined();
+  expect(adoptions.take('a slug', 'served', 3)).toEqual({ answer: 'refused', seen: 1 });
 });
 
 describe('a budget', () => {

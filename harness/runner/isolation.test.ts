@@ -4,9 +4,7 @@ import { expect, test } from 'vitest';
 import type { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../common/redact.ts';
 import { sampleExchange } from '../reports/testing/samples.ts';
-import { checks, requirement, suite } from './define.ts';
-import { makePlan } from './plan.ts';
-import { runSuite } from './run.ts';
+import { declared, run } from './testing/checks.ts';
 import type { CheckContext, Report } from './types.ts';
 
 interface Target {
@@ -16,24 +14,17 @@ interface Target {
 }
 
 const SHARING = ['shared', 'exclusive', 'disruptive'] as const;
-const check = checks<Target>();
-const all = suite(
-  'device',
-  SHARING.map((sharing) => [
-    check(
-      requirement({ id: `device.${sharing}`, level: 'MUST', section: '6.2', since: '2026-11-21', text: 'It holds.' }),
-      { sharing },
-      async (t: Target & CheckContext) => {
-        await t.together();
-        t.note(`seen on ${t.name}`);
-        await t.property(fc.nat(), async (value) => {
-          t.recorder.add(sampleExchange({ url: `http://${t.name}/${value}` }));
-          const actual = `${value} of ${t.name}, secret-of-one-1 secret-of-two-1`;
-          t.must(value < 10, { expected: 'less than 10', actual });
-        });
-      },
-    ),
-  ]),
+const CHECKS = SHARING.map((sharing) =>
+  declared(`device.${sharing}`, { sharing }, async (given: CheckContext) => {
+    const t: Target & CheckContext = given as Target & CheckContext;
+    await t.together();
+    t.note(`seen on ${t.name}`);
+    await t.property(fc.nat(), async (value) => {
+      t.recorder.add(sampleExchange({ url: `http://${t.name}/${value}` }));
+      const actual = `${value} of ${t.name}, secret-of-one-1 secret-of-two-1`;
+      t.must(value < 10, { expected: 'less than 10', actual });
+    });
+  }),
 );
 
 function meetings(): (id: string) => Promise<void> {
@@ -46,26 +37,23 @@ function meetings(): (id: string) => Promise<void> {
   };
 }
 
-test('two runs at once share nothing but the suite', async () => {
+test('two runs at once share nothing but their checks', async () => {
   const meet = meetings();
-  const run = (name: string): Promise<Report> => {
+  const runOn = (name: string): Promise<Report> => {
     const redactor = new Redactor();
     redactor.add(`secret-of-${name}-1`);
     let next = 0;
-    return runSuite(all, {
-      plan: makePlan(all, { capabilities: new Set() }),
+    return run(CHECKS, {
       target: { kind: 'test', address: name, capabilities: [], control: 'none' },
       context: (recorder) => {
         const sharing = SHARING[next++];
         return { name, recorder, together: () => meet(sharing ?? '') };
       },
       redactor,
-      seed: 1,
-      version: '0',
       concurrency: 1,
     });
   };
-  const [one, two] = await Promise.all([run('one'), run('two')]);
+  const [one, two] = await Promise.all([runOn('one'), runOn('two')]);
   for (const [report, name, masked] of [
     [one, 'one', '*** secret-of-two-1'],
     [two, 'two', 'secret-of-one-1 ***'],

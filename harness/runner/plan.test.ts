@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UsageError } from '../common/usage.ts';
 import { suite } from './define.ts';
 import { inOrder, makePlan, runInLanes } from './plan.ts';
 import { History } from './rules.ts';
@@ -13,10 +12,7 @@ describe('plan', () => {
   const all = suite<object>('device', [[frame, declared('device.events.heartbeat', { slow: true })]]);
   const none = new Set<Capability>();
 
-  it('refuses an unknown id or section, and suggests known ones', () => {
-    const misspelt = () => makePlan(all, { capabilities: none, only: ['device.events.fram'] });
-    expect(misspelt).toThrow(UsageError);
-    expect(misspelt).toThrow('did you mean device.events.frame');
+  it('refuses an unknown section, and names the known ones', () => {
     expect(() => makePlan(all, { capabilities: none, sections: ['42'] })).toThrow('6.1, 6.2');
   });
 

@@ -22,17 +22,6 @@ import { Blocked, shortText, Violation } from './violation.ts';
 const violation = (actual: unknown = 'more') => new Violation({ expected: 'another', actual: String(actual) });
 describe('properties', () => {
   const replayOf = ({ id = '', seed = 0, path = '' }: Partial<CheckResult> = {}) => ({ check: id, seed, path });
-  const smallerThan10 = one((context) =>
-    context.property(fc.nat(), async (value) => context.must(value < 10, { expected: 'less than 10', actual: value })),
-  );
-
-  it('report the smallest counterexample with the seed and path that replay it', async () => {
-    const [result] = (await run([smallerThan10])).checks;
-    expect(result).toMatchObject({ outcome: 'fail', counterexample: '10', actual: '10' });
-    expect(result?.path).toBeTruthy();
-    const again = await run([smallerThan10], { replays: [replayOf(result)] });
-    expect(again.checks[0]).toMatchObject({ outcome: 'fail', counterexample: '10', seed: result?.seed });
-  });
 
   it.each(['0:3', '0:3:1', 'x'])('draws new inputs for a replay whose path %s leads to none any more', async (path) => {
     const seeded = { seed: 1, path, runs: 1, redactor: new Redactor(), onFound: () => {} };
@@ -172,25 +161,25 @@ describe('properties', () => {
   });
 });
 
+const random = fc.integer({ min: 1000, max: 2000 });
+const options = { runs: 13, examples: [1, 2, 3].map((value): [unknown] => [value]) };
+
+function propertyWithin(
+  bounds: Partial<PropertyBounds>,
+  signal = new AbortController().signal,
+  session = new Session(),
+  follows = false,
+) {
+  const notes: string[] = [];
+  const seeded = { seed: 1, runs: 1, redactor: new Redactor(), onFound: () => {} };
+  const property: CheckContext['property'] = (arbitrary, predicate, given) =>
+    runProperty(arbitrary, predicate, seeded, given);
+  const tools = { property, signal, session, follows, saw: () => {}, note: (note: string) => void notes.push(note) };
+  const whole = { shrinkMs: 60_000, describeLeftOut: (some: number, all: number) => `${some}/${all}`, ...bounds };
+  return { notes, property: boundedProperty(tools, whole) };
+}
+
 describe('a bounded property', () => {
-  const random = fc.integer({ min: 1000, max: 2000 });
-  const options = { runs: 13, examples: [1, 2, 3].map((value): [unknown] => [value]) };
-
-  function propertyWithin(
-    bounds: Partial<PropertyBounds>,
-    signal = new AbortController().signal,
-    session = new Session(),
-    follows = false,
-  ) {
-    const notes: string[] = [];
-    const seeded = { seed: 1, runs: 1, redactor: new Redactor(), onFound: () => {} };
-    const property: CheckContext['property'] = (arbitrary, predicate, given) =>
-      runProperty(arbitrary, predicate, seeded, given);
-    const tools = { property, signal, session, follows, saw: () => {}, note: (note: string) => void notes.push(note) };
-    const whole = { shrinkMs: 60_000, describeLeftOut: (some: number, all: number) => `${some}/${all}`, ...bounds };
-    return { notes, property: boundedProperty(tools, whole) };
-  }
-
   it('tries at least one input when its time is over, and notes the count', async () => {
     const tried: number[] = [];
     const { property, notes } = propertyWithin({ tryMs: () => -1 });
@@ -243,30 +232,6 @@ describe('a bounded property', () => {
     expect([tried.length, notes]).toEqual([5, ['2/10']]);
   });
 
-  it('retries an example by itself after it fails beside others', async () => {
-    const tried: number[] = [];
-    const { property } = propertyWithin({ examplesAtOnce: 8 });
-    const body = async (value: number) => {
-      tried.push(value);
-      if (value === 2) throw violation(value);
-    };
-    await expect(property(random, body, options)).rejects.toMatchObject({
-      finding: { actual: '2', counterexample: '2' },
-    });
-    expect(tried.filter((value) => value === 2).length).toBeGreaterThan(1);
-    expect(tried.filter((value) => value === 1)).toHaveLength(1);
-  });
-
-  it('reports an example that fails only beside others', async () => {
-    let times = 0;
-    const { property } = propertyWithin({ examplesAtOnce: 8 });
-    const body = async () => {
-      times += 1;
-      if (times === 1) throw new NoAnswer('hung up');
-    };
-    await expect(property(random, body, options)).rejects.toThrow('hung up');
-  });
-
   it('keeps a counterexample when a smaller one is blocked', async () => {
     const { property } = propertyWithin({});
     const body = async (value: number) => {
@@ -287,40 +252,42 @@ describe('a bounded property', () => {
   });
 });
 
-describe('each at once', () => {
-  const { signal } = new AbortController();
+const { signal } = new AbortController();
+const ATTEMPTS: [string, (body: (value: number) => Promise<void>) => Promise<void>][] = [
+  ['examples of a bounded property', (body) => propertyWithin({ examplesAtOnce: 8 }).property(random, body, options)],
+  ['items at once', (body) => eachAtOnce({ signal }, [1, 2, 3], body)],
+];
 
-  it('retries a failed item by itself, and ends with its finding', async () => {
-    const tried: string[] = [];
-    const body = async (item: string) => {
-      tried.push(item);
-      if (item === 'b') throw new Violation({ expected: 'another', actual: item });
-    };
-    await expect(eachAtOnce({ signal }, ['a', 'b', 'c'], body)).rejects.toMatchObject({ finding: { actual: 'b' } });
-    expect(tried).toEqual(['a', 'b', 'c', 'b']);
+test.each(ATTEMPTS)('%s: a failed one is retried by itself, and its finding counts', async (_, tryAll) => {
+  const tried: number[] = [];
+  const trying = tryAll(async (value) => {
+    tried.push(value);
+    if (value === 2) throw violation(value);
   });
+  await expect(trying).rejects.toMatchObject({ finding: { actual: '2' } });
+  expect(tried.slice(0, 4)).toEqual([1, 2, 3, 2]);
+});
 
-  it('runs eight items at a time', async () => {
-    let now = 0;
-    let most = 0;
-    const body = async () => {
-      now += 1;
-      most = Math.max(most, now);
-      await new Promise(setImmediate);
-      now -= 1;
-    };
-    await eachAtOnce({ signal }, Array.from({ length: 20 }).map(String), body);
-    expect(most).toBe(8);
+test.each(ATTEMPTS)('%s: one that fails only beside others is reported', async (_, tryAll) => {
+  let times = 0;
+  const trying = tryAll(async () => {
+    times += 1;
+    if (times === 1) throw new NoAnswer('hung up');
   });
+  await expect(trying).rejects.toThrow('hung up');
+});
 
-  it('throws the error of an item that fails only beside others', async () => {
-    let times = 0;
-    const failing = async () => {
-      times += 1;
-      if (times === 1) throw violation('beside b');
-    };
-    await expect(eachAtOnce({ signal }, ['a', 'b'], failing)).rejects.toThrow('beside b');
-  });
+test('of items at once, eight run at a time', async () => {
+  let now = 0;
+  let most = 0;
+  const body = async () => {
+    now += 1;
+    most = Math.max(most, now);
+    await new Promise(setImmediate);
+    now -= 1;
+  };
+  await eachAtOnce({ signal }, Array.from({ length: 20 }).map(String), body);
+  expect(most).toBe(8);
 });
 
 test('a drawn code point is any except a lone surrogate', () => {

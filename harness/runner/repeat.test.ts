@@ -2,45 +2,35 @@ import { describe, expect, it } from 'vitest';
 import type { Recorder } from '../client/recorder.ts';
 import { NO_TRIES } from './plan.ts';
 import type { Rule } from './rules.ts';
-import { declared, run } from './testing/checks.ts';
-import type { Check, CheckContext, CheckResult } from './types.ts';
+import { declared, failing, run } from './testing/checks.ts';
+import type { CheckResult } from './types.ts';
 import { Blocked, TooLittleSeen } from './violation.ts';
 
 const never = { tries: NO_TRIES };
 const blocked = (): Error => new Blocked('no disk');
 
-function failing(runs: readonly number[], how: (run: number) => string | Error = String, options = {}): Check<object> {
-  let count = 0;
-  return declared('test.counted', options, async (t: CheckContext) => {
-    count += 1;
-    if (!runs.includes(count)) return;
-    const what = how(count);
-    if (what instanceof Error) throw what;
-    t.must(false, { expected: 'an answer', actual: what });
-  });
-}
-
 describe('a check that is run several times', () => {
-  it.each<[string, Check<object>, object, number]>([
-    ['passes when each run of it did', failing([]), { outcome: 'pass', rate: { times: 5, failed: 0 } }, 0],
-    ['fails when any did, with its finding', failing([2, 3]), { actual: '2', rate: { times: 5, failed: 2 } }, 1],
-    ['is blocked when a run was and none failed', failing([2], blocked), { reason: 'no disk', rate: { times: 4 } }, 2],
-  ])('%s', async (_, check, result, code) => {
-    const report = await run([check], { repeat: 5, ...never });
+  it.each<[string, number[], object, number, how?: () => Error]>([
+    ['passes when each run of it did', [], { outcome: 'pass', rate: { times: 5, failed: 0 } }, 0],
+    ['fails when any did, with its finding', [2, 3], { actual: 'run 2', rate: { times: 5, failed: 2 } }, 1],
+    ['is blocked when a run was and none failed', [2], { reason: 'no disk', rate: { times: 4 } }, 2, blocked],
+  ])('%s', async (_, runs, result, code, how) => {
+    const report = await run([failing(runs, how && { how }).check], { repeat: 5, ...never });
     expect(report).toMatchObject({ checks: [result], exit_code: code, summary: { fail: code === 1 ? 1 : 0 } });
   });
 
   it('fails for its first finding that the baseline does not excuse', async () => {
     const excuses = ({ actual }: CheckResult): boolean => actual !== 'run 4';
-    const report = await run([failing([1, 2, 4], (at) => `run ${at}`)], { repeat: 5, excuses, ...never });
+    const report = await run([failing([1, 2, 4]).check], { repeat: 5, excuses, ...never });
     expect(report.checks).toMatchObject([{ outcome: 'fail', actual: 'run 4', rate: { times: 5, failed: 3 } }]);
   });
 
   it('takes its outcome from the runs that saw enough', async () => {
     const little = (): Error => new TooLittleSeen('no event came');
-    const passes = await run([failing([1], little)], { repeat: 3, ...never });
+    const passes = await run([failing([1], { how: little }).check], { repeat: 3, ...never });
     expect(passes.checks).toMatchObject([{ outcome: 'pass', rate: { times: 2, failed: 0 } }]);
-    const fails = await run([failing([1, 2], (at) => (at === 1 ? little() : 'none'))], { repeat: 3, ...never });
+    const { check } = failing([1, 2], { how: (at) => (at === 1 ? little() : 'none') });
+    const fails = await run([check], { repeat: 3, ...never });
     expect(fails.checks).toMatchObject([{ outcome: 'fail', rate: { times: 2, failed: 1 } }]);
   });
 
@@ -104,10 +94,9 @@ describe('a run that ends before all of its rounds', () => {
   });
 
   it('counts a repeatedly failing check once for --bail', async () => {
-    const always = failing([1, 2, 3, 4]);
-    expect((await run([always], { repeat: 4, bail: 2, ...never })).checks[0]?.rate?.times).toBe(4);
+    expect((await run([failing().check], { repeat: 4, bail: 2, ...never })).checks[0]?.rate?.times).toBe(4);
     const other = declared('test.other', {}, async (t) => t.must(false, { expected: 'a', actual: 'b' }));
-    const report = await run([failing([1, 2, 3]), other], { repeat: 3, bail: 2, concurrency: 1, ...never });
+    const report = await run([failing().check, other], { repeat: 3, bail: 2, concurrency: 1, ...never });
     expect(report.unmet).toEqual(['--repeat 3: the run ended in round 1']);
   });
 });

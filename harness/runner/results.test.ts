@@ -1,23 +1,18 @@
 import { expect, it, test } from 'vitest';
 import { sampleFailure, sampleReport } from '../reports/testing/samples.ts';
 import { choicesInWords, presentableReport, replayCommand } from './results.ts';
+import type { CheckResult } from './types.ts';
 
 const command = 'muster check device --socket /run/agent.sock';
 const failure = sampleFailure({ id: 'device.a' });
+const blocked = { ...failure, outcome: 'blocked' } as const;
 
-test('a replay command runs one check alone, with the seed of its run', () => {
-  expect(replayCommand({ command, seed: 4711 }, failure)).toBe(`${command} --only device.a --seed 4711`);
-});
-
-test('a replay command reads the JSON report when one is written', () => {
-  const replayed = (file: string) => replayCommand({ command, seed: 4711, file }, failure);
-  expect(replayed('run.json')).toBe('muster replay run.json --only device.a');
-  expect(replayed('my run.json')).toBe("muster replay 'my run.json' --only device.a");
-});
-
-test('a replay command of a blocked check names no report, of which only findings are replayed', () => {
-  const replayed = replayCommand({ command, seed: 4711, file: 'run.json' }, { ...failure, outcome: 'blocked' });
-  expect(replayed).toBe(`${command} --only device.a --seed 4711`);
+test.each<[string, { file?: string }, CheckResult, string]>([
+  ['a finding runs it alone, with the seed of its run', {}, failure, `${command} --only device.a --seed 4711`],
+  ['a finding reads the report in JSON', { file: 'a b.json' }, failure, "muster replay 'a b.json' --only device.a"],
+  ['a blocked check reads no report', { file: 'run.json' }, blocked, `${command} --only device.a --seed 4711`],
+])('the replay command of %s', (_, file, result, words) => {
+  expect(replayCommand({ command, seed: 4711, ...file }, result)).toBe(words);
 });
 
 test('a report shows a curl line or script whole, or leaves it out', () => {

@@ -2,23 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rateInWords } from './attempts.ts';
-import { declared, run } from './testing/checks.ts';
-import type { Check, CheckContext, CheckResult, Level, Report } from './types.ts';
+import { declared, failing, run } from './testing/checks.ts';
+import type { Check, CheckContext, CheckResult, Report } from './types.ts';
 import { Blocked } from './violation.ts';
 
 const broken = (t: Pick<CheckContext, 'must'>, actual: unknown = 'none'): void =>
   t.must(false, { expected: 'an answer', actual });
-
-type Given = Parameters<typeof declared>[1] & { id?: string; level?: Level };
-
-function failing(runs?: readonly number[], { id = 'test.counted', level = 'MUST', ...options }: Given = {}) {
-  const seen = { runs: 0 };
-  const body = async (t: CheckContext): Promise<void> => {
-    seen.runs += 1;
-    if (runs === undefined || runs.includes(seen.runs)) broken(t, `run ${seen.runs}`);
-  };
-  return { check: declared(id, options, body, level), seen };
-}
 
 const other = declared('test.other', {}, async () => {});
 const wordsOf = ({ checks }: Report): (string | undefined)[] => checks.map(({ rate }) => rate && rateInWords(rate));
@@ -33,22 +22,6 @@ describe('a finding', () => {
     expect(wordsOf(report)[0]).toBe(words);
     expect(report.checks[0]).toMatchObject({ outcome: 'fail', actual: 'run 1' });
     expect(report).toMatchObject({ exit_code: 1, summary: { fail: 1, pass: beside.length } });
-  });
-
-  it('that comes only beside other checks is reported as such', async () => {
-    let open = 0;
-    const both = Promise.withResolvers<void>();
-    const meet = async (t: CheckContext): Promise<void> => {
-      open += 1;
-      if (open === 2) both.resolve();
-      const beside = open > 1;
-      await both.promise;
-      open -= 1;
-      if (beside) broken(t);
-    };
-    const report = await run([declared('test.one', {}, meet), declared('test.two', {}, meet)]);
-    expect(wordsOf(report)[1]).toMatch(/^only beside other requests or in an earlier state: 1 of 1 times/);
-    expect(report.exit_code).toBe(1);
   });
 
   it('of a SHOULD is retried, and a MUST that fails then is reported', async () => {
@@ -94,12 +67,7 @@ describe('a finding', () => {
   });
 
   it('gives the reason when its retry is undecided', async () => {
-    let runs = 0;
-    const check = declared('test.once', {}, async (t: CheckContext) => {
-      runs += 1;
-      if (runs > 1) throw new Blocked('no disk');
-      broken(t);
-    });
+    const { check } = failing(undefined, { how: (at) => (at > 1 ? new Blocked('no disk') : 'none') });
     const report = await run([check]);
     expect(wordsOf(report)).toEqual(['not tried again: undecided when it was tried: no disk']);
     expect(report.checks[0]?.outcome).toBe('fail');

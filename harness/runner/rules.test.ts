@@ -1,14 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Happening } from '../client/happening.ts';
 import { History, type Judge, type Rule, type Sighting } from './rules.ts';
-
-const asked = (url: string) => ({ method: 'GET', url, duration_ms: 1, curl: `curl ${url}` });
-const answered = (text: string): Happening => ({
-  kind: 'answer',
-  asked: asked(`http://target/${text}`),
-  path: `/${text}`,
-  answer: { status: 200, headers: {}, text, json: undefined },
-});
+import { answered } from './testing/checks.ts';
 
 const sameLength = (): Rule => {
   let before: (Sighting & { length: number }) | undefined;

@@ -6,7 +6,7 @@ import { sampleExchange } from '../reports/testing/samples.ts';
 import { History, type Judge, type Rule } from './rules.ts';
 import { runCheck, seedOf } from './run-check.ts';
 import { Session } from './session.ts';
-import { one } from './testing/checks.ts';
+import { answered, one } from './testing/checks.ts';
 import type { Check, CheckContext, Level } from './types.ts';
 import { Blocked, RunOver, Violation } from './violation.ts';
 
@@ -59,11 +59,7 @@ test('a rule fails with its exchange and check, and is undecided without sightin
   const check: Check<object> = { ...one(async () => {}, 'MUST'), least: { sightings: 1 }, rule: () => neverTwo };
   const session = new Session(undefined, undefined, undefined, new History([check]));
   expect(await ending(check.run, { check, session })).toMatchObject({ outcome: 'undecided' });
-  for (const text of ['one', 'two']) {
-    const asked = { method: 'GET', url: `http://target/${text}`, duration_ms: 1, curl: 'curl' };
-    const answer = { status: 200, headers: {}, text, json: undefined };
-    session.history.of(`test.${text}`)({ kind: 'answer', asked, path: `/${text}`, answer });
-  }
+  for (const text of ['one', 'two']) session.history.of(`test.${text}`)(answered(text));
   const failed = await ending(check.run, { check, session });
   expect(failed).toMatchObject({ outcome: 'fail', actual: 'two', seen_by: ['test.two'] });
   expect(failed.exchanges).toMatchObject([{ url: 'http://target/two', response_body: 'two' }]);
@@ -101,36 +97,6 @@ test('a result omits standard error when it passes, quotes it already, or has no
   expect((await ending(told, { hooks: { standardError } })).stderr).toBeUndefined();
   expect((await ending(async () => {}, { hooks: { standardError } })).stderr).toBeUndefined();
   expect((await ending(broken, { hooks: { standardError: () => '\n' } })).stderr).toBeUndefined();
-});
-
-test('a finding of a property is not reconsidered twice when the check rethrows it', async () => {
-  let drives = 0;
-  const hooks = { reconsider: async (error: unknown) => (drives > 0 ? new Blocked('of a later drive') : error) };
-  const run = async (t: CheckContext) => {
-    await t
-      .property(fc.constant(1), () => broken(t))
-      .finally(() => {
-        drives += 1;
-      });
-  };
-  expect((await ending(run, { hooks })).outcome).toBe('fail');
-});
-
-test('a check is blocked and does not run when its target is not ready', async () => {
-  const prepared: unknown[] = [];
-  let ran = false;
-  const prepare = async (requirement: unknown) => {
-    prepared.push(requirement);
-    throw new Blocked('it is down');
-  };
-  const result = await ending(
-    async () => {
-      ran = true;
-    },
-    { hooks: { prepare } },
-  );
-  expect(result).toMatchObject({ outcome: 'blocked', reason: 'it is down' });
-  expect([ran, prepared]).toMatchObject([false, [{ id: 'test.MUST' }]]);
 });
 
 test.each<[string, Options, object]>([

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { TargetDescription } from '../runner/types.ts';
-import { concludeIdentity, executableOf, identityOf, measureExecutable } from './identity.ts';
+import { executableOf, identityOf, measureExecutable } from './identity.ts';
 import type { MeasuredImplementation } from './launch/started.ts';
 import { temporaryFolder } from './testing/places.ts';
 
@@ -26,15 +25,6 @@ test.each<[object, object, MeasuredImplementation | undefined, object]>([
 
 test('an artifact that cannot be read is refused', () => {
   expect(() => identityOf({ artifact: '/none' }, {}, undefined)).toThrow(/^artifact \/none: cannot be read/);
-});
-
-test('a digest is removed when the executable changes during the run', () => {
-  const description = { digest: 'd', digest_of: 'executable' } as TargetDescription;
-  for (const ran of [undefined, { of: 'image' } as const]) concludeIdentity(description, ran);
-  concludeIdentity(description, { of: 'executable', changed: () => undefined });
-  expect(description).toEqual({ digest: 'd', digest_of: 'executable' });
-  concludeIdentity(description, { of: 'executable', changed: () => 'it was replaced' });
-  expect(description).toEqual({ digest_missing: 'it was replaced' });
 });
 
 const agent = join(folder, 'an agent');

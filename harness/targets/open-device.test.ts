@@ -63,6 +63,8 @@ test.each<[string, string[], string, number]>([
     30,
   ],
   ['{event_log: log, fill: "true", drive: "true"}', ['drive', 'log'], 'commands', 30],
+  ['{event_log: log, fill: "true", stop: "true", start: "true"}', ['restart', 'log'], 'commands', 30],
+  ['{fill: "true", drive: "true", stop: "true", start: "true"}', ['drive', 'restart'], 'commands', 30],
 ])('the commands %s of a target file give the capabilities %j', async (control, capabilities, kind, heartbeat) => {
   await using target = await withControl(control);
   expect(target.unreachable).toBeUndefined();
@@ -131,12 +133,6 @@ test('a device with a silent control keeps its transport, and reports the contro
   await using target = await withControl('{http: none.sock}');
   expect(target.unreachable).toMatch(/^control: .*no such socket.*The device answers, but its control does not: /);
   expect([...target.capabilities].filter((name) => name !== 'root')).toEqual(['unix']);
-});
-
-test('a first answer may take longer than the patience of a check', async () => {
-  const url = await serve((_, response) => void setTimeout(() => response.writeHead(404).end(), 3000));
-  await using target = await openDeviceTarget({ ...options(), url, patienceMs: 2000 });
-  expect(target.unreachable).toBeUndefined();
 });
 
 test('a silent device is unreachable, and its requests are closed', async () => {

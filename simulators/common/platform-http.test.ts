@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import Type from 'typebox';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { shape } from '../../harness/contract/shape.ts';
 import { listenAt } from '../defects/null.ts';
 import {
@@ -18,8 +18,6 @@ const answerShape = shape('Answer', Type.Object({ ok: Type.Boolean() }));
 
 async function setUp(handlers: ((request: IncomingMessage, response: ServerResponse) => void)[], retries = true) {
   const requests: string[] = [];
-  let waits = 0;
-  let crowded = 0;
   const received = new EventEmitter();
   const server = createServer((request, response) => {
     const handler = handlers[Math.min(requests.length, handlers.length - 1)];
@@ -28,15 +26,11 @@ async function setUp(handlers: ((request: IncomingMessage, response: ServerRespo
     received.emit('request');
   });
   const { address, close } = await listenAt(server, { port: 0 });
-  const beforeRetry = async () => {
-    waits += 1;
-  };
+  const [beforeRetry, onCrowded] = [vi.fn(async () => {}), vi.fn<() => void>()];
   const http = new PlatformHttp({
     baseUrl: new URL(`${address}/base/`),
     connections: 2,
-    onCrowded: () => {
-      crowded += 1;
-    },
+    onCrowded,
     ...(retries && { beforeRetry }),
   });
   const abort = new AbortController();
@@ -44,8 +38,8 @@ async function setUp(handlers: ((request: IncomingMessage, response: ServerRespo
   return {
     requests,
     received: () => once(received, 'request'),
-    waits: () => waits,
-    crowded: () => crowded,
+    beforeRetry,
+    onCrowded,
     abort,
     get,
     [Symbol.asyncDispose]: async () => {
@@ -72,17 +66,11 @@ const endless = (_: IncomingMessage, response: ServerResponse) => {
 };
 
 describe('a request to the platform', () => {
-  it('is answered, below the path of the base URL', async () => {
-    await using http = await setUp([answer(200, '{"ok":true}')]);
-    expect(await http.get()).toEqual({ ok: true });
-    expect(http.requests).toEqual(['GET /base/x']);
-  });
-
   it('is retried three times, each after a wait, when the network fails', async () => {
     await using http = await setUp([reset, cut, reset, answer(200, '{"ok":true}')]);
     expect(await http.get()).toEqual({ ok: true });
     expect(http.requests).toHaveLength(4);
-    expect(http.waits()).toBe(3);
+    expect(http.beforeRetry).toHaveBeenCalledTimes(3);
   });
 
   it.each([
@@ -142,9 +130,9 @@ describe('a request to the platform', () => {
   it('waits when all connections are in use, and calls onCrowded', async () => {
     await using http = await setUp([answer(200, '{"ok":true}')]);
     await Promise.all([http.get(), http.get()]);
-    expect(http.crowded()).toBe(0);
+    expect(http.onCrowded).toHaveBeenCalledTimes(0);
     await Promise.all([http.get(), http.get(), http.get()]);
-    expect(http.crowded()).toBe(1);
+    expect(http.onCrowded).toHaveBeenCalledTimes(1);
   });
 
   it('ends at an abort while it waits for an answer', async () => {

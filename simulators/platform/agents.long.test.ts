@@ -12,11 +12,17 @@ import {
 } from './broker/testing/mosquitto.ts';
 import { createKit, deploy, startPlatform } from './testing/kit.ts';
 
-it.skipIf(mosquittoPath === undefined)(
-  'a device connects, answers a ping and deploys over a real Mosquitto (skipped where it is not installed)',
-  async () => {
+const reason = mosquittoPath === undefined ? ' (skipped: mosquitto is not installed)' : '';
+
+describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () => {
+  let mosquitto: Mosquitto;
+  beforeEach(async () => {
+    mosquitto = await runMosquitto(mosquittoPath ?? '');
+  });
+  afterEach(() => mosquitto[Symbol.asyncDispose]());
+
+  it('lets a device connect, answer a ping and deploy', async () => {
     using folder = scratch();
-    await using mosquitto = await runMosquitto(mosquittoPath ?? '');
     await using platform = await startPlatform({ mqtt: { url: mosquitto.url }, minKeyBits: KEY_BITS });
     expect(platform.mqttUrl).toBe(mosquitto.url);
     const { agentUrl, provisioningToken: token } = platform;
@@ -32,17 +38,7 @@ it.skipIf(mosquittoPath === undefined)(
     await robot[Symbol.asyncDispose]();
     const late = await platform.post(`${path}/ping`, { timeout_nanos: 50_000_000 });
     expect(late.body).toEqual({ code: 'timeout' });
-  },
-);
-
-const reason = mosquittoPath === undefined ? ' (skipped: mosquitto is not installed)' : '';
-
-describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () => {
-  let mosquitto: Mosquitto;
-  beforeEach(async () => {
-    mosquitto = await runMosquitto(mosquittoPath ?? '');
   });
-  afterEach(() => mosquitto[Symbol.asyncDispose]());
 
   it('retains a request to sync for a device that connects later', async () => {
     await using host = await agentHost({ mqtt: { url: mosquitto.url } });

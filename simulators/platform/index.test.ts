@@ -34,8 +34,8 @@ describe('a simulated platform', () => {
 
 const address = (text: string, internal = false) =>
   ({ address: text, family: text.includes(':') ? 'IPv6' : 'IPv4', internal }) as NetworkInterfaceInfo;
-const machine = (...addresses: NetworkInterfaceInfo[]): typeof networkInterfaces => {
-  return () => ({ lo: [address('127.0.0.1', true), address('::1', true)], eth0: addresses });
+const machine = (own: readonly string[]): typeof networkInterfaces => {
+  return () => ({ lo: [address('127.0.0.1', true), address('::1', true)], eth0: own.map((each) => address(each)) });
 };
 
 const LOOPBACK = ['127.0.0.1', '127.8.9.10', '::1', '0:0:0:0:0:0:0:1', 'localhost', '127.1'];
@@ -53,21 +53,19 @@ test.each(['', 'a b', 'http://x', 'x:80', 'user@x', 'x/y', 'x?y', 'fe80::1%eth0'
   },
 );
 
-test('a named host is advertised unchanged, with brackets around IPv6', () => {
-  const elsewhere = machine(address('10.0.0.7'));
-  expect(reachableHost('127.0.0.1', elsewhere)).toBe('127.0.0.1');
-  expect(reachableHost('10.1.1.1', elsewhere)).toBe('10.1.1.1');
-  expect(reachableHost('robots.example', elsewhere)).toBe('robots.example');
-  expect(reachableHost('fd00::1', elsewhere)).toBe('[fd00::1]');
-});
-
-test('a wildcard host is advertised as one reachable address of the machine', () => {
-  expect(reachableHost('0.0.0.0', machine(address('fd00::1'), address('10.0.0.7')))).toBe('10.0.0.7');
-  expect(reachableHost('0', machine(address('10.0.0.7')))).toBe('10.0.0.7');
-  expect(reachableHost('::', machine(address('fe80::1'), address('fd00::1'), address('10.0.0.7')))).toBe('10.0.0.7');
-  expect(reachableHost('::', machine(address('fe80::1'), address('fd00::1')))).toBe('[fd00::1]');
-  expect(reachableHost('0.0.0.0', machine(address('fd00::1')))).toBe('127.0.0.1');
-  expect(reachableHost('::', machine())).toBe('127.0.0.1');
+test.each<[host: string, own: string[], advertised: string]>([
+  ['127.0.0.1', ['10.0.0.7'], '127.0.0.1'],
+  ['10.1.1.1', ['10.0.0.7'], '10.1.1.1'],
+  ['robots.example', ['10.0.0.7'], 'robots.example'],
+  ['fd00::1', ['10.0.0.7'], '[fd00::1]'],
+  ['0.0.0.0', ['fd00::1', '10.0.0.7'], '10.0.0.7'],
+  ['0', ['10.0.0.7'], '10.0.0.7'],
+  ['::', ['fe80::1', 'fd00::1', '10.0.0.7'], '10.0.0.7'],
+  ['::', ['fe80::1', 'fd00::1'], '[fd00::1]'],
+  ['0.0.0.0', ['fd00::1'], '127.0.0.1'],
+  ['::', [], '127.0.0.1'],
+])('the host %s of a machine with the addresses %j is advertised as %s', (host, own, advertised) => {
+  expect(reachableHost(host, machine(own))).toBe(advertised);
 });
 
 describe('a database file', () => {

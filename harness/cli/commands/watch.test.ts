@@ -13,7 +13,7 @@ import { LONGEST_SOCKET_PATH } from '../../common/user-files.ts';
 import { DEPLOYMENT } from '../../contract/client.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { jsonProblems } from '../../reports/testing/schemas.ts';
-import { ask, printed, refusal, reportIn, useHome } from '../testing/muster.ts';
+import { ask, printed, refusal, reportIn, typed, useHome } from '../testing/muster.ts';
 
 const home = useHome();
 const at = (name: string): string => join(home.path, name);
@@ -189,6 +189,7 @@ test('a HAR of several servers is judged by the paths of the API, with the addre
 });
 
 const LONG = `/${'s'.repeat(139)}`;
+const TOO_LONG = `${LONG}: is 140 bytes long; at most ${LONGEST_SOCKET_PATH} are possible`;
 
 test.each([
   [['device'], '--socket PATH, --discovery FILE or --url URL says where the server is'],
@@ -197,19 +198,11 @@ test.each([
   [['platform', '--url', 'http://x', '--listen', '99999'], '--listen 99999: must be a port up to 65535'],
   [['platform', '--url', 'http://x', '--listen', '0', '--report', 'json'], 'give it a file: json=FILE'],
   [['device', '--socket', 'a', '--listen', 'a'], 'is the socket of the server itself'],
-  ...[
-    ['--socket', LONG, '--listen', 'b'],
-    ['--listen', LONG, '--socket', 'a'],
-  ].map((words): [string[], string] => [
-    ['device', ...words],
-    `${words[0]} ${LONG}: is 140 bytes long; at most ${LONGEST_SOCKET_PATH} are possible`,
-  ]),
+  [['device', '--socket', LONG, '--listen', 'b'], `--socket ${TOO_LONG}`],
+  [['device', '--socket', 'a', '--listen', LONG], `--listen ${TOO_LONG}`],
   [['device', '--url', 'http://localhost:18120', '--listen', '0.0.0.0:18120'], 'is the address of --url itself'],
   [['device', '--socket', 'a', '--listen', 'b', '--record', 'x.har'], 'is written as lines of JSON; name it .jsonl'],
-  [
-    ['device', '--socket', 'a', '--listen', 'b', '--record', 'x', '--record-size', '1', '--report', 'json=x'],
-    'x is taken by --report json=x',
-  ],
+  [typed`device --socket a --listen b --record x --record-size 1 --report json=x`, 'x is taken by --report json=x'],
   [['device', '--ui', '--replay', 'x'], '--ui and --replay: give one of them'],
   ...['--socket', '--discovery', '--listen', '--record', '--max-time', '--bail'].map((option): [string[], string] => [
     ['device', option, '1', '--replay', 'x'],

@@ -8,7 +8,6 @@ import { listenAt } from '../../../simulators/defects/null.ts';
 import { Redactor } from '../../common/redact.ts';
 import { localhostTls } from '../../common/testing/localhost-tls.ts';
 import { served } from '../../common/testing/servers.ts';
-import { jsonProblems } from '../../reports/testing/schemas.ts';
 import { systemTargetOptions } from '../check-options.ts';
 import { complete } from '../options.ts';
 import { MAIN, muster, Running, refusal, reportIn, typed, useFolder } from '../testing/muster.ts';
@@ -33,10 +32,6 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   // The environment passes the token to this agent, so Muster must not print it.
   expect(stderr).not.toContain('MUSTER_TOKEN=');
 
-  const envelope = JSON.parse(readFileSync(certificate, 'utf8')) as { payload: string };
-  const statement = Buffer.from(envelope.payload, 'base64').toString('utf8');
-  expect(jsonProblems('statement.schema.json', statement)).toEqual([]);
-  expect(jsonProblems('report.schema.json', JSON.stringify(report))).toEqual([]);
   const verified = await muster('verify', certificate, '--key', `${key}.pub`);
   expect(verified.stdout).toMatch(
     /^CONFORMANT: driven, \S+ · \d+ of \d+ checks .*\nsimulated-agent 0.1.0 with the Device API, valid until [\d-]+\n/,
@@ -124,11 +119,10 @@ test('a port in use and options that exclude Muster’s own platform are usage e
   expect(await refusal(typed`check system ${line} --platform-port ${port}`)).toContain(taken);
   const elsewhere = typed`check system --platform http://127.0.0.1:1/beta --socket /x`;
   expect(await refusal([...elsewhere, '--mqtt-port', '1'])).toContain("--mqtt-port: is about Muster's own platform");
-  expect(await refusal([...elsewhere, '--control', 'platform'])).toContain(
-    "that is Muster's own; leave out --platform",
-  );
-  const container = typed`check device --image example/agent --control platform`;
-  expect(await refusal(container)).toContain('docker run --rm --network host');
+  const own = await refusal([...elsewhere, '--control', 'platform']);
+  expect(own).toContain("that is Muster's own; leave out --platform");
+  const container = await refusal(typed`check device --image example/agent --control platform`);
+  expect(container).toContain('docker run --rm --network host');
 });
 
 test('--ca also names the authority of a platform that is not Muster’s', async () => {

@@ -1,5 +1,5 @@
 /** Checks the published agent as `fixtures/targets/README.md` says, and expects the findings of its baseline. */
-import { spawn, spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readBaseline } from '../../runner/baseline.ts';
 import type { Report } from '../../runner/types.ts';
-import { MAIN, reportIn, typed } from '../testing/muster.ts';
+import { type Ended, MAIN, reportIn, typed } from '../testing/muster.ts';
 
 const UNSHARE = 'unshare';
 const FIXTURES = join(import.meta.dirname, '../../../fixtures');
@@ -36,25 +36,15 @@ interface WatchedSide {
   found: readonly unknown[];
 }
 
-interface Judged {
-  code: number | null;
-  report: Report;
-}
-
-async function alone(words: readonly string[]) {
-  const command = [process.execPath, ...words];
-  const child = spawn(UNSHARE, ['--mount', '--net', 'sh', '-c', `${OWN}; exec "$@"`, 'sh', ...command]);
-  const wrote = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (wrote.stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (wrote.stderr += text));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
+const alone = (words: readonly string[]): Promise<Ended> =>
+  new Promise((resolve) => {
+    const args = ['--mount', '--net', 'sh', '-c', `${OWN}; exec "$@"`, 'sh', process.execPath, ...words];
+    execFile(UNSHARE, args, { maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
   });
-  return { code, ...wrote };
-}
 
-async function check(api: 'device' | 'system', folder: string): Promise<Judged> {
+async function check(api: 'device' | 'system', folder: string) {
   const file = join(folder, `${api}.json`);
   const words = typed`check ${api} --target ${TARGET} --control platform --baseline ${EXPECTED} --max-time 20m`;
   const { code, stdout, stderr } = await alone([MAIN, ...words, '--report', 'pretty', '--report', `json=${file}`]);
@@ -86,59 +76,46 @@ const expectedRed = (api: string): string[] =>
     .filter((id) => id.startsWith(`${api}.`))
     .sort();
 
-describe.skipIf(reason !== undefined)(
-  `the published agent${reason === undefined ? '' : ` (skipped: ${reason})`}`,
-  () => {
-    const folder = mkdtempSync(join(tmpdir(), 'muster-real-agent-'));
-    let made: string[] = [];
-    beforeAll(() => {
-      made = WRITTEN.flatMap((path) => mkdirSync(path, { recursive: true }) ?? []);
-    });
-    afterAll(() => {
-      for (const path of [folder, ...made]) rmSync(path, { recursive: true, force: true });
-    });
+const NAME = `the published agent${reason === undefined ? '' : ` (skipped: ${reason})`}`;
 
-    test.concurrent(
-      'gets a whole verdict on its Device API',
-      async () => {
-        const { code, report } = await check('device', folder);
-        expect(listed(unexpected(report))).toBe('');
-        expect(ids(report, 'known')).toEqual(expectedRed('device'));
-        // `device.deployment.shape` applies only if an earlier check has left a current deployment.
-        const lacking = ids(report, 'not_applicable').filter((id) => id !== 'device.deployment.shape');
-        expect(lacking.filter((id) => !SLOW.includes(id))).toEqual(LACKING.device);
-        // Expects exit code 2 if a check is undecided, because the platform deploys too slowly for some checks.
-        expect(code).toBe(report.profile_coverage.undecided.length > 0 ? 2 : 0);
-      },
-      MOST_MS,
-    );
+describe.skipIf(reason !== undefined)(NAME, { timeout: MOST_MS }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'muster-real-agent-'));
+  let made: string[] = [];
+  beforeAll(() => {
+    made = WRITTEN.flatMap((path) => mkdirSync(path, { recursive: true }) ?? []);
+  });
+  afterAll(() => {
+    for (const path of [folder, ...made]) rmSync(path, { recursive: true, force: true });
+  });
 
-    test.concurrent(
-      'gets a whole verdict together with a platform',
-      async () => {
-        const { report } = await check('system', folder);
-        expect(listed(unexpected(report).filter(({ id }) => !DEAF.includes(id)))).toBe('');
-        const found = report.checks.filter(({ outcome }) => RED.has(outcome)).map(({ id }) => id);
-        expect(DEAF.filter((id) => found.includes(id))).not.toEqual([]);
-        expect(ids(report, 'not_applicable').filter((id) => !DEAF.includes(id))).toEqual(LACKING.system);
-      },
-      MOST_MS,
-    );
+  test.concurrent('gets a whole verdict on its Device API', async () => {
+    const { code, report } = await check('device', folder);
+    expect(listed(unexpected(report))).toBe('');
+    expect(ids(report, 'known')).toEqual(expectedRed('device'));
+    // `device.deployment.shape` applies only if an earlier check has left a current deployment.
+    const lacking = ids(report, 'not_applicable').filter((id) => id !== 'device.deployment.shape');
+    expect(lacking.filter((id) => !SLOW.includes(id))).toEqual(LACKING.device);
+    // Expects exit code 2 if a check is undecided, because the platform deploys too slowly for some checks.
+    expect(code).toBe(report.profile_coverage.undecided.length > 0 ? 2 : 0);
+  });
 
-    test.concurrent(
-      'gets no finding from a watch of its clients and its platform',
-      async () => {
-        const { code, stdout, stderr } = await alone([join(import.meta.dirname, 'testing/watched-agent.ts')]);
-        expect(code, stderr).toBe(0);
-        const { device, platform } = JSON.parse(stdout) as Record<'device' | 'platform', WatchedSide>;
-        expect([...device.found, ...platform.found]).toEqual([]);
-        expect(device.watched.events).toBeGreaterThan(0);
-        expect(platform.watched.exchanges).toBeGreaterThan(0);
-      },
-      MOST_MS,
-    );
-  },
-);
+  test.concurrent('gets a whole verdict together with a platform', async () => {
+    const { report } = await check('system', folder);
+    expect(listed(unexpected(report).filter(({ id }) => !DEAF.includes(id)))).toBe('');
+    const found = report.checks.filter(({ outcome }) => RED.has(outcome)).map(({ id }) => id);
+    expect(DEAF.filter((id) => found.includes(id))).not.toEqual([]);
+    expect(ids(report, 'not_applicable').filter((id) => !DEAF.includes(id))).toEqual(LACKING.system);
+  });
+
+  test.concurrent('gets no finding from a watch of its clients and its platform', async () => {
+    const { code, stdout, stderr } = await alone([join(import.meta.dirname, 'testing/watched-agent.ts')]);
+    expect(code, stderr).toBe(0);
+    const { device, platform } = JSON.parse(stdout) as Record<'device' | 'platform', WatchedSide>;
+    expect([...device.found, ...platform.found]).toEqual([]);
+    expect(device.watched.events).toBeGreaterThan(0);
+    expect(platform.watched.exchanges).toBeGreaterThan(0);
+  });
+});
 
 /** Checks that may fail, because the agent sometimes receives nothing after a lost connection. */
 const DEAF: readonly string[] = [

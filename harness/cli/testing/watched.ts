@@ -17,7 +17,7 @@ import { referenceBehaviour as platformReference } from '../../../simulators/pla
 import { type ClientValues, clientVariables } from '../../contract/client.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { Readers } from '../../watch/judge-thread.ts';
-import { TrafficJudge } from '../../watch/judging.ts';
+import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import { type Place, Relay, type Tap } from '../../watch/relay.ts';
 import type { ServerAddress, Traffic } from '../../watch/traffic.ts';
 import { type TransportKind, type WatchedApi, watchSuite } from '../watching/suite.ts';
@@ -33,64 +33,43 @@ const planted = <B>(
   return found.behaviour(to);
 };
 
-export class Watched implements AsyncDisposable {
-  readonly judge: TrafficJudge;
-  readonly traffic: Traffic[];
-  readonly relay: Relay;
-  device: ClientValues = {};
-  readonly #readers: Readers;
+type Watched = Awaited<ReturnType<typeof watch>>;
 
-  private constructor(judge: TrafficJudge, relay: Relay, readers: Readers, traffic: Traffic[]) {
-    this.judge = judge;
-    this.relay = relay;
-    this.#readers = readers;
-    this.traffic = traffic;
-  }
-
-  static async open(
-    api: WatchedApi,
-    way: TransportKind,
-    place: ServerAddress,
-    listen: Place,
-    upstream: Place,
-  ): Promise<Watched> {
-    const { checks } = await watchSuite(api, way);
-    const judge = new TrafficJudge({ checks, place, found: () => {} });
-    const traffic: Traffic[] = [];
-    const readers = new Readers((each) => {
-      traffic.push(each);
-      judge.take(each);
-    });
-    const at = (): number => performance.timeOrigin + performance.now();
-    const tap: Tap = {
-      opened: (connection) => readers.take({ what: 'opened', connection, at: at() }),
-      bytes: (connection, from, piece) => readers.take({ what: 'bytes', connection, at: at(), from, piece }),
-      ended: (connection, from, how) => readers.take({ what: 'ended', connection, at: at(), from, how }),
-      refused: (connection, why) => readers.take({ what: 'refused', connection, at: at(), why }),
-      fail(error) {
-        throw error;
-      },
-    };
-    const relay = await Relay.open({ listen, tap, upstream: () => ({ place: upstream }) });
-    return new Watched(judge, relay, readers, traffic);
-  }
-
-  get found(): string[] {
-    return this.#ids(({ broken }) => broken !== undefined);
-  }
-
-  get decided(): string[] {
-    return this.#ids(({ sightings }) => sightings > 0);
-  }
-
-  #ids(is: (judged: ReturnType<TrafficJudge['judged']>[string]) => boolean): string[] {
-    return Object.entries(this.judge.judged()).flatMap(([id, judged]) => (is(judged) ? [id] : []));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#readers.end();
-    await this.relay[Symbol.asyncDispose]();
-  }
+async function watch(api: WatchedApi, way: TransportKind, place: ServerAddress, listen: Place, upstream: Place) {
+  const { checks } = await watchSuite(api, way);
+  const judge = new TrafficJudge({ checks, place, found: () => {} });
+  const traffic: Traffic[] = [];
+  const readers = new Readers((each) => {
+    traffic.push(each);
+    judge.take(each);
+  });
+  const at = (): number => performance.timeOrigin + performance.now();
+  const tap: Tap = {
+    opened: (connection) => readers.take({ what: 'opened', connection, at: at() }),
+    bytes: (connection, from, piece) => readers.take({ what: 'bytes', connection, at: at(), from, piece }),
+    ended: (connection, from, how) => readers.take({ what: 'ended', connection, at: at(), from, how }),
+    refused: (connection, why) => readers.take({ what: 'refused', connection, at: at(), why }),
+    fail(error) {
+      throw error;
+    },
+  };
+  const relay = await Relay.open({ listen, tap, upstream: () => ({ place: upstream }) });
+  const ids = (is: (judged: PlainJudged) => boolean): string[] =>
+    Object.entries(judge.judged()).flatMap(([id, judged]) => (is(judged) ? [id] : []));
+  const device: ClientValues = {};
+  return {
+    ...{ judge, traffic, relay, device },
+    get found(): string[] {
+      return ids(({ broken }) => broken !== undefined);
+    },
+    get decided(): string[] {
+      return ids(({ sightings }) => sightings > 0);
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      readers.end();
+      await relay[Symbol.asyncDispose]();
+    },
+  };
 }
 
 export interface DeviceDay {
@@ -122,7 +101,7 @@ export async function watchedDevice({
     behaviour: planted([...deviceDefects, ...deviceVariants], defect, deviceReference),
   });
   const place = { base: '/v0.2', origin: 'http://localhost', socketPath: real, variable: 'MUSTER_TOKEN' };
-  await using watched = await Watched.open('device', 'unix', place, { path: socket }, { path: real });
+  await using watched = await watch('device', 'unix', place, { path: socket }, { path: real });
   const ending = new AbortController();
   watched.device = { socket, deviceUrl: 'http://localhost/v0.2' };
   const client = called({ job: 'follow', ...watched.device }, clientDefect, ending.signal);
@@ -196,7 +175,7 @@ export async function watchedPlatform(day: PlatformDay): Promise<Watched> {
   const { origin, port, pathname: base } = new URL(platform.url);
   const place = { base, origin, variable: 'MUSTER_API_KEY' };
   const upstream = { host: '127.0.0.1', port: Number(port) };
-  await using watched = await Watched.open('platform', 'url', place, { host: '127.0.0.1', port: 0 }, upstream);
+  await using watched = await watch('platform', 'url', place, { host: '127.0.0.1', port: 0 }, upstream);
   const platformUrl = `http://127.0.0.1:${watched.relay.port}${base}`;
   const ask = (at: string, named: string): Promise<Response> =>
     fetch(at, { headers: { 'x-api-key': KEY, 'service-version': named } });

@@ -13,15 +13,11 @@ import {
   watchedPlatform,
 } from '../testing/watched.ts';
 
-describe('a watch of a following client', { timeout: 120_000 }, () => {
-  it('finds dead-cursor when its cursor has expired', async () => {
-    const id = 'client.expired.goes-on.watched';
-    const watched = await watchedDevice({
-      ...{ clientDefect: 'dead-cursor', faults: BROKEN_LINK, retain: 2 },
-      day: untilFound(id),
-    });
-    expect(watched.found).toEqual([id]);
-  });
+it('a watch finds dead-cursor when the cursor of the client has expired', { timeout: 120_000 }, async () => {
+  const id = 'client.expired.goes-on.watched';
+  const rare = { clientDefect: 'dead-cursor', faults: BROKEN_LINK, retain: 2 };
+  const watched = await watchedDevice({ ...rare, day: untilFound(id) });
+  expect(watched.found).toEqual([id]);
 });
 
 describe('a watch finds nothing in a legal choice', { timeout: 120_000 }, () => {

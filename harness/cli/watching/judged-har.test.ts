@@ -1,14 +1,21 @@
 import { expect, test } from 'vitest';
 import type { Pairs } from '../../common/http-parser.ts';
 import { trafficOfHar } from '../../watch/har-traffic.ts';
+import type { ServerAddress } from '../../watch/traffic.ts';
 import { eventOf, judgeOf, KEY } from '../testing/judge.ts';
 import type { WatchedApi } from './suite.ts';
 
-async function judged(api: WatchedApi, entries: readonly object[], creator?: string) {
-  const { judge, found } = await judgeOf(api);
+interface How {
+  creator?: string;
+  place?: Partial<ServerAddress>;
+  origin?: string;
+}
+
+async function judged(api: WatchedApi, entries: readonly object[], { creator, place, origin }: How = {}) {
+  const { judge, found } = await judgeOf(api, place);
   const timed = entries.map((entry) => ({ startedDateTime: '2026-11-26T10:00:00Z', time: 10, ...entry }));
   const har = { log: { version: '1.2', creator: { name: creator }, entries: timed } };
-  const { lacks = [] } = trafficOfHar(har, (each) => judge.take(each), undefined) ?? {};
+  const { lacks = [] } = trafficOfHar(har, (each) => judge.take(each), origin) ?? {};
   return { judge, found, lacks };
 }
 
@@ -33,33 +40,27 @@ test('missing and cut bodies of a HAR are counted in one note each, and not judg
 
 const TYPED = [{ name: 'content-type', value: 'text/event-stream' }];
 
-function harOf(
-  origin: string,
-  rest: object = {},
-  { headers = TYPED, ...content }: { headers?: object[]; mimeType?: string } = {},
-): { log: { version: string; entries: object[] } } {
+function reloads(origin: string, { headers = TYPED, ...content }: { headers?: object[]; mimeType?: string } = {}) {
   const lines = eventOf(5).map(([name, value]) => `${name}: ${value}\n`);
   const text = `${lines.join('')}\n`;
-  const entry = (at: number): object => ({
+  return [0, 3000, 6000, 9000].map((at) => ({
     startedDateTime: new Date(at).toISOString(),
     time: 900,
     request: { method: 'GET', url: `${origin}/v0.2/events`, headers: [{ name: 'User-Agent', value: 'Mozilla' }] },
-    response: { status: 200, headers, content: { ...content, text }, ...rest },
-  });
-  return { log: { version: '1.2', entries: [0, 3000, 6000, 9000].map(entry) } };
+    response: { status: 200, headers, content: { ...content, text }, _error: 'net::ERR_ABORTED' },
+  }));
 }
+const ROBOT = { origin: 'http://robot' };
 
 test('a reloaded page in a HAR causes no finding, and other servers are skipped', async () => {
-  const { judge, found } = await judgeOf('device');
-  trafficOfHar(harOf('http://robot', { _error: 'net::ERR_ABORTED' }), (each) => judge.take(each), 'http://robot');
+  const [own, others] = [reloads('http://robot'), reloads('http://other')];
+  const { judge, found } = await judged('device', own, ROBOT);
   expect({ found, events: judge.seen.events }).toEqual({ found: [], events: 4 });
-  const others = await judgeOf('device');
-  const result = trafficOfHar(harOf('http://other'), (each) => others.judge.take(each), 'http://robot');
-  expect(others.judge.seen.exchanges).toBe(0);
-  expect(result?.lacks).toContain('entries of another server than http://robot: 4');
-  const [one, two] = [harOf('http://robot'), harOf('http://other')].map((har) => har.log.entries);
-  const mixed = { log: { entries: [...(one ?? []), ...(two ?? [])] } };
-  expect(() => trafficOfHar(mixed, () => {}, undefined)).toThrow('--url: missing; the HAR holds requests to 2 servers');
+  const skipped = await judged('device', others, ROBOT);
+  expect(skipped.judge.seen.exchanges).toBe(0);
+  expect(skipped.lacks).toContain('entries of another server than http://robot: 4');
+  const mixed = judged('device', [...own, ...others]);
+  await expect(mixed).rejects.toThrow('--url: missing; the HAR holds requests to 2 servers');
 });
 
 test.each([
@@ -67,9 +68,7 @@ test.each([
   ['right, where the HAR leaves headers out', { headers: [], mimeType: 'text/event-stream' }, 4, []],
   ['wrong', { headers: [], mimeType: 'application/json' }, 0, ['device.events.content-type.watched']],
 ])('a watch judges the content type of events in a HAR: %s', async (_, answer, events, expected) => {
-  const { judge, found } = await judgeOf('device');
-  const har = harOf('http://robot', { _error: 'net::ERR_ABORTED' }, answer);
-  trafficOfHar(har, (each) => judge.take(each), 'http://robot');
+  const { judge, found } = await judged('device', reloads('http://robot', answer), ROBOT);
   expect({ found, events: judge.seen.events }).toEqual({ found: expected, events });
 });
 
@@ -82,11 +81,9 @@ test.each<[string, { base?: string }, boolean]>([
   ['/v0.3/events', {}, false],
   ['/v0.2/updates', {}, false],
 ])('events of %s in a HAR (%j) are judged only if they are of the Device API: %s', async (path, change, isJudged) => {
-  const { judge, found } = await judgeOf('device', { isAnywhere: true, ...change });
   const request = { method: 'GET', url: `http://robot${path}`, headers: TYPED };
   const response = { status: 200, headers: TYPED, content: { text: 'data: {}\n\n' } };
-  const entries = [{ startedDateTime: new Date(0).toISOString(), request, response }];
-  trafficOfHar({ log: { entries } }, (each) => judge.take(each), undefined);
+  const { found } = await judged('device', [{ request, response }], { place: { isAnywhere: true, ...change } });
   expect(found.includes('device.events.frame.everywhere')).toBe(isJudged);
 });
 
@@ -113,12 +110,7 @@ test.each<[string, object, object, string[]]>([
   ['no headers of the answer', { postData: { text: '{}' } }, { headers: [] }, []],
   ['no body of the answer', { postData: { text: '{}' } }, { content: { size: 0 } }, []],
   ['an answer that broke off', { postData: { text: '{}' } }, { _error: 'net::ERR_FAILED', content: { text: '{' } }, []],
-  [
-    'an answer that Playwright lost',
-    { postData: { text: '{}' } },
-    { _failureText: 'reset', content: { text: '{' } },
-    [],
-  ],
+  ['an answer that is lost', { postData: { text: '{}' } }, { _failureText: 'reset', content: { text: '{' } }, []],
 ])('a HAR with a ping of %s is judged only by its contents', async (_, asked, answered, expected) => {
   const entry = ping({ headers: SENT, ...asked }, { content: PINGED, ...answered });
   expect((await judged('platform', [entry])).found).toEqual(expected);
@@ -135,7 +127,7 @@ test.each<[string, string, object[], string[]]>([
     response: { status: 401, headers: JSON_TYPE, content: { size: 2, text: '{}' } },
   });
   const entries = [entry('/beta/devices', [VERSION]), entry('/favicon.ico', [VERSION, ...others])];
-  const { found, lacks } = await judged('platform', entries, name);
+  const { found, lacks } = await judged('platform', entries, { creator: name });
   expect(found.filter((id) => id.startsWith('client.'))).toEqual(expected);
   const isNamed = lacks.includes('requests of which a browser may have left out credentials: 2');
   expect(isNamed).toBe(expected.length === 0);
@@ -149,8 +141,6 @@ test.each<[string, string, Pairs, string[]]>([
   const request = { method: 'GET', url: 'http://x/devices', headers: fieldsOf([['Accept', 'text/html'], ...sent]) };
   const content = { text: '<!doctype html><title>Robots</title>' };
   const response = { status: 200, headers: fieldsOf([['Content-Type', 'text/html']]), content };
-  const { judge, found } = await judgeOf('platform', { base: '', isAnywhere: true });
-  const entries = [{ startedDateTime: '2026-11-26T10:00:00Z', time: 10, request, response }];
-  trafficOfHar({ log: { creator: { name }, entries } }, (each) => judge.take(each), undefined);
-  expect(found).toEqual(expected);
+  const how = { creator: name, place: { base: '', isAnywhere: true } };
+  expect((await judged('platform', [{ request, response }], how)).found).toEqual(expected);
 });

@@ -55,12 +55,8 @@ const busy = (at: number, connection: number, closes = false): Step => ({
 
 test.each([false, true])('clients that each wait after a 429 cause no finding (closing: %s)', async (closes) => {
   const moments = [0, 1000, 2000, 5100, 6200, 7300, 10_300, 11_400, 12_500];
-  expect(
-    await foundIn(
-      'platform',
-      moments.map((at, index) => busy(at, closes ? index : index % 3, closes)),
-    ),
-  ).toEqual([]);
+  const steps = moments.map((at, index) => busy(at, closes ? index : index % 3, closes));
+  expect(await foundIn('platform', steps)).toEqual([]);
 });
 
 test.each<[string, (index: number) => string]>([
@@ -100,14 +96,11 @@ test.each<[Ended, string[]]>([
   expect(await foundIn('device', [first, events(5000, 2, {}, 6)])).toEqual(found);
 });
 
-test.each(['client', 'unseen'] as const)(
-  'streams after one with an unknown end (%s) cause no finding',
-  async (ended) => {
-    const later = [5000, 8000, 11_000, 14_000].map((at, index) => events(at, index + 3, {}, 9));
-    const steps = [events(0, 1, { ids: [4, 5] }), events(2000, 2, { ids: [6, 7, 8, 9], ended }, 5), ...later];
-    expect(await foundIn('device', steps)).toEqual([]);
-  },
-);
+test.each(['client', 'unseen'] as const)('streams after one with the end %s cause no finding', async (ended) => {
+  const later = [5000, 8000, 11_000, 14_000].map((at, index) => events(at, index + 3, {}, 9));
+  const steps = [events(0, 1, { ids: [4, 5] }), events(2000, 2, { ids: [6, 7, 8, 9], ended }, 5), ...later];
+  expect(await foundIn('device', steps)).toEqual([]);
+});
 
 test('an event torn on one stream causes no finding while another may be open', async () => {
   const lost = events(0, 1, { ids: [4], ended: 'unseen' });
@@ -283,11 +276,8 @@ test('the judge frees the memory of refused requests', async () => {
   const before = process.memoryUsage().heapUsed;
   for (let index = 0; index < 400; index += 1) {
     const headers: Pairs = [['User-Agent', `${index} ${'a'.repeat(250_000)}`]];
-    for (const each of trafficOf(
-      { at: index, connection: index, target: '/beta/devices', headers, status: 401 },
-      index,
-    ))
-      judge.take(each);
+    const step = { at: index, connection: index, target: '/beta/devices', headers, status: 401 };
+    for (const each of trafficOf(step, index)) judge.take(each);
   }
   collect();
   expect(Object.keys(judge.seen.unread)).toEqual([]);

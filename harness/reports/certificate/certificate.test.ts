@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checks, requirement, requirementSet, suite } from '../../runner/define.ts';
-import type { CheckResult, Report } from '../../runner/types.ts';
+import type { CheckResult, Report, TargetDescription } from '../../runner/types.ts';
 import { temporaryFolder } from '../../targets/testing/places.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../testing/samples.ts';
 import { jsonProblems } from '../testing/schemas.ts';
@@ -212,8 +212,6 @@ test.each<[string, Report, RegExp]>([
     /: a MUST does not hold, and 1 check was blocked/,
   ],
   ['a narrowed run', complete(good, { narrowed_by: ['--fast'] }), /narrowed by --fast/],
-  ['a run with a blocked check', complete([...good, ended('blocked')]), /1 check was blocked/],
-  ['an interrupted run', complete(good, { complete: false }), /did not end/],
   ['a run in which nothing ran', complete(good.slice(2)), /no check ran/],
   ['a run with a stale baseline', complete([...good, ended('fixed')]), /stale/],
   ['an undecided profile', complete(good, { profile_coverage: undecided }), /full is not decided: 1 needs log/],
@@ -301,12 +299,6 @@ test('the digest of the suites covers the files that decide verdicts, and no tes
   expect(suitesDigest(root).sha256).not.toBe(before.sha256);
 });
 
-test('a certificate counts the samples of its properties', () => {
-  const tried = [...good.slice(1), sampleResult({ id: 'device.a', saw: { inputs: 75 } })];
-  const { not } = claimsOf(statementOf(complete(tried), suites));
-  expect(not.join()).toContain('properties were tried on 75 samples, drawn from the seed');
-});
-
 test('a badge claims no more than the run showed', () => {
   expect(badge(complete())).toContain('conformant: full, 2026-11-21');
   expect(badge(complete(good, { narrowed_by: ['--fast'], complete: false }))).toContain('partly checked');
@@ -316,4 +308,42 @@ test('a badge claims no more than the run showed', () => {
   const { target } = named;
   const shown = badge({ ...named, target: { ...target, name: 'acme-agent', version: '1.4' } });
   expect(shown).toContain('acme-agent 1.4: conformant: full, 2026-11-21, tested 2026-11-22');
+});
+
+const [measured, named] = [`sha256:${'c'.repeat(64)}`, `sha256:${'d'.repeat(64)}`];
+
+const artifact = { name: 'agent', digest: named };
+const { name: _name, version: _version, ...unnamed } = sampleReport().target;
+const IMAGE = { ...unnamed, kind: 'image', digest: measured, digest_of: 'image' } as const;
+const CHANGED = { ...unnamed, name: 'a', version: '1', executable: 'a', digest_missing: 'a was changed' };
+const WORD_ONLY = 'What was tested is known by what the signer says of it only.';
+
+test.each<[string, TargetDescription, string, string[], RegExp[]]>([
+  ['an image', IMAGE, `Muster ran the image with the digest ${measured}.`, [measured], []],
+  [
+    'an executable',
+    { ...unnamed, digest: measured, digest_of: 'executable', executable: 'agentd' },
+    `Muster executed the file agentd, which had the digest ${measured} before the run and after it.`,
+    [measured],
+    [/What agentd loads or starts was not measured/],
+  ],
+  [
+    'an artifact alone',
+    { ...unnamed, artifact },
+    WORD_ONLY,
+    [named],
+    [/Nothing shows which build was tested/, /The signer names a file agent with the digest sha256:d+; nothing shows/],
+  ],
+  ['a command that changed', CHANGED, WORD_ONLY, [], [/What the command ran has no digest: a was changed/]],
+])('%s is claimed only as far as it was measured', (_, target, claim, digests, words) => {
+  const text = certificate(complete(good, { target }));
+  const statement = verifyCertificate(text, publicKey);
+  const { claims, not } = claimsOf(statement);
+  expect(claims).toContain(claim);
+  for (const word of words) expect(not.join('\n')).toMatch(word);
+  for (const digest of [measured, named]) {
+    const verify = () => verifyCertificate(text, publicKey, { digest });
+    if (digests.includes(digest)) expect(verify()).toEqual(statement);
+    else expect(verify).toThrow(/not about/);
+  }
 });

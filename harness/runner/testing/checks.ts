@@ -1,9 +1,10 @@
+import type { Happening } from '../../client/happening.ts';
 import { defined } from '../../common/defined.ts';
 import { Redactor } from '../../common/redact.ts';
 import { checks, requirement, suite } from '../define.ts';
 import { makePlan } from '../plan.ts';
 import { type RunOptions, runSuite } from '../run.ts';
-import type { Capability, Check, Level, Report, TargetDescription } from '../types.ts';
+import type { Capability, Check, CheckContext, Level, Report, TargetDescription } from '../types.ts';
 
 const target: TargetDescription = { kind: 'test', address: 'nowhere', capabilities: [], control: 'none' };
 const define = checks<object>();
@@ -18,6 +19,32 @@ export const declared = (
 
 export const one = (body: Check<object>['run'], level: Level = 'MUST'): Check<object> =>
   declared(`test.${level}`, {}, body, level);
+
+type Failing = Parameters<typeof define>[1] & { id?: string; level?: Level; how?: (run: number) => string | Error };
+
+/** Fails in the given runs, or in each; `how` gives what it finds, or another error. */
+export function failing(
+  runs?: readonly number[],
+  { id = 'test.counted', level = 'MUST', how = (at) => `run ${at}`, ...options }: Failing = {},
+) {
+  const seen = { runs: 0 };
+  const body = async (t: CheckContext): Promise<void> => {
+    seen.runs += 1;
+    if (runs?.includes(seen.runs) === false) return;
+    const what = how(seen.runs);
+    if (what instanceof Error) throw what;
+    t.must(false, { expected: 'an answer', actual: what });
+  };
+  return { check: declared(id, options, body, level), seen };
+}
+
+/** Answer whose path and body are both `text`. */
+export const answered = (text: string): Happening => ({
+  kind: 'answer',
+  asked: { method: 'GET', url: `http://target/${text}`, duration_ms: 1, curl: `curl http://target/${text}` },
+  path: `/${text}`,
+  answer: { status: 200, headers: {}, text, json: undefined },
+});
 
 export function run(
   list: Check<object>[],

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../common/redact.ts';
 import { UsageError } from '../../common/usage.ts';
@@ -9,14 +9,17 @@ import { openClientTarget } from './open-client.ts';
 const open = (command: string, more: Partial<ClientTargetOptions> = {}) =>
   openClientTarget({ command, redactor: new Redactor(), ...more });
 
-async function linesOf(command: string, env: NodeJS.ProcessEnv, variables: Record<string, string>): Promise<string[]> {
-  await using target = await open(command, { capability: ['follow'], env });
-  const context = target.context(new Recorder(), AbortSignal.abort());
+async function started(command: string, env: NodeJS.ProcessEnv = process.env, variables: Record<string, string> = {}) {
+  const target = await open(command, { capability: ['follow'], env });
+  onTestFinished(() => target[Symbol.asyncDispose]());
+  const { start, standardError } = target.context(new Recorder(), AbortSignal.abort());
   const lines: string[] = [];
-  await new Promise<void>(
-    (resolve) => void context.start({ variables }, { line: (text) => lines.push(text), ended: resolve }),
-  );
-  return lines;
+  const complaints: string[] = [];
+  const { promise: complained, resolve: complain } = Promise.withResolvers<void>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const complaint = (text: string) => complain(void complaints.push(text));
+  const run = start({ variables }, { line: (text) => lines.push(text), complaint, ended: end });
+  return { run, lines, complaints, standardError, complained, ended };
 }
 
 test('a client declares its capabilities, and unknown ones are left out', async () => {
@@ -51,25 +54,16 @@ test.each(['spec', 'miru'] as const)('the version header of a client follows the
 });
 
 test('a check holds the standard error that its client wrote before it was stopped', async () => {
-  await using target = await open('trap "echo late >&2; exit" TERM; echo oh >&2; while :; do sleep 0.1; done', {
-    capability: ['list'],
-  });
-  const context = target.context(new Recorder(), AbortSignal.abort());
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const run = context.start({ variables: {} }, { line: () => {}, complaint: () => resolve(), ended: () => {} });
-  await promise;
+  const line = 'trap "echo late >&2; exit" TERM; echo oh >&2; while :; do sleep 0.1; done';
+  const { run, standardError, complained } = await started(line);
+  await complained;
   await run.stop();
-  expect(context.standardError?.().trim()).toBe('oh');
+  expect(standardError?.().trim()).toBe('oh');
 });
 
 test('a run reports its exit code, each line of its standard error, and the end of it', async () => {
-  await using target = await open('printf "first\\n%05000d\\noh" 0 >&2; exit 7', { capability: ['list'] });
-  const context = target.context(new Recorder(), AbortSignal.abort());
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const complaints: string[] = [];
-  const complaint = (text: string) => void complaints.push(text);
-  const run = context.start({ variables: {} }, { line: () => {}, complaint, ended: resolve });
-  await promise;
+  const { run, complaints, ended } = await started('printf "first\\n%05000d\\noh" 0 >&2; exit 7');
+  await ended;
   expect(complaints).toEqual(['first', '0'.repeat(5000), 'oh']);
   expect([run.code, run.diagnostics]).toEqual([7, `…${'0'.repeat(3997)}\noh`]);
 });
@@ -89,7 +83,8 @@ test.each([
 });
 
 test('lines of a client arrive whole, even the last without a line end', async () => {
-  const lines = await linesOf(`printf 'a\\303'; printf '\\251\\n\\nb'`, process.env, {});
+  const { lines, ended } = await started(`printf 'a\\303'; printf '\\251\\n\\nb'`);
+  await ended;
   expect(lines).toEqual(['aé', '', 'b']);
 });
 
@@ -97,5 +92,7 @@ test('a client gets its variables, and no variables of Muster such as keys, and 
   const proxies = { HTTP_PROXY: 'p', https_proxy: 'p', All_Proxy: 'p' };
   const env = { ...process.env, ...proxies, MUSTER_API_KEY: 'secret', NO_PROXY: 'intranet' };
   const command = 'echo "$MUSTER_API_KEY$HTTP_PROXY$https_proxy$All_Proxy $MUSTER_JOB $NO_PROXY"';
-  expect(await linesOf(command, env, { MUSTER_JOB: 'follow' })).toEqual([' follow intranet,127.0.0.1,localhost']);
+  const { lines, ended } = await started(command, env, { MUSTER_JOB: 'follow' });
+  await ended;
+  expect(lines).toEqual([' follow intranet,127.0.0.1,localhost']);
 });

@@ -155,11 +155,6 @@ describe('control by shell lines', () => {
     expect(control(commands).line(CALLS[name])).toBe(line === undefined ? undefined : `(cd ${folder} && ${line})`);
   });
 
-  test('passes the signal to stop', async () => {
-    await control({ stop: 'echo $MUSTER_SIGNAL > signal' }).stop('SIGKILL');
-    expect(readFileSync(join(folder, 'signal'), 'utf8')).toBe('SIGKILL\n');
-  });
-
   test('leaves a started agent running that goes on printing', async () => {
     const [written, pid] = [join(folder, 'written'), join(folder, 'printing')];
     const loop = `while :; do echo x; echo x >&2; echo x >> ${written}; sleep 0.05; done`;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { hostFiles } from '../files/target-files.ts';
 import { temporaryFolder } from '../testing/places.ts';
 import { type CallName, type Control, type ControlCall, noControl } from './control.ts';
-import { canFill, combinedControl, layered, withFilling } from './layers.ts';
+import { combinedControl, layered, withFilling } from './layers.ts';
 import { CALLS as CALL, fakeControl } from './testing/fakes.ts';
 
 const folder = temporaryFolder();
@@ -86,13 +86,4 @@ test.each(['{"id":"1"}\n{"id":2}', 'no JSON', 'null', ''])('a log that begins wi
   await expect(filled.compact()).rejects.toThrow(`the first line of ${log} has no \`id\``);
   await expect(withFilling(control, fillingOf(log, 'exit 1')).compact()).rejects.toThrow(/control fill: .*exit code 1/);
   expect(calls.map(({ name }) => name)).toEqual(['stop', 'start', 'publish', 'stop', 'start']);
-});
-
-test.each([
-  [['drive', 'restart', 'log'], true],
-  [['drive', 'restart'], false],
-  [['restart', 'log'], false],
-  [['drive', 'log'], false],
-])('a log can be filled with %j: %j', (capabilities, can) => {
-  expect(canFill({ capabilities })).toBe(can);
 });

@@ -19,17 +19,6 @@ async function written(directory: string, count: number, { kill = false, size = 
   return { path: log.path, texts };
 }
 
-test('a stored line is the JSON of its sent envelope plus a checksum', async () => {
-  const { path, texts } = await written(home.path, 3);
-  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
-  for (const [at, line] of lines.entries()) {
-    const { sum, ...envelope } = JSON.parse(line);
-    expect(sum).toMatch(/^[0-9a-f]{8}$/);
-    expect(JSON.parse(texts.get(at + 1) ?? '')).toEqual(envelope);
-    expect(Object.keys(envelope)).toEqual(['object', 'id', 'type', 'occurred_at', 'data']);
-  }
-});
-
 const jump = (text: string) => text.replace(/"id":\d+/, '$&000');
 
 test.for([

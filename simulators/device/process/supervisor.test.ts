@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
+import { firstMessage } from '../../common/testing/requests.ts';
 import { scratch } from '../testing/robot.ts';
 import { DeviceConsole } from './device-console.ts';
 import { SupervisedDevice } from './supervisor.ts';
@@ -56,12 +57,7 @@ test('a console shows the address of the latest agent, and no retention that the
   const console = await page.serve(device, 0);
   await device.stop();
   await device.start();
-  const { body } = await fetch(`${console}events`);
-  let text = '';
-  for await (const piece of body ?? []) {
-    text += Buffer.from(piece).toString();
-    if (/^data: .*\n\n/m.test(text)) break;
-  }
+  const text = await firstMessage(`${console}events`);
   expect(text).toContain(`"url":"${device.ready?.['url']}"`);
   expect(text).toContain('"retention":null');
 });

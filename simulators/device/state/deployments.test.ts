@@ -37,20 +37,6 @@ describe('through the port', () => {
     await expect(port.remove('dpl_none')).rejects.toThrow(/no deployment "dpl_none"/);
   });
 
-  test('a deployment shows retrying until it is deployed, and is removed when it fails', async () => {
-    await using on = await robot();
-    const { port } = on.device;
-    expect(await port.fail(wanted('dpl_1'), 'retrying')).toMatchObject({
-      status: 'retrying',
-      activity_status: 'queued',
-    });
-    const { deployment } = await port.deploy(wanted('dpl_1'), [file('/a')]);
-    expect(deployment).toMatchObject({ status: 'deployed', error_status: 'none' });
-    expect(await port.fail(wanted('dpl_1'), 'failed')).toMatchObject({ status: 'failed', activity_status: 'archived' });
-    expect(port.active()).toEqual([]);
-    expect(existsSync(`${on.dir}/root/a`)).toBe(false);
-  });
-
   test('a deployment publishes its event only after its state is saved', async () => {
     await using on = await robot();
     const isState = (bytes: string) => bytes.startsWith('{"current"');

@@ -20,18 +20,6 @@ it('a list ends at a page that repeats', async () => {
 });
 
 describe('a sync', () => {
-  it('applies a queued deployment with its files, and reports it', async () => {
-    const { platform, device, sync, id, time } = syncSetup();
-    const deployment = platform.deploy(id, { '/a.json': '1', '/b.json': '2' });
-    await sync();
-    expect(Object.fromEntries(device.files)).toEqual({ '/a.json': '1', '/b.json': '2' });
-    expect(device.events).toEqual([`deployed ${deployment.id}`]);
-    const deployed_at = new Date(time.now()).toISOString();
-    expect(platform.reports).toEqual([
-      { deploymentId: deployment.id, report: { activity_status: 'deployed', error_status: 'none', deployed_at } },
-    ]);
-  });
-
   it('downloads, applies and reports an unchanged deployment only once', async () => {
     const { platform, device, sync, id, downloads } = syncSetup();
     platform.deploy(id, FILES);

@@ -24,6 +24,9 @@ async function serve(port = 0) {
   return server;
 }
 
+const putTo = (port: number, path: string, body: string, token = TOKEN) =>
+  fetch(`http://127.0.0.1:${port}${path}`, { method: 'PUT', body, headers: { authorization: `Bearer ${token}` } });
+
 function mirror(port: number, index: number, token = TOKEN) {
   const root = folder(`pod-${index}`);
   const said: string[] = [];
@@ -64,8 +67,7 @@ it('a result is delivered only once, when the merge is reachable', { timeout: 60
 
 it('the merge refuses a wrong token, another run and an invalid result', { timeout: 60_000 }, async () => {
   const { port } = await serve();
-  const put = (path: string, body: string, token = TOKEN) =>
-    fetch(`http://127.0.0.1:${port}${path}`, { method: 'PUT', body, headers: { authorization: `Bearer ${token}` } });
+  const put = (path: string, body: string, token?: string) => putTo(port, path, body, token);
   const stranger = mirror(port, 1, 'another-token-of-it.');
   writeResult(stranger.own, result(1));
   expect(await stranger.made.deliver(signal)).toMatch(/PUT .*: 401, the token is not that of the merge/);
@@ -101,8 +103,7 @@ it('a result without a job replaces no other one', { timeout: 60_000 }, async ()
   const { port } = await serve();
   const put = (notes: string[]) => {
     const body = JSON.stringify(resultWith({ shard: shard(1), run_id: 'run', notes }));
-    const url = `http://127.0.0.1:${port}/runs/run/shard-1-of-2/result.json`;
-    return fetch(url, { method: 'PUT', body, headers: { authorization: `Bearer ${TOKEN}` } });
+    return putTo(port, '/runs/run/shard-1-of-2/result.json', body);
   };
   const statuses = [await put(['a']), await put(['a']), await put(['b'])].map(({ status }) => status);
   expect(statuses).toEqual([204, 204, 409]);
@@ -119,10 +120,8 @@ it('a 401 ends an upload before it is whole', { timeout: 60_000 }, async () => {
 it('a shard that failed is alive again once it is started again', { timeout: 60_000 }, async () => {
   const { port } = await serve();
   const signs = { 'failed.json': { shard: shard(1), reason: 'no room' }, 'alive.json': alive(1, 1) };
-  for (const [file, sign] of Object.entries(signs)) {
-    const url = `http://127.0.0.1:${port}/runs/run/shard-1-of-2/${file}`;
-    await fetch(url, { method: 'PUT', body: JSON.stringify(sign), headers: { authorization: `Bearer ${TOKEN}` } });
-  }
+  for (const [file, sign] of Object.entries(signs))
+    await putTo(port, `/runs/run/shard-1-of-2/${file}`, JSON.stringify(sign));
   expect(findShards([folder('merge/run')])).toMatchObject({ alive: [{ sign: alive(1, 1) }], failed: [] });
 });
 

@@ -73,15 +73,6 @@ describe('a subscriber', () => {
     expect(asked).toEqual(['GET /v0.2/events?after=4 HTTP/1.1', 'GET /v0.2/events?after=6 HTTP/1.1']);
     expect(seen).toContain('loss: id 7 lost across a reconnect: after id 6 came id 8');
   });
-
-  it('continues with the newest event after a 410', async () => {
-    const serve = (socket: Socket, request: string): void => {
-      if (request.includes('after=4 ')) socket.end('HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n');
-      else socket.write(HEAD + chunk(frame(41)));
-    };
-    const { seen } = await run(serve, 'event 41');
-    expect(seen).toEqual(['expired', 'connected', 'event 41']);
-  });
 });
 
 const feed = (check: StreamCheck, stream: (number | '|')[]): string[] =>

@@ -1,10 +1,11 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
 import { SimulatedDevice } from '../../device/index.ts';
 import { disk } from '../../device/log/io.ts';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
+afterEach(() => void vi.restoreAllMocks());
 const noSpace = () => Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
 
 describe('a scenario', () => {
@@ -61,7 +62,6 @@ ${classes}`);
         await publish.call(this, count);
         throw noSpace();
       });
-      onTestFinished(() => void vi.restoreAllMocks());
       await runAll(fleet);
       expect(fleet.record.violations).toEqual([]);
       const { counters, verdict } = await fleet.measured();
@@ -72,13 +72,10 @@ ${classes}`);
   );
 
   it('blames a full disk in a roll-out on this machine', async () => {
-    await using fleet = fleets.create('  - { do: rollout, over: 0s, within: 200ms }\n', { robots: 2 });
-    await fleet.prepare();
-    await fleet.run({ do: 'ramp', over: '0s' });
+    await using fleet = await fleets.online('  - { do: rollout, over: 0s, within: 200ms }\n', { robots: 2 });
     vi.spyOn(disk, 'write').mockImplementation(() => {
       throw noSpace();
     });
-    onTestFinished(() => void vi.restoreAllMocks());
     await fleet.run({ do: 'rollout', over: '0s', within: '200ms' });
     // A robot may sync after its roll-out is missed.
     const { verdict, verdict_reasons: reasons } = await eventually(async () => {

@@ -2,24 +2,12 @@ import { expect, it } from 'vitest';
 import type { PhaseOutcome, RolloutRow } from '../host/host.ts';
 import { histogram, Metrics, summary } from '../measure/metrics.ts';
 import { calmLoad } from '../result/testing/result.ts';
-import type { RunOptions } from './fleet.ts';
 import { resultOf } from './outputs.ts';
 import { FleetRecord } from './record.ts';
+import { runOptionsIn } from './testing/fleets.ts';
 
 const REFUSED = 'no connection to the MQTT broker at mqtt://broker:1883: connect ECONNREFUSED';
-const options: RunOptions = {
-  scenario: { name: 'test', phases: [] },
-  robots: 500,
-  platform: undefined,
-  keyBits: 2048,
-  thresholds: [],
-  seed: 1,
-  stateDir: '',
-  out: '',
-  screen: { write: () => {} },
-  version: '0.0.0',
-  signal: new AbortController().signal,
-};
+const options = runOptionsIn('', 'phases: [{ do: ramp, over: 0s }]\n', { robots: 500, keyBits: 2048 });
 
 const recordWith = ({ trouble }: { trouble: boolean }): FleetRecord => {
   const record = new FleetRecord();

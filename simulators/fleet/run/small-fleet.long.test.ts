@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
 import type { SimulatedPlatform } from '../../platform/index.ts';
 import { Robot } from '../robot/robot.ts';
@@ -6,6 +6,7 @@ import type { FleetOptions } from './fleet.ts';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
+afterEach(() => void vi.restoreAllMocks());
 
 const devicesOf = async (platform: SimulatedPlatform): Promise<number> =>
   (await listOf(platform, '/devices?limit=100')).length +
@@ -84,24 +85,18 @@ describe('a scenario', () => {
   });
 
   it('waits at the end for clients that go on reading', async () => {
-    await using fleet = fleets.create('uplink: none\n', { robots: 1, platform: undefined });
-    await fleet.prepare();
-    await fleet.run({ do: 'ramp', over: '0s' });
+    await using fleet = await fleets.online('uplink: none\n', { robots: 1, platform: undefined });
     const until = performance.now() + 7000;
     const fault = { kind: 'loss', message: 'unread' } as const;
     vi.spyOn(Robot.prototype, 'unread', 'get').mockImplementation(() => (performance.now() < until ? [fault] : []));
     vi.spyOn(Robot.prototype, 'position', 'get').mockImplementation(() => performance.now());
-    onTestFinished(() => void vi.restoreAllMocks());
     await fleet.finish();
     expect(fleet.record.violations).toEqual([]);
   });
 
   it('counts a robot that is refused as away for the whole wait', async () => {
-    await using fleet = fleets.create('uplink: none\n', { robots: 1, platform: undefined });
-    await fleet.prepare();
-    await fleet.run({ do: 'ramp', over: '0s' });
+    await using fleet = await fleets.online('uplink: none\n', { robots: 1, platform: undefined });
     vi.spyOn(Robot.prototype, 'whenOnline').mockRejectedValue(new Error('refused'));
-    onTestFinished(() => void vi.restoreAllMocks());
     await fleet.run({ do: 'storm', over: '0s' });
     const { metrics, counters } = await fleet.measured();
     expect(counters['storm.errors']).toBe(1);
@@ -109,9 +104,7 @@ describe('a scenario', () => {
   });
 
   it('kills a robot once when two kills overlap, and keeps its uplink', async () => {
-    await using fleet = fleets.create('  - { do: rollout, over: 0s }\n', { robots: 2 });
-    await fleet.prepare();
-    await fleet.run({ do: 'ramp', over: '0s' });
+    await using fleet = await fleets.online('  - { do: rollout, over: 0s }\n', { robots: 2 });
     const kill = (over: string) => ({ do: 'kill', over, down: '600ms' }) as const;
     await Promise.all([fleet.run(kill('0s')), fleet.runByHand(kill('400ms'), 0, 'kill')]);
     await fleet.run({ do: 'rollout', over: '0s' });
@@ -139,9 +132,7 @@ describe('a scenario', () => {
   });
 
   it('waits no longer for a robot that a second storm has brought back', async () => {
-    await using fleet = fleets.create('  - { do: storm, over: 0s }\n', { robots: 1 });
-    await fleet.prepare();
-    await fleet.run({ do: 'ramp', over: '0s' });
+    await using fleet = await fleets.online('  - { do: storm, over: 0s }\n', { robots: 1 });
     const storm = { do: 'storm', over: '0s' } as const;
     await Promise.all([fleet.run(storm), fleet.runByHand(storm, 0, 'storm')]);
     expect((await fleet.measured()).counters['storm.errors']).toBe(0);
@@ -149,7 +140,6 @@ describe('a scenario', () => {
 
   it('creates its releases even when another shard creates one in the same millisecond', async () => {
     vi.spyOn(Date, 'now').mockReturnValue(0);
-    onTestFinished(() => void vi.restoreAllMocks());
     const shard = (index: number) => fleets.create('', { namePrefix: 'shards', shard: { index, count: 2 } });
     await using first = shard(1);
     await using second = shard(2);
@@ -176,9 +166,7 @@ describe('the canary of a fleet', () => {
 
   it('does not stop the fleet when only one robot is refused', async () => {
     const namePrefix = 'taken';
-    await using first = create({ robots: 1, namePrefix });
-    await first.prepare();
-    await first.run({ do: 'ramp', over: '0s' });
+    await using _first = await fleets.online('', { robots: 1, namePrefix });
     await using second = create({ robots: 2, namePrefix, stateDir: `${fleets.stateDir}-other` });
     expect(await second.runCanary([])).toBeUndefined();
     await second.prepare();

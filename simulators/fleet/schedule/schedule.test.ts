@@ -80,20 +80,18 @@ describe('the plan of a fleet', () => {
     return phases.map((phase, index) => streamsOf(plan, index, phase, membersOf(robots)).map(({ robot }) => robot));
   };
 
+  const sorted = (robots: readonly number[][]) => robots.flat().toSorted((one, other) => one - other);
+
   it('rolls a release out in stages, to each robot once and by share', () => {
     const stages = [stage('10%'), stage('10%'), stage('40%'), stage('100%')];
     expect(reachedBy(stages).map(({ length }) => length)).toEqual([10, 1, 29, 60]);
     for (const phases of [stages, [stage('100%', { class: 'arm' }), ...stages]])
-      expect(
-        reachedBy(phases)
-          .flat()
-          .toSorted((a, b) => a - b),
-      ).toEqual(membersOf(100));
+      expect(sorted(reachedBy(phases))).toEqual(membersOf(100));
   });
 
   it.each([1, 2, 3, 10])('reaches a robot in each stage of a release while any of %i is left', (robots) => {
     const reached = reachedBy([stage('1%'), stage('10%'), stage('25%'), stage('100%')], robots);
-    expect(reached.flat().toSorted((a, b) => a - b)).toEqual(membersOf(robots));
+    expect(sorted(reached)).toEqual(membersOf(robots));
     expect(reached.filter(({ length }) => length > 0)).toHaveLength(Math.min(robots, 4));
   });
 

@@ -120,29 +120,26 @@ describe('every operation of the agent API', () => {
     const { token } = await enrol('two');
     const kit = await createKit(platform);
     const foreign = await deploy(platform, kit, await createDevice(platform));
-    const refusals = [
-      await call('getDeviceSelf', '/device', 'wrong'),
-      await call('provisionDevice', '/devices/provision', 'wrong', {
-        public_key_pem: robotKey('three', KEY_BITS).publicPem,
-        agent_version: 'v1',
-        name: 'three',
-      }),
-      await call('issueDeviceToken', '/devices/token', 'a.b.c'),
-      await call('listDeployments', '/deployments?activity_status=gone', token),
-      await call('listDeployments', '/deployments?expand=everything', token),
-      await call('getDeployment', '/deployments/dpl_nothing', token),
-      await call('updateDeployment', '/deployments/dpl_nothing', token, { activity_status: 'deployed' }),
-      await call('updateDeviceByAgent', '/devices/dvc_other', token, {}),
-      await call('getRelease', '/releases/rls_nothing', token),
-      await call('getGitCommit', '/git_commits/nothing', token),
-      await call('getConfigInstanceContent', '/config_instances/nothing/content', token),
-      await call('getConfigInstanceContent', '/config_instances/nothing/content?disposition=x', token),
-      await call('getDeployment', `/deployments/${foreign}`, token),
-      await call('updateDeployment', `/deployments/${foreign}`, token, { activity_status: 'deployed' }),
-      await call('getConfigInstanceContent', `/config_instances/${kit.instance}/content`, token),
+    const three = { public_key_pem: robotKey('three', KEY_BITS).publicPem, agent_version: 'v1', name: 'three' };
+    const deployed = { activity_status: 'deployed' };
+    const refused: [status: number, ...request: Parameters<typeof call>][] = [
+      [401, 'getDeviceSelf', '/device', 'wrong'],
+      [401, 'provisionDevice', '/devices/provision', 'wrong', three],
+      [401, 'issueDeviceToken', '/devices/token', 'a.b.c'],
+      [400, 'listDeployments', '/deployments?activity_status=gone', token],
+      [400, 'listDeployments', '/deployments?expand=everything', token],
+      [404, 'getDeployment', '/deployments/dpl_nothing', token],
+      [404, 'updateDeployment', '/deployments/dpl_nothing', token, deployed],
+      [403, 'updateDeviceByAgent', '/devices/dvc_other', token, {}],
+      [404, 'getRelease', '/releases/rls_nothing', token],
+      [404, 'getGitCommit', '/git_commits/nothing', token],
+      [404, 'getConfigInstanceContent', '/config_instances/nothing/content', token],
+      [400, 'getConfigInstanceContent', '/config_instances/nothing/content?disposition=x', token],
+      [404, 'getDeployment', `/deployments/${foreign}`, token],
+      [404, 'updateDeployment', `/deployments/${foreign}`, token, deployed],
+      [403, 'getConfigInstanceContent', `/config_instances/${kit.instance}/content`, token],
     ];
-    const statuses = [401, 401, 401, 400, 400, 404, 404, 403, 404, 404, 404, 400, 404, 404, 403];
-    expect(refusals.map(({ status }) => status)).toEqual(statuses);
+    for (const [status, ...request] of refused) expect((await call(...request)).status, request[1]).toBe(status);
   });
 });
 
@@ -183,7 +180,7 @@ it.for(DIALECTS)('in dialect %s, device and platform send only published traffic
   const [connected] = line.packets;
   expect(connected).toMatchObject({
     from: 'agent',
-    packet: { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId: id, keepalive: 20 },
+    packet: { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, clientId: id, keepalive: 20 },
   });
   const subscribed = line.packets.map(({ packet }) => packet).find(({ cmd }) => cmd === 'subscribe');
   const topics = [`cmd/devices/${id}/sync`, `v1/cmd/devices/${id}/ping`];

@@ -137,14 +137,6 @@ describe('the embedded broker', () => {
     await eventually(() => expect(present).toEqual([false]));
     await second.mqtt.endAsync();
   });
-
-  it('ends the connection of a device when its session ends', async () => {
-    await using client = await connectClient(host.mqttUrl, robot.credentials);
-    const closed = closeOf(client);
-    host.side.messenger.disconnect(robot.device.id);
-    await closed;
-    await eventually(() => expect(statusOf(robot)).toBe('offline'));
-  });
 });
 
 it('the embedded broker with a certificate accepts only TLS connections', async () => {

@@ -7,7 +7,6 @@ import {
   createKit,
   deploy,
   deploymentBody,
-  deploymentOf,
   refusal,
   stage,
   startPlatform,
@@ -15,46 +14,11 @@ import {
 } from '../testing/kit.ts';
 import { recorded } from './deployments.ts';
 
-const shows = async (platform: TestPlatform, id: string, expected: object): Promise<void> =>
-  expect(await deploymentOf(platform, id)).toMatchObject(expected);
-const tasks = (platform: TestPlatform, robot: string) =>
-  platform.port.deployments(robot, { activity: ['queued', 'deployed'], limit: 10, offset: 0, expand: [] }).items;
-const act = (platform: TestPlatform, id: string, action: string) => platform.post(`/deployments/${id}/${action}`);
-
 describe('a deployment', () => {
-  it('stays listed once its agent has seen it, until the agent reports it archived', async () => {
+  it('is refused to other devices as if it did not exist', async () => {
     await using platform = await startPlatform();
-    const [kit, robot] = [await createKit(platform), await createDevice(platform)];
-    const listed = () =>
-      tasks(platform, robot).map(({ id, activity_status, target_status }) => [id, activity_status, target_status]);
-    const untold = await deploy(platform, kit, robot);
-    const first = await deploy(platform, kit, robot);
-    expect(listed()).toEqual([[first, 'queued', 'deployed']]);
-    platform.port.report(robot, first, { error_status: 'retrying' });
-    const second = await deploy(platform, kit, robot);
-    await shows(platform, first, { activity_status: 'archived' });
-    const both = [
-      [first, 'queued', 'archived'],
-      [second, 'queued', 'deployed'],
-    ];
-    expect(listed()).toEqual(both);
-    // The agent applies `first` before it learns of the replacement.
-    platform.port.report(robot, first, { activity_status: 'deployed' });
-    expect(listed()).toEqual([[first, 'deployed', 'archived'], both[1]]);
-    platform.port.report(robot, first, { activity_status: 'archived' });
-    expect(listed()).toEqual([both[1]]);
-    await shows(platform, untold, { activity_status: 'archived' });
-  });
-
-  it('is visible to its own device only', async () => {
-    await using platform = await startPlatform();
-    const kit = await createKit(platform);
-    const [robot, other] = [await createDevice(platform), await createDevice(platform)];
-    const id = await deploy(platform, kit, robot);
-    const staged = await stage(platform, kit, other);
-    expect(() => platform.port.report(other, id, { activity_status: 'deployed' })).toThrow(
-      expect.objectContaining({ status: 404 }),
-    );
+    const [kit, other] = [await createKit(platform), await createDevice(platform)];
+    const id = await deploy(platform, kit, await createDevice(platform));
     const told = (asked: string): string => {
       try {
         return platform.port.deployment(other, asked, []).id;
@@ -63,14 +27,10 @@ describe('a deployment', () => {
         return JSON.stringify({ status, code, params, message }).replaceAll(asked, 'ID');
       }
     };
-    expect(told(id)).toContain('"status":404');
     expect(told(id)).toBe(told('dpl_unknown'));
-    expect(() => platform.port.report(other, staged, { activity_status: 'deployed' })).toThrow(
-      expect.objectContaining({ status: 409 }),
-    );
-    expect(new TextDecoder().decode(platform.port.content(robot, kit.instance).data)).toBe('{"speed":1}');
-    const outsider = await createDevice(platform);
-    expect(() => platform.port.content(outsider, kit.instance)).toThrow(expect.objectContaining({ status: 403 }));
+    const staged = await stage(platform, kit, other);
+    const reporting = () => platform.port.report(other, staged, { activity_status: 'deployed' });
+    expect(reporting).toThrow(expect.objectContaining({ status: 409 }));
   });
 
   it('cannot be deployed to an archived device', async () => {
@@ -78,7 +38,7 @@ describe('a deployment', () => {
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const staged = await stage(platform, kit, robot);
     platform.archiveDevice(robot);
-    expect(await act(platform, staged, 'deploy')).toMatchObject(refusal(409, 'device_archived'));
+    expect(await platform.post(`/deployments/${staged}/deploy`)).toMatchObject(refusal(409, 'device_archived'));
     expect((await platform.post('/deployments', deploymentBody(kit, robot, 'deployed'))).status).toBe(409);
     expect((await platform.call('PATCH', `/devices/${robot}`, { name: 'again' })).status).toBe(409);
   });

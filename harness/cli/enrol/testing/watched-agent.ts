@@ -1,5 +1,6 @@
 /** Watches the traffic of the published agent, and prints the findings as one line of JSON. For tests. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -36,7 +37,9 @@ backend.port = new URL(String(url)).port;
 const env = { ...process.env, SSL_CERT_FILE: at('ca'), MIRU_PROVISIONING_TOKEN: await platform.provisioningToken() };
 const place = [`--backend-host=${String(backend).replace(/\/$/, '')}`, '--mqtt-broker-host=localhost'];
 for (const folder of ['/run/miru', '/var/lib/miru']) mkdirSync(folder, { recursive: true });
-await ended(spawn(AGENT, ['provision', ...place, '--device-name=muster'], { env, stdio: ['ignore', 2, 2] }));
+const provision = ['provision', ...place, '--device-name=muster'];
+const [code] = await once(spawn(AGENT, provision, { env, stdio: ['ignore', 2, 2] }), 'close');
+if (code !== 0) throw new Error(`it ended with ${code}`);
 const agent = spawn(AGENT, [], { env, stdio: ['ignore', 2, 2] });
 const over = new AbortController();
 try {
@@ -68,10 +71,3 @@ const told = ['device', 'platform'].map((api) => {
   return [api, { watched, found: found.map(({ id, expected, actual }) => ({ id, expected, actual })) }];
 });
 process.stdout.write(`${JSON.stringify(Object.fromEntries(told))}\n`);
-
-function ended(child: ReturnType<typeof spawn>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`it ended with ${code}`))));
-  });
-}

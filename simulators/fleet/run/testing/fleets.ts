@@ -41,6 +41,13 @@ export function useFleets() {
         ...options,
       });
     },
+    /** Fleet of `create` whose robots are online. */
+    async online(yaml: string, options: Partial<FleetOptions> = {}): Promise<Fleet> {
+      const fleet = this.create(yaml, options);
+      await fleet.prepare();
+      await fleet.run({ do: 'ramp', over: '0s' });
+      return fleet;
+    },
   };
 }
 
