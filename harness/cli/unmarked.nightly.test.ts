@@ -44,7 +44,7 @@ async function heardBy(api: 'device' | 'platform', options: readonly string[]): 
 }
 
 /** Only the beginning of a name, because some names have megabytes. */
-const RECORD = /^muster(-[a-z-]+-\d[0-9a-f]{7}|[0-9a-z]{1,6}x\d)/;
+const RECORD = /^muster([a-z-]+\d[0-9a-f]{7}|[0-9a-z]{1,6}x\d)/;
 
 const usersAgents = (text: string): string[] => [
   ...new Set([...text.matchAll(/^user-agent: (.*)\r$/gim)].map(([, name = '']) => name)),
