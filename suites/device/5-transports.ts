@@ -316,10 +316,13 @@ socket.on('connect', () => { process.stdout.write('connected'); process.exit(); 
 socket.on('error', (error) => { process.stdout.write(error.code); process.exit(); });
 `;
 
+/** Starts for other users too, who may not enter the folder of Node, e.g. below `/root`. */
+const OWN_PROGRAM = process.platform === 'linux' ? '/proc/self/exe' : process.execPath;
+
 async function connectAs({ signal }: Device, user: number, path: string): Promise<string | undefined> {
   const options = { uid: user, gid: user, cwd: '/', env: {}, signal };
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, ['-e', ATTEMPT, path], options);
+    const { stdout } = await promisify(execFile)(OWN_PROGRAM, ['-e', ATTEMPT, path], options);
     return stdout === '' ? undefined : stdout;
   } catch (error) {
     if (limitIn(error) !== undefined) throw error;
