@@ -76,7 +76,7 @@ function troubleOf(report: Report): string[] {
     faults > 0 && `Muster itself failed in ${plural(faults, 'check')}`,
     blocked > 0 && `${plural(blocked, 'check')} blocked, so nothing is known about them: see why, and run again`,
     summary.fixed > 0 && `${summary.fixed} stale in the baseline: remove them (--update-baseline)`,
-    decidedNumber(summary) === 0 && summary.blocked === 0 && 'no check ran',
+    decidedNumber(summary) === 0 && summary.blocked === 0 && 'no check decided anything',
     narrowed.length === 0 &&
       open.length > 0 &&
       `the profile ${profile} is not decided: ${reasonsOf(open).join(', ')}${less}`,

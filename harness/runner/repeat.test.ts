@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Recorder } from '../client/recorder.ts';
 import { NO_TRIES } from './plan.ts';
 import type { Rule } from './rules.ts';
-import { declared, failing, run } from './testing/checks.ts';
+import { answered, declared, failing, run } from './testing/checks.ts';
 import type { CheckResult } from './types.ts';
 import { Blocked, TooLittleSeen } from './violation.ts';
 
@@ -47,12 +47,10 @@ describe('a check that is run several times', () => {
   });
 
   it('counts a rule that broke in one round once', async () => {
-    const asked = { method: 'GET', url: 'http://target/', duration_ms: 1, curl: 'curl' };
     let round = 0;
     const context = ({ happened }: Recorder): object => {
       round += 1;
-      const answer = { status: 200, headers: {}, text: `${round}`, json: undefined };
-      happened({ kind: 'answer', asked, path: '/', answer });
+      happened(answered(`${round}`));
       return {};
     };
     const rule = (): Rule => (seen, judge) =>

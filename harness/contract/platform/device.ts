@@ -6,9 +6,9 @@ import { atLeast, type SupportedVersion } from '../versions.ts';
 import { fieldsIn, type Operation, operationsOn, printable, resource } from './operation.ts';
 
 export const DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline', 'archived'] as const;
-export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
+type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
-export const deviceStatuses = (version: SupportedVersion): readonly DeviceStatus[] =>
+const deviceStatuses = (version: SupportedVersion): readonly DeviceStatus[] =>
   atLeast(version, 'everglades') ? DEVICE_STATUSES : ['inactive', 'activating', 'online', 'offline'];
 
 const fields = {

@@ -93,7 +93,7 @@ function complete({ predicate }: Statement): void {
   if (undecided.length > 0) throw new Refused(`incomplete: ${undecided.join(', ')} undecided`);
   const silent = named((verdict) => isOpen(verdict) && !verdict.reason);
   if (silent.length > 0) throw new Refused(`incomplete: ${silent.join(', ')} left out without a reason`);
-  if (verdicts.every(isOpen)) throw new Refused('no check ran');
+  if (verdicts.every(isOpen)) throw new Refused('no check decided anything');
 }
 
 function subject({ subject: [what], predicate: { muster } }: Statement, wanted: string | undefined): void {

@@ -123,7 +123,7 @@ export function whyTooFew(profile: string, due: readonly string[], decided: read
 function whyNotCertifiable(report: Report): string | undefined {
   const { summary, target, narrowed_by: narrowed } = report;
   if (narrowed.length > 0) return `the run was narrowed by ${narrowed.join(', ')}: run the whole profile`;
-  if (decidedNumber(summary) === 0 && summary.blocked === 0) return 'no check ran';
+  if (decidedNumber(summary) === 0 && summary.blocked === 0) return 'no check decided anything';
   const failed =
     summary.fail === 0 ? '' : `${summary.fail === 1 ? 'a MUST does' : `${summary.fail} MUSTs do`} not hold, and `;
   const open = whyOpen(report);

@@ -191,7 +191,7 @@ function byContract(server: Piece, client: Piece, evidence: readonly Evidence[])
     newest(evidence.filter((each) => each.api === API_OF[piece.role] && isSame(piece, each.subject))),
   );
   const jobs: readonly string[] = server.role === 'agent' ? DEVICE_JOBS : PLATFORM_JOBS;
-  const used = ofClient?.capabilities.filter((each) => CLIENT_JOBS.some((job) => job === each)) ?? [];
+  const used = CLIENT_JOBS.filter((job) => ofClient?.capabilities.includes(job));
   if (used.length > 0 && !used.some((each) => jobs.includes(each))) return [];
   const wrong = [ofServer, ofClient].filter((each) => each?.answer === 'no');
   if (wrong.length > 0) return { pieces, answer: 'no', why: wrong.map((each) => each && said(each)).join('; ') };

@@ -28,7 +28,7 @@ const NAMED = /^(POST \/groups|PATCH \/groups\/\{\w+\})$/;
 const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|config_types)/{\\w+})$`);
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };
 
-const WITH_KEYS = '--key full=devices:read --key limited= --devices 130';
+const WITH_KEYS = `--key ${KEYS.full}=devices:read --key ${KEYS.limited}= --devices 130`;
 
 export const SERVERS: readonly Server[] = [
   ...LANGUAGES.map(
@@ -48,7 +48,7 @@ export const SERVERS: readonly Server[] = [
       api === 'device'
         ? `${MUSTER} simulate device --heartbeat 1s --seed 11 --log-level error`
         : `${MUSTER} simulate platform --seed-file '${WORKSPACE}' --seed 11 --mqtt none ` +
-          '--api-key full --api-key limited=releases:read --log-level error',
+          `--api-key ${KEYS.full} --api-key ${KEYS.limited}=releases:read --log-level error`,
     writes: /^(POST|PATCH) (?!.*token)/,
     filters: true,
   },

@@ -12,28 +12,32 @@ process.on('message', (mebibytes) => {
 });
 process.send('up');
 `;
-const children: ChildProcess[] = [];
+let parent: ChildProcess;
+let worker: ChildProcess;
 beforeAll(async () => {
-  for (const _ of [1, 2]) {
-    const child = spawn(process.execPath, ['-e', HELD], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    children.push(child);
-    await once(child, 'message');
-  }
+  [parent, worker] = [await spawned(), await spawned()];
 });
 afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
+  for (const child of [parent, worker]) child.kill('SIGKILL');
 });
 
+async function spawned(): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['-e', HELD], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  await once(child, 'message');
+  return child;
+}
+
 async function take(mebibytes: number): Promise<void> {
-  const [, worker] = children;
-  const held = once(worker ?? process, 'message');
-  worker?.send(mebibytes);
+  const held = once(worker, 'message');
+  worker.send(mebibytes);
   await held;
 }
 
 /** Leaves out the test's own process, whose memory changes with other tests. */
-const processesOf = (): RunProcess[] =>
-  (['parent', 'workers'] as const).map((role, at) => ({ pid: children[at]?.pid ?? 0, role }));
+const processesOf = (): RunProcess[] => [
+  { pid: parent.pid ?? 0, role: 'parent' },
+  { pid: worker.pid ?? 0, role: 'workers' },
+];
 
 test('the costs of a run are listed by role of process and per robot', async () => {
   await using sampler = new CostSampler();

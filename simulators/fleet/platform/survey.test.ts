@@ -117,10 +117,13 @@ describe('preflight of robots that call', () => {
     expect(asked).toHaveLength(1 + 3);
   });
 
-  it.each([400, 408, 409, 410, 422, 504])('accepts a ping that ends with %i as a silent device', async (status) => {
-    const routes: Routes = { ...PLAIN, 'POST /devices/*/ping': () => [status, {}] };
-    expect((await surveyed(routes, { uplink: 'calls', phase: { ping: '1/s' } })).notes).toEqual([]);
-  });
+  it.each([400, 408, 409, 410, 412, 422, 504])(
+    'accepts a ping that ends with %i as a silent device',
+    async (status) => {
+      const routes: Routes = { ...PLAIN, 'POST /devices/*/ping': () => [status, {}] };
+      expect((await surveyed(routes, { uplink: 'calls', phase: { ping: '1/s' } })).notes).toEqual([]);
+    },
+  );
 
   it('refuses a scenario with missing routes, and names each with its remedy', async () => {
     const message = await lackingOf({ 'GET /devices': () => [403, {}] }, all);

@@ -303,7 +303,7 @@ class Surveyor {
   }
 }
 
-/** Statuses of a ping that a platform may refuse for an offline device. */
+/** Error statuses with which a platform may refuse to ping an offline device. */
 const ROUTE_EXISTS: ReadonlySet<number> = new Set([...UNANSWERED, 400, 410, 412, 422]);
 
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);

@@ -238,7 +238,7 @@ export class Robot implements UplinkListener {
     const earlier = this.#online;
     this.#online = pending();
     // Ends an earlier wait too, because several disturbances may overlap.
-    this.#online.promise.then(earlier.resolve, earlier.reject);
+    earlier.resolve(this.#online.promise);
     this.state = state;
   }
 

@@ -141,7 +141,7 @@ export abstract class ClientRun implements AsyncDisposable {
   #folder: string | undefined;
   /** From the start of the client to its first request. */
   #startMs = 0;
-  /** Longest wait that the check has asked of the client. */
+  /** Milliseconds of the latest wait that the check has asked of the client. */
   askedMs = 0;
   readonly #startedAt = performance.now();
 

@@ -108,8 +108,8 @@ export class CurrentDeployment {
       return;
     }
     const names = this.mayChange ? FIXED : [...FIXED, ...STATUSES];
-    if (this.mayChange && before['id'] !== body['id']) return;
-    const what = body['id'] === before['id'] ? 'current changed' : 'current';
+    if (this.mayChange && isNew) return;
+    const what = isNew ? 'current' : 'current changed';
     this.#expectMembers(body, Object.fromEntries(names.map((name) => [name, before[name]])), what);
     if (this.#deviceId !== undefined) this.#expectMembers(body, { device_id: this.#deviceId }, 'current changed');
   }

@@ -122,7 +122,7 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   oddFiles,
   () => [1, 2].map((n) => deploy({ release_id: 'rls_oracle000002', description: `${n} of one release` })),
   () => [publishSome(3), tearTail(0.3), tearTail(0.97), restartAgent('SIGTERM')],
-  // A kill may come while all events are stored, e.g. on a busy machine.
+  // A kill may come too late, once all events are stored, e.g. on a busy machine.
   () => [publishSome(2), ...Array<Command>(3).fill(killWhilePublishing(400))],
   () => [
     publishSome(20),

@@ -195,7 +195,7 @@ export async function findConfigFile(t: Device, root: string, file: ConfigFile):
     if (text !== undefined) found.push({ text, inPlace: path === direct || path.endsWith(whole) });
   };
   await take(direct);
-  // Avoids a list where it can, because this user may not be allowed to read each folder.
+  // Lists the folders only if needed, because this user may not be allowed to read all of them.
   if (found[0]?.text === file.content || normalize(root) === sep) return found;
   for (const { kind, path } of await t.files.list(root, { deep: true }))
     if (kind === 'file' && basename(path) === name && path !== direct) await take(path);

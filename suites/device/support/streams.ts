@@ -166,9 +166,9 @@ export class Streams {
   }
 }
 
-/** Wait for a closed stream to be noticed, in heartbeat intervals, because only the next heartbeat may fail on it. */
+/** Longest wait until a device notices a closed stream, in heartbeat intervals; only a heartbeat may fail on it. */
 const HEARTBEATS_LATE = 1.2;
-/** False after one such wait in vain, which no later check repeats. */
+/** True until one such wait has had no effect, because each takes a heartbeat interval. */
 const NOTICES_LATE = new Fact(() => true);
 
 /** Stands for a stream that waits, as for one that is refused; no caller follows either. */

@@ -68,7 +68,7 @@ export class Subscription {
     return this.#stream;
   }
 
-  /** True if the events read fill half the memory for them. */
+  /** True if the events that were read take more than half of the memory for them. */
   get holdsMuch(): boolean {
     return this.#bytes > MOST_BYTES / 2;
   }

@@ -182,10 +182,10 @@ async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<void, v
   const kinds = new Set(sent.flatMap(({ operation: { kind } }) => (kind === undefined ? [] : [kind])));
   await Promise.all([...kinds].map((kind) => ex.walk(kind)));
   const shown = new Map<string, Readonly<Record<string, unknown>>>();
-  for (const { id, kind } of new Map(touched.map((each) => [each.id, each])).values()) {
+  for (const [key, { id, kind }] of new Map(touched.map((each) => [`${each.kind} ${each.id}`, each]))) {
     if (!ex.has(ex.newest, getOf(kind))) continue;
     const { json } = await ex.send(askFor(getOf(kind), ex.newest, [id]));
-    if (isObject(json)) shown.set(id, json);
+    if (isObject(json)) shown.set(key, json);
   }
   for (const exchange of sent) holdUndone(ex, exchange, shown);
 }
@@ -201,7 +201,7 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
   const why = dueRefusal(exchange);
   const { kind } = operation;
   if (kind === undefined || why === undefined) return;
-  const record = shown.get(ids[0] ?? '');
+  const record = shown.get(`${kind} ${ids[0]}`);
   const set = Object.entries(ACTED[operation.id] ?? body ?? {});
   const known = ex.model.known(ids[0], kind)?.members;
   const marks = JSON.stringify(body ?? {}).match(/muster\w+x\d+|v\d+\.\d+\.0/g) ?? [];

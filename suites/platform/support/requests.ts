@@ -59,8 +59,8 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
     isThrottled: (answer) => isLimited(answer) || isBusy(answer),
     pauseMs: (answer, attempt) => {
       const tries = BUSY_TRIES[answered.has(kind) ? 'known' : 'unknown'];
-      const isInVain = isBusy(answer) ? attempt + 1 >= tries : gate.isUsedUp;
-      return isInVain ? undefined : pauseMs(answer.headers, attempt);
+      const isLast = isBusy(answer) ? attempt + 1 >= tries : gate.isUsedUp;
+      return isLast ? undefined : pauseMs(answer.headers, attempt);
     },
   });
   if (isLimited(response))
