@@ -239,8 +239,8 @@ for (const job of PLATFORM_JOBS)
     const refuse = (asked: ClientRequest): void => asked.answer(401, errorOf('unauthorized'));
     for (const answer of [platform(), platform({ [job]: refuse })]) {
       await using run: JobRun = await JobRun.untilSettled(t, { job, answer });
-      const asked = run.requests.some(IS_ASKED[job]);
-      run.must(!asked || !run.printedSecret, { expected: 'no API key', actual: 'the API key, in what it wrote' });
+      if (!run.requests.some(IS_ASKED[job])) t.undecided('the client sent no request of its job');
+      run.must(!run.printedSecret, { expected: 'no API key', actual: 'the API key, in what it wrote' });
     }
   });
 
